@@ -1,0 +1,51 @@
+import tseslint from 'typescript-eslint';
+
+const unsafeAssertions = {
+  '@typescript-eslint/consistent-type-assertions': ['error', { assertionStyle: 'never' }],
+};
+
+export default tseslint.config(
+  { ignores: ['node_modules', '.local', 'cdk.out', 'coverage'] },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: false, requireDefaultForNonUnion: true },
+      ],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/consistent-type-definitions': 'off',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      complexity: ['error', 8],
+      'max-depth': ['error', 3],
+      'max-params': ['error', 4],
+      'max-lines': ['error', 250],
+      eqeqeq: 'error',
+      'no-console': 'error',
+    },
+  },
+  {
+    files: ['shared/**/*.ts', 'functions/**/*.ts'],
+    rules: {
+      ...unsafeAssertions,
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'Only shared/config/environment.ts reads the environment.' },
+      ],
+    },
+  },
+  {
+    // Constructs are classes that are instantiated for their effect on the tree.
+    files: ['infra/**/*.ts', 'test/infra/**/*.ts'],
+    rules: { '@typescript-eslint/no-extraneous-class': 'off', 'no-new': 'off' },
+  },
+  { files: ['shared/config/environment.ts'], rules: { 'no-restricted-properties': 'off' } },
+  { files: ['cli/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
+  {
+    files: ['**/*.{js,mjs,cjs}'],
+    rules: { complexity: ['error', 8], 'max-depth': ['error', 3], 'max-params': ['error', 4], 'max-lines': ['error', 250] },
+  },
+);

@@ -1,0 +1,30 @@
+/** Names of the environment variables that infra sets and `environment.ts` parses. One place, so that they cannot drift. */
+export const variables = {
+  deployment: 'DEPLOYMENT',
+  subscriptionsTable: 'SUBSCRIPTIONS_TABLE',
+  deliveriesTable: 'DELIVERIES_TABLE',
+  payloadBucket: 'PAYLOAD_BUCKET',
+  ingressQueueUrl: 'INGRESS_QUEUE_URL',
+  ingressDeadLetterUrl: 'INGRESS_DEAD_LETTER_URL',
+  deliveryQueueUrl: 'DELIVERY_QUEUE_URL',
+  retryQueueUrl: 'RETRY_QUEUE_URL',
+  retryQueueArn: 'RETRY_QUEUE_ARN',
+  deliveryDeadLetterUrl: 'DELIVERY_DEAD_LETTER_URL',
+  undeliverableQueueUrl: 'UNDELIVERABLE_QUEUE_URL',
+  scheduleGroup: 'SCHEDULE_GROUP',
+  schedulerRoleArn: 'SCHEDULER_ROLE_ARN',
+  schedulerDeadLetterArn: 'SCHEDULER_DEAD_LETTER_ARN',
+  /** JSON of a complete RetryPolicy. */
+  defaultRetryPolicy: 'DEFAULT_RETRY_POLICY',
+  attemptTimeoutSeconds: 'ATTEMPT_TIMEOUT_SECONDS',
+  schedulerThresholdSeconds: 'SCHEDULER_THRESHOLD_SECONDS',
+  subscriptionCacheSeconds: 'SUBSCRIPTION_CACHE_SECONDS',
+  retentionDays: 'RETENTION_DAYS',
+  retainMessages: 'RETAIN_MESSAGES',
+  retryAfterCapSeconds: 'RETRY_AFTER_CAP_SECONDS',
+  /** JSON list of CIDR ranges that subscribers may be at though they are not global unicast. */
+  allowedAddresses: 'ALLOWED_ADDRESSES',
+  /** JSON object: source, detail-type or topic → queue. */
+  ingressRoutes: 'INGRESS_ROUTES',
+  version: 'POSTHASTE_VERSION',
+} as const;

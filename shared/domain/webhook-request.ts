@@ -1,0 +1,78 @@
+import type { Message } from './message.ts';
+import type { Subscription } from './subscription.ts';
+
+/** One attempt's request, ready to be sent: the bytes of `body` are the bytes on the wire. */
+export type WebhookRequest = {
+  url: string;
+  /** Lower-case names. */
+  headers: Record<string, string>;
+  body: string;
+};
+
+/** Header names a subscription cannot set: ours, and those that frame the request (RFC 9110, RFC 9112). */
+export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'accept-encoding',
+]);
+
+/**
+ * The body as the subscriber sees it: `{"id", "queue", "type", "timestamp", "data"}`, absent fields left out.
+ * `data` is spliced in as its source text, so that big integers, key order and escapes arrive as published.
+ */
+export const bodyOf = (message: Message): string => {
+  const head = {
+    id: message.originalId ?? message.id,
+    queue: message.queue,
+    type: message.type,
+    timestamp: message.timestamp,
+  };
+  return `${JSON.stringify(head).slice(0, -1)},"data":${message.data}}`;
+};
+
+const ZAQAR_MESSAGE = '"$zaqar_message$"';
+
+const renderedBody = (message: Message, options: Subscription['options']): string => {
+  if (options.raw_delivery === true) return message.data;
+  const body = bodyOf(message);
+  return options.post_data === undefined ? body : options.post_data.replaceAll(ZAQAR_MESSAGE, () => body);
+};
+
+/**
+ * The request of one attempt. Headers after the Standard Webhooks specification: `webhook-id` is the message id and
+ * constant over attempts, `webhook-timestamp` is the attempt's own, in whole seconds.
+ */
+export const webhookRequest = (
+  message: Message,
+  subscription: Subscription,
+  attempt: { startedAt: number; userAgent: string },
+): WebhookRequest => ({
+  url: subscription.subscriber,
+  headers: {
+    'content-type': 'application/json',
+    'user-agent': attempt.userAgent,
+    ...lowerCased(subscription.options.post_headers ?? {}),
+    'accept-encoding': 'identity',
+    'webhook-id': message.id,
+    'webhook-timestamp': String(Math.floor(attempt.startedAt / 1000)),
+  },
+  body: renderedBody(message, subscription.options),
+});
+
+const lowerCased = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .map(([name, value]): [string, string] => [name.toLowerCase(), value])
+      .filter(([name]) => !RESERVED_HEADERS.has(name)),
+  );

@@ -1,0 +1,32 @@
+import type { Attempt, Mechanism } from '../domain/attempt.ts';
+import type { DeliveryKey, Status } from '../domain/delivery.ts';
+import type { MessageKey } from '../domain/message.ts';
+
+/** What happened, in the field's words. Adapters make log lines and metrics of it; never payloads, never secrets. */
+export type Fact =
+  | { fact: 'message_accepted'; message: MessageKey; matched: number; filtered: number; duplicate: boolean }
+  | { fact: 'message_refused'; id: string; reason: string }
+  | {
+      fact: 'attempt_made';
+      key: DeliveryKey;
+      attempt: Attempt;
+      status: Status;
+      /** Milliseconds between due and started; for a first attempt since the message was accepted. */
+      latenessMs: number;
+      nextAt?: number;
+      nextBy?: Mechanism;
+    }
+  | { fact: 'delivery_cancelled'; key: DeliveryKey; reason: string }
+  | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt }
+  | { fact: 'lease_lost'; key: DeliveryKey; attempt: number }
+  | { fact: 'wake_up_set'; key: DeliveryKey; attempt: number; by: Mechanism; dueAt: number }
+  | { fact: 'schedule_refused'; key: DeliveryKey; attempt: number }
+  | { fact: 'wake_up_dropped'; key: DeliveryKey; attempt: number; reason: 'no_record' | 'stale' | 'in_flight' }
+  | { fact: 'dead_lettered'; id: string; reason: string }
+  | { fact: 'time_given_back'; key: DeliveryKey; attempt: number }
+  | { fact: 'reconciled'; key: DeliveryKey; overdueMs: number }
+  | { fact: 'policy_adjusted'; queue: string; warning: string };
+
+export interface Journal {
+  note(fact: Fact): void;
+}

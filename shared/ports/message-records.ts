@@ -1,0 +1,28 @@
+import type { MessageKey } from '../domain/message.ts';
+
+/** Where a kept message is: on the MESSAGE item itself, or under a key of the payload bucket. */
+export type KeptBody = { kind: 'inline'; text: string } | { kind: 'stored'; payloadKey: string };
+
+/** The record of an accepted message. Times are milliseconds since the epoch. */
+export type MessageRecord = {
+  key: MessageKey;
+  acceptedAt: number;
+  /** When the list of subscriptions was read; one created later does not match, however often the message comes. */
+  listedAt: number;
+  type?: string;
+  matched: number;
+  filtered: number;
+  duplicates: number;
+  buckets: number;
+  body?: KeptBody;
+  expiresAt: number;
+};
+
+export interface MessageRecords {
+  /** Writes the record if there is none; else counts a duplicate and answers with the record as it stands. */
+  accept(record: MessageRecord): Promise<{ kind: 'accepted' | 'duplicate'; record: MessageRecord }>;
+  /** Strongly consistent. */
+  find(key: MessageKey): Promise<MessageRecord | undefined>;
+  /** Keeps the body, if none is kept yet, and lets the record live until `expiresAt` at least. */
+  keepBody(key: MessageKey, body: KeptBody, expiresAt: number): Promise<void>;
+}

@@ -1,0 +1,7 @@
+import type { Reply } from '../domain/outcome.ts';
+import type { WebhookRequest } from '../domain/webhook-request.ts';
+
+/** The far end. Never throws for anything that the far end does. */
+export interface Subscriber {
+  post(request: WebhookRequest, timeoutMs: number): Promise<Reply>;
+}
