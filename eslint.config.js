@@ -19,7 +19,8 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/consistent-type-definitions': 'off',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
-      complexity: ['error', 8],
+      // An exhaustive switch over a union counts as one decision: it is a table, not a tangle.
+      complexity: ['error', { max: 8, variant: 'modified' }],
       'max-depth': ['error', 3],
       'max-params': ['error', 4],
       'max-lines': ['error', 250],
@@ -33,7 +34,11 @@ export default tseslint.config(
       ...unsafeAssertions,
       'no-restricted-properties': [
         'error',
-        { object: 'process', property: 'env', message: 'Only shared/config/environment.ts reads the environment.' },
+        {
+          object: 'process',
+          property: 'env',
+          message: 'Only shared/config/environment.ts reads the environment.',
+        },
       ],
     },
   },
@@ -46,6 +51,11 @@ export default tseslint.config(
   { files: ['cli/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['**/*.{js,mjs,cjs}'],
-    rules: { complexity: ['error', 8], 'max-depth': ['error', 3], 'max-params': ['error', 4], 'max-lines': ['error', 250] },
+    rules: {
+      complexity: ['error', 8],
+      'max-depth': ['error', 3],
+      'max-params': ['error', 4],
+      'max-lines': ['error', 250],
+    },
   },
 );

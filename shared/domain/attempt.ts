@@ -21,3 +21,23 @@ export type Attempt = {
   /** How often a lease ran out on this attempt: requests that may have reached the subscriber unrecorded. */
   lost?: number;
 };
+
+/** Bytes of errors and snippets that one delivery may hold in all, so that its record stays small whatever is answered. */
+const MAX_TEXT_BYTES = 2048;
+
+/** Drops the snippet that says what the attempt before said, or that would make the record too large. */
+export const withBoundedText = (attempt: Attempt, before: readonly Attempt[]): Attempt => {
+  const { snippet, ...rest } = attempt;
+  if (snippet === undefined || snippet === lastSnippet(before)) return rest;
+  const room = MAX_TEXT_BYTES - textBytes([...before, rest]);
+  return Buffer.byteLength(snippet) <= room ? attempt : rest;
+};
+
+const lastSnippet = (attempts: readonly Attempt[]): string | undefined =>
+  attempts.findLast((attempt) => attempt.snippet !== undefined)?.snippet;
+
+const textBytes = (attempts: readonly Attempt[]): number =>
+  attempts.reduce(
+    (sum, { error = '', snippet = '' }) => sum + Buffer.byteLength(error) + Buffer.byteLength(snippet),
+    0,
+  );

@@ -1,8 +1,5 @@
 import type { DeliveryKey } from './delivery.ts';
-import type { Message } from './message.ts';
-
-/** The message inside a job, or where dispatch put it. */
-export type JobBody = { kind: 'inline'; message: Message } | { kind: 'stored'; payloadKey: string };
+import type { MessageBody } from './message-body.ts';
 
 /** dispatch's order for a first attempt. Times are milliseconds since the epoch. */
 export type DeliveryJob = {
@@ -12,7 +9,7 @@ export type DeliveryJob = {
   acceptedAt: number;
   /** The message's own delay, if any. */
   dueAt?: number;
-  body: JobBody;
+  body: MessageBody;
 };
 
 /** A hint that an attempt may be due. The record decides. */

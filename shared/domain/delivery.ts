@@ -80,17 +80,15 @@ export type Change = {
 /** A named conditional write. `create` is what is written where the record must be absent. */
 export type Transition =
   | { name: TransitionName; key: DeliveryKey; expect: { kind: 'absent' }; create: Delivery }
-  | { name: TransitionName; key: DeliveryKey; expect: Exclude<Expectation, { kind: 'absent' }>; change: Change };
+  | {
+      name: TransitionName;
+      key: DeliveryKey;
+      expect: Exclude<Expectation, { kind: 'absent' }>;
+      change: Change;
+    };
 
 export type TransitionName =
-  | 'open'
-  | 'claim'
-  | 'take_over'
-  | 'record'
-  | 'record_late'
-  | 'cancel'
-  | 'settle'
-  | 'postpone';
+  'open' | 'claim' | 'take_over' | 'record' | 'record_late' | 'cancel' | 'settle' | 'postpone';
 
 /** Whether the condition of a write holds on the record as it is. The DynamoDB adapter says the same in its own language. */
 export const holds = (expect: Expectation, current: Delivery | undefined): boolean => {
@@ -99,7 +97,9 @@ export const holds = (expect: Expectation, current: Delivery | undefined): boole
     case 'absent':
       return false;
     case 'claimable':
-      return isAwaiting(current, expect.recorded) && current.lease === undefined && isDue(current, expect.now);
+      return (
+        isAwaiting(current, expect.recorded) && current.lease === undefined && isDue(current, expect.now)
+      );
     case 'lapsed':
       return isAwaiting(current, expect.recorded) && isSameLease(current.lease, expect.lease);
     case 'leased':
@@ -118,7 +118,8 @@ export const holds = (expect: Expectation, current: Delivery | undefined): boole
 const isAwaiting = (delivery: Delivery, recorded: number): boolean =>
   isOpen(delivery.status) && delivery.attempts.length === recorded;
 
-const isDue = (delivery: Delivery, now: number): boolean => delivery.next === undefined || delivery.next.dueAt <= now;
+const isDue = (delivery: Delivery, now: number): boolean =>
+  delivery.next === undefined || delivery.next.dueAt <= now;
 
 const isSameLease = (lease: Lease | undefined, other: Lease): boolean =>
   lease?.owner === other.owner && lease.until === other.until;

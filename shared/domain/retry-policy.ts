@@ -18,3 +18,38 @@ export type RetryPolicy = {
 
 /** A policy as a user gave it: validated, not yet completed from the defaults. */
 export type PartialRetryPolicy = Partial<RetryPolicy>;
+
+/** What a deployment uses that sets no `defaultRetryPolicy` of its own (design §3). */
+export const DEFAULT_RETRY_POLICY: RetryPolicy = {
+  retries_with_no_delay: 3,
+  minimum_delay_retries: 3,
+  minimum_delay: 5,
+  maximum_delay: 30,
+  maximum_delay_retries: 3,
+  retry_backoff_function: 'linear',
+  ignore_subscription_override: false,
+  backoff_retries: 10,
+  backoff_exponent: 2,
+  jitter: 'none',
+  retry_on_status: [],
+};
+
+/** A policy ready to be followed. `warning` says what had to be changed to make it so; it names no queue and no subscription. */
+export type CompletedRetryPolicy = { policy: RetryPolicy; warning?: string };
+
+/**
+ * Fills what a policy leaves out from the defaults. Never fails: a policy was checked when it was stored, and should the
+ * defaults have changed under it since, a schedule that is a little longer is better than a delivery that is given up.
+ */
+export const completeRetryPolicy = (
+  partial: PartialRetryPolicy,
+  defaults: RetryPolicy,
+): CompletedRetryPolicy => {
+  const policy = { ...defaults, ...partial };
+  const { minimum_delay, maximum_delay } = policy;
+  if (maximum_delay >= minimum_delay) return { policy };
+  return {
+    policy: { ...policy, maximum_delay: minimum_delay },
+    warning: `maximum_delay ${maximum_delay} is below minimum_delay ${minimum_delay} with the present defaults; ${minimum_delay} is used for both`,
+  };
+};

@@ -2,7 +2,8 @@ import type { Delivery, DeliveryKey, Transition } from '../domain/delivery.ts';
 import type { MessageKey } from '../domain/message.ts';
 
 /** `refused`: the condition did not hold; `current` is the record that refused it, undefined where there is none. */
-export type WriteResult = { kind: 'written'; delivery: Delivery } | { kind: 'refused'; current: Delivery | undefined };
+export type WriteResult =
+  { kind: 'written'; delivery: Delivery } | { kind: 'refused'; current: Delivery | undefined };
 
 export type OverdueDelivery = { key: DeliveryKey; overdueAt: number };
 

@@ -21,7 +21,12 @@ export type Fact =
   | { fact: 'lease_lost'; key: DeliveryKey; attempt: number }
   | { fact: 'wake_up_set'; key: DeliveryKey; attempt: number; by: Mechanism; dueAt: number }
   | { fact: 'schedule_refused'; key: DeliveryKey; attempt: number }
-  | { fact: 'wake_up_dropped'; key: DeliveryKey; attempt: number; reason: 'no_record' | 'stale' | 'in_flight' }
+  | {
+      fact: 'wake_up_dropped';
+      key: DeliveryKey;
+      attempt: number;
+      reason: 'no_record' | 'finished' | 'stale' | 'in_flight';
+    }
   | { fact: 'dead_lettered'; id: string; reason: string }
   | { fact: 'time_given_back'; key: DeliveryKey; attempt: number }
   | { fact: 'reconciled'; key: DeliveryKey; overdueMs: number }

@@ -1,7 +1,5 @@
+import type { MessageBody } from '../domain/message-body.ts';
 import type { MessageKey } from '../domain/message.ts';
-
-/** Where a kept message is: on the MESSAGE item itself, or under a key of the payload bucket. */
-export type KeptBody = { kind: 'inline'; text: string } | { kind: 'stored'; payloadKey: string };
 
 /** The record of an accepted message. Times are milliseconds since the epoch. */
 export type MessageRecord = {
@@ -14,7 +12,8 @@ export type MessageRecord = {
   filtered: number;
   duplicates: number;
   buckets: number;
-  body?: KeptBody;
+  /** Inline: on the MESSAGE item itself. */
+  body?: MessageBody;
   expiresAt: number;
 };
 
@@ -24,5 +23,5 @@ export interface MessageRecords {
   /** Strongly consistent. */
   find(key: MessageKey): Promise<MessageRecord | undefined>;
   /** Keeps the body, if none is kept yet, and lets the record live until `expiresAt` at least. */
-  keepBody(key: MessageKey, body: KeptBody, expiresAt: number): Promise<void>;
+  keepBody(key: MessageKey, body: MessageBody, expiresAt: number): Promise<void>;
 }

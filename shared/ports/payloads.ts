@@ -1,6 +1,8 @@
-/** Bodies too large for a job or a record. */
+import type { Message } from '../domain/message.ts';
+
+/** Messages too large for a job or a record. The adapter encodes them (shared/messages/message-body.ts). */
 export interface Payloads {
-  put(payloadKey: string, text: string): Promise<void>;
+  put(payloadKey: string, message: Message): Promise<void>;
   /** Undefined: there is no such object. */
-  get(payloadKey: string): Promise<string | undefined>;
+  get(payloadKey: string): Promise<Message | undefined>;
 }

@@ -25,5 +25,9 @@ export interface Subscriptions {
     freshness: Freshness,
   ): Promise<{ queue: Queue | undefined; subscription: Subscription | undefined }>;
   /** Disables for a reason. A subscription that is gone, or disabled already, stays as it is. */
-  disable(queue: string, subscriptionId: string, disabled: { reason: DisabledReason; at: number }): Promise<void>;
+  disable(
+    queue: string,
+    subscriptionId: string,
+    disabled: { reason: DisabledReason; at: number },
+  ): Promise<void>;
 }

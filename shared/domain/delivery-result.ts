@@ -1,0 +1,140 @@
+import type { Attempt } from './attempt.ts';
+import type { Change, Delivery, Lease, NextAttempt, Owed, Transition } from './delivery.ts';
+import type { Moment } from './delivery-entry.ts';
+import { ADDRESS_FORBIDDEN } from './outcome.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+
+/** What an attempt led to. */
+export type Verdict =
+  | { kind: 'delivered' }
+  /** Kept with the policy in force, so that a later change does not reshape a schedule under way. */
+  | { kind: 'retry'; next: NextAttempt; policy: RetryPolicy; lease: Lease | undefined }
+  | { kind: 'rejected'; gone: boolean }
+  | { kind: 'exhausted'; policy: RetryPolicy };
+
+/** Records an attempt under the lease it was made with: result, status, and what comes of it, in one write. */
+export const recordAttempt = (
+  delivery: Delivery,
+  owner: string,
+  { attempt, verdict }: { attempt: Attempt; verdict: Verdict },
+  at: Moment,
+): Transition => ({
+  name: 'record',
+  key: delivery.key,
+  expect: { kind: 'leased', recorded: attempt.number - 1, owner },
+  change: {
+    ...changeOf(verdict, attempt, at.now),
+    lost: 0,
+    appendAttempt: attempt,
+    updatedAt: at.now,
+    expiresAt: Math.max(at.now, verdict.kind === 'retry' ? verdict.next.dueAt : 0) + at.retentionMs,
+  },
+});
+
+type StatusChange = Omit<Change, 'updatedAt' | 'expiresAt'>;
+
+const changeOf = (verdict: Verdict, attempt: Attempt, now: number): StatusChange => {
+  switch (verdict.kind) {
+    case 'delivered':
+      return { status: 'delivered', reason: null, next: null, lease: null, overdueAt: null };
+    case 'retry':
+      return {
+        status: 'retrying',
+        policy: verdict.policy,
+        next: verdict.next,
+        lease: verdict.lease ?? null,
+        overdueAt: verdict.next.dueAt,
+      };
+    case 'rejected':
+      return ended(
+        'rejected',
+        rejectionReason(verdict.gone, attempt),
+        verdict.gone ? [...OWED, 'disable_subscription'] : OWED,
+        now,
+      );
+    case 'exhausted':
+      return { ...ended('exhausted', 'retries_exhausted', OWED, now), policy: verdict.policy };
+  }
+};
+
+const OWED: readonly Owed[] = ['undeliverable'];
+
+const ended = (
+  status: 'rejected' | 'exhausted',
+  reason: string,
+  owed: readonly Owed[],
+  now: number,
+): StatusChange => ({
+  status,
+  reason,
+  next: null,
+  lease: null,
+  owed,
+  overdueAt: now,
+});
+
+const rejectionReason = (gone: boolean, attempt: Attempt): string => {
+  if (gone) return 'gone';
+  return attempt.statusCode === undefined ? ADDRESS_FORBIDDEN : `http_${attempt.statusCode}`;
+};
+
+/** A result whose lease is gone is put on record outside the numbering; `delivered` still ends the delivery. */
+export const recordLateResult = (current: Delivery, attempt: Attempt, at: Moment): Transition => {
+  const wins = attempt.outcome === 'delivered' && current.status !== 'delivered';
+  return {
+    name: 'record_late',
+    key: current.key,
+    expect: wins ? { kind: 'undelivered' } : { kind: 'present' },
+    change: {
+      ...(wins
+        ? { status: 'delivered', reason: null, next: null, lease: null, owed: [], overdueAt: null }
+        : {}),
+      appendLateResult: attempt,
+      updatedAt: at.now,
+      expiresAt: Math.max(current.expiresAt, at.now + at.retentionMs),
+    },
+  };
+};
+
+/** Ends a delivery whose lease is held without an attempt. */
+export const cancelLeased = (delivery: Delivery, owner: string, reason: string, at: Moment): Transition => ({
+  name: 'cancel',
+  key: delivery.key,
+  expect: { kind: 'leased', recorded: delivery.attempts.length, owner },
+  change: {
+    status: 'cancelled',
+    reason,
+    next: null,
+    lease: null,
+    overdueAt: null,
+    updatedAt: at.now,
+    expiresAt: at.now + at.retentionMs,
+  },
+});
+
+/** Takes one thing that was done off what a terminal record owes. */
+export const settle = (delivery: Delivery, done: Owed, at: Moment): Transition => {
+  const owed = delivery.owed.filter((one) => one !== done);
+  return {
+    name: 'settle',
+    key: delivery.key,
+    expect: { kind: 'owing', owed: delivery.owed },
+    change: {
+      owed,
+      ...(owed.length === 0 ? { overdueAt: null } : {}),
+      updatedAt: at.now,
+      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+    },
+  };
+};
+
+/** How long reconcile leaves a delivery alone once it has woken it, so that a backlog is not multiplied (design §6). */
+const POSTPONED_MS = 15 * 60 * 1000;
+
+/** reconcile's claim on an overdue delivery: whoever moves the index key wakes it. */
+export const postpone = (found: { key: Delivery['key']; overdueAt: number }, at: Moment): Transition => ({
+  name: 'postpone',
+  key: found.key,
+  expect: { kind: 'overdue_at', overdueAt: found.overdueAt },
+  change: { overdueAt: at.now + POSTPONED_MS, updatedAt: at.now, expiresAt: at.now + at.retentionMs },
+});

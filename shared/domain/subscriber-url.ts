@@ -1,0 +1,25 @@
+/** Characters; the longest URL that a subscription may have. */
+export const MAX_SUBSCRIBER_URL_LENGTH = 2048;
+
+/** `fault` is a sentence without subject, fit to follow the name of a field. */
+export type SubscriberUrl = { kind: 'valid'; url: URL } | { kind: 'invalid'; fault: string };
+
+const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
+
+/** The URL parser drops or trims these silently, so that what is shown would not be what is called. */
+const BLANK_OR_CONTROL = /[\s\p{Cc}]/u;
+
+const invalid = (fault: string): SubscriberUrl => ({ kind: 'invalid', fault });
+
+/** Whether a subscriber's URL is acceptable in form. Where it leads is a matter of the address guard. */
+export const parseSubscriberUrl = (text: string): SubscriberUrl => {
+  if (text.length > MAX_SUBSCRIBER_URL_LENGTH) {
+    return invalid(`must not be longer than ${MAX_SUBSCRIBER_URL_LENGTH} characters`);
+  }
+  if (BLANK_OR_CONTROL.test(text)) return invalid('must not contain blanks or control characters');
+  const url = URL.parse(text);
+  if (url === null) return invalid('must be an absolute URL');
+  if (!SCHEMES.has(url.protocol)) return invalid('must be an http or https URL');
+  if (url.username !== '' || url.password !== '') return invalid('must not contain a user name or password');
+  return { kind: 'valid', url };
+};

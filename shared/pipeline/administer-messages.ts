@@ -1,0 +1,65 @@
+import type { Delivery } from '../domain/delivery.ts';
+import { messageIdOf } from '../domain/message.ts';
+import type { MessageKey } from '../domain/message.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Deliveries } from '../ports/deliveries.ts';
+import type { Ingress } from '../ports/ingress.ts';
+import type { MessageRecords } from '../ports/message-records.ts';
+import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
+
+/** What one SQS message holds, in bytes (design §8). */
+const MAX_INGRESS_BYTES = 1_048_576;
+
+export type PublishContext = {
+  registry: SubscriptionRegistry;
+  ingress: Ingress;
+  clock: Clock;
+  newId: () => string;
+};
+
+/** A message to be published, checked. `ttl` and `delay` are seconds. */
+export type PostedMessage = {
+  id?: string;
+  type?: string;
+  /** The source text of its JSON value. */
+  data: string;
+  ttl?: number;
+  delay?: number;
+};
+
+/** `ids` are those under which the messages will be on record, in the order given; `index` is the message at fault. */
+export type PublishResult =
+  { kind: 'published'; ids: readonly string[] } | { kind: 'too_large'; index: number };
+
+/**
+ * Puts messages into the ingress queue like any other producer, and creates the queue if there is none, as Zaqar does.
+ * @throws when some could not be sent. Repeated under the same ids, those already sent are recognised.
+ */
+export const publish = async (
+  context: PublishContext,
+  queue: string,
+  messages: readonly PostedMessage[],
+): Promise<PublishResult> => {
+  const named = messages.map((message) => ({ ...message, id: message.id ?? context.newId() }));
+  const bodies = named.map((message) => ingressBody(queue, message));
+  const index = bodies.findIndex((body) => Buffer.byteLength(body) > MAX_INGRESS_BYTES);
+  if (index !== -1) return { kind: 'too_large', index };
+  await context.registry.ensureQueue({ name: queue, metadata: {}, createdAt: context.clock.now() });
+  await context.ingress.publish(bodies.map((body) => ({ body })));
+  return { kind: 'published', ids: named.map((message) => messageIdOf(message).id) };
+};
+
+/** The wire form of the ingress queue (design §7), with the data spliced in as its source text. */
+const ingressBody = (queue: string, message: PostedMessage & { id: string }): string => {
+  const { id, type, ttl, delay, data } = message;
+  return `${JSON.stringify({ queue, id, type, ttl, delay }).slice(0, -1)},"data":${data}}`;
+};
+
+/** Undefined: there is no such message, or dispatch has not come to it yet. */
+export const deliveriesOfMessage = async (
+  context: { records: MessageRecords; deliveries: Deliveries },
+  message: MessageKey,
+): Promise<readonly Delivery[] | undefined> => {
+  const record = await context.records.find(message);
+  return record && context.deliveries.ofMessage(message, record.buckets);
+};

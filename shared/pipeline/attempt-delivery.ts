@@ -1,0 +1,171 @@
+import { withBoundedText, type Attempt } from '../domain/attempt.ts';
+import { cancelLeased, recordAttempt, recordLateResult, type Verdict } from '../domain/delivery-result.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import { ADDRESS_FORBIDDEN, outcomeOf, type Reply } from '../domain/outcome.ts';
+import { absenceOf, type Subscription } from '../domain/subscription.ts';
+import { webhookRequest } from '../domain/webhook-request.ts';
+import type { DeliverContext } from './deliver-context.ts';
+import type { HeldDelivery } from './held-delivery.ts';
+import { keepMessage, keptUntil } from './message-keeping.ts';
+import { payOwed } from './owed.ts';
+import { judge, policyFor } from './verdict.ts';
+import { armNext } from './wake-up-arming.ts';
+
+/**
+ * Makes the attempt that is due, and the immediate retries after it that this invocation may make. The order is body,
+ * record, then wake-up or owed; the caller acknowledges last (design §5).
+ */
+export const attemptDelivery = async (context: DeliverContext, first: HeldDelivery): Promise<void> => {
+  let held: HeldDelivery | undefined = first;
+  while (held !== undefined) held = await attemptOnce(context, held);
+};
+
+/** One attempt; the delivery still held where an immediate retry follows. */
+const attemptOnce = async (
+  context: DeliverContext,
+  held: HeldDelivery,
+): Promise<HeldDelivery | undefined> => {
+  const { ports } = context;
+  const { subscription } = held.target;
+  const ending = endingOf(held, ports.clock.now());
+  if (ending !== undefined || subscription === undefined) {
+    await cancelHeld(context, held, ending ?? 'subscription_deleted');
+    return undefined;
+  }
+  const made = await request(context, held, subscription);
+  return record(context, held, made);
+};
+
+const endingOf = ({ target, message }: HeldDelivery, now: number): string | undefined => {
+  if (message.expiresAt !== undefined && message.expiresAt <= now) return 'message_expired';
+  return absenceOf(target.subscription, now);
+};
+
+type Made = { attempt: Attempt; reply: Reply };
+
+const request = async (
+  context: DeliverContext,
+  held: HeldDelivery,
+  subscription: Subscription,
+): Promise<Made> => {
+  const { ports, settings } = context;
+  const { delivery, message } = held;
+  const startedAt = ports.clock.now();
+  const reply = await ports.subscriber.post(
+    webhookRequest(message, subscription, { startedAt, userAgent: settings.userAgent }),
+    settings.attemptTimeoutMs,
+  );
+  const attempt: Attempt = {
+    number: delivery.attempts.length + 1,
+    round: delivery.round,
+    phase: delivery.next?.phase ?? 'initial',
+    startedAt,
+    durationMs: ports.clock.now() - startedAt,
+    outcome: outcomeOf(reply, policyFor(context, held).retry_on_status),
+    ...detailsOf(reply),
+    ...(delivery.lost > 0 ? { lost: delivery.lost } : {}),
+  };
+  return { attempt: withBoundedText(attempt, delivery.attempts), reply };
+};
+
+const detailsOf = (reply: Reply): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> => {
+  switch (reply.kind) {
+    case 'answered':
+      return {
+        statusCode: reply.statusCode,
+        ...(reply.snippet === undefined ? {} : { snippet: reply.snippet }),
+      };
+    case 'unanswered':
+      return { error: reply.detail === undefined ? reply.error : `${reply.error}: ${reply.detail}` };
+    case 'forbidden':
+      return { error: ADDRESS_FORBIDDEN };
+  }
+};
+
+const record = async (
+  context: DeliverContext,
+  held: HeldDelivery,
+  made: Made,
+): Promise<HeldDelivery | undefined> => {
+  const { ports, settings } = context;
+  const { delivery, received } = held;
+  const { attempt } = made;
+  const verdict = judge(context, held, made.attempt, made.reply);
+  if (verdict.kind !== 'delivered')
+    await keepMessage(ports, held.work, keptUntil(ports.clock.now(), settings.retentionMs));
+  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  const result = await ports.deliveries.write(
+    recordAttempt(delivery, received.owner, { attempt, verdict }, at),
+  );
+  if (result.kind === 'refused') {
+    await recordLate(context, result.current, attempt);
+    return undefined;
+  }
+  noteAttempt(context, held, attempt, result.delivery);
+  return continueOrClose(context, { ...held, delivery: result.delivery }, verdict);
+};
+
+const continueOrClose = async (
+  context: DeliverContext,
+  held: HeldDelivery,
+  verdict: Verdict,
+): Promise<HeldDelivery | undefined> => {
+  const { ports } = context;
+  switch (verdict.kind) {
+    case 'delivered':
+      return undefined;
+    case 'retry': {
+      if (verdict.lease === undefined) {
+        await armNext(context, held.delivery);
+        return undefined;
+      }
+      const { queue, subscriptionId } = held.delivery.key;
+      return { ...held, target: await ports.subscriptions.find(queue, subscriptionId, 'fresh') };
+    }
+    case 'rejected':
+    case 'exhausted':
+      await payOwed(context, held.delivery, held.body);
+      return undefined;
+  }
+};
+
+/** Our lease is gone: somebody took over, or the delivery was ended meanwhile. What came back is on record all the same. */
+const recordLate = async (
+  context: DeliverContext,
+  current: Delivery | undefined,
+  attempt: Attempt,
+): Promise<void> => {
+  const { ports, settings } = context;
+  if (current === undefined) return;
+  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  const result = await ports.deliveries.write(recordLateResult(current, attempt, at));
+  ports.journal.note({ fact: 'late_result', key: current.key, attempt });
+  // Delivered by another hand between our read and our write: then the result is simply added.
+  if (result.kind === 'refused') await recordLate(context, result.current, attempt);
+};
+
+const cancelHeld = async (context: DeliverContext, held: HeldDelivery, reason: string): Promise<void> => {
+  const { ports, settings } = context;
+  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  const result = await ports.deliveries.write(cancelLeased(held.delivery, held.received.owner, reason, at));
+  if (result.kind === 'written')
+    ports.journal.note({ fact: 'delivery_cancelled', key: held.delivery.key, reason });
+};
+
+const noteAttempt = (
+  context: DeliverContext,
+  held: HeldDelivery,
+  attempt: Attempt,
+  recorded: Delivery,
+): void => {
+  const dueAt = held.delivery.next?.dueAt ?? held.work.dueAt ?? held.delivery.acceptedAt;
+  const { next } = recorded;
+  context.ports.journal.note({
+    fact: 'attempt_made',
+    key: recorded.key,
+    attempt,
+    status: recorded.status,
+    latenessMs: attempt.startedAt - dueAt,
+    ...(next === undefined ? {} : { nextAt: next.dueAt, nextBy: next.by }),
+  });
+};

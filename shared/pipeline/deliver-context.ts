@@ -1,0 +1,60 @@
+import type { RetryPolicy } from '../domain/retry-policy.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DeadLetters, Undeliverables } from '../ports/dead-letters.ts';
+import type { Deliveries } from '../ports/deliveries.ts';
+import type { DeliveryQueue } from '../ports/delivery-queue.ts';
+import type { Journal } from '../ports/journal.ts';
+import type { MessageRecords } from '../ports/message-records.ts';
+import type { Payloads } from '../ports/payloads.ts';
+import type { Subscriber } from '../ports/subscriber.ts';
+import type { Subscriptions } from '../ports/subscriptions.ts';
+import type { WakeUps } from '../ports/wake-ups.ts';
+
+export type DeliverPorts = {
+  clock: Clock;
+  deliveries: Deliveries;
+  messageRecords: MessageRecords;
+  payloads: Payloads;
+  subscriptions: Subscriptions;
+  subscriber: Subscriber;
+  deliveryQueue: DeliveryQueue;
+  wakeUps: WakeUps;
+  undeliverables: Undeliverables;
+  deadLetters: DeadLetters;
+  journal: Journal;
+};
+
+export type DeliverSettings = {
+  attemptTimeoutMs: number;
+  schedulerThresholdSeconds: number;
+  retentionMs: number;
+  retryAfterCapMs: number;
+  defaultRetryPolicy: RetryPolicy;
+  userAgent: string;
+};
+
+export type DeliverContext = { ports: DeliverPorts; settings: DeliverSettings };
+
+/** One receive of a job or wake-up. */
+export type Received = {
+  /** The SQS message, as it came. */
+  id: string;
+  text: string;
+  /** Over 1: it was received before and not acknowledged, so whoever had it crashed or ran out of time. */
+  receiveCount: number;
+  /** Unique to this receive; the name on the lease. */
+  owner: string;
+  /** What is left of the invocation, in milliseconds. */
+  remainingMs: () => number;
+};
+
+/** Beyond the request itself, what recording it and arming its wake-up may take. The lease and the invocation allow for it. */
+const RECORDING_MS = 5_000;
+
+/** When a lease taken now runs out: later than the request's deadline and its recording. */
+export const leaseUntil = (now: number, settings: DeliverSettings): number =>
+  now + settings.attemptTimeoutMs + RECORDING_MS;
+
+/** Whether an attempt begun now can be finished and recorded by this invocation. */
+export const hasTimeForAttempt = (received: Received, settings: DeliverSettings): boolean =>
+  received.remainingMs() >= settings.attemptTimeoutMs + RECORDING_MS;

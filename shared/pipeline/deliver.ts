@@ -1,0 +1,142 @@
+import type { Entry } from '../domain/delivery-entry.ts';
+import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
+import { cancelLeased } from '../domain/delivery-result.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import { absenceOf } from '../domain/subscription.ts';
+import { planHop } from '../domain/wake-up-plan.ts';
+import { attemptDelivery } from './attempt-delivery.ts';
+import { hasTimeForAttempt, leaseUntil, type DeliverContext, type Received } from './deliver-context.ts';
+import type { HeldDelivery } from './held-delivery.ts';
+import { keepMessage, keptBody, keptUntil, messageFor } from './message-keeping.ts';
+import { payOwed } from './owed.ts';
+import { takeDelivery, type Taking } from './take-delivery.ts';
+import { armNext, hop } from './wake-up-arming.ts';
+
+/** Nearer than this to its due time a job or wake-up is waited for; earlier, SQS brings it back. */
+const WORTH_WAITING_MS = 1_000;
+
+/**
+ * One job or wake-up, to the end of what can be done about it now (design §5). It returns when the message may be
+ * acknowledged, and throws when it must come again: nothing that a subscriber does throws, only our own services.
+ */
+export const deliver = async (
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  received: Received,
+): Promise<void> => {
+  const { ports, settings } = context;
+  if (await sentOn(context, work, work.dueAt)) return;
+  if (!hasTimeForAttempt(received, settings)) {
+    ports.journal.note({ fact: 'time_given_back', key: work.key, attempt: work.attempt });
+    await sendAgain(context, work, ports.clock.now());
+    return;
+  }
+  await enterAndAttempt(context, work, received);
+};
+
+const enterAndAttempt = async (
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  received: Received,
+): Promise<void> => {
+  const { ports, settings } = context;
+  const { queue, subscriptionId } = work.key;
+  const target = await ports.subscriptions.find(
+    queue,
+    subscriptionId,
+    work.kind === 'job' ? 'cached' : 'fresh',
+  );
+  const absence = absenceOf(target.subscription, ports.clock.now());
+  // What was not sent because its subscription is disabled can be recovered later, so its message has to be there then.
+  if (absence === 'disabled')
+    await keepMessage(ports, work, keptUntil(ports.clock.now(), settings.retentionMs));
+  const now = ports.clock.now();
+  const entry: Entry =
+    absence === undefined
+      ? { kind: 'lease', lease: { owner: received.owner, until: leaseUntil(now, settings) } }
+      : { kind: 'cancel', reason: absence };
+  const taking = await takeDelivery(context, work, entry);
+  if (taking.kind === 'taken' && entry.kind === 'cancel') {
+    ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason: entry.reason });
+    return;
+  }
+  await follow(context, { work, received, target }, taking);
+};
+
+type Arrival = Pick<HeldDelivery, 'work' | 'received' | 'target'>;
+
+const follow = async (context: DeliverContext, arrival: Arrival, taking: Taking): Promise<void> => {
+  const { ports } = context;
+  const { work, received } = arrival;
+  switch (taking.kind) {
+    case 'taken':
+      await attemptTaken(context, arrival, taking.delivery);
+      return;
+    case 'early':
+      if (!(await sentOn(context, work, taking.dueAt))) await enterAndAttempt(context, work, received);
+      return;
+    case 'recorded':
+      // This very message was received before and not acknowledged: whoever had it may have died before arming.
+      if (received.receiveCount > 1) await armNext(context, taking.delivery);
+      return;
+    case 'owing':
+      await payOwed(context, taking.delivery, await keptBody(ports, work.key));
+      return;
+    case 'dropped':
+      ports.journal.note({
+        fact: 'wake_up_dropped',
+        key: work.key,
+        attempt: work.attempt,
+        reason: taking.reason,
+      });
+      return;
+  }
+};
+
+const attemptTaken = async (context: DeliverContext, arrival: Arrival, delivery: Delivery): Promise<void> => {
+  const found = await messageFor(context.ports, arrival.work);
+  if (found === undefined) {
+    await endWithoutMessage(context, arrival.received, delivery);
+    return;
+  }
+  await attemptDelivery(context, { ...arrival, delivery, ...found });
+};
+
+/** A retry that finds no body can never succeed: it is dead-lettered for a person to see, and its record says why. */
+const endWithoutMessage = async (
+  context: DeliverContext,
+  received: Received,
+  delivery: Delivery,
+): Promise<void> => {
+  const { ports, settings } = context;
+  const reason = 'body_missing';
+  await ports.deadLetters.bury({ id: received.id, body: received.text }, reason);
+  ports.journal.note({ fact: 'dead_lettered', id: received.id, reason });
+  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  await ports.deliveries.write(cancelLeased(delivery, received.owner, reason, at));
+  ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
+};
+
+/** True: it was early, and is on its way again. False: it is due now, having been waited for if it was nearly so. */
+const sentOn = async (context: DeliverContext, work: DeliveryJob | WakeUp, dueAt = 0): Promise<boolean> => {
+  const { clock } = context.ports;
+  if (dueAt - clock.now() > WORTH_WAITING_MS) {
+    await sendAgain(context, work, dueAt);
+    return true;
+  }
+  while (clock.now() < dueAt) await clock.sleep(dueAt - clock.now());
+  return false;
+};
+
+const sendAgain = async (
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  dueAt: number,
+): Promise<void> => {
+  if (work.kind === 'wake_up') {
+    await hop(context, { ...work, dueAt });
+    return;
+  }
+  const { ports } = context;
+  await ports.deliveryQueue.send([work], planHop(dueAt, ports.clock.now()).delaySeconds);
+};

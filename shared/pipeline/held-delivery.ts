@@ -1,0 +1,20 @@
+import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import type { MessageBody } from '../domain/message-body.ts';
+import type { Message } from '../domain/message.ts';
+import type { Queue, Subscription } from '../domain/subscription.ts';
+import type { Received } from './deliver-context.ts';
+
+/** Whom a delivery is for, as read for the attempt at hand. */
+export type Target = { queue: Queue | undefined; subscription: Subscription | undefined };
+
+/** A delivery whose lease we hold, and all that its attempts need. */
+export type HeldDelivery = {
+  work: DeliveryJob | WakeUp;
+  received: Received;
+  delivery: Delivery;
+  target: Target;
+  message: Message;
+  /** Where the message came from. */
+  body: MessageBody;
+};

@@ -1,0 +1,49 @@
+import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
+import { bodyBytes, MAX_BODY_ON_RECORD, type MessageBody } from '../domain/message-body.ts';
+import type { Message, MessageKey } from '../domain/message.ts';
+import { payloadKeyOf } from '../domain/payload-key.ts';
+import type { MessageRecords } from '../ports/message-records.ts';
+import type { Payloads } from '../ports/payloads.ts';
+
+type Keeping = { messageRecords: MessageRecords; payloads: Payloads };
+
+/** Longest schedule that a policy may have (design §3): a kept body outlives every retry that could need it. */
+const LONGEST_SCHEDULE_MS = 15 * 24 * 60 * 60 * 1000;
+
+/** How long a body kept now has to last. */
+export const keptUntil = (now: number, retentionMs: number): number =>
+  now + LONGEST_SCHEDULE_MS + retentionMs;
+
+/** Where a message is kept, having put it into the payload bucket if it is too large for its record. */
+export const placeOf = async (payloads: Payloads, message: Message): Promise<MessageBody> => {
+  if (bodyBytes(message) <= MAX_BODY_ON_RECORD) return { kind: 'inline', message };
+  const payloadKey = payloadKeyOf(message);
+  await payloads.put(payloadKey, message);
+  return { kind: 'stored', payloadKey };
+};
+
+/** Keeps the message of a job so that its retries find it. A wake-up's message is kept already. Safe to repeat. */
+export const keepMessage = async (
+  ports: Keeping,
+  work: DeliveryJob | WakeUp,
+  until: number,
+): Promise<void> => {
+  if (work.kind === 'wake_up') return;
+  const body = work.body.kind === 'inline' ? await placeOf(ports.payloads, work.body.message) : work.body;
+  await ports.messageRecords.keepBody(work.key, body, until);
+};
+
+/** Where a kept message is; undefined if it was not kept, has expired or was erased. */
+export const keptBody = async (ports: Keeping, key: MessageKey): Promise<MessageBody | undefined> =>
+  (await ports.messageRecords.find(key))?.body;
+
+/** The message of a job or wake-up and where it came from; undefined where it cannot be found any more. */
+export const messageFor = async (
+  ports: Keeping,
+  work: DeliveryJob | WakeUp,
+): Promise<{ message: Message; body: MessageBody } | undefined> => {
+  const body = work.kind === 'job' ? work.body : await keptBody(ports, work.key);
+  if (body === undefined) return undefined;
+  const message = body.kind === 'inline' ? body.message : await ports.payloads.get(body.payloadKey);
+  return message === undefined ? undefined : { message, body };
+};

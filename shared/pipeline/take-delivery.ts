@@ -1,0 +1,84 @@
+import { enter, enterLapsed, reenter, refusalOf, type Entry, type Moment } from '../domain/delivery-entry.ts';
+import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
+import type { Delivery, Transition } from '../domain/delivery.ts';
+import type { DeliverContext } from './deliver-context.ts';
+
+/** What came of entering a delivery. `dropped`: nothing is left to do for this message. */
+export type Taking =
+  | { kind: 'taken'; delivery: Delivery }
+  | { kind: 'early'; dueAt: number }
+  | { kind: 'recorded'; delivery: Delivery }
+  | { kind: 'owing'; delivery: Delivery }
+  | { kind: 'dropped'; reason: 'no_record' | 'finished' | 'stale' | 'in_flight' };
+
+/** How often the record may change under our hands before the message is left to come again. */
+const MOST_TRIES = 4;
+
+/** The record of a delivery kept changing while an invocation tried to enter it. Transient: SQS brings the message back. */
+export class ContendedDeliveryError extends Error {
+  override readonly name = 'ContendedDeliveryError';
+  constructor(work: DeliveryJob | WakeUp) {
+    const { queue, messageId, subscriptionId } = work.key;
+    super(
+      `Delivery ${queue}/${messageId}/${subscriptionId} changed ${MOST_TRIES} times while attempt ${work.attempt} entered it`,
+    );
+  }
+}
+
+/**
+ * Enters a delivery by one conditional write. Where it is refused, the record that refused it decides; only a lease
+ * that ran out, or a record that changed meanwhile, leads to a second write.
+ */
+export const takeDelivery = async (
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  entry: Entry,
+): Promise<Taking> => {
+  const { ports } = context;
+  let transition: Transition = enter(work, entry, momentOf(context));
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const result = await ports.deliveries.write(transition);
+    if (result.kind === 'written') {
+      if (transition.name === 'take_over')
+        ports.journal.note({ fact: 'lease_lost', key: work.key, attempt: work.attempt });
+      return { kind: 'taken', delivery: result.delivery };
+    }
+    const step = afterRefusal(context, work, entry, result.current);
+    if (step.kind !== 'try') return step;
+    transition = step.transition;
+  }
+  throw new ContendedDeliveryError(work);
+};
+
+const momentOf = ({ ports, settings }: DeliverContext): Moment => ({
+  now: ports.clock.now(),
+  retentionMs: settings.retentionMs,
+});
+
+const afterRefusal = (
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  entry: Entry,
+  current: Delivery | undefined,
+): Taking | { kind: 'try'; transition: Transition } => {
+  const moment = momentOf(context);
+  const refusal = refusalOf(work.attempt, current, moment.now);
+  switch (refusal.kind) {
+    case 'unknown':
+      return { kind: 'dropped', reason: 'no_record' };
+    case 'finished':
+      return { kind: 'dropped', reason: 'finished' };
+    case 'ahead':
+      return { kind: 'dropped', reason: 'stale' };
+    case 'in_flight':
+      return { kind: 'dropped', reason: 'in_flight' };
+    case 'owing':
+    case 'recorded':
+    case 'early':
+      return refusal;
+    case 'lapsed':
+      return { kind: 'try', transition: enterLapsed(refusal.delivery, refusal.lease, entry, moment) };
+    case 'open':
+      return { kind: 'try', transition: reenter(work, entry, moment) };
+  }
+};

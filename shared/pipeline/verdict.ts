@@ -1,0 +1,74 @@
+import type { Attempt } from '../domain/attempt.ts';
+import type { Verdict } from '../domain/delivery-result.ts';
+import { nextAfterFailure } from '../domain/next-attempt.ts';
+import { isGone, type Reply } from '../domain/outcome.ts';
+import { policyInForce, type PolicyInForce } from '../domain/policy-in-force.ts';
+import { retryAfterMs } from '../domain/retry-after.ts';
+import type { RetryPolicy } from '../domain/retry-policy.ts';
+import { hasTimeForAttempt, leaseUntil, type DeliverContext } from './deliver-context.ts';
+import type { HeldDelivery } from './held-delivery.ts';
+
+/** An immediate retry is made by the same invocation only after a failure that was quicker than this (design §5). */
+const QUICK_MS = 2_000;
+
+/** The policy kept since the round's first failure; before that, the one in force now. */
+export const policyFor = ({ settings }: DeliverContext, { delivery, target }: HeldDelivery): RetryPolicy =>
+  delivery.policy ?? inForce(settings.defaultRetryPolicy, target).policy;
+
+const inForce = (defaults: RetryPolicy, { queue, subscription }: HeldDelivery['target']): PolicyInForce =>
+  policyInForce({ subscription: subscription?.options._retry_policy, queue: queue?.retryPolicy, defaults });
+
+/** What an attempt leads to: the end, or the next attempt and by which mechanism. */
+export const judge = (
+  context: DeliverContext,
+  held: HeldDelivery,
+  attempt: Attempt,
+  reply: Reply,
+): Verdict => {
+  switch (attempt.outcome) {
+    case 'delivered':
+      return { kind: 'delivered' };
+    case 'rejected':
+      return { kind: 'rejected', gone: isGone(reply) };
+    case 'failed':
+      return afterFailure(context, held, attempt, reply);
+  }
+};
+
+const afterFailure = (
+  context: DeliverContext,
+  held: HeldDelivery,
+  attempt: Attempt,
+  reply: Reply,
+): Verdict => {
+  const { ports, settings } = context;
+  const { delivery, received } = held;
+  const policy = policyFor(context, held);
+  if (delivery.policy === undefined) warnOfAdjustment(context, held);
+  const next = nextAfterFailure({
+    key: delivery.key,
+    policy,
+    failed: attempt,
+    madeInRound: delivery.attempts.filter(({ round }) => round === delivery.round).length + 1,
+    hintMs: hintOf(reply, ports.clock.now(), settings.retryAfterCapMs),
+    thresholdSeconds: settings.schedulerThresholdSeconds,
+    canContinue: attempt.durationMs < QUICK_MS && hasTimeForAttempt(received, settings),
+  });
+  if (next === undefined) return { kind: 'exhausted', policy };
+  const lease =
+    next.by === 'same_invocation'
+      ? { owner: received.owner, until: leaseUntil(ports.clock.now(), settings) }
+      : undefined;
+  return { kind: 'retry', next, policy, lease };
+};
+
+const hintOf = (reply: Reply, now: number, capMs: number): number =>
+  reply.kind === 'answered' && reply.retryAfter !== undefined
+    ? Math.min(capMs, retryAfterMs(reply.retryAfter, now) ?? 0)
+    : 0;
+
+const warnOfAdjustment = ({ ports, settings }: DeliverContext, held: HeldDelivery): void => {
+  const { warning } = inForce(settings.defaultRetryPolicy, held.target);
+  if (warning !== undefined)
+    ports.journal.note({ fact: 'policy_adjusted', queue: held.delivery.key.queue, warning });
+};

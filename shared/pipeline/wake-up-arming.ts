@@ -1,0 +1,47 @@
+import type { Mechanism } from '../domain/attempt.ts';
+import type { WakeUp } from '../domain/delivery-job.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import { planHop, planWakeUp, scheduleName } from '../domain/wake-up-plan.ts';
+import type { DeliverContext } from './deliver-context.ts';
+
+/**
+ * Sets the wake-up of the attempt that the record says is next; none for a delivery that is over. Safe to repeat.
+ * @throws when it could not be set: the message must not be acknowledged then.
+ */
+export const armNext = async (context: DeliverContext, delivery: Delivery): Promise<void> => {
+  const { next, lease } = delivery;
+  if (next === undefined) return;
+  // A lease on the record is a holder that died or is still at it: nobody else can take over before it runs out.
+  const dueAt = Math.max(next.dueAt, lease?.until ?? 0);
+  await arm(context, { kind: 'wake_up', key: delivery.key, attempt: next.number, dueAt });
+};
+
+const arm = async (context: DeliverContext, wakeUp: WakeUp): Promise<void> => {
+  const { ports, settings } = context;
+  const plan = planWakeUp(wakeUp.dueAt, ports.clock.now(), settings.schedulerThresholdSeconds);
+  if (plan.by === 'scheduler') {
+    const name = scheduleName(wakeUp.key, wakeUp.attempt, wakeUp.dueAt);
+    if ((await ports.wakeUps.schedule(name, plan.at, wakeUp)) === 'scheduled') {
+      noteSet(context, wakeUp, 'scheduler');
+      return;
+    }
+    ports.journal.note({ fact: 'schedule_refused', key: wakeUp.key, attempt: wakeUp.attempt });
+  }
+  await hop(context, wakeUp);
+  noteSet(context, wakeUp, 'sqs_delay');
+};
+
+/** Sends the wake-up on its way by SQS: all of the remainder, or as much as SQS delays. */
+export const hop = async ({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> => {
+  await ports.wakeUps.sendDelayed(wakeUp, planHop(wakeUp.dueAt, ports.clock.now()).delaySeconds);
+};
+
+const noteSet = ({ ports }: DeliverContext, wakeUp: WakeUp, by: Mechanism): void => {
+  ports.journal.note({
+    fact: 'wake_up_set',
+    key: wakeUp.key,
+    attempt: wakeUp.attempt,
+    by,
+    dueAt: wakeUp.dueAt,
+  });
+};

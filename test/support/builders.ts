@@ -1,0 +1,43 @@
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { Message } from '../../shared/domain/message.ts';
+import type { Queue, Subscription } from '../../shared/domain/subscription.ts';
+
+export const aPolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy => ({
+  ...DEFAULT_RETRY_POLICY,
+  ...overrides,
+});
+
+/** No retries but those a test asks for. */
+export const aBarePolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy =>
+  aPolicy({
+    retries_with_no_delay: 0,
+    minimum_delay_retries: 0,
+    backoff_retries: 0,
+    maximum_delay_retries: 0,
+    ...overrides,
+  });
+
+export const aMessage = (overrides: Partial<Message> = {}): Message => ({
+  queue: 'orders',
+  id: 'message-1',
+  type: 'order.created',
+  timestamp: '2026-01-01T00:00:00.000Z',
+  data: '{"total":12345678901234567890,"b":1,"a":2}',
+  ...overrides,
+});
+
+export const aQueue = (overrides: Partial<Queue> = {}): Queue => ({
+  name: 'orders',
+  metadata: {},
+  createdAt: 0,
+  ...overrides,
+});
+
+export const aSubscription = (overrides: Partial<Subscription> = {}): Subscription => ({
+  id: 'subscription-1',
+  queue: 'orders',
+  subscriber: 'https://subscriber.test/hook',
+  options: {},
+  createdAt: 0,
+  ...overrides,
+});

@@ -1,0 +1,56 @@
+import { apply, holds } from '../../../shared/domain/delivery.ts';
+import type { Delivery, DeliveryKey, Transition } from '../../../shared/domain/delivery.ts';
+import type { Deliveries, OverdueDelivery, WriteResult } from '../../../shared/ports/deliveries.ts';
+
+/** The records of deliveries in a Map, judged by the domain's own `holds` and `apply`. */
+export const inMemoryDeliveries = (): Deliveries => {
+  const records = new Map<string, Delivery>();
+
+  const writeNow = (transition: Transition): WriteResult => {
+    const id = identityOf(transition.key);
+    const current = records.get(id);
+    if (!('change' in transition)) {
+      if (current !== undefined) return { kind: 'refused', current };
+      return { kind: 'written', delivery: kept(id, transition.create) };
+    }
+    if (current === undefined || !holds(transition.expect, current)) return { kind: 'refused', current };
+    return { kind: 'written', delivery: kept(id, apply(transition.change, current)) };
+  };
+
+  const kept = (id: string, delivery: Delivery): Delivery => {
+    records.set(id, structuredClone(delivery));
+    return delivery;
+  };
+
+  return {
+    write: (transition) => answer(writeNow(transition)),
+    find: (key) => answer(records.get(identityOf(key))),
+    ofMessage: (message, buckets) =>
+      answer(
+        [...records.values()]
+          .filter(({ key }) => key.queue === message.queue && key.messageId === message.messageId)
+          .filter(({ key }) => key.bucket < buckets)
+          .sort((one, other) => one.key.bucket - other.key.bucket || bySubscription(one.key, other.key)),
+      ),
+    overdue: (before, limit) =>
+      answer(
+        [...records.values()]
+          .flatMap(overdueOf)
+          .filter(({ overdueAt }) => overdueAt <= before)
+          .sort((one, other) => one.overdueAt - other.overdueAt)
+          .slice(0, limit),
+      ),
+  };
+};
+
+const identityOf = ({ queue, messageId, bucket, subscriptionId }: DeliveryKey): string =>
+  [queue, messageId, bucket, subscriptionId].join('#');
+
+const bySubscription = (one: DeliveryKey, other: DeliveryKey): number =>
+  one.subscriptionId < other.subscriptionId ? -1 : 1;
+
+const overdueOf = ({ key, overdueAt }: Delivery): OverdueDelivery[] =>
+  overdueAt === undefined ? [] : [{ key, overdueAt }];
+
+/** Asynchronous as the real one, and a copy, so that no caller can change a record by changing an answer. */
+const answer = <T>(value: T): Promise<T> => Promise.resolve(structuredClone(value));

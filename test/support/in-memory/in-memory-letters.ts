@@ -1,0 +1,28 @@
+import type { UndeliverableNotice } from '../../../shared/domain/undeliverable.ts';
+import type { DeadLetters, Undeliverables } from '../../../shared/ports/dead-letters.ts';
+
+export type BuriedLetter = { body: string; id: string; attributes?: Record<string, string>; reason: string };
+export type InMemoryDeadLetters = DeadLetters & { readonly buried: readonly BuriedLetter[] };
+export type InMemoryUndeliverables = Undeliverables & { readonly sent: readonly UndeliverableNotice[] };
+
+export const inMemoryDeadLetters = (): InMemoryDeadLetters => {
+  const buried: BuriedLetter[] = [];
+  return {
+    buried,
+    bury: (original, reason) => {
+      buried.push({ ...original, reason });
+      return Promise.resolve();
+    },
+  };
+};
+
+export const inMemoryUndeliverables = (): InMemoryUndeliverables => {
+  const sent: UndeliverableNotice[] = [];
+  return {
+    sent,
+    send: (notice) => {
+      sent.push(structuredClone(notice));
+      return Promise.resolve();
+    },
+  };
+};

@@ -1,0 +1,16 @@
+import type { Message } from '../../../shared/domain/message.ts';
+import type { Payloads } from '../../../shared/ports/payloads.ts';
+
+export type InMemoryPayloads = Payloads & { readonly stored: ReadonlyMap<string, Message> };
+
+export const inMemoryPayloads = (): InMemoryPayloads => {
+  const stored = new Map<string, Message>();
+  return {
+    stored,
+    put: (payloadKey, message) => {
+      stored.set(payloadKey, structuredClone(message));
+      return Promise.resolve();
+    },
+    get: (payloadKey) => Promise.resolve(structuredClone(stored.get(payloadKey))),
+  };
+};

@@ -1,0 +1,118 @@
+import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/page-marker.ts';
+import type { Queue, Subscription } from '../../../shared/domain/subscription.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import { QueueMissingError } from '../../../shared/ports/subscription-registry.ts';
+import type { Page, PageRequest, SubscriptionRegistry } from '../../../shared/ports/subscription-registry.ts';
+import type { Subscriptions } from '../../../shared/ports/subscriptions.ts';
+
+type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
+
+const systemTime: Pick<Clock, 'now'> = { now: () => Date.now() };
+
+/** Both views of the subscriptions table on one store in a Map. Nothing is cached: every answer is fresh. */
+export const inMemorySubscriptions = (clock = systemTime): Subscriptions & SubscriptionRegistry => {
+  const entries = new Map<string, Entry>();
+
+  return {
+    ...readerOf(entries, clock),
+    ...queuesOf(entries),
+    ...subscriptionsOf(entries),
+  };
+};
+
+const readerOf = (entries: Map<string, Entry>, clock: Pick<Clock, 'now'>): Subscriptions => ({
+  list: (name) => {
+    const entry = entries.get(name);
+    if (entry === undefined) return answer(undefined);
+    return answer({ queue: entry.queue, subscriptions: byId(entry), readAt: clock.now() });
+  },
+  find: (name, id) => {
+    const entry = entries.get(name);
+    return answer({ queue: entry?.queue, subscription: entry?.subscriptions.get(id) });
+  },
+  disable: (name, id, disabled) => {
+    const subscription = entries.get(name)?.subscriptions.get(id);
+    if (subscription !== undefined) subscription.disabled ??= { ...disabled };
+    return answer(undefined);
+  },
+});
+
+type QueueMethods = Pick<
+  SubscriptionRegistry,
+  'putQueue' | 'ensureQueue' | 'findQueue' | 'listQueues' | 'deleteQueue'
+>;
+
+const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
+  putQueue: (queue) => {
+    const entry = entries.get(queue.name);
+    const createdAt = entry?.queue.createdAt ?? queue.createdAt;
+    entries.set(queue.name, {
+      queue: structuredClone({ ...queue, createdAt }),
+      subscriptions: entry?.subscriptions ?? new Map<string, Subscription>(),
+    });
+    return answer(entry === undefined ? 'created' : 'replaced');
+  },
+  ensureQueue: (queue) => {
+    if (!entries.has(queue.name)) {
+      entries.set(queue.name, { queue: structuredClone(queue), subscriptions: new Map() });
+    }
+    return answer(undefined);
+  },
+  findQueue: (name) => answer(entries.get(name)?.queue),
+  listQueues: (page) =>
+    pageAsked(
+      QUEUE_LISTING,
+      [...entries.values()].map(({ queue }) => queue).sort((one, other) => order(one.name, other.name)),
+      page,
+      ({ name }) => name,
+    ),
+  deleteQueue: (name) => {
+    entries.delete(name);
+    return answer(undefined);
+  },
+});
+
+type SubscriptionMethods = Omit<SubscriptionRegistry, keyof QueueMethods>;
+
+const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
+  addSubscription: (subscription) => {
+    const entry = entries.get(subscription.queue);
+    if (entry === undefined) return Promise.reject(new QueueMissingError(subscription.queue));
+    const holder = byId(entry).find((other) => hasSubscriberOf(subscription, other));
+    if (holder !== undefined) return answer({ kind: 'conflict', subscriptionId: holder.id });
+    entry.subscriptions.set(subscription.id, structuredClone(subscription));
+    return answer({ kind: 'added' });
+  },
+  findSubscription: (queue, id) => answer(entries.get(queue)?.subscriptions.get(id)),
+  listSubscriptions: (queue, page) => {
+    const entry = entries.get(queue);
+    return pageAsked(queue, entry === undefined ? [] : byId(entry), page, ({ id }) => id);
+  },
+  deleteSubscription: (queue, id) => {
+    entries.get(queue)?.subscriptions.delete(id);
+    return answer(undefined);
+  },
+});
+
+const hasSubscriberOf = (wanted: Subscription, other: Subscription): boolean =>
+  other.subscriber === wanted.subscriber &&
+  (other.expiresAt === undefined || other.expiresAt > wanted.createdAt);
+
+const byId = ({ subscriptions }: Entry): Subscription[] =>
+  [...subscriptions.values()].sort((one, other) => order(one.id, other.id));
+
+const order = (one: string, other: string): number => (one < other ? -1 : 1);
+
+const pageAsked = async <T>(
+  listing: string,
+  sorted: readonly T[],
+  page: PageRequest,
+  nameOf: (item: T) => string,
+): Promise<Page<T>> => {
+  const last = lastOf(listing, page);
+  const after = last === undefined ? sorted : sorted.filter((item) => nameOf(item) > last);
+  return await answer(pageOf(listing, after, page.limit, nameOf));
+};
+
+/** Asynchronous as the real one, and a copy, so that no caller can change the store by changing an answer. */
+const answer = <T>(value: T): Promise<T> => Promise.resolve(structuredClone(value));

@@ -1,0 +1,51 @@
+import type { Reply } from '../../../shared/domain/outcome.ts';
+import type { WebhookRequest } from '../../../shared/domain/webhook-request.ts';
+import type { Subscriber } from '../../../shared/ports/subscriber.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+export type SeenRequest = { at: number; request: WebhookRequest; reply: Reply };
+
+/** What a subscriber answers, and how long it takes over it in milliseconds. */
+export type ScriptedReply = Reply & { takesMs?: number };
+
+export type ScriptedSubscriber = Subscriber & {
+  /** Every request, in the order of arrival. */
+  readonly seen: readonly SeenRequest[];
+  /** From now on: these in turn, and the last one for ever. */
+  script(url: string, replies: readonly [ScriptedReply, ...ScriptedReply[]]): void;
+  /** Called at each request, before it is answered: where a test lets something happen meanwhile. */
+  onRequest: (request: WebhookRequest, count: number) => Promise<void>;
+};
+
+export const status = (
+  statusCode: number,
+  more: { retryAfter?: string; snippet?: string; takesMs?: number } = {},
+): ScriptedReply => ({
+  kind: 'answered',
+  statusCode,
+  ...more,
+});
+
+export const scriptedSubscriber = (clock: VirtualClock): ScriptedSubscriber => {
+  const seen: SeenRequest[] = [];
+  const scripts = new Map<string, ScriptedReply[]>();
+
+  const nextReply = (url: string): ScriptedReply => {
+    const script = scripts.get(url) ?? [];
+    return (script.length > 1 ? script.shift() : script[0]) ?? status(200);
+  };
+
+  const subscriber: ScriptedSubscriber = {
+    seen,
+    script: (url, replies) => void scripts.set(url, [...replies]),
+    onRequest: () => Promise.resolve(),
+    post: async (request) => {
+      const { takesMs = 0, ...reply } = nextReply(request.url);
+      seen.push({ at: clock.now(), request, reply });
+      await subscriber.onRequest(request, seen.length);
+      if (takesMs > 0) await clock.sleep(takesMs);
+      return reply;
+    },
+  };
+  return subscriber;
+};

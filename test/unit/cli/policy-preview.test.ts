@@ -1,0 +1,206 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+
+const PROJECT = path.resolve(import.meta.dirname, '../../..');
+
+type Run = { status: number | string | null | undefined; stdout: string; stderr: string };
+
+const run = (command: string, args: string[]): Promise<Run> =>
+  new Promise((resolve) => {
+    execFile(command, args, { cwd: PROJECT }, (error, stdout, stderr) => {
+      resolve({ status: error === null ? 0 : error.code, stdout, stderr });
+    });
+  });
+
+const posthaste = (...args: string[]): Promise<Run> => run(process.execPath, ['cli/posthaste.ts', ...args]);
+const preview = (...args: string[]): Promise<Run> => posthaste('policy', 'preview', ...args);
+
+const refusal = z.strictObject({
+  error: z.strictObject({
+    code: z.string(),
+    fields: z.array(z.strictObject({ field: z.string(), message: z.string().min(1) })),
+  }),
+});
+
+const refusedFields = (stdout: string): { code: string; fields: string[] } => {
+  const { code, fields } = refusal.parse(JSON.parse(stdout)).error;
+  return { code, fields: fields.map(({ field }) => field) };
+};
+
+describe('posthaste policy preview', () => {
+  it('prints source, complete policy, every retry and the total with --json, and nothing else', async () => {
+    const policy = {
+      retries_with_no_delay: 1,
+      minimum_delay_retries: 1,
+      maximum_delay: 20,
+      maximum_delay_retries: 1,
+    };
+    const { status, stdout, stderr } = await preview(
+      '--json',
+      '--policy',
+      JSON.stringify({ ...policy, backoff_retries: 3, jitter: 'full' }),
+    );
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({
+      source: 'subscription',
+      policy: { ...DEFAULT_RETRY_POLICY, ...policy, backoff_retries: 3, jitter: 'full' },
+      retries: [
+        { retry: 1, phase: 'immediate', delaySeconds: 0 },
+        { retry: 2, phase: 'pre_backoff', delaySeconds: 5 },
+        { retry: 3, phase: 'backoff', delaySeconds: 5 },
+        { retry: 4, phase: 'backoff', delaySeconds: 12.5 },
+        { retry: 5, phase: 'backoff', delaySeconds: 20 },
+        { retry: 6, phase: 'post_backoff', delaySeconds: 20 },
+      ],
+      totalSeconds: 62.5,
+    });
+  });
+
+  it.each([
+    ['defaults', []],
+    ['subscription', ['--policy', '{}', '--queue-policy', '{}']],
+    ['queue', ['--queue-policy', '{}']],
+    ['queue', ['--policy', '{}', '--queue-policy', '{"ignore_subscription_override":true}']],
+  ])('says that the %s won for %j', async (source, args) => {
+    const { stdout } = await preview('--json', ...args);
+    expect(JSON.parse(stdout)).toMatchObject({ source });
+  });
+
+  it('is there as an npm script', async () => {
+    const { status, stdout } = await run('npm', [
+      'run',
+      '-s',
+      'posthaste',
+      '--',
+      'policy',
+      'preview',
+      '--json',
+    ]);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      source: 'defaults',
+      policy: DEFAULT_RETRY_POLICY,
+      totalSeconds: 280,
+    });
+  });
+
+  it('prints a table for people, with the mechanism that brings each retry about', async () => {
+    const { status, stdout } = await preview(
+      '--policy',
+      '{"retries_with_no_delay":1,"minimum_delay_retries":1,"maximum_delay":90,"maximum_delay_retries":1,"backoff_retries":1}',
+    );
+    expect(status).toBe(0);
+    expect(stdout).toBe(
+      [
+        "Policy in force: the subscription's.",
+        '',
+        'Retry  Phase         Delay     Elapsed  Mechanism',
+        '    1  immediate       0 s         0 s  same invocation',
+        '    2  pre_backoff     5 s         5 s  SQS delay',
+        '    3  backoff         5 s        10 s  SQS delay',
+        '    4  post_backoff   90 s  1 min 40 s  Scheduler',
+        '',
+        '4 retries over 1 min 40 s; should the last one fail too, the delivery is exhausted.',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('tells people of an override, of jitter and of statuses that are retried', async () => {
+    const { stdout } = await preview(
+      '--policy={}',
+      '--queue-policy={"ignore_subscription_override":true,"jitter":"equal","retry_on_status":[408,429]}',
+    );
+    expect(stdout).toContain("the queue's, which overrides the subscription's");
+    expect(stdout).toContain('Jitter (equal)');
+    expect(stdout).toContain('408, 429');
+  });
+
+  it('has no table where there is no retry', async () => {
+    const { stdout } = await preview(
+      '--policy={"retries_with_no_delay":0,"minimum_delay_retries":0,"maximum_delay_retries":0,"backoff_retries":0}',
+    );
+    expect(stdout).toBe(
+      "Policy in force: the subscription's.\n\nNo retries: a delivery whose first attempt fails is exhausted.\n",
+    );
+  });
+
+  it.each([
+    ['{"minimum_delay":0,"nope":1}', '{}', ['minimum_delay', 'nope']],
+    ['{}', '{"minimum_delay":true}', ['queue.minimum_delay']],
+    ['{"retries_with_no_delay":101}', '{"backoff_retries":101}', ['_retry_policy', 'queue._retry_policy']],
+    ['null', '[]', ['_retry_policy', 'queue._retry_policy']],
+  ])('refuses %s on %s with status 2 and the fields in JSON', async (policy, queuePolicy, fields) => {
+    const { status, stdout, stderr } = await preview(
+      '--json',
+      '--policy',
+      policy,
+      '--queue-policy',
+      queuePolicy,
+    );
+    expect({ status, stderr }).toEqual({ status: 2, stderr: '' });
+    expect(refusedFields(stdout)).toEqual({ code: 'invalid_retry_policy', fields });
+  });
+
+  it('tells text that is not JSON apart', async () => {
+    const { status, stdout } = await preview('--json', '--policy={"nope":1}', '--queue-policy={oops}');
+    expect(status).toBe(2);
+    expect(refusedFields(stdout)).toEqual({ code: 'invalid_json', fields: ['nope', 'queue._retry_policy'] });
+    expect(refusedFields((await preview('--json', '--policy=')).stdout)).toEqual({
+      code: 'invalid_json',
+      fields: ['_retry_policy'],
+    });
+  });
+
+  it('says the same to people, in words on standard error', async () => {
+    const { status, stdout, stderr } = await preview('--policy={"minimum_delay":60}');
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('maximum_delay must not be below minimum_delay');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it.each([
+    ['an unknown option', ['policy', 'preview', '--polcy', '{}']],
+    ['an option without its value', ['policy', 'preview', '--policy']],
+    ['an argument too many', ['policy', 'preview', '{}']],
+    ['an unknown command', ['polcy']],
+    ['no command', []],
+  ])('answers %s with the usage and status 2', async (_, args) => {
+    const { status, stdout, stderr } = await posthaste(...args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('Usage: posthaste');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('helps with an example that works', async () => {
+    const { status, stdout } = await preview('--help');
+    expect(status).toBe(0);
+    const example = /policy preview --policy '(.+)'/.exec(stdout)?.[1] ?? '';
+    expect((await preview('--policy', example)).status).toBe(0);
+  });
+
+  it('prints what docs/policy.md shows', async () => {
+    const docs = await readFile(path.join(PROJECT, 'docs/policy.md'), 'utf8');
+    const examples = [...docs.matchAll(/```console\n\$ npm run -s posthaste -- (.+)\n([^`]+)```/g)];
+    expect(examples.length).toBeGreaterThan(3);
+    for (const [, args, shown] of examples) {
+      const { stdout, stderr } = await run('sh', ['-c', `"${process.execPath}" cli/posthaste.ts ${args}`]);
+      expect(stdout + stderr).toBe(shown);
+    }
+  });
+
+  it('starts in under a second', async () => {
+    const durations: number[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const startedAt = performance.now();
+      await preview('--json');
+      durations.push(performance.now() - startedAt);
+    }
+    expect(Math.min(...durations)).toBeLessThan(1000);
+  });
+});

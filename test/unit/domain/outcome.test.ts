@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { isGone, outcomeOf } from '../../../shared/domain/outcome.ts';
+import type { Outcome, Reply } from '../../../shared/domain/outcome.ts';
+
+const answered = (statusCode: number): Reply => ({ kind: 'answered', statusCode });
+
+describe('outcomeOf', () => {
+  const ranges: [string, number, number, Outcome][] = [
+    ['2xx', 200, 299, 'delivered'],
+    ['3xx and 4xx', 300, 499, 'rejected'],
+    ['5xx', 500, 599, 'failed'],
+    ['a status below 200', 100, 199, 'failed'],
+    ['a status above 599', 600, 999, 'failed'],
+  ];
+
+  it.each(ranges)('judges %s (%i to %i) as %s', (_what, first, last, outcome) => {
+    for (let status = first; status <= last; status += 1)
+      expect(outcomeOf(answered(status), [])).toBe(outcome);
+  });
+
+  it('judges no answer as failed, for whatever reason there was none', () => {
+    const faults = [
+      'timeout',
+      'dns_failed',
+      'connection_refused',
+      'connection_reset',
+      'tls_failed',
+      'invalid_response',
+      'connection_failed',
+    ] as const;
+    for (const error of faults) expect(outcomeOf({ kind: 'unanswered', error }, [])).toBe('failed');
+  });
+
+  it('judges a forbidden address as rejected, so that it is not tried again', () => {
+    expect(outcomeOf({ kind: 'forbidden' }, [])).toBe('rejected');
+  });
+
+  it('retries the 3xx and 4xx that are listed, and only them', () => {
+    const listed = [302, 408, 425, 429];
+    for (const status of listed) expect(outcomeOf(answered(status), listed)).toBe('failed');
+    for (const status of [301, 400, 404, 428, 430])
+      expect(outcomeOf(answered(status), listed)).toBe('rejected');
+  });
+
+  it('never retries a 2xx or a 410, listed or not', () => {
+    expect(outcomeOf(answered(200), [200])).toBe('delivered');
+    expect(outcomeOf(answered(410), [410])).toBe('rejected');
+  });
+
+  it('is not moved by the list for anything outside 3xx and 4xx', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 100, max: 999 }),
+        fc.array(fc.integer({ min: 100, max: 999 })),
+        (status, list) => {
+          fc.pre(status < 300 || status > 499);
+          expect(outcomeOf(answered(status), [...list, status])).toBe(outcomeOf(answered(status), []));
+        },
+      ),
+    );
+  });
+});
+
+describe('isGone', () => {
+  it('is 410 and nothing else', () => {
+    expect(isGone(answered(410))).toBe(true);
+    expect([404, 409, 411, 200, 500].map((status) => isGone(answered(status)))).not.toContain(true);
+    expect(isGone({ kind: 'forbidden' })).toBe(false);
+    expect(isGone({ kind: 'unanswered', error: 'timeout' })).toBe(false);
+  });
+});

@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_RETRY_POLICY, type Jitter, type RetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import { jitteredDelay, retrySchedule, totalSeconds } from '../../../shared/domain/retry-schedule.ts';
+
+const policy = (overrides: Partial<RetryPolicy>): RetryPolicy => ({ ...DEFAULT_RETRY_POLICY, ...overrides });
+
+const anyPolicy: fc.Arbitrary<RetryPolicy> = fc
+  .record({
+    retries_with_no_delay: fc.integer({ min: 0, max: 25 }),
+    minimum_delay_retries: fc.integer({ min: 0, max: 25 }),
+    backoff_retries: fc.integer({ min: 0, max: 25 }),
+    maximum_delay_retries: fc.integer({ min: 0, max: 25 }),
+    minimum_delay: fc.integer({ min: 1, max: 100 }),
+    above: fc.integer({ min: 0, max: 604_700 }),
+    retry_backoff_function: fc.constantFrom<RetryPolicy['retry_backoff_function'][]>(
+      'linear',
+      'arithmetic',
+      'geometric',
+      'exponential',
+      'capped_exponential',
+    ),
+    backoff_exponent: fc.double({ min: 1, max: 1000, minExcluded: true, noNaN: true }),
+    jitter: fc.constantFrom<Jitter[]>('none', 'full', 'equal'),
+  })
+  .map(({ above, ...drawn }) => policy({ ...drawn, maximum_delay: drawn.minimum_delay + above }));
+
+describe('retry schedule', () => {
+  it("keeps the original document's worked example: 12 backoff retries at 5, 10, …, 60 between its other phases", () => {
+    const schedule = retrySchedule(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }));
+
+    expect(schedule.map(({ phase, delaySeconds }) => [phase, delaySeconds])).toEqual([
+      ...Array.from({ length: 3 }, () => ['immediate', 0]),
+      ...Array.from({ length: 3 }, () => ['pre_backoff', 5]),
+      ...[5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60].map((delay) => ['backoff', delay]),
+      ...Array.from({ length: 3 }, () => ['post_backoff', 60]),
+    ]);
+    expect(schedule.map(({ retry }) => retry)).toEqual(Array.from({ length: 21 }, (_, index) => index + 1));
+    expect(totalSeconds(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }))).toBe(585);
+  });
+
+  it('comes to 19 retries over 280 seconds by default', () => {
+    expect(retrySchedule(DEFAULT_RETRY_POLICY)).toHaveLength(19);
+    expect(totalSeconds(DEFAULT_RETRY_POLICY)).toBe(280);
+  });
+
+  it('hands the exponent to capped_exponential', () => {
+    const capped = policy({
+      retry_backoff_function: 'capped_exponential',
+      backoff_exponent: 3,
+      backoff_retries: 3,
+    });
+    const backoff = retrySchedule(capped).filter(({ phase }) => phase === 'backoff');
+    expect(backoff.map(({ delaySeconds }) => delaySeconds)).toEqual([5, 15, 30]);
+  });
+
+  it('is empty where no phase has a retry', () => {
+    const none = policy({
+      retries_with_no_delay: 0,
+      minimum_delay_retries: 0,
+      backoff_retries: 0,
+      maximum_delay_retries: 0,
+    });
+    expect(retrySchedule(none)).toEqual([]);
+    expect(totalSeconds(none)).toBe(0);
+  });
+
+  it('has exactly the retries of each phase, numbered without a gap, phase after phase', () => {
+    fc.assert(
+      fc.property(anyPolicy, (drawn) => {
+        const schedule = retrySchedule(drawn);
+        expect(schedule.map(({ phase }) => phase)).toEqual([
+          ...Array.from({ length: drawn.retries_with_no_delay }, () => 'immediate'),
+          ...Array.from({ length: drawn.minimum_delay_retries }, () => 'pre_backoff'),
+          ...Array.from({ length: drawn.backoff_retries }, () => 'backoff'),
+          ...Array.from({ length: drawn.maximum_delay_retries }, () => 'post_backoff'),
+        ]);
+        expect(schedule.every(({ retry }, index) => retry === index + 1)).toBe(true);
+      }),
+    );
+  });
+
+  it('never decreases, and after the immediate phase stays between minimum and maximum', () => {
+    fc.assert(
+      fc.property(anyPolicy, (drawn) => {
+        let before = 0;
+        for (const { phase, delaySeconds } of retrySchedule(drawn)) {
+          expect(delaySeconds).toBeGreaterThanOrEqual(phase === 'immediate' ? 0 : drawn.minimum_delay);
+          expect(delaySeconds).toBeLessThanOrEqual(phase === 'immediate' ? 0 : drawn.maximum_delay);
+          expect(delaySeconds).toBeGreaterThanOrEqual(before);
+          before = delaySeconds;
+        }
+      }),
+    );
+  });
+
+  it('knows no jitter: a policy has one schedule', () => {
+    expect(retrySchedule(policy({ jitter: 'full' }))).toEqual(retrySchedule(policy({ jitter: 'none' })));
+  });
+});
+
+describe('jitter', () => {
+  const delay = fc.double({ min: 0, max: 604_800, noNaN: true });
+
+  it('leaves a delay alone by default', () => {
+    fc.assert(fc.property(delay, fc.string(), (d, seed) => jitteredDelay(d, 'none', seed) === d));
+  });
+
+  it('of kind full stays between nothing and the delay, of kind equal between half of it and the delay', () => {
+    fc.assert(
+      fc.property(delay, fc.string(), (d, seed) => {
+        const full = jitteredDelay(d, 'full', seed);
+        const equal = jitteredDelay(d, 'equal', seed);
+        return full >= 0 && full <= d && equal >= d / 2 && equal <= d;
+      }),
+    );
+  });
+
+  it('gives one seed one delay, then, now and in a later release', () => {
+    // sha256 of the seed, its first 48 bits as a fraction of 2^48.
+    const fraction = 18.851971771600162 / 100;
+    const seed = '["orders","m-1","s-1",5]';
+    expect(jitteredDelay(100, 'full', seed)).toBe(jitteredDelay(100, 'full', seed));
+    expect(jitteredDelay(100, 'full', seed)).toBeCloseTo(100 * fraction, 9);
+    expect(jitteredDelay(100, 'equal', seed)).toBeCloseTo(50 + 50 * fraction, 9);
+  });
+
+  it.each<[Jitter, number]>([
+    ['full', 0],
+    ['equal', 50],
+  ])('of kind %s spreads evenly over its range', (jitter, least) => {
+    const tenths = Array.from({ length: 10 }, () => 0);
+    for (let n = 0; n < 10_000; n += 1) {
+      const share = (jitteredDelay(100, jitter, `delivery-${n}`) - least) / (100 - least);
+      const tenth = Math.floor(share * 10);
+      tenths[tenth] = (tenths[tenth] ?? 0) + 1;
+    }
+    // 1,000 expected in each, standard deviation 30.
+    for (const count of tenths) expect(Math.abs(count - 1000)).toBeLessThan(150);
+    expect(tenths).toHaveLength(10);
+  });
+});

@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { Message } from '../../../shared/domain/message.ts';
+import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription.ts';
+import { bodyOf, RESERVED_HEADERS, webhookRequest } from '../../../shared/domain/webhook-request.ts';
+
+const attempt = { startedAt: 1_790_000_000_999, userAgent: 'Posthaste/1.2.3' };
+const messageOf = (fields: Partial<Message> = {}): Message => ({
+  queue: 'orders',
+  id: 'm1',
+  type: 'order.paid',
+  timestamp: '2026-05-01T10:00:00.000Z',
+  data: '{"total":1}',
+  ...fields,
+});
+const requestWith = (options: SubscriptionOptions, fields?: Partial<Message>) => {
+  const subscription: Subscription = {
+    id: 's1',
+    queue: 'orders',
+    subscriber: 'https://example.com/hook?a=b',
+    options,
+    createdAt: 0,
+  };
+  return webhookRequest(messageOf(fields), subscription, attempt);
+};
+
+describe('the body of a webhook', () => {
+  it('is the envelope with the data in it', () => {
+    expect(requestWith({}).body).toBe(
+      '{"id":"m1","queue":"orders","type":"order.paid","timestamp":"2026-05-01T10:00:00.000Z","data":{"total":1}}',
+    );
+  });
+
+  it('leaves an absent type out', () => {
+    const { id, queue, timestamp, data } = messageOf();
+    expect(bodyOf({ id, queue, timestamp, data })).toBe(
+      '{"id":"m1","queue":"orders","timestamp":"2026-05-01T10:00:00.000Z","data":{"total":1}}',
+    );
+  });
+
+  it("shows the producer's own id where ours was made from it", () => {
+    expect(JSON.parse(requestWith({}, { id: 'x_hash', originalId: 'urn:a/b "c"' }).body)).toMatchObject({
+      id: 'urn:a/b "c"',
+    });
+  });
+
+  const sources = [
+    '12345678901234567890',
+    '1.0',
+    '1e400',
+    '{"b":1,"a":2,"10":3,"9":4}',
+    '"\\u00e9\\/é"',
+    '{"a":1,"a":2}',
+    ' [ 1 ] ',
+    'null',
+  ];
+
+  it.each(sources)('carries the data %s as it was published', (data) => {
+    expect(bodyOf(messageOf({ data })).endsWith(`,"data":${data}}`)).toBe(true);
+    expect(requestWith({ raw_delivery: true }, { data }).body).toBe(data);
+  });
+
+  it('is JSON for any data and any texts around it', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.string(), fc.string(), (data, id, type) => {
+        const body: unknown = JSON.parse(bodyOf(messageOf({ data, id, type })));
+        const parsed: unknown = JSON.parse(data);
+        expect(body).toEqual({ ...messageOf({ id, type }), data: parsed });
+      }),
+    );
+  });
+
+  it('is put into the template wherever the template has the mark, whatever is in the data', () => {
+    const data = '"$& $1 $$ $` \\"$zaqar_message$\\""';
+    const post_data = '{"first":"$zaqar_message$","again":["$zaqar_message$"],"text":"$zaqar_message"}';
+    const body = bodyOf(messageOf({ data }));
+    expect(requestWith({ post_data }, { data }).body).toBe(
+      `{"first":${body},"again":[${body}],"text":"$zaqar_message"}`,
+    );
+  });
+
+  it('is the template alone where the template has no mark', () => {
+    expect(requestWith({ post_data: '{"ping":true}' }).body).toBe('{"ping":true}');
+  });
+
+  it('is the bare data, template or not, where that was asked for', () => {
+    expect(requestWith({ raw_delivery: true, post_data: '{"ping":true}' }).body).toBe('{"total":1}');
+    expect(requestWith({ raw_delivery: false }).body).toBe(bodyOf(messageOf()));
+  });
+});
+
+describe('the headers of a webhook', () => {
+  it('are those of Standard Webhooks, with the time of the attempt in whole seconds', () => {
+    expect(requestWith({})).toMatchObject({
+      url: 'https://example.com/hook?a=b',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Posthaste/1.2.3',
+        'accept-encoding': 'identity',
+        'webhook-id': 'm1',
+        'webhook-timestamp': '1790000000',
+      },
+    });
+  });
+
+  it('take the safe id, not the original one', () => {
+    expect(requestWith({}, { id: 'x_hash', originalId: 'a b' }).headers['webhook-id']).toBe('x_hash');
+  });
+
+  it('have those of the subscription, in lower case, which may replace the content type and the user agent', () => {
+    const { headers } = requestWith({
+      post_headers: { 'X-Token': 'T', 'Content-Type': 'text/plain', 'USER-AGENT': 'mine' },
+    });
+    expect(headers).toMatchObject({ 'x-token': 'T', 'content-type': 'text/plain', 'user-agent': 'mine' });
+    expect(Object.keys(headers).filter((name) => name !== name.toLowerCase())).toEqual([]);
+  });
+
+  it.each([...RESERVED_HEADERS])(
+    'are not to be had under the reserved name %s, however it is written',
+    (name) => {
+      const plain = requestWith({}).headers;
+      const post_headers = { [name]: 'theirs', [name.toUpperCase()]: 'theirs' };
+      expect(requestWith({ post_headers }).headers).toEqual(plain);
+    },
+  );
+});

@@ -1,0 +1,160 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const key = { queue: 'orders', messageId: 'message-1' };
+
+let world: PipelineWorld;
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  await world.subscriptions.putQueue(aQueue());
+});
+
+const subscribe = (count: number, more: Parameters<typeof aSubscription>[0] = {}): Promise<unknown> =>
+  Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      world.subscriptions.addSubscription(
+        aSubscription({
+          id: `subscription-${index + 1}`,
+          subscriber: `https://subscriber.test/${index + 1}`,
+          ...more,
+        }),
+      ),
+    ),
+  );
+
+describe('dispatch', () => {
+  it('makes one delivery of a message for every subscription of its queue', async () => {
+    await subscribe(7);
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+
+    expect(new Set(world.subscriber.seen.map(({ request }) => request.url)).size).toBe(7);
+    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 7, duplicates: 0, buckets: 1 });
+  });
+
+  it('puts a message that matches nobody on record', async () => {
+    await world.dispatch({ ok: true, message: aMessage() });
+
+    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 0 });
+  });
+
+  it('spreads a fan-out of 600 over three keys, each delivery once', async () => {
+    await subscribe(600);
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+
+    const deliveries = await world.deliveries.ofMessage(key, 3);
+    expect(deliveries).toHaveLength(600);
+    const perBucket = [0, 1, 2].map((bucket) => deliveries.filter((one) => one.key.bucket === bucket).length);
+    expect(Math.min(...perBucket)).toBeGreaterThan(100);
+    expect(world.subscriber.seen).toHaveLength(600);
+  });
+
+  it('counts a message that comes again, and completes what a crash left undone without a second request', async () => {
+    await subscribe(3);
+    const send = world.dispatchContext.ports.deliveryQueue.send;
+    world.dispatchContext.ports.deliveryQueue.send = async (jobs, delaySeconds) => {
+      world.dispatchContext.ports.deliveryQueue.send = send;
+      await send(jobs.slice(0, 1), delaySeconds);
+      throw new Error('crash');
+    };
+    await expect(world.dispatch({ ok: true, message: aMessage() })).rejects.toThrow('crash');
+    await world.clock.run();
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(3);
+    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 3, duplicates: 1 });
+  });
+
+  it('does not send a repeat to a subscription made after the message was accepted', async () => {
+    await subscribe(1);
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run(world.clock.now() + 60_000);
+    await world.subscriptions.addSubscription(
+      aSubscription({
+        id: 'newcomer',
+        subscriber: 'https://subscriber.test/new',
+        createdAt: world.clock.now(),
+      }),
+    );
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+
+    expect(world.subscriber.seen.map(({ request }) => request.url)).toEqual(['https://subscriber.test/1']);
+  });
+
+  it('reaches a subscription whose creator had a clock that runs ahead', async () => {
+    await subscribe(1, { createdAt: world.clock.now() + 500 });
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(1);
+  });
+
+  it('leaves out a subscription that has expired', async () => {
+    await subscribe(1, { expiresAt: world.clock.now() });
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(0);
+    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 0 });
+  });
+
+  it('holds a message back for its delay', async () => {
+    await subscribe(1);
+    const before = world.clock.now();
+    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 40 });
+    await world.clock.run();
+
+    expect(world.subscriber.seen.map(({ at }) => at - before)).toEqual([40_000]);
+  });
+
+  it.each([
+    { reading: { ok: false as const, reason: 'not_json' }, reason: 'not_json' },
+    { reading: { ok: true as const, message: aMessage({ queue: 'nowhere' }) }, reason: 'unknown_queue' },
+  ])(
+    'buries what can never be delivered, as it came, with the reason $reason',
+    async ({ reading, reason }) => {
+      await world.dispatch(reading, 'the very bytes');
+
+      expect(world.deadLetters.buried).toMatchObject([{ id: 'ingress-1', body: 'the very bytes', reason }]);
+      expect(world.deliveryJobs.waiting).toBe(0);
+    },
+  );
+
+  it('carries a body over 64 KB through the payload bucket, and its retries find it there', async () => {
+    const data = `"${'x'.repeat(100_000)}"`;
+    await subscribe(2, { options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } });
+    world.subscriber.script('https://subscriber.test/1', [status(500), status(200)]);
+    await world.dispatch({ ok: true, message: aMessage({ data }) });
+    await world.clock.run();
+
+    expect(world.payloads.stored.size).toBe(1);
+    expect(world.subscriber.seen).toHaveLength(3);
+    expect(world.subscriber.seen.every(({ request }) => request.body.includes(data))).toBe(true);
+  });
+
+  it.each([
+    { size: 8_000, kind: 'inline' },
+    { size: 9_000, kind: 'stored' },
+  ])('keeps a failing message of $size bytes $kind', async ({ size, kind }) => {
+    await subscribe(1);
+    world.subscriber.script('https://subscriber.test/1', [status(400)]);
+    await world.dispatch({ ok: true, message: aMessage({ data: `"${'x'.repeat(size)}"` }) });
+    await world.clock.run();
+
+    expect(await world.messageRecords.find(key)).toMatchObject({ body: { kind } });
+  });
+
+  it('keeps every message where the deployment says so', async () => {
+    world.settings.retainMessages = 'all';
+    await subscribe(1);
+    await world.dispatch({ ok: true, message: aMessage() });
+
+    expect(await world.messageRecords.find(key)).toMatchObject({ body: { kind: 'inline' } });
+  });
+});

@@ -1,0 +1,110 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const URL = 'https://subscriber.test/hook';
+
+let world: PipelineWorld;
+let lost: boolean;
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  lost = false;
+  const { sendDelayed } = world.wakeUps;
+  world.wakeUps.sendDelayed = (wakeUp, delaySeconds) =>
+    lost ? Promise.resolve() : sendDelayed(wakeUp, delaySeconds);
+  await world.subscriptions.putQueue(aQueue());
+  await world.subscriptions.addSubscription(
+    aSubscription({
+      options: {
+        _retry_policy: aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 }),
+      },
+    }),
+  );
+  world.subscriber.script(URL, [status(500), status(200)]);
+});
+
+const failedWithLostWakeUp = async (): Promise<void> => {
+  lost = true;
+  await world.dispatch({ ok: true, message: aMessage() });
+  await world.clock.run();
+  lost = false;
+};
+
+const afterSeconds = (seconds: number): Promise<void> => world.clock.run(world.clock.now() + seconds * 1000);
+
+describe('reconcile', () => {
+  it('wakes a retry whose wake-up never came, and tells how late it was', async () => {
+    await failedWithLostWakeUp();
+    await afterSeconds(10 + 45);
+    const result = await world.reconcile();
+    await world.clock.run();
+
+    expect(result).toEqual({ woken: 1, latestMs: 45_000 });
+    expect((await world.delivery()).status).toBe('delivered');
+  });
+
+  it('leaves alone what is not overdue for long enough', async () => {
+    await failedWithLostWakeUp();
+    await afterSeconds(10 + 29);
+
+    expect(await world.reconcile()).toEqual({ woken: 0, latestMs: 0 });
+  });
+
+  it('wakes the same delivery once in 15 minutes, so that a backlog is not multiplied', async () => {
+    await failedWithLostWakeUp();
+    await afterSeconds(60);
+    lost = true;
+    await world.reconcile();
+    await afterSeconds(14 * 60);
+    expect(await world.reconcile()).toMatchObject({ woken: 0 });
+    await afterSeconds(2 * 60);
+
+    expect(await world.reconcile()).toMatchObject({ woken: 1 });
+  });
+
+  it('run twice at once wakes each delivery once', async () => {
+    await failedWithLostWakeUp();
+    await afterSeconds(60);
+    const both = await Promise.all([world.reconcile(), world.reconcile()]);
+
+    expect(both.reduce((sum, { woken }) => sum + woken, 0)).toBe(1);
+  });
+
+  it('has what a finished delivery still owes done', async () => {
+    world.subscriber.script(URL, [status(400)]);
+    const { send } = world.undeliverables;
+    world.undeliverables.send = () => Promise.reject(new Error('throttled'));
+    await world.dispatch({ ok: true, message: aMessage() });
+    await afterSeconds(1);
+    expect(await world.delivery()).toMatchObject({ status: 'rejected', owed: ['undeliverable'] });
+    world.undeliverables.send = send;
+    await afterSeconds(60);
+    await world.reconcile();
+    await afterSeconds(1);
+
+    expect(world.undeliverables.sent).toHaveLength(1);
+    expect(await world.delivery()).toMatchObject({ owed: [], overdueAt: undefined });
+  });
+
+  it('goes on page after page until nothing is overdue', async () => {
+    await Promise.all(
+      Array.from({ length: 450 }, (_, index) =>
+        world.subscriptions.addSubscription(
+          aSubscription({ id: `s-${index}`, subscriber: `https://subscriber.test/${index}` }),
+        ),
+      ),
+    );
+    for (let index = 0; index < 450; index += 1) {
+      world.subscriber.script(`https://subscriber.test/${index}`, [
+        status(500, { retryAfter: '5' }),
+        status(200),
+      ]);
+    }
+    await failedWithLostWakeUp();
+    await afterSeconds(120);
+
+    expect(await world.reconcile()).toMatchObject({ woken: 451 });
+  });
+});
