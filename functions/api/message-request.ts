@@ -1,0 +1,68 @@
+import * as z from 'zod';
+import type { FieldError } from '../../shared/domain/errors.ts';
+import { elementSources, propertySource } from '../../shared/messages/json-slice.ts';
+import type { Json } from '../../shared/messages/json-slice.ts';
+import type { PostedMessage } from '../../shared/pipeline/administer-messages.ts';
+import { invalidFields } from './error-answers.ts';
+import { parsed } from './request-json.ts';
+import { MAX_TTL_SECONDS, seconds } from './seconds.ts';
+
+/** Ten SQS batches. Zaqar takes 20. */
+const MAX_MESSAGES = 100;
+
+/** The longest that SQS delays a message (design §8). */
+const MAX_DELAY_SECONDS = 900;
+
+/** Control characters, lone surrogates and non-characters: what SQS or a header could not carry. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\uFFFE\uFFFF]/u;
+
+const printable = (maxLength: number) => {
+  const rule = `must be text of 1 to ${maxLength} characters without control characters`;
+  return z
+    .string(rule)
+    .min(1, rule)
+    .max(maxLength, rule)
+    .refine((text) => !UNPRINTABLE.test(text), rule);
+};
+
+const postedMessages = z.strictObject({
+  messages: z
+    .array(
+      z.strictObject({
+        id: printable(1024).exactOptional(),
+        type: printable(256).exactOptional(),
+        // Only its source text matters, so only that is looked at.
+        body: z.unknown().exactOptional(),
+        ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
+        delay: seconds(0, MAX_DELAY_SECONDS).exactOptional(),
+      }),
+      'must be a list of messages',
+    )
+    .min(1, 'must hold at least one message')
+    .max(MAX_MESSAGES, `must hold at most ${MAX_MESSAGES} messages`),
+});
+
+/**
+ * Zaqar's `{"messages": [{"body", …}]}`. Each `body` is kept as its source text.
+ * @throws RefusedRequest
+ */
+export const messagesOf = (json: Json): PostedMessage[] => {
+  const { messages } = parsed(postedMessages, json.value);
+  const list = { source: propertySource(json, 'messages') ?? '', value: messages };
+  const sources = elementSources(list) ?? [];
+  const read = messages.map(({ body, ...message }, index) => {
+    const data = propertySource({ source: sources[index] ?? '', value: body }, 'body');
+    return { ...message, data };
+  });
+  const faults = read.flatMap(({ data }, index) => bodyFault(data, `messages[${index}].body`));
+  if (faults.length > 0) throw invalidFields(faults);
+  return read.flatMap(({ data, ...message }) => (data === undefined ? [] : [{ ...message, data }]));
+};
+
+const bodyFault = (data: string | undefined, field: string): FieldError[] => {
+  if (data === undefined) return [{ field, message: 'is required' }];
+  // SQS takes no text with these two in it; written as an escape they pass.
+  if (/[\uFFFE\uFFFF]/.test(data))
+    return [{ field, message: 'must hold U+FFFE and U+FFFF as \\ufffe and \\uffff only' }];
+  return [];
+};

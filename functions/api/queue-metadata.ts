@@ -1,0 +1,52 @@
+import type { FieldError } from '../../shared/domain/errors.ts';
+import { invalidFields, RefusedRequest } from './error-answers.ts';
+
+/** What Zaqar allows by default, and well under the 400 KB of a DynamoDB item. */
+const MAX_METADATA_BYTES = 65_536;
+
+/** Deeper than anyone nests by hand. */
+const MAX_METADATA_DEPTH = 32;
+
+/**
+ * Metadata is any JSON object that we can give back as it came.
+ * @throws RefusedRequest `invalid_request` naming the member, or `too_large`.
+ */
+export const queueMetadata = (value: unknown): Record<string, unknown> => {
+  if (!isObject(value)) throw invalidFields([{ field: 'metadata', message: 'must be a JSON object' }]);
+  if (Object.hasOwn(value, '__proto__')) {
+    throw invalidFields([{ field: '__proto__', message: 'is a name that cannot be kept' }]);
+  }
+  // First, because JSON.stringify itself recurses.
+  const fault = faultWithin(value);
+  if (fault !== undefined) throw invalidFields([fault]);
+  if (Buffer.byteLength(JSON.stringify(value)) > MAX_METADATA_BYTES) {
+    throw new RefusedRequest('too_large', `the metadata is over ${MAX_METADATA_BYTES} bytes`);
+  }
+  return value;
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Iterative: a deep value must not exhaust the stack before its depth is refused. */
+const faultWithin = (metadata: Record<string, unknown>): FieldError | undefined => {
+  const pending = Object.entries(metadata).map(([field, value]) => ({ field, value, depth: 1 }));
+  for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
+    const { field, value, depth } = entry;
+    if (depth > MAX_METADATA_DEPTH)
+      return { field, message: `is nested deeper than ${MAX_METADATA_DEPTH} levels` };
+    if (typeof value === 'number' && !isFaithful(value)) {
+      return { field, message: 'is a number that would lose digits; give it as text' };
+    }
+    if (typeof value === 'object' && value !== null) {
+      pending.push(
+        ...Object.values(value).map((inner: unknown) => ({ field, value: inner, depth: depth + 1 })),
+      );
+    }
+  }
+  return undefined;
+};
+
+/** Beyond 2^53 neighbouring integers are read as one, and beyond 1.8e308 a number is read as infinity. */
+const isFaithful = (value: number): boolean =>
+  Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));

@@ -1,0 +1,68 @@
+import type * as z from 'zod';
+import type { FieldError } from '../../shared/domain/errors.ts';
+import { parseJson } from '../../shared/messages/json-slice.ts';
+import type { Json } from '../../shared/messages/json-slice.ts';
+import { invalidFields, RefusedRequest } from './error-answers.ts';
+
+/** As much as one SQS message holds (design §8). */
+const MAX_REQUEST_BYTES = 1_048_576;
+
+/** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` for anything that is not one JSON value in UTF-8. */
+export const readJson = async (request: { arrayBuffer(): Promise<ArrayBuffer> }): Promise<Json> => {
+  const bytes = await request.arrayBuffer();
+  if (bytes.byteLength > MAX_REQUEST_BYTES) {
+    throw new RefusedRequest('too_large', `the request body is over ${MAX_REQUEST_BYTES} bytes`);
+  }
+  const text = decodedUtf8(bytes);
+  const json = text === undefined ? undefined : parseJson(text);
+  if (json === undefined) throw new RefusedRequest('invalid_json', 'the request body is not JSON in UTF-8');
+  return json;
+};
+
+/** Undefined: not UTF-8. Nothing is replaced, because what is published must arrive as it is. */
+const decodedUtf8 = (bytes: ArrayBuffer): string | undefined => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+};
+
+/** @throws RefusedRequest `invalid_request`, every fault named by the path of its field. */
+export const parsed = <T>(schema: z.ZodType<T>, value: unknown): T => {
+  const result = schema.safeParse(value, { error: plainMessage });
+  if (result.success) return result.data;
+  throw invalidFields(result.error.issues.flatMap(faultsOf));
+};
+
+const NAMES: Partial<Record<string, string>> = {
+  string: 'text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+/** For what a schema says nothing about itself. */
+const plainMessage: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code !== 'invalid_type') return undefined;
+  return issue.input === undefined ? 'is required' : `must be ${NAMES[issue.expected] ?? issue.expected}`;
+};
+
+const faultsOf = (issue: z.core.$ZodIssue): FieldError[] => {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      field: fieldName([...issue.path, key]),
+      message: 'is not known here',
+    }));
+  }
+  return [{ field: fieldName(issue.path), message: issue.message }];
+};
+
+/** `['messages', 0, 'ttl']` → `messages[0].ttl`; the whole body is `body`. */
+const fieldName = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (name, step) => (typeof step === 'number' ? `${name}[${step}]` : `${name}${name && '.'}${String(step)}`),
+    '',
+  ) || 'body';

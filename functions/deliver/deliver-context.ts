@@ -1,0 +1,68 @@
+import { documentClient, s3Client, schedulerClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
+import { httpSubscriber } from '../../shared/adapters/http-subscriber.ts';
+import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
+import { schedulerWakeUps } from '../../shared/adapters/scheduler-wake-ups.ts';
+import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
+import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
+import { sqsUndeliverables } from '../../shared/adapters/sqs-undeliverables.ts';
+import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
+import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
+import type { deliverEnvironment } from '../../shared/config/environment.ts';
+import type { DeliverContext } from '../../shared/pipeline/deliver-context.ts';
+import type { Journal } from '../../shared/ports/journal.ts';
+
+type Environment = ReturnType<typeof deliverEnvironment>;
+
+/** deliver on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
+export const deliverContextOf = (environment: Environment, journal: Journal): DeliverContext => ({
+  ports: portsOf(environment, journal),
+  settings: {
+    attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
+    schedulerThresholdSeconds: environment.schedulerThresholdSeconds,
+    retentionMs: environment.retentionDays * 24 * 60 * 60 * 1000,
+    retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+    defaultRetryPolicy: environment.defaultRetryPolicy,
+    userAgent: `Posthaste/${environment.version}`,
+  },
+});
+
+const portsOf = (environment: Environment, journal: Journal): DeliverContext['ports'] => {
+  const sqs = sqsClient();
+  const dynamo = documentClient();
+  const payloads = s3Payloads(s3Client(), environment.payloadBucket);
+  return {
+    clock,
+    journal,
+    payloads,
+    deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
+    messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
+    subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, {
+      clock,
+      cacheSeconds: environment.subscriptionCacheSeconds,
+    }),
+    subscriber: httpSubscriber({ allowedAddresses: environment.allowedAddresses }),
+    deliveryQueue: sqsDeliveryQueue({
+      sqs,
+      queueUrl: environment.deliveryQueueUrl,
+      sleep: (milliseconds) => clock.sleep(milliseconds),
+      random: Math.random,
+    }),
+    wakeUps: {
+      ...sqsWakeUps(sqs, environment.retryQueueUrl),
+      ...schedulerWakeUps(schedulerClient(), {
+        group: environment.scheduleGroup,
+        roleArn: environment.schedulerRoleArn,
+        retryQueueArn: environment.retryQueueArn,
+        deadLetterArn: environment.schedulerDeadLetterArn,
+      }),
+    },
+    undeliverables: sqsUndeliverables(sqs, payloads, {
+      queueUrl: environment.undeliverableQueueUrl,
+      payloadBucket: environment.payloadBucket,
+    }),
+    deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
+  };
+};

@@ -1,0 +1,33 @@
+import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { LambdaJournal } from '../shared/adapters/powertools-journal.ts';
+
+/**
+ * A Lambda handler for a queue: the records of a batch side by side, each acknowledged by itself. A record whose
+ * function throws comes again after the visibility timeout; the fault is in the log with the record's id.
+ */
+export const sqsHandler = (
+  journal: LambdaJournal,
+  handleRecord: (record: SQSRecord, context: Context) => Promise<void>,
+) => {
+  const processor = new BatchProcessor(EventType.SQS);
+  return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
+    const noted = async (record: SQSRecord): Promise<void> => {
+      try {
+        await handleRecord(record, context);
+      } catch (error) {
+        journal.fault(error, { sqsMessageId: record.messageId });
+        throw error;
+      }
+    };
+    try {
+      // A batch that fails whole is reported like any other: an error of the function would pause the mapping.
+      return await processPartialResponse(event, noted, processor, {
+        context,
+        throwOnFullBatchFailure: false,
+      });
+    } finally {
+      journal.flush();
+    }
+  };
+};

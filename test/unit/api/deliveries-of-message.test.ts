@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import type { Delivery } from '../../../shared/domain/delivery.ts';
+import { messageIdOf } from '../../../shared/domain/message.ts';
+import { deliveryView } from '../../../shared/messages/delivery-view.ts';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+
+const PATH = '/v2/queues/orders/messages';
+
+describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
+  const record = (messageId: string, buckets = 1) => ({
+    key: { queue: 'orders', messageId },
+    acceptedAt: NOON,
+    listedAt: NOON,
+    matched: 1,
+    filtered: 0,
+    duplicates: 0,
+    buckets,
+    expiresAt: NOON + 1,
+  });
+
+  const delivery = (subscriptionId: string, bucket: number): Delivery => ({
+    key: { queue: 'orders', messageId: 'order-7', subscriptionId, bucket },
+    acceptedAt: NOON,
+    status: 'retrying',
+    round: 1,
+    attempts: [
+      {
+        number: 1,
+        round: 1,
+        phase: 'initial',
+        startedAt: NOON,
+        durationMs: 12,
+        outcome: 'failed',
+        statusCode: 503,
+      },
+    ],
+    lateResults: [],
+    lost: 0,
+    next: { number: 2, phase: 'immediate', dueAt: NOON + 1000, by: 'sqs_delay' },
+    lease: { owner: 'internal', until: NOON },
+    owed: [],
+    updatedAt: NOON,
+    expiresAt: NOON + 1,
+  });
+
+  it('answers 404 for a message that never was, and for one that is not yet dispatched', async () => {
+    const { call } = apiUnderTest();
+    await call('POST', PATH, { messages: [{ id: 'order-7', body: 1 }] });
+    expect(await call('GET', `${PATH}/order-7/deliveries`)).toMatchObject({
+      status: 404,
+      body: faultOf('not_found'),
+    });
+  });
+
+  it('answers with an empty list until the first delivery is recorded', async () => {
+    const { call, records } = apiUnderTest();
+    await records.accept(record('order-7'));
+    expect(await call('GET', `${PATH}/order-7/deliveries`)).toMatchObject({
+      status: 200,
+      body: { deliveries: [] },
+    });
+  });
+
+  it('shows the deliveries of all buckets, without what is ours alone', async () => {
+    const { call, records, deliveries } = apiUnderTest();
+    await records.accept(record('order-7', 2));
+    const recorded = [delivery('one', 0), delivery('two', 1)];
+    for (const create of recorded) {
+      await deliveries.write({ name: 'open', key: create.key, expect: { kind: 'absent' }, create });
+    }
+    const answer = await call('GET', `${PATH}/order-7/deliveries`);
+    expect(answer).toMatchObject({ status: 200, body: { deliveries: recorded.map(deliveryView) } });
+    expect(JSON.stringify(answer.body)).not.toContain('internal');
+  });
+
+  it("finds a message by the producer's own id as well", async () => {
+    const { call, records } = apiUnderTest();
+    await records.accept(record(messageIdOf({ id: 'order 7 ü' }).id));
+    expect(await call('GET', `${PATH}/${encodeURIComponent('order 7 ü')}/deliveries`)).toMatchObject({
+      status: 200,
+    });
+  });
+
+  it("does not find another queue's message", async () => {
+    const { call, records } = apiUnderTest();
+    await records.accept(record('order-7'));
+    expect(await call('GET', '/v2/queues/bills/messages/order-7/deliveries')).toMatchObject({ status: 404 });
+  });
+});

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { apiUnderTest, CALLER, faultOf } from './api-under-test.ts';
+
+const ROUTES = [
+  ['PUT', '/v2/queues/{queue}'],
+  ['GET', '/v2/queues/{queue}'],
+  ['DELETE', '/v2/queues/{queue}'],
+  ['POST', '/v2/queues/{queue}/subscriptions'],
+  ['GET', '/v2/queues/{queue}/subscriptions'],
+  ['GET', '/v2/queues/{queue}/subscriptions/id-1'],
+  ['DELETE', '/v2/queues/{queue}/subscriptions/id-1'],
+  ['POST', '/v2/queues/{queue}/messages'],
+  ['GET', '/v2/queues/{queue}/messages/id-1/deliveries'],
+] as const;
+
+const BODIES = [
+  ['PUT', '/v2/queues/orders'],
+  ['POST', '/v2/queues/orders/subscriptions'],
+  ['POST', '/v2/queues/orders/messages'],
+] as const;
+
+const NOTHING = { queues: [], subscriptions: [], published: [], changes: [] };
+
+describe.each(ROUTES)('%s %s', (method, route) => {
+  it.each(['x'.repeat(65), 'a%20b', 'a%2Fb', 'a%00', '%F0%9F%98%80', 'a:b', '%ff', 'a%2525'])(
+    'refuses the queue name %s',
+    async (name) => {
+      const { call, world } = apiUnderTest();
+      expect(
+        await call(method, route.replace('{queue}', name), method === 'GET' ? undefined : {}),
+      ).toMatchObject({
+        status: 400,
+        body: faultOf('invalid_request', 'queue'),
+      });
+      expect(await world()).toEqual(NOTHING);
+    },
+  );
+});
+
+describe.each(BODIES)('%s %s', (method, path) => {
+  it.each([
+    ['text that is not JSON', 'not json'],
+    ['JSON that ends too early', '{"messages": ['],
+    ['two JSON values', '{} {}'],
+    ['a comment', '{} // fine?'],
+    ['a trailing comma', '{"a": 1,}'],
+    ['NaN', '{"a": NaN}'],
+    ['bytes that are not UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+  ])('answers invalid_json to %s', async (_name, body) => {
+    const { call, world } = apiUnderTest();
+    expect(await call(method, path, body)).toMatchObject({ status: 400, body: faultOf('invalid_json') });
+    expect(await world()).toEqual(NOTHING);
+  });
+
+  it('answers too_large to more than 1 MiB, whatever is in it', async () => {
+    const { call, world } = apiUnderTest();
+    expect(await call(method, path, ' '.repeat(1_048_577))).toMatchObject({
+      status: 413,
+      body: faultOf('too_large'),
+    });
+    expect(await world()).toEqual(NOTHING);
+  });
+
+  it('reads as far as 1 MiB', async () => {
+    const { call } = apiUnderTest();
+    expect(await call(method, path, 'x'.repeat(1_048_576))).toMatchObject({ body: faultOf('invalid_json') });
+  });
+});
+
+describe('a body that is missing', () => {
+  it.each(BODIES.slice(1))('is not JSON to %s %s', async (method, path) => {
+    const { call } = apiUnderTest();
+    expect(await call(method, path)).toMatchObject({ status: 400, body: faultOf('invalid_json') });
+  });
+});
+
+describe('a route that is not there', () => {
+  it.each([
+    ['GET', '/'],
+    ['GET', '/v2'],
+    ['GET', '/v1/queues'],
+    ['GET', '/v2/queues/orders/claims'],
+    ['GET', '/v2/queues/orders/subscriptions/id-1/deliveries'],
+    ['DELETE', '/v2/queues/orders/messages/id-1'],
+  ])('gets 404: %s %s', async (method, path) => {
+    const { call } = apiUnderTest();
+    expect(await call(method, path)).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+
+  it.each([
+    ['POST', '/v2/queues', 'GET'],
+    ['POST', '/v2/queues/orders', 'GET, PUT, DELETE'],
+    ['PATCH', '/v2/queues/orders', 'GET, PUT, DELETE'],
+    ['DELETE', '/v2/queues/orders/subscriptions', 'GET, POST'],
+    ['PUT', '/v2/queues/orders/subscriptions/id-1', 'GET, DELETE'],
+    ['GET', '/v2/queues/orders/messages', 'POST'],
+    ['POST', '/v2/queues/orders/messages/id-1/deliveries', 'GET'],
+    ['OPTIONS', '/v2/queues', 'GET'],
+  ])('gets 405 if only its method is not: %s %s', async (method, path, allowed) => {
+    const { call } = apiUnderTest();
+    const answer = await call(method, path);
+    expect(answer).toMatchObject({ status: 405, body: faultOf('method_not_allowed') });
+    expect(answer.headers.get('allow')?.split(', ').sort()).toEqual(allowed.split(', ').sort());
+  });
+
+  it('is forgiven a slash at its end', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', '/v2/queues/')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('a fault of ours', () => {
+  it('tells the caller the id of the request and the log everything else', async () => {
+    const fault = new Error('table posthaste-secret-name is throttled');
+    const faults: unknown[] = [];
+    const { registry } = apiUnderTest();
+    const { call } = apiUnderTest({
+      registry: { ...registry, findQueue: () => Promise.reject(fault) },
+      reportFault: (...reported) => faults.push(reported),
+    });
+    const answer = await call('GET', '/v2/queues/orders');
+    expect(answer).toMatchObject({ status: 500, body: faultOf('internal') });
+    expect(JSON.stringify(answer.body)).toContain('request-1');
+    expect(JSON.stringify(answer.body)).not.toContain('secret-name');
+    expect(faults).toEqual([[fault, CALLER]]);
+  });
+
+  it('is not what a refused request is', async () => {
+    const { call, faults } = apiUnderTest();
+    await call('GET', '/v2/queues/orders');
+    await call('GET', '/v2/queues?marker=x');
+    await call('PUT', '/v2/queues/orders', 'not json');
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('the audit trail', () => {
+  it('has one entry for every change: who and what, and no secrets', async () => {
+    const { call, changes } = apiUnderTest();
+    const secret = 's3cret';
+    const subscription = {
+      subscriber: `https://a.example/${secret}`,
+      options: { post_headers: { 'x-key': secret } },
+    };
+    await call('PUT', '/v2/queues/orders', { secret });
+    await call('PUT', '/v2/queues/orders', { secret });
+    await call('POST', '/v2/queues/orders/subscriptions', subscription);
+    await call('POST', '/v2/queues/orders/messages', { messages: [{ id: 'a', body: secret }, { body: 2 }] });
+    await call('DELETE', '/v2/queues/orders/subscriptions/id-1');
+    await call('DELETE', '/v2/queues/orders');
+    expect(changes).toEqual([
+      { ...CALLER, change: 'queue_created', queue: 'orders' },
+      { ...CALLER, change: 'queue_replaced', queue: 'orders' },
+      { ...CALLER, change: 'subscription_created', queue: 'orders', subscriptionId: 'id-1' },
+      { ...CALLER, change: 'messages_posted', queue: 'orders', messageIds: ['a', 'id-2'] },
+      { ...CALLER, change: 'subscription_deleted', queue: 'orders', subscriptionId: 'id-1' },
+      { ...CALLER, change: 'queue_deleted', queue: 'orders' },
+    ]);
+  });
+
+  it('has no entry for what only looks', async () => {
+    const { call, changes } = apiUnderTest();
+    for (const [method, path] of ROUTES.filter(([method]) => method === 'GET')) {
+      await call(method, path.replace('{queue}', 'orders'));
+    }
+    expect(changes).toEqual([]);
+  });
+});

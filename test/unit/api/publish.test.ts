@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { messageIdOf } from '../../../shared/domain/message.ts';
+import { parseIngress } from '../../../shared/messages/ingress-message.ts';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+
+const PATH = '/v2/queues/orders/messages';
+
+describe('POST /v2/queues/{queue}/messages', () => {
+  it('publishes each message to the ingress queue and answers with their places and ids', async () => {
+    const { call, published } = apiUnderTest();
+    const messages = [
+      { id: 'order-7', type: 'order.created', body: { total: 1 }, ttl: 60, delay: 5 },
+      { body: null },
+    ];
+    expect(await call('POST', PATH, { messages })).toMatchObject({
+      status: 201,
+      body: { resources: [`${PATH}/order-7`, `${PATH}/id-1`], ids: ['order-7', 'id-1'] },
+    });
+    expect(published).toEqual([
+      '{"queue":"orders","id":"order-7","type":"order.created","ttl":60,"delay":5,"data":{"total":1}}',
+      '{"queue":"orders","id":"id-1","data":null}',
+    ]);
+  });
+
+  it('creates the queue where there is none, and leaves an existing one as it is', async () => {
+    const { call, registry } = apiUnderTest();
+    await call('PUT', '/v2/queues/bills', { team: 'red' });
+    await call('POST', '/v2/queues/bills/messages', { messages: [{ body: 1 }] });
+    await call('POST', PATH, { messages: [{ body: 1 }] });
+    expect(await registry.findQueue('bills')).toMatchObject({ metadata: { team: 'red' } });
+    expect(await registry.findQueue('orders')).toEqual({ name: 'orders', metadata: {}, createdAt: NOON });
+  });
+
+  it.each([
+    '{"b":1,"a":2,"b":3}',
+    '12345678901234567890123.00',
+    '1e400',
+    '{ "spaced" :\t[ 1 ,\n2 ] }',
+    '"\\u00fc \\/ \\ud83d\\ude00 ü 😀 ] } , \\" \\\\"',
+    '[[],[{}],"],{",{"body":"inner","messages":[{"body":0}]}]',
+    'true',
+    '""',
+    `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
+  ])('carries the data byte for byte: %.40s', async (data) => {
+    const { call, published } = apiUnderTest();
+    const messages = `\n{"messages" : [ {"id":"a","body": ${data} ,"ttl":1}\t,{ "body":${data}, "id":"b" } ] }`;
+    expect(await call('POST', PATH, messages)).toMatchObject({ status: 201 });
+    expect(published).toEqual([
+      `{"queue":"orders","id":"a","ttl":1,"data":${data}}`,
+      `{"queue":"orders","id":"b","data":${data}}`,
+    ]);
+  });
+
+  it('takes the last of several members of one name, as JSON.parse does', async () => {
+    const { call, published } = apiUnderTest();
+    await call('POST', PATH, '{"messages":[{"body":1}],"messages":[{"id":"a","body":2,"body":3}]}');
+    expect(published).toEqual(['{"queue":"orders","id":"a","data":3}']);
+  });
+
+  it('is understood by dispatch: under the id that was told, with everything that was given', async () => {
+    const { call, published } = apiUnderTest();
+    const message = { id: 'order/7', type: 'order.created', body: { specversion: '1.0' }, ttl: 60, delay: 5 };
+    const { body } = await call('POST', PATH, { messages: [message] });
+    const received = { body: published[0] ?? '', sqsMessageId: 'sqs-1', sentAt: NOON, attributes: {} };
+    const known = messageIdOf({ id: 'order/7' }).id;
+    expect(body).toMatchObject({ ids: [known] });
+    expect(parseIngress(received, {})).toMatchObject({
+      ok: true,
+      message: {
+        queue: 'orders',
+        id: known,
+        originalId: 'order/7',
+        type: 'order.created',
+        data: '{"specversion":"1.0"}',
+        expiresAt: NOON + 60_000,
+      },
+      delaySeconds: 5,
+    });
+  });
+
+  it('publishes any JSON as it was written', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.json(), { minLength: 1, maxLength: 20 }), async (bodies) => {
+        const { call, published } = apiUnderTest();
+        const messages = bodies.map((body, index) => `{"body":${body},"id":"m${index}"}`);
+        await call('POST', PATH, `{"messages":[${messages.join(' , ')}]}`);
+        expect(published).toEqual(
+          bodies.map((body, index) => `{"queue":"orders","id":"m${index}","data":${body}}`),
+        );
+      }),
+    );
+  });
+
+  it.each(['order/7', 'ü', 'a b', 'x'.repeat(65), '{"$ne":1}'])(
+    'sends the id %s as it is, and tells the one that it will be known by',
+    async (id) => {
+      const { call, published } = apiUnderTest();
+      const known = messageIdOf({ id }).id;
+      expect(await call('POST', PATH, { messages: [{ id, body: 1 }] })).toMatchObject({
+        body: { resources: [`${PATH}/${known}`], ids: [known] },
+      });
+      expect(published).toEqual([JSON.stringify({ queue: 'orders', id, data: 1 })]);
+    },
+  );
+
+  it.each([
+    ['100 messages', { messages: Array.from({ length: 100 }, () => ({ body: 1 })) }],
+    ['a ttl of 1 s', { messages: [{ body: 1, ttl: 1 }] }],
+    ['a delay of 0 s', { messages: [{ body: 1, delay: 0 }] }],
+    ['a delay of 900 s', { messages: [{ body: 1, delay: 900 }] }],
+    ['a type of 256 characters', { messages: [{ body: 1, type: 'x'.repeat(256) }] }],
+    ['U+FFFF as an escape', '{"messages":[{"body":"\\uffff"}]}'],
+  ])('takes %s', async (_name, body) => {
+    const { call } = apiUnderTest();
+    expect(await call('POST', PATH, body)).toMatchObject({ status: 201 });
+  });
+
+  it('answers 500 when the ingress queue takes none, so that the publisher repeats', async () => {
+    const { call, changes } = apiUnderTest({
+      ingress: { publish: () => Promise.reject(new Error('throttled')) },
+    });
+    expect(await call('POST', PATH, { messages: [{ body: 1 }] })).toMatchObject({
+      status: 500,
+      body: faultOf('internal'),
+    });
+    expect(changes).toEqual([]);
+  });
+});

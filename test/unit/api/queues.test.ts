@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { QueueBusyError } from '../../../shared/ports/subscription-registry.ts';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+
+const POLICY = { minimum_delay: 10, maximum_delay: 60 };
+
+describe('PUT /v2/queues/{queue}', () => {
+  it('answers 201 and where the queue is when it creates one', async () => {
+    const { call } = apiUnderTest();
+    const answer = await call('PUT', '/v2/queues/orders', {});
+    expect(answer).toMatchObject({ status: 201, body: undefined });
+    expect(answer.headers.get('location')).toBe('/v2/queues/orders');
+  });
+
+  it('takes a missing body for no metadata', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('PUT', '/v2/queues/orders')).toMatchObject({ status: 201 });
+    expect(await call('GET', '/v2/queues/orders')).toMatchObject({ status: 200, body: {} });
+  });
+
+  it('answers 204 for an existing queue, replaces its metadata and keeps when it was created', async () => {
+    const { call, registry, time } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', { team: 'red', _retry_policy: POLICY });
+    time.now += 1000;
+    expect(await call('PUT', '/v2/queues/orders', { team: 'blue' })).toMatchObject({
+      status: 204,
+      body: undefined,
+    });
+    expect(await registry.findQueue('orders')).toEqual({
+      name: 'orders',
+      metadata: { team: 'blue' },
+      createdAt: NOON,
+    });
+  });
+
+  it('keeps the subscriptions of an existing queue', async () => {
+    const { call } = apiUnderTest();
+    await call('POST', '/v2/queues/orders/subscriptions', { subscriber: 'https://a.example/' });
+    await call('PUT', '/v2/queues/orders', { team: 'blue' });
+    expect(await call('GET', '/v2/queues/orders/subscriptions')).toMatchObject({
+      body: { subscriptions: [{ subscriber: 'https://a.example/' }] },
+    });
+  });
+
+  it('keeps the retry policy both as it was written and as it was read', async () => {
+    const { call, registry } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', { _retry_policy: { ...POLICY, retry_on_status: [429, 429] } });
+    expect(await registry.findQueue('orders')).toMatchObject({
+      metadata: { _retry_policy: { ...POLICY, retry_on_status: [429, 429] } },
+      retryPolicy: { ...POLICY, retry_on_status: [429] },
+    });
+  });
+
+  it('takes an empty policy for a policy: all defaults', async () => {
+    const { call, registry } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', { _retry_policy: {} });
+    expect(await registry.findQueue('orders')).toMatchObject({ retryPolicy: {} });
+  });
+
+  it('gives back any JSON object as it came', async () => {
+    const { call } = apiUnderTest();
+    const metadata = { text: 'ü\u0000', 'a.b': [1, null, true, { c: [] }], '': -0.5, big: 2 ** 53 - 1 };
+    await call('PUT', '/v2/queues/orders', metadata);
+    expect((await call('GET', '/v2/queues/orders')).body).toEqual(metadata);
+  });
+
+  it.each(['a', 'A.b_c-9', 'x'.repeat(64)])('takes the name %s', async (name) => {
+    const { call } = apiUnderTest();
+    expect(await call('PUT', `/v2/queues/${name}`, {})).toMatchObject({ status: 201 });
+  });
+});
+
+describe('what PUT /v2/queues/{queue} refuses', () => {
+  const nested = (levels: number) => `{"deep": ${'['.repeat(levels)}${']'.repeat(levels)}}`;
+
+  it.each([
+    ['a list', [], 'metadata'],
+    ['text', '"text"', 'metadata'],
+    ['null', 'null', 'metadata'],
+    ['a number', '7', 'metadata'],
+    ['values nested too deep', nested(33), 'deep'],
+    ['values nested so deep that printing them would end us', nested(30_000), 'deep'],
+    ['a name that JavaScript has taken', '{"__proto__": {"a": 1}}', '__proto__'],
+    ['an integer that would lose digits', '{"serial": 9007199254740993}', 'serial'],
+    ['a number beyond all numbers, in a list', '{"sizes": [1, {"x": 1e999}]}', 'sizes'],
+  ])('as metadata: %s', async (_name, body, field) => {
+    const { call, world } = apiUnderTest();
+    expect(await call('PUT', '/v2/queues/orders', body)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+    expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
+  });
+
+  it('accepts the deepest nesting that it allows', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('PUT', '/v2/queues/orders', nested(32))).toMatchObject({ status: 201 });
+  });
+
+  it.each([
+    ['text', 'often', '_retry_policy'],
+    ['null', null, '_retry_policy'],
+    ['a list', [], '_retry_policy'],
+    ['an unknown key', { retries: 3 }, '_retry_policy.retries'],
+    ['a delay of 0', { minimum_delay: 0 }, '_retry_policy.minimum_delay'],
+    ['a boolean for an integer', { backoff_retries: true }, '_retry_policy.backoff_retries'],
+    ['a maximum below the minimum', { minimum_delay: 9, maximum_delay: 8 }, '_retry_policy.maximum_delay'],
+    ['a minimum above the default maximum', { minimum_delay: 31 }, '_retry_policy.maximum_delay'],
+    ['an unknown function', { retry_backoff_function: 'quadratic' }, '_retry_policy.retry_backoff_function'],
+    ['410 among the retried', { retry_on_status: [410] }, '_retry_policy.retry_on_status'],
+    ['more than 100 retries', { backoff_retries: 101 }, '_retry_policy'],
+  ])('as a retry policy: %s', async (_name, policy, field) => {
+    const { call, world } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', { team: 'red' });
+    const before = await world();
+    expect(await call('PUT', '/v2/queues/orders', { team: 'blue', _retry_policy: policy })).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_retry_policy', field),
+    });
+    expect(await world()).toEqual(before);
+  });
+
+  it('names every field of a policy that is wrong in several', async () => {
+    const { call } = apiUnderTest();
+    const _retry_policy = { minimum_delay: 'soon', jitter: 'wild' };
+    expect((await call('PUT', '/v2/queues/orders', { _retry_policy })).body).toEqual(
+      faultOf('invalid_retry_policy', '_retry_policy.minimum_delay', '_retry_policy.jitter'),
+    );
+  });
+
+  it('metadata over 64 KiB, and takes what just fits', async () => {
+    const { call, world } = apiUnderTest();
+    const sized = (bytes: number) => ({ pad: 'x'.repeat(bytes - '{"pad":""}'.length) });
+    expect(await call('PUT', '/v2/queues/orders', sized(65_537))).toMatchObject({
+      status: 413,
+      body: faultOf('too_large'),
+    });
+    expect(await world()).toMatchObject({ queues: [] });
+    expect(await call('PUT', '/v2/queues/orders', sized(65_536))).toMatchObject({ status: 201 });
+  });
+});
+
+describe('GET /v2/queues/{queue}', () => {
+  it('answers with the metadata itself', async () => {
+    const { call } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', { team: 'red', _retry_policy: POLICY });
+    const answer = await call('GET', '/v2/queues/orders');
+    expect(answer).toMatchObject({ status: 200, body: { team: 'red', _retry_policy: POLICY } });
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+  });
+
+  it('answers 404 for a queue that is not there', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', '/v2/queues/orders')).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+});
+
+describe('DELETE /v2/queues/{queue}', () => {
+  it('deletes the queue and its subscriptions', async () => {
+    const { call, registry } = apiUnderTest();
+    await call('POST', '/v2/queues/orders/subscriptions', { subscriber: 'https://a.example/' });
+    expect(await call('DELETE', '/v2/queues/orders')).toMatchObject({ status: 204, body: undefined });
+    expect(await call('GET', '/v2/queues/orders')).toMatchObject({ status: 404 });
+    expect(await registry.listSubscriptions('orders', { limit: 10 })).toEqual({ items: [] });
+  });
+
+  it('answers 409 while subscriptions are added as fast as they are deleted', async () => {
+    const { registry } = apiUnderTest();
+    const busy = { ...registry, deleteQueue: (name: string) => Promise.reject(new QueueBusyError(name)) };
+    const { call, changes } = apiUnderTest({ registry: busy });
+    expect(await call('DELETE', '/v2/queues/orders')).toMatchObject({
+      status: 409,
+      body: faultOf('conflict'),
+    });
+    expect(changes).toEqual([]);
+  });
+
+  it('answers 204 for a queue that is not there', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('DELETE', '/v2/queues/orders')).toMatchObject({ status: 204 });
+  });
+});

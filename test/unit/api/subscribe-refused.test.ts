@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { apiUnderTest, faultOf } from './api-under-test.ts';
+
+const HOOK = 'https://hooks.example/orders';
+const PATH = '/v2/queues/orders/subscriptions';
+
+describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
+  const valid = { subscriber: HOOK };
+  const withOptions = (options: unknown) => ({ subscriber: HOOK, options });
+  const withHeaders = (headers: unknown) => withOptions({ post_headers: headers });
+  const manyHeaders = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`x-${index}`, '1']));
+
+  const refused: [string, unknown, string][] = [
+    ['a body that is no object', [], 'body'],
+    ['a body of null', 'null', 'body'],
+    ['no subscriber', {}, 'subscriber'],
+    ['a subscriber that is no text', { subscriber: 7 }, 'subscriber'],
+    ['a subscriber of null', { subscriber: null }, 'subscriber'],
+    ['an empty subscriber', { subscriber: '' }, 'subscriber'],
+    ['a subscriber without scheme', { subscriber: 'hooks.example' }, 'subscriber'],
+    ['a mail address', { subscriber: 'mailto:ada@example.org' }, 'subscriber'],
+    ['a trust URL of Zaqar', { subscriber: 'trust+https://hooks.example/' }, 'subscriber'],
+    ['a file', { subscriber: 'file:///etc/passwd' }, 'subscriber'],
+    ['credentials in the URL', { subscriber: 'https://ada:s3cret@hooks.example/' }, 'subscriber'],
+    ['a blank in the URL', { subscriber: 'https://hooks.example/a b' }, 'subscriber'],
+    ['a URL too long', { subscriber: `https://hooks.example/${'x'.repeat(2048)}` }, 'subscriber'],
+    ['a loopback address', { subscriber: 'http://127.0.0.1/' }, 'subscriber'],
+    ['the metadata address of a cloud', { subscriber: 'http://169.254.169.254/latest' }, 'subscriber'],
+    ['an unknown key', { ...valid, confirmed: true }, 'confirmed'],
+    ['a ttl of 0', { ...valid, ttl: 0 }, 'ttl'],
+    ['a negative ttl', { ...valid, ttl: -1 }, 'ttl'],
+    ['half a second of ttl', { ...valid, ttl: 1.5 }, 'ttl'],
+    ['a ttl as text', { ...valid, ttl: '60' }, 'ttl'],
+    ['a ttl of true', { ...valid, ttl: true }, 'ttl'],
+    ['a ttl of null', { ...valid, ttl: null }, 'ttl'],
+    ['a ttl over ten years', { ...valid, ttl: 315_360_001 }, 'ttl'],
+    ['options of null', withOptions(null), 'options'],
+    ['options as a list', withOptions([]), 'options'],
+    ['options as text', withOptions('fast'), 'options'],
+    ['an unknown option', withOptions({ timeout: 5 }), 'options.timeout'],
+    ['headers as a list', withHeaders([['x-a', '1']]), 'options.post_headers'],
+    ['headers as text', withHeaders('x-a: 1'), 'options.post_headers'],
+    ['a header value that is no text', withHeaders({ 'x-a': 1 }), 'options.post_headers.x-a'],
+    ['a line break in a value', withHeaders({ 'x-a': '1\r\nx-b: 2' }), 'options.post_headers.x-a'],
+    ['a value beyond ASCII', withHeaders({ 'x-a': 'grün' }), 'options.post_headers.x-a'],
+    ['a blank in a name', withHeaders({ 'x a': '1' }), 'options.post_headers.x a'],
+    ['an empty name', withHeaders({ '': '1' }), 'options.post_headers.'],
+    ['a line break in a name', withHeaders({ 'x-a\n': '1' }), 'options.post_headers.x-a\n'],
+    ['one of our headers', withHeaders({ 'webhook-id': '1' }), 'options.post_headers.webhook-id'],
+    [
+      'one of our headers in capitals',
+      withHeaders({ 'WebHook-Signature': '1' }),
+      'options.post_headers.WebHook-Signature',
+    ],
+    ['the host', withHeaders({ Host: 'other.example' }), 'options.post_headers.Host'],
+    ['the length', withHeaders({ 'content-length': '1' }), 'options.post_headers.content-length'],
+    [
+      'the transfer coding',
+      withHeaders({ 'Transfer-Encoding': 'chunked' }),
+      'options.post_headers.Transfer-Encoding',
+    ],
+    ['one header twice', withHeaders({ 'x-a': '1', 'X-A': '2' }), 'options.post_headers.X-A'],
+    ['too many headers', withHeaders(manyHeaders), 'options.post_headers'],
+    ['headers too long in all', withHeaders({ 'x-a': '1'.repeat(8190) }), 'options.post_headers'],
+    ['post_data that is no text', withOptions({ post_data: { a: 1 } }), 'options.post_data'],
+    ['raw_delivery as text', withOptions({ raw_delivery: 'true' }), 'options.raw_delivery'],
+    ['raw_delivery as a number', withOptions({ raw_delivery: 1 }), 'options.raw_delivery'],
+  ];
+
+  it.each(refused)('%s', async (_name, body, field) => {
+    const { call, world } = apiUnderTest();
+    expect(await call('POST', PATH, body)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+    expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
+  });
+
+  it.each([
+    ['text', 'often', 'options._retry_policy'],
+    ['null', null, 'options._retry_policy'],
+    ['an unknown key', { retries: 3 }, 'options._retry_policy.retries'],
+    ['a delay of 0', { minimum_delay: 0 }, 'options._retry_policy.minimum_delay'],
+    [
+      'a maximum below the minimum',
+      { minimum_delay: 9, maximum_delay: 8 },
+      'options._retry_policy.maximum_delay',
+    ],
+    ['a schedule over 15 days', { maximum_delay: 604_800 }, 'options._retry_policy'],
+  ])('as a retry policy: %s', async (_name, policy, field) => {
+    const { call, world } = apiUnderTest();
+    expect(await call('POST', PATH, withOptions({ _retry_policy: policy }))).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_retry_policy', field),
+    });
+    expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
+  });
+
+  it('checks a partial policy against the defaults of the deployment', async () => {
+    const { call } = apiUnderTest();
+    const policy = withOptions({ _retry_policy: { minimum_delay: 31 } });
+    expect((await call('POST', PATH, policy)).body).toEqual(
+      faultOf('invalid_retry_policy', 'options._retry_policy.maximum_delay'),
+    );
+  });
+
+  it('names all that is wrong at once', async () => {
+    const { call } = apiUnderTest();
+    const body = { subscriber: 'ftp://hooks.example/', ttl: 0, options: { speed: 1, raw_delivery: 'no' } };
+    const { fields } = ((await call('POST', PATH, body)).body as { error: { fields: { field: string }[] } })
+      .error;
+    expect(fields.map(({ field }) => field).sort()).toEqual([
+      'options.raw_delivery',
+      'options.speed',
+      'subscriber',
+      'ttl',
+    ]);
+  });
+
+  it('options over 64 KiB', async () => {
+    const { call, world } = apiUnderTest();
+    expect(
+      await call('POST', PATH, withOptions({ post_data: 'x'.repeat(65_537 - '{"post_data":""}'.length) })),
+    ).toMatchObject({
+      status: 413,
+      body: faultOf('too_large'),
+    });
+    expect(await world()).toMatchObject({ queues: [], changes: [] });
+  });
+
+  it('never repeats the value of a header', async () => {
+    const { call } = apiUnderTest();
+    const { body } = await call('POST', PATH, withHeaders({ Authorization: 'Bearer s3cret\n' }));
+    expect(JSON.stringify(body)).not.toContain('s3cret');
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+
+const HOOK = 'https://hooks.example/orders';
+const PATH = '/v2/queues/orders/subscriptions';
+
+describe('GET /v2/queues/{queue}/subscriptions', () => {
+  it('answers with an empty list where there is none', async () => {
+    const { call } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', {});
+    expect(await call('GET', PATH)).toMatchObject({ status: 200, body: { subscriptions: [], links: [] } });
+  });
+
+  it('answers 404 for a queue that is not there', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', PATH)).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+
+  it("lists them in Zaqar's form, with their age in seconds", async () => {
+    const { call, time } = apiUnderTest();
+    const options = { _retry_policy: { minimum_delay: 2 }, raw_delivery: true };
+    await call('POST', PATH, { subscriber: HOOK, ttl: 60, options });
+    await call('POST', PATH, { subscriber: `${HOOK}/2` });
+    time.now += 2999;
+    expect((await call('GET', PATH)).body).toEqual({
+      subscriptions: [
+        { id: 'id-1', source: 'orders', subscriber: HOOK, ttl: 60, age: 2, options },
+        { id: 'id-2', source: 'orders', subscriber: `${HOOK}/2`, ttl: null, age: 2, options: {} },
+      ],
+      links: [],
+    });
+  });
+
+  it('leaves out those whose ttl is over', async () => {
+    const { call, time } = apiUnderTest();
+    await call('POST', PATH, { subscriber: HOOK, ttl: 60 });
+    await call('POST', PATH, { subscriber: `${HOOK}/2` });
+    time.now += 60_000;
+    expect((await call('GET', PATH)).body).toMatchObject({ subscriptions: [{ id: 'id-2' }] });
+  });
+
+  it('says why one is disabled, and since when', async () => {
+    const { call, registry } = apiUnderTest();
+    await call('POST', PATH, { subscriber: HOOK });
+    await registry.disable('orders', 'id-1', { reason: 'gone', at: NOON });
+    expect((await call('GET', PATH)).body).toMatchObject({
+      subscriptions: [{ id: 'id-1', disabled: { reason: 'gone', at: '2026-11-21T12:00:00.000Z' } }],
+    });
+  });
+
+  it('leads through all pages by its links', async () => {
+    const { call } = apiUnderTest();
+    for (let index = 0; index < 25; index += 1) await call('POST', PATH, { subscriber: `${HOOK}/${index}` });
+    const seen: string[] = [];
+    const sizes: number[] = [];
+    for (let path: string | undefined = `${PATH}?limit=12`; path !== undefined;) {
+      const { body } = await call('GET', path);
+      const page = body as { subscriptions: { subscriber: string }[]; links: { href: string }[] };
+      seen.push(...page.subscriptions.map(({ subscriber }) => subscriber));
+      sizes.push(page.subscriptions.length);
+      path = page.links[0]?.href;
+    }
+    expect(new Set(seen).size).toBe(25);
+    expect(sizes).toEqual([12, 12, 1]);
+  });
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['limit=many', 'limit'],
+    ['marker=tampered', 'marker'],
+  ])('refuses %s', async (query, field) => {
+    const { call } = apiUnderTest();
+    await call('POST', PATH, { subscriber: HOOK });
+    expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+  });
+
+  it("refuses another queue's marker", async () => {
+    const { call } = apiUnderTest();
+    for (const queue of ['orders', 'bills']) {
+      for (const path of ['a', 'b']) {
+        await call('POST', `/v2/queues/${queue}/subscriptions`, { subscriber: `${HOOK}/${path}` });
+      }
+    }
+    const { body } = await call('GET', '/v2/queues/bills/subscriptions?limit=1');
+    const [link] = (body as { links: { href: string }[] }).links;
+    expect(await call('GET', link?.href.replace('bills', 'orders') ?? '')).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'marker'),
+    });
+  });
+});
+
+describe('GET /v2/queues/{queue}/subscriptions/{id}', () => {
+  it('shows one subscription', async () => {
+    const { call } = apiUnderTest();
+    await call('POST', PATH, { subscriber: HOOK, ttl: 60 });
+    expect(await call('GET', `${PATH}/id-1`)).toMatchObject({
+      status: 200,
+      body: { id: 'id-1', source: 'orders', subscriber: HOOK, ttl: 60, age: 0, options: {} },
+    });
+  });
+
+  it.each(['id-2', 'not%20an%20id', 'x'.repeat(2000)])('answers 404 for %s', async (id) => {
+    const { call } = apiUnderTest();
+    await call('POST', PATH, { subscriber: HOOK });
+    expect(await call('GET', `${PATH}/${id}`)).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+
+  it("answers 404 for another queue's subscription, and for one whose ttl is over", async () => {
+    const { call, time } = apiUnderTest();
+    await call('POST', PATH, { subscriber: HOOK, ttl: 60 });
+    await call('PUT', '/v2/queues/bills', {});
+    expect(await call('GET', '/v2/queues/bills/subscriptions/id-1')).toMatchObject({ status: 404 });
+    time.now += 59_999;
+    expect(await call('GET', `${PATH}/id-1`)).toMatchObject({ status: 200 });
+    time.now += 1;
+    expect(await call('GET', `${PATH}/id-1`)).toMatchObject({ status: 404 });
+  });
+});
+
+describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
+  it('deletes one subscription and no other', async () => {
+    const { call } = apiUnderTest();
+    await call('POST', PATH, { subscriber: HOOK });
+    await call('POST', PATH, { subscriber: `${HOOK}/2` });
+    expect(await call('DELETE', `${PATH}/id-1`)).toMatchObject({ status: 204, body: undefined });
+    expect((await call('GET', PATH)).body).toMatchObject({ subscriptions: [{ id: 'id-2' }] });
+  });
+
+  it.each(['id-2', 'not%20an%20id', 'x'.repeat(2000)])(
+    'answers 204 for %s, which is not there',
+    async (id) => {
+      const { call } = apiUnderTest();
+      await call('POST', PATH, { subscriber: HOOK });
+      expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 204 });
+      expect(await call('GET', `${PATH}/id-1`)).toMatchObject({ status: 200 });
+    },
+  );
+});
