@@ -1,0 +1,98 @@
+import { Client } from 'undici';
+
+import type { Stage } from './connection-fault.ts';
+import { guardedConnector } from './guarded-connector.ts';
+import type { ConnectorMeans } from './guarded-connector.ts';
+
+/** One HTTP/1.1 connection, used by one attempt at a time. */
+export type Connection = {
+  readonly origin: string;
+  readonly client: Client;
+  readonly stage: () => Stage;
+  /** Ends it at whatever stage it is, and whatever is under way on it. */
+  readonly destroy: () => void;
+};
+
+export type ConnectionPool = {
+  /** An idle connection to the origin, if there is one that may still be used. */
+  takeIdle: (origin: string) => Connection | undefined;
+  /** A new one. It connects when a request is dispatched on it. */
+  open: (origin: string) => Connection;
+  /** Only after a whole answer was read. One that the server has closed is not taken again. */
+  giveBack: (connection: Connection) => void;
+};
+
+/**
+ * Milliseconds. A server may close a connection while the function is frozen between two invocations; 2 s is less than
+ * the usual keep-alive of servers (Apache and Node 5 s), so that a request is not sent into a closed connection.
+ */
+const REUSABLE_FOR_MS = 2_000;
+const MAX_IDLE = 100;
+
+/** Bytes. Beyond 16 KB headers are not looked at (see reply-reading); this bounds what may be buffered of them. */
+const MAX_PARSED_HEADERS = 512 * 1024;
+
+/**
+ * Connections by origin. undici's own pools expire sockets by timers, which stand still while the function is frozen;
+ * this one reads the clock, `now`, in milliseconds.
+ */
+export const connectionPool = (means: ConnectorMeans, now: () => number): ConnectionPool => {
+  const idle = new Map<Connection, number>();
+
+  const isReusable = (connection: Connection, since: number): boolean => {
+    const idleFor = now() - since;
+    return idleFor >= 0 && idleFor < REUSABLE_FOR_MS && connection.client.stats.connected;
+  };
+
+  const drop = (connection: Connection): void => {
+    idle.delete(connection);
+    connection.destroy();
+  };
+
+  return {
+    takeIdle: (origin) => {
+      for (const [connection, since] of idle) {
+        if (!isReusable(connection, since)) drop(connection);
+      }
+      const connection = [...idle.keys()].findLast((candidate) => candidate.origin === origin);
+      if (connection !== undefined) idle.delete(connection);
+      return connection;
+    },
+    open: (origin) => newConnection(origin, means),
+    giveBack: (connection) => {
+      idle.set(connection, now());
+      const [oldest] = idle.keys();
+      if (idle.size > MAX_IDLE && oldest !== undefined) drop(oldest);
+    },
+  };
+};
+
+const newConnection = (origin: string, means: ConnectorMeans): Connection => {
+  const ended = new AbortController();
+  let stage: Stage = 'resolving';
+  const client = new Client(origin, {
+    connect: guardedConnector(means, {
+      ended: ended.signal,
+      reached: (reached) => {
+        stage = reached;
+      },
+    }),
+    allowH2: false,
+    pipelining: 1,
+    maxHeaderSize: MAX_PARSED_HEADERS,
+    keepAliveTimeout: REUSABLE_FOR_MS,
+    keepAliveMaxTimeout: REUSABLE_FOR_MS,
+    // The attempt has one deadline of its own for all of this.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return {
+    origin,
+    client,
+    stage: () => stage,
+    destroy: () => {
+      ended.abort();
+      void client.destroy();
+    },
+  };
+};

@@ -1,0 +1,226 @@
+import { createServer } from 'node:http';
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  RequestListener,
+  Server,
+  ServerResponse,
+} from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { isIPv6 } from 'node:net';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+
+import { misbehave } from './misbehaviour.ts';
+import type { Misbehaviour } from './misbehaviour.ts';
+
+/** What the receiver does with one request. */
+export type Answer = {
+  /** Default 200. */
+  status?: number;
+  headers?: Record<string, string | string[]>;
+  body?: string | Buffer;
+  /** Milliseconds from the whole request read to the first byte of the answer. */
+  delayMs?: number;
+  /** Bytes sent in place of an answer, as they are; then the connection is closed (with `hang`: left open). */
+  raw?: string | Buffer;
+  behaviour?: Misbehaviour;
+};
+
+export type ReceivedRequest = {
+  method: string;
+  /** Without the query. */
+  path: string;
+  query: string;
+  headers: IncomingHttpHeaders;
+  /** The bytes as they came. */
+  body: Buffer;
+  /** What the client asked for in the TLS handshake (SNI), if it did. */
+  servername?: string;
+  /** When its headers had come, milliseconds since the epoch. */
+  arrivedAt: number;
+};
+
+/** Answers used up in order, the last one again and again; or a function of the request. */
+export type Script =
+  readonly [Answer, ...Answer[]] | ((request: ReceivedRequest) => Answer | Promise<Answer>);
+
+export type Receiver = {
+  /** The address of a path, e.g. `url('/orders')`. */
+  url: (path?: string) => string;
+  /** Sets how a path answers from now on. A path without a script answers 200 with no body. */
+  script: (path: string, script: Script) => void;
+  /** The requests of a path (all, if none is given) in the order in which they were read to their end. */
+  received: (path?: string) => readonly ReceivedRequest[];
+  /**
+   * The first `count` requests of a path, as soon as they have come.
+   * @throws when they have not come within `deadlineMs`.
+   */
+  waitFor: (path: string, count: number, deadlineMs: number) => Promise<readonly ReceivedRequest[]>;
+  /** How many connections were accepted so far, those without a request among them. */
+  connections: () => number;
+  /** How many of them are open. */
+  openConnections: () => Promise<number>;
+  close: () => Promise<void>;
+};
+
+export type ReceiverOptions = {
+  /** A loopback address; default 127.0.0.1. */
+  host?: string;
+  /** A fixed port; default an ephemeral one. */
+  port?: number;
+  /** PEM texts; makes it an https receiver. */
+  tls?: { key: string; cert: string; maxVersion?: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' };
+};
+
+type Waiter = { path: string; count: number; done: (requests: readonly ReceivedRequest[]) => void };
+
+/** A real HTTP server on loopback whose answers are scripted and whose requests are kept. */
+export const startReceiver = async (options: ReceiverOptions = {}): Promise<Receiver> => {
+  const host = options.host ?? '127.0.0.1';
+  const requests: ReceivedRequest[] = [];
+  const scripts = new Map<string, { script: Script; used: number }>();
+  const waiters = new Set<Waiter>();
+  let connections = 0;
+
+  const received = (path?: string): readonly ReceivedRequest[] =>
+    path === undefined ? [...requests] : requests.filter((request) => request.path === path);
+
+  const keep = (request: ReceivedRequest): void => {
+    requests.push(request);
+    for (const waiter of waiters) {
+      const found = received(waiter.path);
+      if (found.length >= waiter.count) waiter.done(found.slice(0, waiter.count));
+    }
+  };
+
+  const answerTo = async (request: ReceivedRequest): Promise<Answer> => {
+    const scripted = scripts.get(request.path);
+    if (scripted === undefined) return {};
+    const { script } = scripted;
+    if (typeof script === 'function') return script(request);
+    const answer = script[Math.min(scripted.used, script.length - 1)];
+    scripted.used += 1;
+    return answer ?? script[0];
+  };
+
+  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const request = await readRequest(incoming);
+    keep(request);
+    const answer = await answerTo(request);
+    if (answer.delayMs !== undefined) await pause(answer.delayMs);
+    send(answer, response);
+  };
+
+  const listener: RequestListener = (incoming, response) => {
+    serve(incoming, response).catch((error: unknown) => {
+      // Either the client left in the middle of its request, or the script threw: then the answer says so.
+      if (incoming.destroyed && !incoming.complete) response.destroy();
+      else response.writeHead(500).end(String(error));
+    });
+  };
+  const server = serverFor(options, listener);
+  server.on('connection', () => (connections += 1));
+  const port = await listen(server, host, options.port ?? 0);
+
+  return {
+    url: (path = '/') =>
+      `${options.tls ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}${path}`,
+    script: (path, script) => void scripts.set(path, { script, used: 0 }),
+    received,
+    waitFor: (path, count, deadlineMs) =>
+      new Promise((resolve, reject) => {
+        const found = received(path);
+        if (found.length >= count) {
+          resolve(found.slice(0, count));
+          return;
+        }
+        const timer = setTimeout(() => {
+          waiters.delete(waiter);
+          const came = received(path).length;
+          reject(new Error(`${path}: ${came} of ${count} requests came within ${deadlineMs} ms`));
+        }, deadlineMs);
+        const waiter: Waiter = {
+          path,
+          count,
+          done: (all) => {
+            clearTimeout(timer);
+            waiters.delete(waiter);
+            resolve(all);
+          },
+        };
+        waiters.add(waiter);
+      }),
+    connections: () => connections,
+    openConnections: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => {
+          if (error) reject(error);
+          else resolve(count);
+        });
+      }),
+    close: () => closeServer(server),
+  };
+};
+
+const serverFor = (options: ReceiverOptions, listener: RequestListener): Server => {
+  // Keep-alive as long as it takes: whoever reuses a connection decides when to stop.
+  const settings = { keepAliveTimeout: 60_000 };
+  return options.tls
+    ? createSecureServer({ ...settings, minVersion: 'TLSv1', ...options.tls }, listener)
+    : createServer(settings, listener);
+};
+
+const readRequest = async (incoming: IncomingMessage): Promise<ReceivedRequest> => {
+  const arrivedAt = Date.now();
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) {
+    if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+  }
+  const [path = '/', query = ''] = (incoming.url ?? '/').split('?', 2);
+  return {
+    method: incoming.method ?? '',
+    path,
+    query,
+    headers: incoming.headers,
+    body: Buffer.concat(chunks),
+    arrivedAt,
+    ...servernameOf(incoming.socket),
+  };
+};
+
+const servernameOf = (socket: Socket): { servername?: string } =>
+  socket instanceof TLSSocket && typeof socket.servername === 'string'
+    ? { servername: socket.servername }
+    : {};
+
+const send = (answer: Answer, response: ServerResponse): void => {
+  if (answer.raw !== undefined) {
+    response.socket?.write(answer.raw);
+    if (answer.behaviour !== 'hang') response.socket?.end();
+  } else if (answer.behaviour !== undefined) {
+    misbehave(answer.behaviour, response, answer);
+  } else {
+    response.writeHead(answer.status ?? 200, answer.headers).end(answer.body);
+  }
+};
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+const listen = (server: Server, host: string, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') reject(new Error('The receiver has no port.'));
+      else resolve(address.port);
+    });
+  });
+
+const closeServer = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeAllConnections();
+  });

@@ -1,0 +1,248 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { Socket } from 'node:net';
+import { promisify } from 'node:util';
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
+import type { HttpSubscriberOptions } from '../../../shared/adapters/http-subscriber.ts';
+import type { Reply } from '../../../shared/domain/outcome.ts';
+import type { Subscriber } from '../../../shared/ports/subscriber.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import type { Receiver, ReceiverOptions } from '../../support/receiver.ts';
+
+const DEADLINE_MS = 3_000;
+const OK = { kind: 'answered', statusCode: 200 };
+
+const subscriberWith = (options: Partial<HttpSubscriberOptions> = {}): Subscriber =>
+  httpSubscriber({ allowedAddresses: ['127.0.0.0/8', '::1/128'], ...options });
+const postTo = (subscriber: Subscriber, url: string, timeoutMs = DEADLINE_MS) =>
+  subscriber.post({ url, headers: {}, body: '{}' }, timeoutMs);
+
+/** Ends the server's side of a connection; the client's has got the FIN or RST in its system, and may not have read it. */
+const endWith = async (how: 'destroy' | 'resetAndDestroy', socket: Socket | undefined): Promise<void> => {
+  if (socket !== undefined) await once(socket[how](), 'close');
+};
+
+describe('connections to subscribers', () => {
+  const closing: (() => Promise<void>)[] = [];
+  const receiverOf = async (options?: ReceiverOptions): Promise<Receiver> => {
+    const receiver = await startReceiver(options);
+    closing.push(receiver.close);
+    return receiver;
+  };
+  afterEach(async () => {
+    vi.useRealTimers();
+    await Promise.all(closing.splice(0).map((close) => close()));
+  });
+
+  it('are used again by the next request', async () => {
+    const receiver = await receiverOf();
+    const subscriber = subscriberWith();
+    for (let count = 0; count < 5; count += 1) expect(await postTo(subscriber, receiver.url())).toEqual(OK);
+    expect(receiver.connections()).toBe(1);
+  });
+
+  it('are not used again once they were idle for 2 s by the clock, even if no timer has run meanwhile', async () => {
+    const receiver = await receiverOf();
+    let now = 1_000_000;
+    const subscriber = subscriberWith({ now: () => now });
+    await postTo(subscriber, receiver.url());
+    now += 1_999;
+    await postTo(subscriber, receiver.url());
+    expect(receiver.connections()).toBe(1);
+    now += 2_000;
+    await postTo(subscriber, receiver.url());
+    expect(receiver.connections()).toBe(2);
+  });
+
+  it('are not used again when the clock has gone back', async () => {
+    const receiver = await receiverOf();
+    let now = 1_000_000;
+    const subscriber = subscriberWith({ now: () => now });
+    await postTo(subscriber, receiver.url());
+    now -= 1;
+    await postTo(subscriber, receiver.url());
+    expect(receiver.connections()).toBe(2);
+  });
+
+  it('carry one request at a time: requests side by side do not wait for one that hangs', async () => {
+    const receiver = await receiverOf();
+    receiver.script('/hang', [{ behaviour: 'hang' }]);
+    const subscriber = subscriberWith();
+    const hanging = postTo(subscriber, receiver.url('/hang'), 500);
+    await receiver.waitFor('/hang', 1, DEADLINE_MS);
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => postTo(subscriber, receiver.url('/'))),
+    );
+    expect(replies).toEqual(replies.map(() => OK));
+    expect(await hanging).toMatchObject({ error: 'timeout' });
+  });
+
+  it.each(['stall', 'drip', 'endless', 'hang', 'slow_headers'] as const)(
+    'are closed after an answer that misbehaves (%s)',
+    async (behaviour) => {
+      const receiver = await receiverOf();
+      receiver.script('/', [{ behaviour }, {}]);
+      const subscriber = subscriberWith();
+      await postTo(subscriber, receiver.url(), 200);
+      await expect.poll(receiver.openConnections).toBe(0);
+      expect(await postTo(subscriber, receiver.url())).toEqual(OK);
+      expect(receiver.connections()).toBe(2);
+    },
+  );
+
+  it('that were closed are forgotten: the next request looks for the name once, and fails once', async () => {
+    const receiver = await startReceiver();
+    receiver.script('/', [{ headers: { connection: 'close' } }]);
+    const asked: string[] = [];
+    const subscriber = subscriberWith({
+      resolve: (name) => {
+        asked.push(name);
+        return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+      },
+    });
+    const url = `http://once.example:${new URL(receiver.url()).port}/`;
+    expect(await postTo(subscriber, url)).toEqual(OK);
+    await receiver.close();
+    expect(await postTo(subscriber, url)).toMatchObject({ error: 'connection_refused' });
+    expect(asked).toHaveLength(2);
+  });
+
+  it('that a server closes or resets while they are idle cost the subscriber no failure', async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+    });
+    const url = await new Promise<string>((resolve) => {
+      server.listen(0, '127.0.0.1', () => {
+        const address = server.address();
+        resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`);
+      });
+    });
+    const subscriber = subscriberWith();
+    expect(await postTo(subscriber, url)).toEqual(OK);
+    await endWith('destroy', sockets[0]);
+    expect(await postTo(subscriber, url)).toEqual(OK);
+    await endWith('resetAndDestroy', sockets[1]);
+    expect(await postTo(subscriber, url)).toEqual(OK);
+    expect(sockets).toHaveLength(3);
+    sockets[2]?.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('respect a keep-alive shorter than ours, and "connection: close"', async () => {
+    const receiver = await receiverOf();
+    receiver.script('/', [
+      { headers: { 'keep-alive': 'timeout=1' } },
+      { headers: { connection: 'close' } },
+      {},
+    ]);
+    const subscriber = subscriberWith();
+    for (let count = 0; count < 3; count += 1) expect(await postTo(subscriber, receiver.url())).toEqual(OK);
+    expect(receiver.connections()).toBe(3);
+  });
+
+  it('stay bounded over many origins', async () => {
+    const receiver = await receiverOf();
+    const { port } = new URL(receiver.url());
+    const subscriber = subscriberWith({
+      resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
+    });
+    for (let origin = 0; origin < 300; origin += 1) {
+      expect(await postTo(subscriber, `http://origin-${origin}.example:${port}/`)).toEqual(OK);
+    }
+    expect(await receiver.openConnections()).toBeLessThanOrEqual(110);
+    await postTo(subscriber, `http://origin-299.example:${port}/`);
+    expect(receiver.connections()).toBe(300);
+  });
+
+  it('go to the other address of a name where the first refuses', async () => {
+    const receiver = await receiverOf();
+    const { port } = new URL(receiver.url());
+    const subscriber = subscriberWith({
+      resolve: () =>
+        Promise.resolve([
+          { address: '::1', family: 6 },
+          { address: '127.0.0.1', family: 4 },
+        ]),
+    });
+    expect(await postTo(subscriber, `http://both.example:${port}/`)).toEqual(OK);
+  });
+
+  it('name a refusal by every address of a name', async () => {
+    const receiver = await startReceiver();
+    const { port } = new URL(receiver.url());
+    await receiver.close();
+    const subscriber = subscriberWith({
+      resolve: () =>
+        Promise.resolve([
+          { address: '::1', family: 6 },
+          { address: '127.0.0.1', family: 4 },
+        ]),
+    });
+    expect(await postTo(subscriber, `http://both.example:${port}/`)).toEqual({
+      kind: 'unanswered',
+      error: 'connection_refused',
+      detail: 'refused',
+    });
+  });
+
+  it('are not waited for when DNS does not answer within the deadline', async () => {
+    const subscriber = subscriberWith({ resolve: () => new Promise(() => undefined) });
+    const startedAt = performance.now();
+    const reply = await postTo(subscriber, 'http://mute.example/', 200);
+    expect(reply).toEqual({ kind: 'unanswered', error: 'timeout', detail: 'while the name was resolved' });
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+  });
+
+  it('are waited for 5 s at most, long before the deadline', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const subscriber = subscriberWith({ resolve: () => new Promise(() => undefined) });
+    const replies: Reply[] = [];
+    const posted = postTo(subscriber, 'http://mute.example/', 15_000).then((reply) => replies.push(reply));
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(replies).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await posted;
+    expect(replies).toMatchObject([{ kind: 'unanswered', error: 'timeout' }]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('do not keep the process alive', async () => {
+    const receiver = await receiverOf();
+    const adapter = new URL('../../../shared/adapters/http-subscriber.ts', import.meta.url);
+    const program = `
+      const { httpSubscriber } = await import(${JSON.stringify(adapter.href)});
+      const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
+      const reply = await subscriber.post({ url: '${receiver.url()}', headers: {}, body: '' }, 10_000);
+      process.stdout.write(JSON.stringify(reply));
+      setTimeout(() => process.stdout.write('kept alive'), 1_000).unref();`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+    expect(stdout).toContain('"statusCode":200');
+    expect(stdout).not.toContain('kept alive');
+  });
+
+  it.each([
+    [
+      'refuses the name',
+      () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),
+      'ENOTFOUND',
+    ],
+    ['has no address', () => Promise.resolve([]), 'unknown'],
+  ])('fail as DNS where it %s', async (_what, resolve, detail) => {
+    const reply = await postTo(subscriberWith({ resolve }), 'http://nowhere.example/');
+    expect(reply).toEqual({ kind: 'unanswered', error: 'dns_failed', detail });
+  });
+
+  it('resolve real names by the system', async () => {
+    const receiver = await receiverOf();
+    const url = receiver.url().replace('127.0.0.1', 'localhost');
+    expect(await postTo(subscriberWith(), url)).toEqual(OK);
+    expect(await postTo(httpSubscriber({ allowedAddresses: [] }), url)).toEqual({ kind: 'forbidden' });
+  });
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
+import type { Reply } from '../../../shared/domain/outcome.ts';
+import type { Subscriber } from '../../../shared/ports/subscriber.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import type { Receiver, Script } from '../../support/receiver.ts';
+
+const DEADLINE_MS = 1_000;
+
+describe('httpSubscriber at a hostile subscriber:', () => {
+  let receiver: Receiver;
+  let path = '';
+  let number = 0;
+  let subscriber: Subscriber;
+
+  beforeAll(async () => {
+    receiver = await startReceiver();
+  });
+  beforeEach(() => {
+    number += 1;
+    subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
+    path = `/${number}`;
+  });
+  afterAll(() => receiver.close());
+
+  const post = (script: Script, timeoutMs = DEADLINE_MS): Promise<Reply> => {
+    receiver.script(path, script);
+    return subscriber.post({ url: receiver.url(path), headers: {}, body: '{}' }, timeoutMs);
+  };
+
+  describe('a body that misbehaves', () => {
+    it.each(['reset_in_body', 'short', 'stall', 'drip', 'endless'] as const)(
+      '(%s) leaves the status',
+      async (behaviour) => {
+        for (const status of [200, 500]) {
+          const reply = await post([{ status, behaviour, body: 'begun' }]);
+          expect(reply).toMatchObject({ kind: 'answered', statusCode: status });
+        }
+        expect(receiver.received(path)).toHaveLength(2);
+      },
+    );
+
+    it('leaves what came of it', async () => {
+      expect(await post([{ status: 502, behaviour: 'stall', body: 'begun' }])).toEqual({
+        kind: 'answered',
+        statusCode: 502,
+        snippet: 'begun',
+      });
+    });
+
+    it('is given up at 64 KB, long before the deadline', async () => {
+      const startedAt = performance.now();
+      const reply = await post([{ behaviour: 'endless' }], 20_000);
+      expect(reply).toMatchObject({ kind: 'answered', statusCode: 200 });
+      expect(performance.now() - startedAt).toBeLessThan(2_000);
+    });
+
+    it('is waited for 5 s at most, long before the deadline', { timeout: 10_000 }, async () => {
+      const startedAt = performance.now();
+      const reply = await post([{ behaviour: 'drip' }], 20_000);
+      expect(reply).toMatchObject({ kind: 'answered', statusCode: 200 });
+      expect(performance.now() - startedAt).toBeLessThan(6_000);
+    });
+
+    it('may be broken in its chunks', async () => {
+      const reply = await post([
+        { raw: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense' },
+      ]);
+      expect(reply).toEqual({ kind: 'answered', statusCode: 200, snippet: 'hello' });
+    });
+  });
+
+  describe('no answer', () => {
+    it.each([
+      ['a receiver that hangs', 'timeout', [{ behaviour: 'hang' }]],
+      [
+        'only an informational answer',
+        'timeout',
+        [{ raw: 'HTTP/1.1 103 Early Hints\r\n\r\n', behaviour: 'hang' }],
+      ],
+      ['headers that drip', 'timeout', [{ behaviour: 'slow_headers' }]],
+      ['a connection that is reset', 'connection_reset', [{ behaviour: 'reset' }]],
+      ['a connection that is closed', 'connection_reset', [{ behaviour: 'close' }]],
+      ['an empty answer', 'connection_reset', [{ raw: '' }]],
+      ['headers cut off', 'connection_reset', [{ raw: 'HTTP/1.1 200 OK\r\ncontent-' }]],
+      ['something that is not HTTP', 'invalid_response', [{ raw: 'SSH-2.0-OpenSSH_9.6\r\n' }]],
+      ['a broken status line', 'invalid_response', [{ raw: 'HTTP/1.1 2x0 Hm\r\n\r\n' }]],
+      [
+        'a switch of protocols',
+        'invalid_response',
+        [{ raw: 'HTTP/1.1 101 Switch\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n' }],
+      ],
+      [
+        'two lengths',
+        'invalid_response',
+        [{ raw: 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab' }],
+      ],
+    ] as const)('from %s is a %s, after one request', async (_what, error, script) => {
+      const reply = await post(script);
+      expect(reply).toMatchObject({ kind: 'unanswered', error });
+      expect(JSON.stringify(reply)).not.toMatch(/127\.0\.0\.1|localhost/);
+      expect(receiver.received(path)).toHaveLength(1);
+    });
+
+    it('within the deadline ends at the deadline, the answer that comes late is not looked at', async () => {
+      const startedAt = performance.now();
+      const reply = await post([{ delayMs: DEADLINE_MS * 3 }]);
+      const took = performance.now() - startedAt;
+      expect(reply).toEqual({ kind: 'unanswered', error: 'timeout', detail: 'before an answer' });
+      expect(took).toBeGreaterThan(DEADLINE_MS - 5);
+      expect(took).toBeLessThan(DEADLINE_MS + 1_000);
+    });
+
+    it('from a closed port is a refusal', async () => {
+      const gone = await startReceiver();
+      await gone.close();
+      const reply = await subscriber.post({ url: gone.url('/'), headers: {}, body: '' }, DEADLINE_MS);
+      expect(reply).toEqual({ kind: 'unanswered', error: 'connection_refused', detail: 'refused' });
+    });
+  });
+});

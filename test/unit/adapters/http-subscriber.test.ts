@@ -1,0 +1,177 @@
+import { gzipSync } from 'node:zlib';
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
+import type { Reply } from '../../../shared/domain/outcome.ts';
+import type { Subscriber } from '../../../shared/ports/subscriber.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import type { Receiver, Script } from '../../support/receiver.ts';
+
+const DEADLINE_MS = 4_000;
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
+
+describe('httpSubscriber', () => {
+  let receiver: Receiver;
+  let path = '';
+  let number = 0;
+  let subscriber: Subscriber;
+
+  beforeAll(async () => {
+    receiver = await startReceiver();
+  });
+  beforeEach(() => {
+    number += 1;
+    subscriber = httpSubscriber({ allowedAddresses: LOOPBACK });
+    path = `/${number}`;
+  });
+  afterAll(() => receiver.close());
+
+  const post = (
+    script?: Script,
+    request: { body?: string; headers?: Record<string, string> } = {},
+  ): Promise<Reply> => {
+    if (script !== undefined) receiver.script(path, script);
+    return subscriber.post({ url: receiver.url(path), headers: {}, body: '{}', ...request }, DEADLINE_MS);
+  };
+  const raw = (text: string, encoding: BufferEncoding = 'latin1'): Script => [
+    { raw: Buffer.from(text, encoding) },
+  ];
+
+  describe('the request', () => {
+    it('is one POST with the given headers and exactly the bytes of the body', async () => {
+      await post(undefined, {
+        body: '{"n":12345678901234567890,"é":"\\u00e9 ✓"}',
+        headers: { 'webhook-id': 'm1' },
+      });
+      const [request, ...more] = receiver.received(path);
+      expect(more).toEqual([]);
+      expect(request?.method).toBe('POST');
+      expect(request?.headers).toMatchObject({ 'webhook-id': 'm1', 'content-length': '44' });
+      expect(request?.body.toString()).toBe('{"n":12345678901234567890,"é":"\\u00e9 ✓"}');
+    });
+
+    it('carries any text unchanged', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 2_000 }), async (body) => {
+          await post(undefined, { body });
+          expect(receiver.received(path).at(-1)?.body.equals(Buffer.from(body))).toBe(true);
+        }),
+        { numRuns: 50 },
+      );
+    });
+
+    it('keeps the path and query of the URL, and leaves the fragment off', async () => {
+      const url = receiver.url(`${path}?a=b%20c&d=é#part`);
+      await subscriber.post({ url, headers: {}, body: '' }, DEADLINE_MS);
+      expect(receiver.received(path)).toMatchObject([{ query: 'a=b%20c&d=%C3%A9' }]);
+    });
+
+    it('carries a megabyte', async () => {
+      const body = 'x'.repeat(1024 * 1024);
+      expect(await post(undefined, { body })).toEqual({ kind: 'answered', statusCode: 200 });
+      expect(receiver.received(path)[0]?.body.length).toBe(body.length);
+    });
+
+    it('that cannot be put on the wire is no exception', async () => {
+      const reply = await post(undefined, { headers: { 'x-odd': 'line\r\nbreak' } });
+      expect(reply).toEqual({
+        kind: 'unanswered',
+        error: 'connection_failed',
+        detail: 'UND_ERR_INVALID_ARG',
+      });
+      expect(receiver.received(path)).toEqual([]);
+    });
+  });
+
+  describe('the answer', () => {
+    it.each([200, 204, 299, 304, 400, 410, 429, 500, 503, 599, 600, 999])(
+      'has its status %i',
+      async (status) => {
+        expect(await post([{ status }])).toEqual({ kind: 'answered', statusCode: status });
+      },
+    );
+
+    it.each([301, 302, 303, 307, 308])('is the redirect %i itself, which is not followed', async (status) => {
+      const location = receiver.url('/elsewhere');
+      expect(await post([{ status, headers: { location } }])).toEqual({
+        kind: 'answered',
+        statusCode: status,
+      });
+      expect(receiver.received('/elsewhere')).toEqual([]);
+    });
+
+    it('has the beginning of its body', async () => {
+      expect(await post([{ status: 500, body: 'out of\norder' }])).toEqual({
+        kind: 'answered',
+        statusCode: 500,
+        snippet: 'out of order',
+      });
+    });
+
+    it('has the Retry-After header as it came, the first of several', async () => {
+      const script: Script = [
+        { status: 503, headers: { 'retry-after': '120' } },
+        { status: 503, headers: { 'retry-after': ['Wed, 21 Oct 2026 07:28:00 GMT', '7'] } },
+        { status: 503, headers: { 'retry-after': '9'.repeat(65) } },
+        { status: 503, headers: { 'retry-after': '' } },
+      ];
+      expect(await post(script)).toMatchObject({ retryAfter: '120' });
+      expect(await post()).toMatchObject({ retryAfter: 'Wed, 21 Oct 2026 07:28:00 GMT' });
+      expect(await post()).not.toHaveProperty('retryAfter');
+      expect(await post()).not.toHaveProperty('retryAfter');
+    });
+
+    it('may follow informational ones', async () => {
+      const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3);
+      expect(await post(raw(`${hints}HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n`))).toEqual({
+        kind: 'answered',
+        statusCode: 202,
+      });
+    });
+
+    it('is not decompressed', async () => {
+      const body = gzipSync(Buffer.alloc(10_000_000, 'a'));
+      const reply = await post([{ body, headers: { 'content-encoding': 'gzip' } }]);
+      expect(reply).toMatchObject({ kind: 'answered', statusCode: 200 });
+      expect(JSON.stringify(reply)).not.toContain('aaaa');
+    });
+
+    it('may have header values of any bytes', async () => {
+      const bytes = String.fromCharCode(...Array.from({ length: 127 }, (_, index) => index + 129));
+      expect(
+        await post(raw(`HTTP/1.1 200 OK\r\nx-odd: ${bytes}\r\nretry-after: \xff\r\n\r\n`)),
+      ).toMatchObject({
+        kind: 'answered',
+        statusCode: 200,
+      });
+    });
+
+    it('may have headers named like parts of every object', async () => {
+      const fields = '__proto__: a\r\n__proto__: b\r\nconstructor: c\r\ntoString: d\r\n';
+      expect(await post(raw(`HTTP/1.1 200 OK\r\n${fields}content-length: 0\r\n\r\n`))).toEqual({
+        kind: 'answered',
+        statusCode: 200,
+      });
+    });
+
+    it.each([
+      ['10,000 headers', 'x-much: 0123456789\r\n'.repeat(10_000)],
+      ['one header of 17 KB', `x-long: ${'y'.repeat(17 * 1024)}\r\n`],
+    ])('counts with its status despite %s, of which nothing is kept', async (_what, fields) => {
+      const reply = await post(raw(`HTTP/1.1 200 OK\r\nretry-after: 5\r\n${fields}\r\n`));
+      expect(reply).toEqual({ kind: 'answered', statusCode: 200 });
+      expect(receiver.received(path)).toHaveLength(1);
+    });
+
+    it('has no status where the headers have no end', async () => {
+      const reply = await post(raw(`HTTP/1.1 200 OK\r\n${'x-much: 0123456789\r\n'.repeat(100_000)}`));
+      expect(reply).toEqual({
+        kind: 'unanswered',
+        error: 'invalid_response',
+        detail: 'UND_ERR_HEADERS_OVERFLOW',
+      });
+    });
+  });
+});

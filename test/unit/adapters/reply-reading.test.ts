@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { readReply, snippetOf } from '../../../shared/adapters/reply-reading.ts';
+
+const bytesOf = (text: string): number => Buffer.byteLength(text);
+
+describe('snippetOf', () => {
+  it('is never longer than 256 bytes, valid, and without control characters, whatever the bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
+        const snippet = snippetOf(bytes);
+        expect(bytesOf(snippet)).toBeLessThanOrEqual(256);
+        expect(snippet.isWellFormed()).toBe(true);
+        expect(snippet).not.toMatch(/\p{Cc}/u);
+      }),
+    );
+  });
+
+  it('is the text itself where it is short and clean', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme-ascii', maxLength: 256 }), (text) => {
+        expect(snippetOf(Buffer.from(text))).toBe(text);
+      }),
+    );
+  });
+
+  it('is cut between characters', () => {
+    expect(snippetOf(Buffer.from('é'.repeat(200)))).toBe('é'.repeat(128));
+    expect(snippetOf(Buffer.from(`x${'é'.repeat(200)}`))).toBe(`x${'é'.repeat(127)}`);
+    expect(snippetOf(Buffer.from('😀'.repeat(100)).subarray(0, 15))).toBe('😀'.repeat(3));
+  });
+
+  it('shows bytes that are no UTF-8 as such, within the limit', () => {
+    expect(snippetOf(Buffer.of(0x61, 0xff, 0x62))).toBe('a\ufffdb');
+    expect(bytesOf(snippetOf(Buffer.alloc(256, 0xff)))).toBe(255);
+  });
+
+  it('has blanks for what would break a line, ring a bell, colour a terminal or turn the direction', () => {
+    expect(snippetOf(Buffer.from('a\r\nb\tc\u0007d\u001b[31me\u007ff\u0085g\u202eh\u2066i\u2028j'))).toBe(
+      'a  b c d [31me f g h i j',
+    );
+  });
+});
+
+describe('readReply', () => {
+  it('has no reply before there is a status', () => {
+    const reading = readReply();
+    expect(reading.reply()).toBeUndefined();
+    reading.start(503, { 'retry-after': ' 5 ' });
+    expect(reading.reply()).toEqual({ kind: 'answered', statusCode: 503, retryAfter: '5' });
+  });
+
+  it('goes on up to 64 KB of body and drops the rest', () => {
+    const reading = readReply();
+    reading.start(200, {});
+    expect(reading.add(Buffer.alloc(64 * 1024))).toBe('going_on');
+    expect(reading.add(Buffer.alloc(1))).toBe('dropped');
+  });
+
+  it('goes on up to 16 KB of headers and drops longer ones, their Retry-After too', () => {
+    const value = 'v'.repeat(16 * 1024 - 'retry-after'.length - 1 - 'x-long'.length - 2 * 4);
+    expect(readReply().start(200, { 'retry-after': '1', 'x-long': value })).toBe('going_on');
+    const reading = readReply();
+    expect(reading.start(200, { 'retry-after': '1', 'x-long': `${value}v` })).toBe('dropped');
+    expect(reading.reply()).toEqual({ kind: 'answered', statusCode: 200 });
+    expect(readReply().start(200, { 'set-cookie': Array.from({ length: 2_000 }, () => 'a') })).toBe(
+      'dropped',
+    );
+  });
+
+  it('keeps its own copy of the beginning, put together from small pieces', () => {
+    const reading = readReply();
+    reading.start(500, {});
+    const piece = Buffer.from('ab');
+    reading.add(piece);
+    piece.fill('x');
+    reading.add(Buffer.from('cd'));
+    expect(reading.reply()).toMatchObject({ snippet: 'abcd' });
+  });
+});
