@@ -13,10 +13,30 @@ module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
-    only('domain-is-pure', '^shared/domain/', `^shared/domain/|${nodeModules('zod')}|^(node:)?crypto$`, 'The domain knows values only.'),
-    only('ports-speak-domain', '^shared/ports/', '^shared/(ports|domain)/', 'A port is described in domain words.'),
-    only('pipeline-on-ports', '^shared/pipeline/', '^shared/(pipeline|domain|ports)/', 'Steps meet the world only through ports.'),
-    only('messages', '^shared/messages/', `^shared/(messages|domain)/|${nodeModules('zod', 'jsonc-parser')}|^(node:)?crypto$`, 'Wire schemas.'),
+    only(
+      'domain-is-pure',
+      '^shared/domain/',
+      `^shared/domain/|${nodeModules('zod')}|^(node:)?crypto$`,
+      'The domain knows values only.',
+    ),
+    only(
+      'ports-speak-domain',
+      '^shared/ports/',
+      '^shared/(ports|domain)/',
+      'A port is described in domain words.',
+    ),
+    only(
+      'pipeline-on-ports',
+      '^shared/pipeline/',
+      '^shared/(pipeline|domain|ports)/',
+      'Steps meet the world only through ports.',
+    ),
+    only(
+      'messages',
+      '^shared/messages/',
+      `^shared/(messages|domain)/|${nodeModules('zod')}|^(node:)?crypto$`,
+      'Wire schemas.',
+    ),
     only('config', '^shared/config/', `^shared/config/|${nodeModules('zod')}`, 'Configuration stands alone.'),
     {
       name: 'adapters',
@@ -39,17 +59,29 @@ module.exports = {
     },
     {
       name: 'infra-knows-names-only',
-      comment: 'infra knows runtime code as entry paths and by variable names; the retry policy is checked by the domain.',
+      comment:
+        'infra knows runtime code as entry paths and by variable names; the retry policy is checked by the domain.',
       severity: 'error',
       from: { path: '^infra/' },
-      to: { path: '^(functions|cli|bench|test|shared/(adapters|pipeline|ports|messages|config/environment))' },
+      to: {
+        path: '^(functions|cli|bench|test|shared/(adapters|pipeline|ports|messages|config/environment))',
+      },
     },
-    { name: 'no-tests-in-product', severity: 'error', from: { pathNot: '^(test|vitest)' }, to: { path: '^test/' } },
+    {
+      name: 'no-tests-in-product',
+      severity: 'error',
+      from: { pathNot: '^(test|vitest)' },
+      to: { path: '^test/' },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'], extensions: ['.ts', '.mjs', '.js', '.json'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mjs', '.js', '.json'],
+    },
   },
 };

@@ -22,6 +22,8 @@ export const variables = {
   retentionDays: 'RETENTION_DAYS',
   retainMessages: 'RETAIN_MESSAGES',
   retryAfterCapSeconds: 'RETRY_AFTER_CAP_SECONDS',
+  /** How long past due a delivery is before reconcile wakes it. */
+  overdueAfterSeconds: 'OVERDUE_AFTER_SECONDS',
   /** JSON list of CIDR ranges that subscribers may be at though they are not global unicast. */
   allowedAddresses: 'ALLOWED_ADDRESSES',
   /** JSON object: source, detail-type or topic → queue. */

@@ -1,0 +1,30 @@
+import { GetObjectCommand, NoSuchKey, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { decodeMessage, encodeMessage } from '../messages/message-body.ts';
+import type { Payloads } from '../ports/payloads.ts';
+
+/**
+ * The payload bucket. Needs s3:ListBucket beside s3:GetObject: without it S3 answers 403 for a key that is not there
+ * (GetObject, S3 API reference), which is an error here and not an absence.
+ * @throws UnreadableMessageError from `get` for an object that is not ours; else what the SDK throws.
+ */
+export const s3Payloads = (s3: S3Client, bucket: string): Payloads => ({
+  put: async (payloadKey, message) => {
+    await s3.send(
+      new PutObjectCommand({
+        Bucket: bucket,
+        Key: payloadKey,
+        Body: encodeMessage(message),
+        ContentType: 'application/json',
+      }),
+    );
+  },
+  get: async (payloadKey) => {
+    try {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: payloadKey }));
+      return decodeMessage((await Body?.transformToString()) ?? '');
+    } catch (error) {
+      if (error instanceof NoSuchKey) return undefined;
+      throw error;
+    }
+  },
+});

@@ -1,0 +1,34 @@
+import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+import { MAX_DELAY_SECONDS } from '../domain/wake-up-plan.ts';
+
+/** A message on its way to an SQS queue. The body is JSON. */
+export type OutgoingMessage = {
+  body: string;
+  attributes?: Record<string, string>;
+  delaySeconds?: number;
+  /** Fair queues: whose share of the queue this message counts to ("Amazon SQS fair queues", SQS developer guide). */
+  group?: string;
+};
+
+/** The parts of an SQS request that make a message, the same for one and for an entry of a batch. */
+export const sqsMessage = ({ body, attributes, delaySeconds, group }: OutgoingMessage) => ({
+  MessageBody: sqsText(body),
+  ...(attributes === undefined ? {} : { MessageAttributes: attributeValues(attributes) }),
+  ...(delaySeconds === undefined ? {} : { DelaySeconds: wholeDelay(delaySeconds) }),
+  ...(group === undefined ? {} : { MessageGroupId: group }),
+});
+
+/** Rounded up, because a message is never early, to what SQS takes: 0 to 900 s. */
+const wholeDelay = (seconds: number): number => Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil(seconds)));
+
+const attributeValues = (attributes: Record<string, string>): Record<string, MessageAttributeValue> =>
+  Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name, { DataType: 'String', StringValue: value }]),
+  );
+
+/**
+ * SQS takes neither U+FFFE nor U+FFFF (SendMessageBatch, SQS API reference). JSON allows them inside strings, where the
+ * escape means the same.
+ */
+const sqsText = (json: string): string =>
+  json.replaceAll('\ufffe', '\\ufffe').replaceAll('\uffff', '\\uffff');

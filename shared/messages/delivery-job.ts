@@ -1,0 +1,102 @@
+import * as z from 'zod';
+import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
+import type { MessageBody } from '../domain/message-body.ts';
+import { firstField } from './field-fault.ts';
+import { parseJson, propertySource, type Json } from './json-slice.ts';
+import {
+  decodeMessage,
+  encodeMessage,
+  spliceRaw,
+  UnreadableMessageError,
+  WIRE_VERSION,
+} from './message-body.ts';
+
+export type ParsedRecord = { ok: true; value: DeliveryJob | WakeUp } | { ok: false; reason: string };
+
+/** A job as the delivery queue carries it; a message that travels inside stands in it unescaped. */
+export const encodeDeliveryJob = (job: DeliveryJob): string => {
+  const fields = { v: WIRE_VERSION, kind: job.kind, ...job.key, attempt: job.attempt, ...timesOf(job) };
+  return job.body.kind === 'inline'
+    ? spliceRaw(fields, 'message', encodeMessage(job.body.message))
+    : JSON.stringify({ ...fields, payloadKey: job.body.payloadKey });
+};
+
+/** A wake-up as the retry queue and a schedule's input carry it. */
+export const encodeWakeUp = ({ kind, key, attempt, dueAt }: WakeUp): string =>
+  JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt });
+
+const timesOf = ({ acceptedAt, dueAt }: DeliveryJob) => ({ acceptedAt, dueAt });
+
+const milliseconds = z.number().nonnegative();
+
+const keyFields = {
+  queue: z.string().min(1),
+  messageId: z.string().min(1),
+  subscriptionId: z.string().min(1),
+  bucket: z.int().nonnegative(),
+};
+
+const job = z.object({
+  ...keyFields,
+  attempt: z.literal(1),
+  acceptedAt: milliseconds,
+  dueAt: milliseconds.exactOptional(),
+  payloadKey: z.string().min(1).exactOptional(),
+});
+
+const wakeUp = z.object({ ...keyFields, attempt: z.int().positive(), dueAt: milliseconds });
+
+const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });
+
+/**
+ * Reads what `deliver` receives from its two queues. Keys it does not know are ignored, a version it does not know is
+ * not: `unknown_version`. The other reasons are `not_json`, `unknown_kind`, `message_missing` and `invalid_field:<path>`.
+ */
+export const parseDeliveryRecord = (text: string): ParsedRecord => {
+  const json = parseJson(text);
+  if (json === undefined) return refused('not_json');
+  const outer = envelope.safeParse(json.value);
+  if (!outer.success) return refused(`invalid_field:${firstField(outer.error)}`);
+  if (outer.data.v !== WIRE_VERSION) return refused('unknown_version');
+  switch (outer.data.kind) {
+    case 'job':
+      return parseJob(json);
+    case 'wake_up':
+      return parseWakeUp(json);
+    default:
+      return refused('unknown_kind');
+  }
+};
+
+const refused = (reason: string): ParsedRecord => ({ ok: false, reason });
+
+const parseJob = (json: Json): ParsedRecord => {
+  const parsed = job.safeParse(json.value);
+  if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
+  const { payloadKey, queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
+  const body = payloadKey === undefined ? inlineBody(json) : { ok: true as const, body: stored(payloadKey) };
+  if (!body.ok) return body;
+  const key = { queue, messageId, subscriptionId, bucket };
+  return { ok: true, value: { kind: 'job', key, ...rest, body: body.body } };
+};
+
+const stored = (payloadKey: string): MessageBody => ({ kind: 'stored', payloadKey });
+
+const inlineBody = (json: Json): { ok: true; body: MessageBody } | { ok: false; reason: string } => {
+  const source = propertySource(json, 'message');
+  if (source === undefined) return { ok: false, reason: 'message_missing' };
+  try {
+    return { ok: true, body: { kind: 'inline', message: decodeMessage(source) } };
+  } catch (error) {
+    if (error instanceof UnreadableMessageError)
+      return { ok: false, reason: `invalid_field:message (${error.reason})` };
+    throw error;
+  }
+};
+
+const parseWakeUp = (json: Json): ParsedRecord => {
+  const parsed = wakeUp.safeParse(json.value);
+  if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
+  const { attempt, dueAt, ...key } = parsed.data;
+  return { ok: true, value: { kind: 'wake_up', key, attempt, dueAt } };
+};

@@ -1,0 +1,85 @@
+import * as z from 'zod';
+import type { Attempt } from '../domain/attempt.ts';
+import type { Delivery, NextAttempt } from '../domain/delivery.ts';
+
+const time = z.iso.datetime({ precision: 3 });
+
+const attemptView = z.object({
+  number: z.int().positive(),
+  round: z.int().positive(),
+  phase: z.enum(['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual']),
+  startedAt: time,
+  durationMs: z.number(),
+  outcome: z.enum(['delivered', 'failed', 'rejected']),
+  statusCode: z.int().exactOptional(),
+  error: z.string().exactOptional(),
+  snippet: z.string().exactOptional(),
+  lost: z.int().positive().exactOptional(),
+});
+
+/** What comes next, and by which mechanism. */
+const nextAttemptView = z.object({
+  number: z.int().positive(),
+  phase: attemptView.shape.phase,
+  dueAt: time,
+  by: z.enum(['same_invocation', 'sqs_delay', 'scheduler']),
+});
+
+const policyView = z.object({
+  retries_with_no_delay: z.int(),
+  minimum_delay_retries: z.int(),
+  minimum_delay: z.int(),
+  maximum_delay: z.int(),
+  maximum_delay_retries: z.int(),
+  retry_backoff_function: z.enum(['linear', 'arithmetic', 'geometric', 'exponential', 'capped_exponential']),
+  ignore_subscription_override: z.boolean(),
+  backoff_retries: z.int(),
+  backoff_exponent: z.number(),
+  jitter: z.enum(['none', 'full', 'equal']),
+  retry_on_status: z.array(z.int()),
+});
+
+/** A delivery as the API and the undeliverable queue show it (design §7). Times are RFC 3339 in UTC with milliseconds. */
+export const deliveryViewSchema = z.object({
+  queue: z.string(),
+  messageId: z.string(),
+  subscriptionId: z.string(),
+  status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
+  reason: z.string().exactOptional(),
+  attempts: z.array(attemptView),
+  nextAttemptAt: time.exactOptional(),
+  nextAttempt: nextAttemptView.exactOptional(),
+  /** Results that came after their lease was gone; beside the numbered attempts, not among them. */
+  lateResults: z.array(attemptView).exactOptional(),
+  /** Null before the first failure: no policy has been needed yet. */
+  policy: policyView.nullable(),
+});
+
+export type DeliveryView = z.infer<typeof deliveryViewSchema>;
+
+export const deliveryView = (delivery: Delivery): DeliveryView => {
+  const { key, status, reason, next, policy, attempts, lateResults } = delivery;
+  return {
+    queue: key.queue,
+    messageId: key.messageId,
+    subscriptionId: key.subscriptionId,
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    attempts: attempts.map(viewOfAttempt),
+    ...(next === undefined ? {} : nextFieldsOf(next)),
+    ...(lateResults.length === 0 ? {} : { lateResults: lateResults.map(viewOfAttempt) }),
+    policy: policy ?? null,
+  };
+};
+
+const nextFieldsOf = (next: NextAttempt): Pick<DeliveryView, 'nextAttemptAt' | 'nextAttempt'> => ({
+  nextAttemptAt: timeText(next.dueAt),
+  nextAttempt: { ...next, dueAt: timeText(next.dueAt) },
+});
+
+const viewOfAttempt = ({ startedAt, ...attempt }: Attempt): DeliveryView['attempts'][number] => ({
+  ...attempt,
+  startedAt: timeText(startedAt),
+});
+
+const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString();

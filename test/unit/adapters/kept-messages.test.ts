@@ -1,0 +1,186 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { afterEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { s3Payloads } from '../../../shared/adapters/s3-payloads.ts';
+import { sqsDeadLetters } from '../../../shared/adapters/sqs-dead-letters.ts';
+import { sqsUndeliverables } from '../../../shared/adapters/sqs-undeliverables.ts';
+import type { Message } from '../../../shared/domain/message.ts';
+import { payloadKeyOf } from '../../../shared/domain/payload-key.ts';
+import { encodeMessage } from '../../../shared/messages/message-body.ts';
+import { encodeUndeliverableNotice } from '../../../shared/messages/undeliverable-notice.ts';
+import type { Payloads } from '../../../shared/ports/payloads.ts';
+import { aMessage } from '../../support/builders.ts';
+import { aDelivery } from '../../support/delivery-builders.ts';
+import { awsStub, type AwsStub, type StubRequest, type StubAnswer } from './aws-stub.ts';
+
+const stubs: AwsStub[] = [];
+afterEach(async () => {
+  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
+});
+
+const stubThat = async (answer: (request: StubRequest) => StubAnswer) => {
+  const stub = await awsStub(answer);
+  stubs.push(stub);
+  return stub;
+};
+
+const sentSchema = z.object({
+  MessageBody: z.string(),
+  MessageAttributes: z
+    .record(z.string(), z.object({ DataType: z.literal('String'), StringValue: z.string() }))
+    .optional(),
+});
+
+const queue = async () => {
+  const stub = await stubThat(() => ({ body: JSON.stringify({ MessageId: '1' }) }));
+  return {
+    sqs: new SQSClient({ ...stub.config, md5: false }),
+    url: `${stub.config.endpoint}/000000000000/queue`,
+    sent: () => stub.requests.map(({ body }) => sentSchema.parse(JSON.parse(body))),
+  };
+};
+
+const attributesOf = ({ MessageAttributes = {} }: z.infer<typeof sentSchema>) =>
+  Object.fromEntries(Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue]));
+
+describe('a dead letter', () => {
+  const bury = async (attributes: Record<string, string> = {}) => {
+    const { sqs, url, sent } = await queue();
+    await sqsDeadLetters(sqs, url).bury({ body: ' not {json', id: 'sqs-id', attributes }, 'not_json');
+    return sent()[0] ?? { MessageBody: '' };
+  };
+
+  it('has the body as it came, the reason, and the id that a redrive sends along', async () => {
+    const letter = await bury();
+    expect(letter.MessageBody).toBe(' not {json');
+    expect(attributesOf(letter)).toEqual({ reason: 'not_json', 'posthaste-id': 'sqs-id' });
+  });
+
+  it('keeps the attributes it came with, its reason renewed', async () => {
+    expect(attributesOf(await bury({ queue: 'orders', reason: 'old' }))).toEqual({
+      queue: 'orders',
+      reason: 'not_json',
+      'posthaste-id': 'sqs-id',
+    });
+  });
+
+  it('that was redriven before keeps the id of its first life', async () => {
+    expect(attributesOf(await bury({ 'posthaste-id': 'first-life' }))).toMatchObject({
+      'posthaste-id': 'first-life',
+    });
+  });
+
+  it('has ten attributes at most: those that dispatch reads go before', async () => {
+    const others = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`other-${index}`, 'x']));
+    const attributes = attributesOf(await bury({ ...others, queue: 'orders', 'ce-specversion': '1.0' }));
+    expect(Object.keys(attributes)).toHaveLength(10);
+    expect(attributes).toMatchObject({ queue: 'orders', 'ce-specversion': '1.0', reason: 'not_json' });
+  });
+});
+
+describe('an undeliverable message', () => {
+  const memory = (kept: Record<string, Message> = {}) => {
+    const stored = new Map(Object.entries(kept));
+    const payloads: Payloads = {
+      put: (key, message) => {
+        stored.set(key, message);
+        return Promise.resolve();
+      },
+      get: (key) => Promise.resolve(stored.get(key)),
+    };
+    return { payloads, stored };
+  };
+
+  const delivery = aDelivery({ status: 'exhausted' });
+  const large = aMessage({ data: JSON.stringify('x'.repeat(256 * 1024)) });
+
+  const send = async (
+    body: Parameters<ReturnType<typeof sqsUndeliverables>['send']>[0]['body'],
+    kept?: Record<string, Message>,
+  ) => {
+    const { sqs, url, sent } = await queue();
+    const { payloads, stored } = memory(kept);
+    const undeliverables = sqsUndeliverables(sqs, payloads, { queueUrl: url, payloadBucket: 'payloads' });
+    await undeliverables.send(body === undefined ? { delivery } : { delivery, body });
+    return { text: sent()[0]?.MessageBody, stored };
+  };
+
+  it('holds its data', async () => {
+    const { data } = aMessage();
+    const { text, stored } = await send({ kind: 'inline', message: aMessage() });
+    expect(text).toBe(encodeUndeliverableNotice(delivery, { kind: 'inline', data }));
+    expect(stored.size).toBe(0);
+  });
+
+  it('holds its data also where it was stored, if it is small enough', async () => {
+    const { data } = aMessage();
+    const { text } = await send({ kind: 'stored', payloadKey: 'a/b' }, { 'a/b': aMessage() });
+    expect(text).toBe(encodeUndeliverableNotice(delivery, { kind: 'inline', data }));
+  });
+
+  it('over 256 KB names where it is stored', async () => {
+    const { text } = await send({ kind: 'stored', payloadKey: 'a/b' }, { 'a/b': large });
+    expect(text).toBe(
+      encodeUndeliverableNotice(delivery, { kind: 'reference', dataRef: 's3://payloads/a/b' }),
+    );
+  });
+
+  it('over 256 KB is stored first where it is not', async () => {
+    const { text, stored } = await send({ kind: 'inline', message: large });
+    const key = payloadKeyOf(large);
+    expect(text).toBe(
+      encodeUndeliverableNotice(delivery, { kind: 'reference', dataRef: `s3://payloads/${key}` }),
+    );
+    expect([...stored]).toEqual([[key, large]]);
+  });
+
+  it('is reported without data where that is gone', async () => {
+    const gone = encodeUndeliverableNotice(delivery, { kind: 'gone' });
+    expect((await send(undefined)).text).toBe(gone);
+    expect((await send({ kind: 'stored', payloadKey: 'a/b' })).text).toBe(gone);
+  });
+});
+
+describe('the payload bucket', () => {
+  const message = aMessage({ data: '{"n":12345678901234567890}' });
+  const bucketThat = async (answer: (request: StubRequest) => StubAnswer) => {
+    const stub = await stubThat(answer);
+    return { stub, payloads: s3Payloads(new S3Client(stub.config), 'payloads') };
+  };
+  const fault = (status: number, code: string): StubAnswer => ({
+    status,
+    headers: { 'content-type': 'application/xml' },
+    body: `<?xml version="1.0"?><Error><Code>${code}</Code><Message>told by the test</Message></Error>`,
+  });
+
+  it('takes a message as JSON under its key', async () => {
+    const { stub, payloads } = await bucketThat(() => ({ body: '' }));
+    await payloads.put('orders/m-1/x', message);
+    expect(stub.requests[0]).toMatchObject({
+      method: 'PUT',
+      path: expect.stringContaining('/payloads/orders/m-1/x') as unknown,
+    });
+    expect(stub.requests[0]?.headers['content-type']).toBe('application/json');
+    expect(stub.requests[0]?.body).toContain(encodeMessage(message));
+  });
+
+  it('gives a message back as it was', async () => {
+    const { payloads } = await bucketThat(() => ({ body: encodeMessage(message) }));
+    expect(await payloads.get('orders/m-1/x')).toEqual(message);
+  });
+
+  it('says that there is no such message', async () => {
+    const { payloads } = await bucketThat(() => fault(404, 'NoSuchKey'));
+    expect(await payloads.get('orders/m-1/x')).toBeUndefined();
+  });
+
+  it.each([
+    ['a refusal', fault(403, 'AccessDenied')],
+    ['no such bucket', fault(404, 'NoSuchBucket')],
+    ['an object that is no message', { body: 'hello' }],
+  ])('does not take %s for absence', async (_name, answer) => {
+    const { payloads } = await bucketThat(() => answer);
+    await expect(payloads.get('orders/m-1/x')).rejects.toThrow();
+  });
+});

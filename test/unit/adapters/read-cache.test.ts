@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { readCache } from '../../../shared/adapters/read-cache.ts';
+
+const aCache = ({ maxAgeMs = 5000, maxWeight = 100 } = {}) => {
+  const time = { now: 1_000_000 };
+  const clock = { now: () => time.now };
+  return {
+    time,
+    cache: readCache<string>({ clock, maxAgeMs, maxWeight, weightOf: (value) => value.length }),
+  };
+};
+
+/** A read whose answer comes when the test says so. */
+const aRead = () => {
+  const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+  let started = 0;
+  const read = () => {
+    started += 1;
+    return promise;
+  };
+  return { read, resolve, reject, timesStarted: () => started };
+};
+
+const reading = (value: string | undefined) => () => Promise.resolve(value);
+
+describe('a cache of reads', () => {
+  it('keeps an answer for less than its greatest age, counted from when the read began', async () => {
+    const { cache, time } = aCache();
+    const slow = aRead();
+    const first = cache.cached('a', slow.read);
+    time.now += 4000;
+    slow.resolve('old');
+    await first;
+    time.now += 999;
+    expect(await cache.cached('a', reading('new'))).toBe('old');
+    time.now += 1;
+    expect(await cache.cached('a', reading('new'))).toBe('new');
+  });
+
+  it('keeps nothing where no age is allowed', async () => {
+    const { cache } = aCache({ maxAgeMs: 0 });
+    await cache.cached('a', reading('old'));
+    expect(await cache.cached('a', reading('new'))).toBe('new');
+  });
+
+  it('keeps names apart', async () => {
+    const { cache } = aCache();
+    await cache.cached('a', reading('of a'));
+    expect(await cache.cached('b', reading('of b'))).toBe('of b');
+    expect(await cache.cached('a', reading('other'))).toBe('of a');
+  });
+
+  it.each([
+    ['nothing there', undefined],
+    ['what weighs nothing', ''],
+  ])('never keeps %s, and drops what it had', async (_, nothing) => {
+    const { cache } = aCache();
+    await cache.cached('a', reading('old'));
+    expect(await cache.fresh('a', reading(nothing))).toBe(nothing);
+    expect(await cache.cached('a', reading('new'))).toBe('new');
+  });
+
+  it('drops the oldest when it gets too heavy', async () => {
+    const { cache, time } = aCache({ maxWeight: 6 });
+    for (const name of ['a', 'b', 'c']) {
+      time.now += 1;
+      await cache.cached(name, reading('xx'));
+    }
+    time.now += 1;
+    await cache.fresh('a', reading('yy'));
+    await cache.cached('d', reading('xx'));
+    expect(await cache.cached('d', reading('zz'))).toBe('xx');
+    expect(await cache.cached('a', reading('zz'))).toBe('yy');
+    expect(await cache.cached('b', reading('zz'))).toBe('zz');
+  });
+
+  it('does not drop all others for an answer that is too heavy alone', async () => {
+    const { cache } = aCache({ maxWeight: 6 });
+    await cache.cached('b', reading('light'));
+    await cache.cached('a', reading('far too heavy'));
+    expect(await cache.cached('a', reading(''))).toBe('');
+    expect(await cache.cached('b', reading('new'))).toBe('light');
+  });
+
+  it('shares a read among those who ask while it is under way, and its failure, but not beyond', async () => {
+    const { cache } = aCache();
+    const failing = aRead();
+    const asked = [cache.cached('a', failing.read), cache.cached('a', failing.read)];
+    failing.reject(new Error('throttled'));
+    const answers = await Promise.allSettled(asked);
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(failing.timesStarted()).toBe(1);
+    expect(await cache.cached('a', reading('new'))).toBe('new');
+  });
+
+  it('does not answer who wants it fresh with a read that began before', async () => {
+    const { cache } = aCache();
+    const slow = aRead();
+    const cached = cache.cached('a', slow.read);
+    expect(await cache.fresh('a', reading('new'))).toBe('new');
+    slow.resolve('old');
+    expect(await cached).toBe('old');
+  });
+
+  it('does not let a slow read replace what was read after it', async () => {
+    const { cache, time } = aCache();
+    const slow = aRead();
+    const early = cache.fresh('a', slow.read);
+    time.now += 1;
+    await cache.fresh('a', reading('new'));
+    slow.resolve('old');
+    await early;
+    expect(await cache.cached('a', reading('other'))).toBe('new');
+  });
+
+  it('forgets what it is told to', async () => {
+    const { cache } = aCache();
+    await cache.cached('a', reading('old'));
+    cache.forget('a');
+    expect(await cache.cached('a', reading('new'))).toBe('new');
+  });
+});

@@ -1,0 +1,202 @@
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { afterEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { MessagesNotSentError } from '../../../shared/adapters/sqs-batches.ts';
+import { sqsDeliveryQueue } from '../../../shared/adapters/sqs-delivery-queue.ts';
+import { sqsIngress } from '../../../shared/adapters/sqs-ingress.ts';
+import type { DeliveryJob } from '../../../shared/domain/delivery-job.ts';
+import { parseDeliveryRecord } from '../../../shared/messages/delivery-job.ts';
+import { aMessage } from '../../support/builders.ts';
+import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+
+const batchSchema = z.object({
+  QueueUrl: z.string(),
+  Entries: z.array(
+    z.looseObject({
+      Id: z.string(),
+      MessageBody: z.string(),
+      DelaySeconds: z.number().optional(),
+      MessageGroupId: z.string().optional(),
+      MessageAttributes: z.record(z.string(), z.unknown()).optional(),
+    }),
+  ),
+});
+
+type Batch = z.infer<typeof batchSchema>;
+type Verdict = { fails: string; senderFault: boolean } | undefined;
+
+const stubs: AwsStub[] = [];
+afterEach(async () => {
+  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
+});
+
+/** A queue that judges every entry of every batch; `waits` are the pauses between rounds. */
+const queueThat = async (judge: (body: string, batch: number) => Verdict, broken?: StubAnswer) => {
+  const batches: Batch[] = [];
+  const waits: number[] = [];
+  const stub = await awsStub(({ body }) => {
+    const batch = batchSchema.parse(JSON.parse(body));
+    const index = batches.push(batch) - 1;
+    const judged = batch.Entries.map(({ Id, MessageBody }) => ({ Id, verdict: judge(MessageBody, index) }));
+    const Failed = judged.flatMap(({ Id, verdict }) =>
+      verdict === undefined
+        ? []
+        : [{ Id, Code: verdict.fails, SenderFault: verdict.senderFault, Message: '' }],
+    );
+    const Successful = judged.flatMap(({ Id, verdict }) =>
+      verdict === undefined ? [{ Id, MessageId: Id }] : [],
+    );
+    return broken ?? { body: JSON.stringify({ Failed, Successful }) };
+  });
+  stubs.push(stub);
+  const target = {
+    sqs: new SQSClient({ ...stub.config, md5: false }),
+    queueUrl: `${stub.config.endpoint}/000000000000/delivery`,
+    sleep: (milliseconds: number) => {
+      waits.push(milliseconds);
+      return Promise.resolve();
+    },
+    random: () => 0.5,
+  };
+  return { target, batches, waits };
+};
+
+const takeAll = () => undefined;
+const bodies = (count: number) => Array.from({ length: count }, (_, index) => ({ body: `{"n":${index}}` }));
+const bodiesIn = (batches: readonly Batch[]) =>
+  batches.flatMap(({ Entries }) => Entries.map((entry) => entry.MessageBody));
+const sizesOf = (batches: readonly Batch[]) =>
+  batches.map(({ Entries }) => Entries.length).toSorted((a, b) => b - a);
+
+const jobFor = (subscriptionId: string): DeliveryJob => ({
+  kind: 'job',
+  key: { queue: 'orders', messageId: 'message-1', subscriptionId, bucket: 0 },
+  attempt: 1,
+  acceptedAt: 1,
+  body: { kind: 'inline', message: aMessage() },
+});
+
+describe('jobs for the delivery queue', () => {
+  it('are sent ten a batch, every one once', async () => {
+    const { target, batches, waits } = await queueThat(takeAll);
+    const jobs = Array.from({ length: 43 }, (_, index) => jobFor(`s-${index}`));
+    await sqsDeliveryQueue(target).send(jobs);
+    expect(sizesOf(batches)).toEqual([10, 10, 10, 10, 3]);
+    const sent = bodiesIn(batches).map(parseDeliveryRecord);
+    expect(sent).toHaveLength(43);
+    expect(sent).toEqual(expect.arrayContaining(jobs.map((value) => ({ ok: true, value }))));
+    expect(waits).toEqual([]);
+  });
+
+  it('are grouped by subscription and delayed as asked, rounded up and as far as SQS goes', async () => {
+    const { target, batches } = await queueThat(takeAll);
+    const queue = sqsDeliveryQueue(target);
+    for (const delay of [undefined, 4.2, -3, 10_000]) await queue.send([jobFor('s-1')], delay);
+    const entries = batches.flatMap(({ Entries }) => Entries);
+    expect(entries.map((entry) => entry.MessageGroupId)).toEqual(['s-1', 's-1', 's-1', 's-1']);
+    expect(entries.map((entry) => entry.DelaySeconds)).toEqual([0, 5, 0, 900]);
+  });
+
+  it('are no request at all when there are none', async () => {
+    const { target, batches } = await queueThat(takeAll);
+    await sqsDeliveryQueue(target).send([]);
+    expect(batches).toEqual([]);
+  });
+});
+
+describe('a batch', () => {
+  it('holds 1 MiB at most, attributes and bytes of UTF-8 counted', async () => {
+    const { target, batches } = await queueThat(takeAll);
+    const half = `"${'é'.repeat(262_143)}"`;
+    const exactly = (attributes: Record<string, string>) => [{ body: half }, { body: half, attributes }];
+    await sqsIngress(target).publish(exactly({}));
+    expect(sizesOf(batches.splice(0))).toEqual([2]);
+    await sqsIngress(target).publish(exactly({ queue: 'orders' }));
+    expect(sizesOf(batches)).toEqual([1, 1]);
+  });
+
+  it('carries attributes as strings', async () => {
+    const { target, batches } = await queueThat(takeAll);
+    await sqsIngress(target).publish([{ body: '1', attributes: { queue: 'orders' }, delaySeconds: 7 }]);
+    expect(batches[0]?.Entries[0]).toEqual({
+      Id: '0',
+      MessageBody: '1',
+      DelaySeconds: 7,
+      MessageAttributes: { queue: { DataType: 'String', StringValue: 'orders' } },
+    });
+  });
+
+  it('escapes the two characters that SQS refuses, which in JSON means the same', async () => {
+    const { target, batches } = await queueThat(takeAll);
+    await sqsIngress(target).publish([{ body: '"a\uffff\ufffeb\u{1f600}"' }]);
+    expect(bodiesIn(batches)).toEqual(['"a\\uffff\\ufffeb\u{1f600}"']);
+  });
+});
+
+describe('entries that SQS fails for a reason of its own', () => {
+  it('are sent again after a jittered wait that doubles, the others not', async () => {
+    const rounds = new Map<string, number>();
+    const { target, batches, waits } = await queueThat((body) => {
+      const round = (rounds.get(body) ?? 0) + 1;
+      rounds.set(body, round);
+      const isFlaky = body === '{"n":3}' || body === '{"n":17}';
+      return isFlaky && round < 4 ? { fails: 'InternalError', senderFault: false } : undefined;
+    });
+    await sqsIngress(target).publish(bodies(20));
+    expect(sizesOf(batches)).toEqual([10, 10, 2, 2, 2]);
+    expect(waits).toEqual([50, 100, 200]);
+    expect([...rounds.values()].filter((count) => count > 1)).toEqual([4, 4]);
+  });
+
+  it('are given up after four rounds by a named error that counts them', async () => {
+    const { target, batches, waits } = await queueThat((body) =>
+      body === '{"n":1}' ? { fails: 'ServiceUnavailable', senderFault: false } : undefined,
+    );
+    const failure: unknown = await sqsIngress(target)
+      .publish(bodies(3))
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(MessagesNotSentError);
+    expect(failure).toMatchObject({
+      unsent: 1,
+      codes: ['ServiceUnavailable'],
+      message: '1 of 3 messages could not be sent to delivery: ServiceUnavailable',
+    });
+    expect(sizesOf(batches)).toEqual([3, 1, 1, 1]);
+    expect(waits).toHaveLength(3);
+  });
+});
+
+describe('entries that SQS will never take', () => {
+  it('are not sent again, while those beside them are', async () => {
+    let flaky = 0;
+    const { target, batches } = await queueThat((body) => {
+      if (body === '{"n":0}') return { fails: 'InvalidMessageContents', senderFault: true };
+      if (body === '{"n":1}' && flaky++ === 0) return { fails: 'InternalError', senderFault: false };
+      return undefined;
+    });
+    await expect(sqsIngress(target).publish(bodies(3))).rejects.toMatchObject({
+      unsent: 1,
+      codes: ['InvalidMessageContents'],
+    });
+    expect(bodiesIn(batches.slice(1))).toEqual(['{"n":1}']);
+  });
+});
+
+describe('a request that fails as a whole', () => {
+  it('leaves all its entries unsent, the cause kept, after every other batch was tried', async () => {
+    const denied = {
+      status: 403,
+      body: JSON.stringify({ __type: 'com.amazonaws.sqs#AccessDenied', message: 'no' }),
+    };
+    const { target, batches } = await queueThat(takeAll, denied);
+    const failure: unknown = await sqsIngress(target)
+      .publish(bodies(12))
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      name: 'MessagesNotSentError',
+      unsent: 12,
+      cause: expect.any(Error) as unknown,
+    });
+    expect(batches).toHaveLength(2);
+  });
+});

@@ -1,0 +1,139 @@
+import { SchedulerClient } from '@aws-sdk/client-scheduler';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { afterEach, describe, expect, it } from 'vitest';
+import { schedulerWakeUps } from '../../../shared/adapters/scheduler-wake-ups.ts';
+import { sqsWakeUps } from '../../../shared/adapters/sqs-wake-ups.ts';
+import type { WakeUp } from '../../../shared/domain/delivery-job.ts';
+import { encodeWakeUp } from '../../../shared/messages/delivery-job.ts';
+import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+
+const wakeUp: WakeUp = {
+  kind: 'wake_up',
+  key: { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 },
+  attempt: 3,
+  dueAt: Date.UTC(2026, 0, 2, 3, 5, 10, 700),
+};
+
+const settings = {
+  group: 'retries',
+  roleArn: 'arn:aws:iam::000000000000:role/scheduler',
+  retryQueueArn: 'arn:aws:sqs:us-east-1:000000000000:retry',
+  deadLetterArn: 'arn:aws:sqs:us-east-1:000000000000:scheduler-dead-letters',
+};
+
+const stubs: AwsStub[] = [];
+afterEach(async () => {
+  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
+});
+
+const stubThat = async (answer: StubAnswer) => {
+  const stub = await awsStub(() => answer);
+  stubs.push(stub);
+  return stub;
+};
+
+const fault = (status: number, name: string): StubAnswer => ({
+  status,
+  headers: { 'x-amzn-errortype': name, 'content-type': 'application/json' },
+  body: JSON.stringify({ Message: 'told by the test' }),
+});
+
+describe('a wake-up by SQS', () => {
+  it('goes to the retry queue under its subscription, with a whole number of seconds up to 900', async () => {
+    const stub = await stubThat({ body: JSON.stringify({ MessageId: '1' }) });
+    const queueUrl = `${stub.config.endpoint}/000000000000/retry`;
+    const wakeUps = sqsWakeUps(new SQSClient({ ...stub.config, md5: false }), queueUrl);
+    for (const delay of [0, 0.1, 89, 900, 901]) await wakeUps.sendDelayed(wakeUp, delay);
+    const sent = stub.requests.map(({ body }) => JSON.parse(body) as unknown);
+    expect(sent).toEqual(
+      [0, 1, 89, 900, 900].map((DelaySeconds) => ({
+        QueueUrl: queueUrl,
+        MessageBody: encodeWakeUp(wakeUp),
+        DelaySeconds,
+        MessageGroupId: 's-1',
+      })),
+    );
+  });
+
+  it('that could not be sent is an error', async () => {
+    const stub = await stubThat(fault(500, 'InternalError'));
+    const sqs = new SQSClient({ ...stub.config, md5: false });
+    await expect(sqsWakeUps(sqs, stub.config.endpoint).sendDelayed(wakeUp, 1)).rejects.toThrow();
+  });
+});
+
+describe('a wake-up by EventBridge Scheduler', () => {
+  const scheduleBy = async (answer: StubAnswer, at = Date.UTC(2026, 0, 2, 3, 4, 5, 1)) => {
+    const stub = await stubThat(answer);
+    const wakeUps = schedulerWakeUps(new SchedulerClient(stub.config), settings);
+    return { stub, result: await wakeUps.schedule('hash-3-1767323110700', at, wakeUp) };
+  };
+
+  it('is one schedule, in UTC at the next whole second, that deletes itself', async () => {
+    const { stub, result } = await scheduleBy({ body: JSON.stringify({ ScheduleArn: 'arn' }) });
+    expect(result).toBe('scheduled');
+    expect(stub.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /schedules/hash-3-1767323110700',
+    ]);
+    expect(JSON.parse(stub.requests[0]?.body ?? '')).toEqual({
+      GroupName: 'retries',
+      ClientToken: 'hash-3-1767323110700',
+      ScheduleExpression: 'at(2026-01-02T03:04:06)',
+      ScheduleExpressionTimezone: 'UTC',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      ActionAfterCompletion: 'DELETE',
+      Target: {
+        Arn: settings.retryQueueArn,
+        RoleArn: settings.roleArn,
+        Input: encodeWakeUp(wakeUp),
+        DeadLetterConfig: { Arn: settings.deadLetterArn },
+        RetryPolicy: { MaximumEventAgeInSeconds: 3600, MaximumRetryAttempts: 30 },
+      },
+    });
+  });
+
+  it('on the second stays on that second', async () => {
+    const { stub } = await scheduleBy({}, Date.UTC(2026, 0, 2, 3, 4, 5));
+    expect(stub.requests[0]?.body).toContain('at(2026-01-02T03:04:05)');
+  });
+
+  it('whose name is taken is set already', async () => {
+    expect((await scheduleBy(fault(409, 'ConflictException'))).result).toBe('scheduled');
+  });
+
+  it.each<[string, StubAnswer]>([
+    ['throttled', fault(429, 'ThrottlingException')],
+    ['throttled under another status', fault(400, 'ThrottlingException')],
+    ['throttled without a name', fault(429, 'TooMany')],
+    ['over quota', fault(402, 'ServiceQuotaExceededException')],
+    ['a fault of the service', fault(500, 'InternalServerException')],
+    [
+      'an answer that is not the service’s',
+      { status: 503, headers: { 'content-type': 'text/html' }, body: '<html>' },
+    ],
+    ['a connection that breaks', 'hang_up'],
+  ])('is refused, and no error: %s', async (_name, answer) => {
+    expect((await scheduleBy(answer)).result).toBe('refused');
+  });
+
+  it('is refused when nobody listens, and when no answer comes in time', async () => {
+    const stub = await awsStub(() => 'hang_up');
+    await stub.close();
+    const deaf = schedulerWakeUps(new SchedulerClient(stub.config), settings);
+    expect(await deaf.schedule('name', 0, wakeUp)).toBe('refused');
+
+    const { config } = await stubThat('silence');
+    const requestHandler = new NodeHttpHandler({ requestTimeout: 50, throwOnRequestTimeout: true });
+    const slow = schedulerWakeUps(new SchedulerClient({ ...config, requestHandler }), settings);
+    expect(await slow.schedule('name', 0, wakeUp)).toBe('refused');
+  });
+
+  it.each([
+    ['not valid', 400, 'ValidationException'],
+    ['not permitted', 403, 'AccessDeniedException'],
+    ['in no such group', 404, 'ResourceNotFoundException'],
+  ])('that will never be taken is an error: %s', async (_name, status, name) => {
+    await expect(scheduleBy(fault(status, name))).rejects.toMatchObject({ name });
+  });
+});

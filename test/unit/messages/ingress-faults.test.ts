@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cloudEvent, eventBridgeEvent, notification, parse } from './ingress-samples.ts';
+import { jsonText } from './json-text.ts';
+
+describe('a fault is named', () => {
+  const own = { queue: 'orders', data: 1 };
+
+  it.each<[string, unknown, string]>([
+    ['nothing', '', 'not_json'],
+    ['text', 'hello', 'not_json'],
+    ['half an object', '{"queue":"orders"', 'not_json'],
+    ['1 MiB of brackets', '['.repeat(1_048_576), 'not_json'],
+    ['no queue', { data: 1 }, 'queue_missing'],
+    ['an array', [1], 'queue_missing'],
+    ['null', null, 'queue_missing'],
+    ['an event that no route is for', eventBridgeEvent, 'queue_missing'],
+    ['a notification that no route is for', notification('x'), 'queue_missing'],
+    ['no data', { queue: 'orders' }, 'data_missing'],
+    ['a queue that is no text', { ...own, queue: 5 }, 'invalid_field:queue'],
+    ['a queue that is no name', { ...own, queue: 'a#b' }, 'invalid_field:queue'],
+    ['an empty queue', { ...own, queue: '' }, 'invalid_field:queue'],
+    ['a queue name too long', { ...own, queue: 'q'.repeat(65) }, 'invalid_field:queue'],
+    ['an id that is no text', { ...own, id: 5 }, 'invalid_field:id'],
+    ['an empty id', { ...own, id: '' }, 'invalid_field:id'],
+    ['a type that is no text', { ...own, type: ['a'] }, 'invalid_field:type'],
+    ['a type too long', { ...own, type: 't'.repeat(257) }, 'invalid_field:type'],
+    ['a type of null', { ...own, type: null }, 'invalid_field:type'],
+    ['a ttl as text', { ...own, ttl: '60' }, 'invalid_field:ttl'],
+    ['a ttl of nothing', { ...own, ttl: 0 }, 'invalid_field:ttl'],
+    ['half a second', { ...own, ttl: 0.5 }, 'invalid_field:ttl'],
+    ['a ttl beyond any time', { ...own, ttl: 1e300 }, 'invalid_field:ttl'],
+    ['a boolean delay', { ...own, delay: true }, 'invalid_field:delay'],
+    ['a delay over 15 minutes', { ...own, delay: 901 }, 'invalid_field:delay'],
+    ['a negative delay', { ...own, delay: -1 }, 'invalid_field:delay'],
+    ['a CloudEvent of another version', { ...cloudEvent, specversion: '0.3' }, 'invalid_field:specversion'],
+    ['a CloudEvent without source', { ...cloudEvent, source: undefined }, 'invalid_field:source'],
+    ['a CloudEvent without id', { ...cloudEvent, id: undefined }, 'invalid_field:id'],
+    [
+      'a CloudEvent of a time that never was',
+      { ...cloudEvent, time: '2018-02-30T00:00:00Z' },
+      'invalid_field:time',
+    ],
+    ['a CloudEvent with data twice', { ...cloudEvent, data_base64: 'AAEC' }, 'invalid_field:data_base64'],
+    [
+      'bytes that are not base64',
+      { ...cloudEvent, data: undefined, data_base64: '*' },
+      'invalid_field:data_base64',
+    ],
+    [
+      'an event whose detail-type is no text',
+      { ...eventBridgeEvent, 'detail-type': 1 },
+      'invalid_field:detail-type',
+    ],
+    ['an event of no time', { ...eventBridgeEvent, time: 'noon' }, 'invalid_field:time'],
+    [
+      'a notification whose Message is no text',
+      { ...notification('x'), Message: 1 },
+      'invalid_field:Message',
+    ],
+    ['a notification of no time', { ...notification('x'), Timestamp: 1 }, 'invalid_field:Timestamp'],
+    ['a faulty envelope inside a notification', notification({ ...own, ttl: 'x' }), 'invalid_field:ttl'],
+  ])('%s', (_name, body, reason) => {
+    expect(parse(body)).toEqual({ ok: false, reason });
+  });
+
+  it('for an attribute that is no queue name', () => {
+    expect(parse('1', { queue: 'a b' })).toEqual({ ok: false, reason: 'invalid_field:queue' });
+  });
+
+  it('for a body beside CloudEvents attributes that is not JSON', () => {
+    expect(parse('text', { 'ce-specversion': '1.0' })).toEqual({ ok: false, reason: 'not_json' });
+  });
+
+  it('also where a route is named like a property of every object', () => {
+    expect(parse({ ...eventBridgeEvent, source: 'constructor' })).toEqual({
+      ok: false,
+      reason: 'queue_missing',
+    });
+  });
+
+  it('for whatever is sent, and nothing is thrown', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), jsonText), fc.boolean(), (body, named) => {
+        expect(typeof parse(body, named ? { queue: 'orders' } : {}).ok).toBe('boolean');
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
