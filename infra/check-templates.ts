@@ -1,0 +1,84 @@
+/**
+ * Synthesises the stacks for AWS and for a laptop and holds the templates against CloudFormation's own schemas, by
+ * cfn-lint (pinned, installed under .local/ once). Functions are not bundled: their templates are the same.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+const CFN_LINT = '1.58.0';
+
+/** W3005: CDK names a function's role in DependsOn beside the role's policy, though a GetAtt implies it; harmless. */
+const IGNORED = ['W3005'];
+
+const VARIANTS = {
+  iam: {},
+  jwt: { apiAuthorization: 'jwt', jwtIssuer: 'https://id.example.com', jwtAudience: 'posthaste' },
+  local: { local: true, apiAuthorization: 'none' },
+};
+
+const cdkJson = z.object({ context: z.record(z.string(), z.unknown()) });
+
+const project = fileURLToPath(new URL('..', import.meta.url));
+const tool = join(project, '.local', 'cfn-lint');
+const templates = join(project, '.local', 'templates');
+
+/** Runs a program and ends this one with its sentence if it fails. */
+const run = (
+  program: string,
+  parameters: readonly string[],
+  { complaint, env = {} }: { complaint: string; env?: Record<string, string> },
+): void => {
+  const { status, error } = spawnSync(program, parameters, {
+    cwd: project,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  if (status === 0) return;
+  process.stderr.write(`${complaint}${error === undefined ? '' : ` (${error.message})`}\n`);
+  process.exit(1);
+};
+
+const install = (): void => {
+  if (existsSync(join(tool, `cfn_lint-${CFN_LINT}.dist-info`))) return;
+  rmSync(tool, { recursive: true, force: true });
+  process.stdout.write(`Installing cfn-lint ${CFN_LINT} into .local/cfn-lint …\n`);
+  const quiet = ['--quiet', '--disable-pip-version-check', '--root-user-action=ignore'];
+  run('python3', ['-m', 'pip', 'install', ...quiet, '--target', tool, `cfn-lint==${CFN_LINT}`], {
+    complaint:
+      'cfn-lint could not be installed. It needs Python 3.10 or later with pip, and a package index.',
+  });
+};
+
+/** What the CDK CLI would do, without its start-up: context and output folder go to the app by its environment. */
+const synthesise = (name: string, settings: Record<string, unknown>): string[] => {
+  const outdir = join(templates, name);
+  const { context } = cdkJson.parse(JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8')));
+  run(process.execPath, ['infra/app.ts'], {
+    complaint: `The stacks could not be synthesised (${name}).`,
+    env: {
+      CDK_OUTDIR: outdir,
+      CDK_CONTEXT_JSON: JSON.stringify({ ...context, ...settings, 'aws:cdk:bundling-stacks': [] }),
+    },
+  });
+  return readdirSync(outdir)
+    .filter((file) => file.endsWith('.template.json'))
+    .map((file) => join(outdir, file));
+};
+
+const lint = (files: readonly string[]): void => {
+  const main = 'import sys; from cfnlint.runner import main; sys.exit(main())';
+  run('python3', ['-c', main, '--ignore-checks', ...IGNORED, '--', ...files], {
+    complaint: 'cfn-lint found faults in the templates.',
+    env: { PYTHONPATH: tool },
+  });
+};
+
+install();
+rmSync(templates, { recursive: true, force: true });
+mkdirSync(templates, { recursive: true });
+const files = Object.entries(VARIANTS).flatMap(([name, settings]) => synthesise(name, settings));
+lint(files);
+process.stdout.write(`${files.length} templates without a fault.\n`);

@@ -1,0 +1,81 @@
+import { Duration } from 'aws-cdk-lib';
+import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
+import type { DeploymentSettings } from '../settings.ts';
+import { type FunctionVariables, NodeFunction } from './node-function.ts';
+import type { RetrySchedules } from './retry-schedules.ts';
+import type { HoldingQueue, WorkQueue } from './sqs-queue.ts';
+import type { State } from './state.ts';
+
+export interface DeliverFunctionProps {
+  readonly settings: DeploymentSettings;
+  readonly state: State;
+  readonly delivery: WorkQueue;
+  readonly retry: WorkQueue;
+  readonly deliveryDeadLetters: HoldingQueue;
+  readonly undeliverable: HoldingQueue;
+  readonly schedules: RetrySchedules;
+}
+
+/**
+ * Job or wake-up → attempts → record → next wake-up. Two queues feed it, each with its own concurrency, so that a storm
+ * of retries never holds up first attempts.
+ */
+export class DeliverFunction extends NodeFunction {
+  /** One attempt, and time to record it and to hand back the rest (design §8). */
+  static timeout(settings: DeploymentSettings): Duration {
+    return Duration.seconds(settings.attemptTimeoutSeconds + 15);
+  }
+
+  constructor(scope: Construct, id: string, props: DeliverFunctionProps) {
+    const { settings, state, delivery, retry } = props;
+    super(scope, id, {
+      settings,
+      entry: 'deliver',
+      description: 'Posthaste: calls subscribers and records what came of it',
+      // It mostly waits; ten bodies and ten TLS handshakes at once need more processor than memory.
+      memoryMegabytes: 512,
+      timeout: DeliverFunction.timeout(settings),
+      environment: variablesOf(props),
+      // A retry goes through a queue that this function consumes, as often as the policy says. Lambda would take that for
+      // a runaway loop and drop it after some 16 rounds (Lambda developer guide, "Recursive loop detection").
+      recursiveLoop: RecursiveLoop.ALLOW,
+    });
+    state.subscriptions.grantFindAndDisable(this.role);
+    state.deliveries.grantDeliver(this.role);
+    state.payloads.grantGet(this.role);
+    state.payloads.grantPut(this.role);
+    // First attempts that are not due yet, and those that the invocation has no time for, go back where they came from.
+    delivery.grantSend(this.role);
+    retry.grantSend(this.role);
+    props.undeliverable.grantSend(this.role);
+    props.deliveryDeadLetters.grantSend(this.role);
+    props.schedules.grantSchedule(this.role);
+    this.consume('FirstAttempts', { queue: delivery, maxConcurrency: settings.deliverConcurrency });
+    this.consume('Retries', { queue: retry, maxConcurrency: settings.retryConcurrency });
+  }
+}
+
+const variablesOf = (props: DeliverFunctionProps): FunctionVariables => {
+  const { settings, state, schedules } = props;
+  return {
+    subscriptionsTable: state.subscriptions.name,
+    deliveriesTable: state.deliveries.name,
+    payloadBucket: state.payloads.name,
+    deliveryQueueUrl: props.delivery.url,
+    retryQueueUrl: props.retry.url,
+    retryQueueArn: props.retry.arn,
+    deliveryDeadLetterUrl: props.deliveryDeadLetters.url,
+    undeliverableQueueUrl: props.undeliverable.url,
+    scheduleGroup: schedules.groupName,
+    schedulerRoleArn: schedules.roleArn,
+    schedulerDeadLetterArn: schedules.deadLetters.arn,
+    defaultRetryPolicy: JSON.stringify(settings.defaultRetryPolicy),
+    attemptTimeoutSeconds: String(settings.attemptTimeoutSeconds),
+    schedulerThresholdSeconds: String(settings.schedulerThreshold),
+    subscriptionCacheSeconds: String(settings.subscriptionCacheSeconds),
+    retentionDays: String(settings.retentionDays),
+    retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
+    allowedAddresses: JSON.stringify(settings.allowedAddresses),
+  };
+};

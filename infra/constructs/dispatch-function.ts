@@ -1,0 +1,49 @@
+import { Duration } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { DeploymentSettings } from '../settings.ts';
+import { NodeFunction } from './node-function.ts';
+import type { HoldingQueue, WorkQueue } from './sqs-queue.ts';
+import type { State } from './state.ts';
+
+export interface DispatchFunctionProps {
+  readonly settings: DeploymentSettings;
+  readonly state: State;
+  readonly ingress: WorkQueue;
+  readonly ingressDeadLetters: HoldingQueue;
+  readonly delivery: WorkQueue;
+}
+
+/** Ingress message → one delivery job for each matching subscription. */
+export class DispatchFunction extends NodeFunction {
+  /** A fan-out to thousands is some hundreds of batches sent side by side; a crash costs six times this. */
+  static readonly timeout = Duration.seconds(30);
+
+  constructor(scope: Construct, id: string, props: DispatchFunctionProps) {
+    const { settings, state, ingress, ingressDeadLetters, delivery } = props;
+    super(scope, id, {
+      settings,
+      entry: 'dispatch',
+      description: 'Posthaste: matches messages with subscriptions',
+      // A batch of messages up to 1 MiB together, each parsed and copied into jobs.
+      memoryMegabytes: 512,
+      timeout: DispatchFunction.timeout,
+      environment: {
+        subscriptionsTable: state.subscriptions.name,
+        deliveriesTable: state.deliveries.name,
+        payloadBucket: state.payloads.name,
+        ingressDeadLetterUrl: ingressDeadLetters.url,
+        deliveryQueueUrl: delivery.url,
+        subscriptionCacheSeconds: String(settings.subscriptionCacheSeconds),
+        retentionDays: String(settings.retentionDays),
+        retainMessages: settings.retainMessages,
+        ingressRoutes: JSON.stringify(settings.ingressRoutes),
+      },
+    });
+    state.subscriptions.grantRead(this.role);
+    state.deliveries.grantAccept(this.role);
+    state.payloads.grantPut(this.role);
+    delivery.grantSend(this.role);
+    ingressDeadLetters.grantSend(this.role);
+    this.consume('Ingress', { queue: ingress, maxConcurrency: settings.dispatchConcurrency });
+  }
+}

@@ -1,0 +1,97 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import type { IMetric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+
+/**
+ * How often a message is received before it is a dead letter. A receive is lost to every crash, throttle and timeout, so
+ * fewer would bury healthy messages in a bad hour; a poisonous one costs ten receives at most.
+ */
+const MAX_RECEIVES = 10;
+
+/** AWS asks for six times the function's timeout (Lambda developer guide, "Using Lambda with Amazon SQS"). */
+const VISIBILITY_PER_TIMEOUT = 6;
+
+/** What every SQS queue of ours has: TLS only, encrypted at rest, no name of its own, and its metrics. */
+class SqsQueue extends Construct {
+  readonly url: string;
+  readonly arn: string;
+  readonly name: string;
+  protected readonly queue: Queue;
+
+  constructor(scope: Construct, id: string, props: QueueProps) {
+    super(scope, id);
+    this.queue = new Queue(this, 'Queue', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      // Queues hold what is under way. What must outlive the pipeline is in the tables.
+      removalPolicy: RemovalPolicy.DESTROY,
+      ...props,
+    });
+    this.url = this.queue.queueUrl;
+    this.arn = this.queue.queueArn;
+    this.name = this.queue.queueName;
+  }
+
+  /** A batch is sent under the same action. */
+  grantSend(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'sqs:SendMessage');
+  }
+
+  /** Messages waiting, those in flight and delayed not counted. */
+  metricWaiting(options?: MetricOptions): IMetric {
+    return this.queue.metricApproximateNumberOfMessagesVisible({ statistic: 'max', ...options });
+  }
+
+  /** Seconds. */
+  metricAgeOfOldest(options?: MetricOptions): IMetric {
+    return this.queue.metricApproximateAgeOfOldestMessage({ statistic: 'max', ...options });
+  }
+
+  protected grant(grantee: IGrantable, ...actions: string[]): Grant {
+    return Grant.addToPrincipal({ grantee, actions, resourceArns: [this.arn] });
+  }
+}
+
+export interface HoldingQueueProps {
+  /** How long a message lies there for a person or a program to fetch it. @default 14 days, the longest that SQS keeps */
+  readonly retention?: Duration;
+}
+
+/** A queue that nothing of ours consumes: dead letters, undeliverable deliveries. */
+export class HoldingQueue extends SqsQueue {
+  constructor(scope: Construct, id: string, props: HoldingQueueProps = {}) {
+    super(scope, id, { retentionPeriod: props.retention ?? Duration.days(14) });
+  }
+
+  /** For `redrivePolicy`. */
+  get asDeadLetterQueue() {
+    return { queue: this.queue, maxReceiveCount: MAX_RECEIVES };
+  }
+}
+
+export interface WorkQueueProps {
+  /** Timeout of the function that consumes it; sets the visibility timeout. */
+  readonly consumerTimeout: Duration;
+  readonly deadLetters: HoldingQueue;
+}
+
+/**
+ * A queue that a function consumes. It keeps messages for 4 days, its dead-letter queue 14: a dead letter keeps its age,
+ * so that leaves 10 days at least to look at it.
+ */
+export class WorkQueue extends SqsQueue {
+  constructor(scope: Construct, id: string, props: WorkQueueProps) {
+    super(scope, id, {
+      retentionPeriod: Duration.days(4),
+      visibilityTimeout: Duration.seconds(props.consumerTimeout.toSeconds() * VISIBILITY_PER_TIMEOUT),
+      deadLetterQueue: props.deadLetters.asDeadLetterQueue,
+    });
+  }
+
+  /** What Lambda needs to poll in the function's name (AWSLambdaSQSQueueExecutionRole, scoped to this queue). */
+  grantConsume(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes');
+  }
+}

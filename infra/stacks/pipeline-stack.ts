@@ -1,0 +1,40 @@
+import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { Pipeline } from '../constructs/pipeline.ts';
+import type { State } from '../constructs/state.ts';
+import type { DeploymentSettings } from '../settings.ts';
+
+export interface PipelineStackProps extends StackProps {
+  readonly settings: DeploymentSettings;
+  readonly state: State;
+}
+
+/** What moves messages: queues, functions, schedules and the API. */
+export class PipelineStack extends Stack {
+  readonly pipeline: Pipeline;
+
+  constructor(scope: Construct, id: string, props: PipelineStackProps) {
+    super(scope, id, { description: 'Posthaste: accepts messages and delivers them', ...props });
+    this.pipeline = new Pipeline(this, 'Pipeline', { settings: props.settings, state: props.state });
+
+    const outputs = outputsOf(this.pipeline);
+    for (const [name, value] of Object.entries(outputs)) new CfnOutput(this, name, { value });
+  }
+}
+
+const outputsOf = (pipeline: Pipeline): Record<string, string> => ({
+  ApiUrl: pipeline.administration.url,
+  ApiId: pipeline.administration.apiId,
+  IngressQueueUrl: pipeline.ingress.url,
+  DeliveryQueueUrl: pipeline.delivery.url,
+  RetryQueueUrl: pipeline.retry.url,
+  UndeliverableQueueUrl: pipeline.undeliverable.url,
+  IngressDeadLetterUrl: pipeline.ingressDeadLetters.url,
+  DeliveryDeadLetterUrl: pipeline.deliveryDeadLetters.url,
+  SchedulerDeadLetterUrl: pipeline.schedules.deadLetters.url,
+  ScheduleGroup: pipeline.schedules.groupName,
+  DispatchFunction: pipeline.dispatch.name,
+  DeliverFunction: pipeline.deliver.name,
+  ReconcileFunction: pipeline.reconcile.name,
+  ApiFunction: pipeline.api.name,
+});

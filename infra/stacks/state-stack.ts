@@ -1,0 +1,26 @@
+import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { State } from '../constructs/state.ts';
+import type { DeploymentSettings } from '../settings.ts';
+
+export interface StateStackProps extends StackProps {
+  readonly settings: DeploymentSettings;
+}
+
+/** What must survive every release: tables and payloads. Outside `local` it cannot be deleted by mistake. */
+export class StateStack extends Stack {
+  readonly state: State;
+
+  constructor(scope: Construct, id: string, props: StateStackProps) {
+    super(scope, id, {
+      description: 'Posthaste: records of messages, subscriptions and deliveries',
+      terminationProtection: !props.settings.local,
+      ...props,
+    });
+    this.state = new State(this, 'State', { settings: props.settings });
+
+    new CfnOutput(this, 'SubscriptionsTable', { value: this.state.subscriptions.name });
+    new CfnOutput(this, 'DeliveriesTable', { value: this.state.deliveries.name });
+    new CfnOutput(this, 'PayloadBucket', { value: this.state.payloads.name });
+  }
+}

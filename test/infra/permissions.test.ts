@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import {
+  arnOf,
+  resourceAt,
+  resourcesOf,
+  type Statement,
+  statementsAt,
+  statementsIn,
+  templatesFor,
+} from './templates.ts';
+
+const { state, pipeline, monitoring } = templatesFor();
+
+const queueArn = (path: string) => arnOf(resourceAt(pipeline, 'AWS::SQS::Queue', `Pipeline${path}Queue`).id);
+
+const tableId = (name: string) => resourceAt(state, 'AWS::DynamoDB::GlobalTable', `State${name}Table`).id;
+
+const imported = (id: string) => ({
+  'Fn::ImportValue': expect.stringMatching(`^PosthasteState:ExportsOutputFnGetAtt${id}Arn`) as unknown,
+});
+
+const table = (name: string) => imported(tableId(name));
+const tableIndex = (name: string, index: string) => ({
+  'Fn::Join': ['', [imported(tableId(name)), `/index/${index}`]],
+});
+const bucket = imported(resourceAt(state, 'AWS::S3::Bucket', 'StatePayloadsBucket').id);
+const objects = { 'Fn::Join': ['', [bucket, '/*']] };
+
+/** What a role may do, apart from writing its own log: `action` → resources. */
+const grantsOf = (name: string): Record<string, unknown[]> => {
+  const grants: Record<string, unknown[]> = {};
+  for (const { actions, resources } of statementsAt(pipeline, `Pipeline${name}RoleDefaultPolicy`)) {
+    for (const action of actions.filter((one) => !one.startsWith('logs:'))) {
+      grants[action] = [...(grants[action] ?? []), ...resources];
+    }
+  }
+  return grants;
+};
+
+const consume = (...arns: unknown[]) => ({
+  'sqs:ReceiveMessage': arns,
+  'sqs:DeleteMessage': arns,
+  'sqs:GetQueueAttributes': arns,
+});
+
+describe('a function may do what it does, and nothing else', () => {
+  it('dispatch', () => {
+    expect(grantsOf('Dispatch')).toEqual({
+      ...consume(queueArn('Ingress')),
+      'dynamodb:Query': [table('Subscriptions')],
+      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
+      'dynamodb:PutItem': [table('Deliveries')],
+      'dynamodb:UpdateItem': [table('Deliveries')],
+      's3:PutObject': [objects],
+      'sqs:SendMessage': [queueArn('Delivery'), queueArn('IngressDeadLetters')],
+    });
+  });
+
+  it('deliver', () => {
+    expect(grantsOf('Deliver')).toEqual({
+      ...consume(queueArn('Delivery'), queueArn('Retry')),
+      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
+      'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],
+      'dynamodb:PutItem': [table('Deliveries')],
+      's3:GetObject': [objects],
+      's3:PutObject': [objects],
+      's3:ListBucket': [bucket],
+      'sqs:SendMessage': [
+        queueArn('DeliveryDeadLetters'),
+        queueArn('Delivery'),
+        queueArn('Retry'),
+        queueArn('Undeliverable'),
+      ],
+      'scheduler:CreateSchedule': [expect.anything()],
+      'iam:PassRole': [expect.anything()],
+    });
+  });
+
+  it('reconcile', () => {
+    expect(grantsOf('Reconcile')).toEqual({
+      'dynamodb:Query': [tableIndex('Deliveries', 'overdue')],
+      'dynamodb:UpdateItem': [table('Deliveries')],
+      'sqs:SendMessage': [queueArn('Retry')],
+    });
+  });
+
+  it('api', () => {
+    expect(grantsOf('Api')).toEqual({
+      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
+      'dynamodb:Query': [table('Subscriptions'), tableIndex('Subscriptions', 'queues'), table('Deliveries')],
+      'dynamodb:DeleteItem': [table('Subscriptions')],
+      'dynamodb:PutItem': [table('Subscriptions')],
+      'dynamodb:UpdateItem': [table('Subscriptions')],
+      'sqs:SendMessage': [queueArn('Ingress')],
+    });
+  });
+
+  it.each(['Dispatch', 'Deliver', 'Reconcile', 'Api'])('%s writes its own log only', (name) => {
+    const logs = statementsAt(pipeline, `Pipeline${name}RoleDefaultPolicy`).filter(({ actions }) =>
+      actions.some((action) => action.startsWith('logs:')),
+    );
+    expect(logs).toEqual([
+      {
+        effect: 'Allow',
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [arnOf(resourceAt(pipeline, 'AWS::Logs::LogGroup', `Pipeline${name}LogGroup`).id)],
+        condition: undefined,
+      },
+    ]);
+  });
+});
+
+const allPolicies = [state, pipeline, monitoring].flatMap((template) =>
+  ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) => [
+    ...resourcesOf(template, type).values(),
+  ]),
+);
+const allStatements: Statement[] = allPolicies.flatMap(statementsIn);
+
+describe('no statement', () => {
+  it('is about every resource, or about every action of a service', () => {
+    expect(allStatements.length).toBeGreaterThan(0);
+    for (const { actions, resources } of allStatements) {
+      expect(resources).not.toContain('*');
+      expect(actions.filter((action) => action.includes('*'))).toEqual([]);
+    }
+  });
+});
+
+describe('EventBridge Scheduler', () => {
+  const role = resourceAt(pipeline, 'AWS::IAM::Role', 'PipelineSchedulesRole');
+  const group = resourceAt(pipeline, 'AWS::Scheduler::ScheduleGroup', 'PipelineSchedulesGroup');
+
+  it('is given one role, by deliver, and only for itself', () => {
+    const passes = allStatements.filter(({ actions }) => actions.includes('iam:PassRole'));
+    expect(passes).toEqual([
+      {
+        effect: 'Allow',
+        actions: ['iam:PassRole'],
+        resources: [arnOf(role.id)],
+        condition: { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } },
+      },
+    ]);
+    expect(grantsOf('Deliver')['iam:PassRole']).toEqual([arnOf(role.id)]);
+  });
+
+  it('may send to the retry queue and to its own dead letters, and do nothing else', () => {
+    expect(statementsAt(pipeline, 'PipelineSchedulesRoleDefaultPolicy')).toEqual([
+      {
+        effect: 'Allow',
+        actions: ['sqs:SendMessage'],
+        resources: [queueArn('Retry'), queueArn('SchedulesDeadLetters')],
+        condition: undefined,
+      },
+    ]);
+  });
+
+  it('takes the role for the schedules of our group in our account only', () => {
+    expect(role.Properties['AssumeRolePolicyDocument']).toEqual({
+      Version: '2012-10-17',
+      Statement: [
+        {
+          Effect: 'Allow',
+          Action: 'sts:AssumeRole',
+          Principal: { Service: 'scheduler.amazonaws.com' },
+          Condition: {
+            StringEquals: {
+              'aws:SourceAccount': { Ref: 'AWS::AccountId' },
+              'aws:SourceArn': arnOf(group.id),
+            },
+          },
+        },
+      ],
+    });
+  });
+
+  it('creates schedules for deliver in our group only', () => {
+    const [schedules] = grantsOf('Deliver')['scheduler:CreateSchedule'] ?? [];
+    const name = String(group.Properties['Name']);
+    expect(JSON.stringify(schedules)).toContain(`:schedule/${name}/*`);
+  });
+});

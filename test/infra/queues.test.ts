@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { arnOf, resourceAt, resourcesOf, templatesFor } from './templates.ts';
+
+const QUEUE = 'AWS::SQS::Queue';
+const DAY = 86_400;
+const { pipeline } = templatesFor();
+
+const queue = (path: string) => resourceAt(pipeline, QUEUE, path);
+
+const sources = [
+  { path: 'PipelineIngressQueue', deadLetters: 'PipelineIngressDeadLettersQueue' },
+  { path: 'PipelineDeliveryQueue', deadLetters: 'PipelineDeliveryDeadLettersQueue' },
+  { path: 'PipelineRetryQueue', deadLetters: 'PipelineDeliveryDeadLettersQueue' },
+];
+
+const holding = [
+  { path: 'PipelineIngressDeadLettersQueue' },
+  { path: 'PipelineDeliveryDeadLettersQueue' },
+  { path: 'PipelineSchedulesDeadLettersQueue' },
+  { path: 'PipelineUndeliverableQueue' },
+];
+
+describe('SQS queues', () => {
+  it('are the seven of the design', () => {
+    const ids = [...resourcesOf(pipeline, QUEUE).keys()].map((id) => id.slice(0, -8));
+    expect(ids.toSorted()).toEqual([...sources, ...holding].map(({ path }) => path).toSorted());
+  });
+
+  it.each(sources)('$path gives its poison to $deadLetters after ten receives', ({ path, deadLetters }) => {
+    expect(queue(path).Properties['RedrivePolicy']).toEqual({
+      deadLetterTargetArn: arnOf(queue(deadLetters).id),
+      maxReceiveCount: 10,
+    });
+  });
+
+  it.each(sources)('$path keeps messages for 4 days', ({ path }) => {
+    expect(queue(path).Properties['MessageRetentionPeriod']).toBe(4 * DAY);
+  });
+
+  it.each(holding)('$path keeps messages for 14 days', ({ path }) => {
+    expect(queue(path).Properties['MessageRetentionPeriod']).toBe(14 * DAY);
+  });
+
+  it.each([...sources, ...holding])('$path is encrypted and answers over TLS only', ({ path }) => {
+    const { id, Properties } = queue(path);
+    expect(Properties['SqsManagedSseEnabled']).toBe(true);
+    const policies = [...resourcesOf(pipeline, 'AWS::SQS::QueuePolicy').values()].map(
+      ({ Properties: properties }) => properties,
+    );
+    expect(policies).toContainEqual({
+      Queues: [{ Ref: id }],
+      PolicyDocument: {
+        Version: '2012-10-17',
+        Statement: [
+          {
+            Effect: 'Deny',
+            Action: 'sqs:*',
+            Principal: { AWS: '*' },
+            Resource: arnOf(id),
+            Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+          },
+        ],
+      },
+    });
+  });
+});
+
+describe('the visibility timeout', () => {
+  const timeoutOf = (path: string, settings = {}) =>
+    resourceAt(templatesFor(settings).pipeline, 'AWS::Lambda::Function', path).Properties['Timeout'];
+  const visibilityOf = (path: string, settings = {}) =>
+    resourceAt(templatesFor(settings).pipeline, QUEUE, path).Properties['VisibilityTimeout'];
+
+  it('of the ingress queue is six times the timeout of dispatch', () => {
+    expect(timeoutOf('PipelineDispatchFunction')).toBe(30);
+    expect(visibilityOf('PipelineIngressQueue')).toBe(6 * 30);
+  });
+
+  it.each([1, 15, 30])(
+    'of both queues of deliver follows an attempt timeout of %d s',
+    (attemptTimeoutSeconds) => {
+      const settings = { attemptTimeoutSeconds };
+      const timeout = attemptTimeoutSeconds + 15;
+      expect(timeoutOf('PipelineDeliverFunction', settings)).toBe(timeout);
+      expect(visibilityOf('PipelineDeliveryQueue', settings)).toBe(6 * timeout);
+      expect(visibilityOf('PipelineRetryQueue', settings)).toBe(6 * timeout);
+    },
+  );
+});
+
+describe('event source mappings', () => {
+  const settings = { dispatchConcurrency: 11, deliverConcurrency: 22, retryConcurrency: 33 };
+  const { pipeline: template } = templatesFor(settings);
+  const mapping = (path: string) => resourceAt(template, 'AWS::Lambda::EventSourceMapping', path).Properties;
+
+  it.each([
+    {
+      path: 'PipelineDispatchIngress',
+      from: 'PipelineIngressQueue',
+      to: 'PipelineDispatchFunction',
+      most: 11,
+    },
+    {
+      path: 'PipelineDeliverFirstAttempts',
+      from: 'PipelineDeliveryQueue',
+      to: 'PipelineDeliverFunction',
+      most: 22,
+    },
+    { path: 'PipelineDeliverRetries', from: 'PipelineRetryQueue', to: 'PipelineDeliverFunction', most: 33 },
+  ])(
+    '$path takes ten at once, answers for each, and is bounded by its setting',
+    ({ path, from, to, most }) => {
+      expect(mapping(path)).toEqual({
+        BatchSize: 10,
+        EventSourceArn: arnOf(resourceAt(template, QUEUE, from).id),
+        FunctionName: { Ref: resourceAt(template, 'AWS::Lambda::Function', to).id },
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        ScalingConfig: { MaximumConcurrency: most },
+      });
+    },
+  );
+
+  it('are three', () => {
+    expect(resourcesOf(template, 'AWS::Lambda::EventSourceMapping').size).toBe(3);
+  });
+});

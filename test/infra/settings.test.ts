@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { parseSettings, SettingsError, settingsFromContext } from '../../infra/settings.ts';
+
+const problemsWith = (given: Record<string, unknown>): readonly string[] => {
+  try {
+    parseSettings(given);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+};
+
+describe('settings', () => {
+  it('are complete without any being given', () => {
+    expect(parseSettings({})).toMatchObject({
+      deployment: 'Posthaste',
+      local: false,
+      attemptTimeoutSeconds: 15,
+      schedulerThreshold: 90,
+      subscriptionCacheSeconds: 5,
+      retentionDays: 30,
+      retainMessages: 'failed',
+      defaultRetryPolicy: { retries_with_no_delay: 3, backoff_retries: 10, maximum_delay: 30 },
+      allowedAddresses: [],
+      apiAuthorization: { kind: 'iam' },
+      ingressRoutes: {},
+      logRetentionDays: 30,
+      retryAfterCapSeconds: 3600,
+      overdueAfterSeconds: 30,
+    });
+  });
+
+  it('mean the same as text of the command line and as values of cdk.json', () => {
+    const values = {
+      local: true,
+      attemptTimeoutSeconds: 20,
+      defaultRetryPolicy: { minimum_delay: 1 },
+      allowedAddresses: ['10.0.0.0/8', 'fd00::/8'],
+      ingressRoutes: { 'my.shop': 'orders' },
+      logRetentionDays: 7,
+    };
+    const text = {
+      local: 'true',
+      attemptTimeoutSeconds: '20',
+      defaultRetryPolicy: '{"minimum_delay": 1}',
+      allowedAddresses: '10.0.0.0/8, fd00::/8',
+      ingressRoutes: '{"my.shop": "orders"}',
+      logRetentionDays: '7',
+    };
+    expect(parseSettings(text)).toEqual(parseSettings(values));
+  });
+
+  it.each([
+    ['attemptTimeoutSeconds', '0'],
+    ['attemptTimeoutSeconds', 31],
+    ['attemptTimeoutSeconds', 'soon'],
+    ['attemptTimeoutSeconds', '1.5'],
+    ['attemptTimeoutSeconds', ''],
+    ['schedulerThreshold', 901],
+    ['schedulerThreshold', -1],
+    ['retentionDays', '14'],
+    ['dispatchConcurrency', 1],
+    ['deliverConcurrency', 1001],
+    ['retryConcurrency', true],
+    ['local', 'yes'],
+    ['retainMessages', 'some'],
+    ['apiAuthorization', 'basic'],
+    ['allowedAddresses', '10.0.0.0'],
+    ['ingressRoutes', '{"my.shop": "not a queue"}'],
+    ['ingressRoutes', 'orders'],
+    ['logRetentionDays', 10],
+    ['logRetentionDays', '9999'],
+    ['deployment', '1st'],
+    ['retryAfterCapSeconds', 86_401],
+    ['overdueAfterSeconds', 4],
+    ['defaultRetryPolicy', 'fast'],
+  ])('%s cannot be %j, and the refusal names the key', (key, value) => {
+    const problems = problemsWith({ [key]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(new RegExp(`^${key}\\b`));
+  });
+
+  it.each([
+    ['attemptTimeoutSeconds', 1],
+    ['attemptTimeoutSeconds', 30],
+    ['schedulerThreshold', 0],
+    ['schedulerThreshold', 900],
+    ['retentionDays', 15],
+    ['retryConcurrency', 2],
+    ['retryConcurrency', 1000],
+  ])('%s can be %j', (key, value) => {
+    expect(parseSettings({ [key]: value })).toMatchObject({ [key]: value });
+  });
+
+  it('name the field of a default retry policy that is wrong', () => {
+    const [problem] = problemsWith({ defaultRetryPolicy: { minimum_delay: 10, maximum_delay: 5 } });
+    expect(problem).toMatch(/^defaultRetryPolicy\.maximum_delay /);
+  });
+
+  it('report every mistake at once', () => {
+    expect(problemsWith({ attemptTimeoutSeconds: 99, retentionDays: 1 })).toHaveLength(2);
+  });
+
+  it('refuse free text that a function could not keep in its environment', () => {
+    const routes = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`source-${n}`, 'orders']));
+    expect(problemsWith({ ingressRoutes: routes })[0]).toMatch(/^ingressRoutes must be at most/);
+    const ranges = Array.from({ length: 100 }, (_, n) => `10.${n}.0.0/16`);
+    expect(problemsWith({ allowedAddresses: ranges })[0]).toMatch(/^allowedAddresses must be at most/);
+  });
+
+  it('allow subscribers on loopback in local, and nowhere else', () => {
+    const allowedAddresses = '10.0.0.0/8';
+    const given = ['10.0.0.0/8'];
+    expect(parseSettings({ allowedAddresses }).allowedAddresses).toEqual(given);
+    const local = parseSettings({ allowedAddresses, local: true }).allowedAddresses;
+    expect(local).toEqual([...given, '127.0.0.0/8', '::1/128']);
+  });
+});
+
+describe('the authorisation of the API', () => {
+  it('is IAM, in local as well, unless something else is asked for', () => {
+    expect(parseSettings({ local: true }).apiAuthorization).toEqual({ kind: 'iam' });
+  });
+
+  it('can be none only in local', () => {
+    expect(problemsWith({ apiAuthorization: 'none' })).toEqual([
+      'apiAuthorization may be none only with local=true',
+    ]);
+    expect(parseSettings({ apiAuthorization: 'none', local: true }).apiAuthorization).toEqual({
+      kind: 'none',
+    });
+  });
+
+  it('by tokens needs an issuer and an audience', () => {
+    const problems = problemsWith({ apiAuthorization: 'jwt' });
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['jwtIssuer', 'jwtAudience']);
+  });
+
+  it('by tokens takes them', () => {
+    const given = { apiAuthorization: 'jwt', jwtIssuer: 'https://id.example.com', jwtAudience: 'a,b' };
+    expect(parseSettings(given).apiAuthorization).toEqual({
+      kind: 'jwt',
+      issuer: 'https://id.example.com',
+      audience: ['a', 'b'],
+    });
+  });
+
+  it('refuses an issuer that nobody would ask', () => {
+    expect(problemsWith({ jwtIssuer: 'https://id.example.com' })[0]).toMatch(/^jwtIssuer /);
+  });
+});
+
+describe('settings from the context of an app', () => {
+  it('are told from the keys of CDK', () => {
+    const context = {
+      '@aws-cdk/core:flag': true,
+      'aws:cdk:x': 1,
+      'cli-telemetry': false,
+      retentionDays: '20',
+    };
+    expect(settingsFromContext(context).retentionDays).toBe(20);
+  });
+
+  it('are refused when misspelt, with the key and what there is', () => {
+    expect(() => settingsFromContext({ retentiondays: '20' })).toThrow(
+      /retentiondays is no setting.*retentionDays/,
+    );
+  });
+});

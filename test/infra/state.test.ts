@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { resourceAt, resourcesOf, templatesFor } from './templates.ts';
+
+const TABLE = 'AWS::DynamoDB::GlobalTable';
+const { state: onAws } = templatesFor();
+const { state: onLaptop } = templatesFor({ local: true });
+
+const tables = [{ path: 'StateSubscriptionsTable' }, { path: 'StateDeliveriesTable' }];
+
+describe('each table', () => {
+  it.each(tables)('$path is protected on AWS', ({ path }) => {
+    expect(resourceAt(onAws, TABLE, path)).toMatchObject({
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+      Properties: {
+        Replicas: [
+          {
+            DeletionProtectionEnabled: true,
+            PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+          },
+        ],
+      },
+    });
+  });
+
+  it.each(tables)('$path can be deleted on a laptop', ({ path }) => {
+    expect(resourceAt(onLaptop, TABLE, path)).toMatchObject({
+      DeletionPolicy: 'Delete',
+      UpdateReplacePolicy: 'Delete',
+      Properties: {
+        Replicas: [
+          {
+            DeletionProtectionEnabled: false,
+            PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: false },
+          },
+        ],
+      },
+    });
+  });
+
+  it.each(tables)('$path is on demand, keyed by pk and sk, and expires by ttl', ({ path }) => {
+    expect(resourceAt(onAws, TABLE, path).Properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+      TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
+    });
+  });
+});
+
+const index = (name: string, partition: string, sort: string, projection: object) => ({
+  IndexName: name,
+  KeySchema: [
+    { AttributeName: partition, KeyType: 'HASH' },
+    { AttributeName: sort, KeyType: 'RANGE' },
+  ],
+  Projection: projection,
+});
+
+describe('the indexes', () => {
+  it('list queues with all they have', () => {
+    expect(resourceAt(onAws, TABLE, 'StateSubscriptionsTable').Properties).toMatchObject({
+      GlobalSecondaryIndexes: [index('queues', 'queuesPk', 'queuesSk', { ProjectionType: 'ALL' })],
+    });
+  });
+
+  it('of deliveries carry keys, and the status only where deliveries are listed', () => {
+    const keys = { ProjectionType: 'KEYS_ONLY' };
+    const status = { ProjectionType: 'INCLUDE', NonKeyAttributes: ['status'] };
+    const { Properties } = resourceAt(onAws, TABLE, 'StateDeliveriesTable');
+    expect(Properties['GlobalSecondaryIndexes']).toEqual([
+      index('by-hour', 'byHourPk', 'byHourSk', keys),
+      index('by-subscription', 'bySubscriptionPk', 'notDeliveredSk', status),
+      index('by-queue', 'byQueuePk', 'notDeliveredSk', status),
+      index('overdue', 'overduePk', 'overdueAt', keys),
+    ]);
+  });
+
+  it('sort what is overdue by number', () => {
+    const { Properties } = resourceAt(onAws, TABLE, 'StateDeliveriesTable');
+    expect(Properties['AttributeDefinitions']).toContainEqual({
+      AttributeName: 'overdueAt',
+      AttributeType: 'N',
+    });
+  });
+});
+
+describe('the payload bucket', () => {
+  it('is private, encrypted and kept', () => {
+    expect(resourceAt(onAws, 'AWS::S3::Bucket', 'StatePayloadsBucket')).toMatchObject({
+      DeletionPolicy: 'Retain',
+      Properties: {
+        PublicAccessBlockConfiguration: {
+          BlockPublicAcls: true,
+          BlockPublicPolicy: true,
+          IgnorePublicAcls: true,
+          RestrictPublicBuckets: true,
+        },
+        BucketEncryption: {
+          ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+        },
+      },
+    });
+  });
+
+  it('answers over TLS only', () => {
+    onAws.hasResourceProperties('AWS::S3::BucketPolicy', {
+      PolicyDocument: {
+        Statement: [
+          {
+            Effect: 'Deny',
+            Action: 's3:*',
+            Principal: { AWS: '*' },
+            Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+          },
+        ],
+      },
+    });
+  });
+
+  const expiryWith = (settings: Record<string, unknown>): unknown =>
+    resourceAt(templatesFor(settings).state, 'AWS::S3::Bucket', 'StatePayloadsBucket').Properties[
+      'LifecycleConfiguration'
+    ];
+
+  it('keeps a payload for the retention after the longest schedule that Retry-After can stretch', () => {
+    const expiry = (days: number) => ({ Rules: [{ ExpirationInDays: days, Status: 'Enabled' }] });
+    expect(expiryWith({ retentionDays: 20, retryAfterCapSeconds: 0 })).toEqual(expiry(20 + 15 + 1));
+    expect(expiryWith({ retentionDays: 20, retryAfterCapSeconds: 3600 })).toEqual(expiry(20 + 15 + 5 + 1));
+  });
+
+  it('goes with the laptop, without a function of CDK to empty it', () => {
+    expect(resourceAt(onLaptop, 'AWS::S3::Bucket', 'StatePayloadsBucket').DeletionPolicy).toBe('Delete');
+    expect(resourcesOf(onLaptop, 'AWS::Lambda::Function').size).toBe(0);
+  });
+});

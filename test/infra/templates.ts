@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { z } from 'zod';
+import { placeStacks } from '../../infra/deployment.ts';
+import { parseSettings } from '../../infra/settings.ts';
+
+/** The feature flags of cdk.json: the CLI reads them, an App of a test has to be given them. */
+const cdkJson = z
+  .object({ context: z.record(z.string(), z.unknown()) })
+  .parse(JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')));
+
+/** An app as the CLI would start it, except that no function is bundled. */
+export const testApp = (): App => new App({ context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [] } });
+
+export type Templates = { state: Template; pipeline: Template; monitoring: Template };
+
+/** The templates that these settings deploy. */
+export const templatesFor = (settings: Record<string, unknown> = {}): Templates => {
+  const stacks = placeStacks(testApp(), parseSettings(settings));
+  return {
+    state: Template.fromStack(stacks.state),
+    pipeline: Template.fromStack(stacks.pipeline),
+    monitoring: Template.fromStack(stacks.monitoring),
+  };
+};
+
+const resource = z.object({
+  Type: z.string(),
+  Properties: z.record(z.string(), z.unknown()).default({}),
+  DeletionPolicy: z.string().optional(),
+  UpdateReplacePolicy: z.string().optional(),
+});
+
+export type Resource = z.output<typeof resource>;
+
+/** Resources of a type by logical id. */
+export const resourcesOf = (template: Template, type: string): Map<string, Resource> =>
+  new Map(
+    Object.entries(template.findResources(type)).map(([id, found]): [string, Resource] => [
+      id,
+      resource.parse(found),
+    ]),
+  );
+
+/** The one resource of a type whose logical id is the path plus CDK's eight hash digits. */
+export const resourceAt = (template: Template, type: string, path: string): { id: string } & Resource => {
+  const found = [...resourcesOf(template, type)].filter(([id]) => id.slice(0, -8) === path);
+  const [first, ...others] = found;
+  if (first === undefined || others.length > 0) throw new Error(`${found.length} ${type} at ${path}`);
+  return { id: first[0], ...first[1] };
+};
+
+const listOf = <T extends z.ZodType>(item: T) => z.union([z.array(item), item.transform((one) => [one])]);
+
+const statement = z.object({
+  Effect: z.enum(['Allow', 'Deny']),
+  Action: listOf(z.string()),
+  Resource: listOf(z.unknown()),
+  Condition: z.unknown().optional(),
+});
+
+export type Statement = {
+  effect: 'Allow' | 'Deny';
+  actions: string[];
+  resources: unknown[];
+  condition: unknown;
+};
+
+const policy = z.object({ PolicyDocument: z.object({ Statement: z.array(statement) }) });
+
+/** What the role at a path may do. */
+export const statementsAt = (template: Template, path: string): Statement[] =>
+  statementsIn(resourceAt(template, 'AWS::IAM::Policy', path));
+
+/** What a policy resource says. */
+export const statementsIn = ({ Properties }: Resource): Statement[] =>
+  policy
+    .parse(Properties)
+    .PolicyDocument.Statement.map(({ Effect, Action, Resource: resources, Condition }) => ({
+      effect: Effect,
+      actions: z.array(z.string()).parse(Action),
+      resources: z.array(z.unknown()).parse(resources),
+      condition: Condition,
+    }));
+
+/** How a template of CloudFormation refers to another resource's ARN. */
+export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
