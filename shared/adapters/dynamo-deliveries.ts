@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { primaryKey, ttlAttribute } from '../config/tables.ts';
+import { holds } from '../domain/delivery.ts';
+import type { Delivery, Transition } from '../domain/delivery.ts';
+import type { Deliveries, WriteResult } from '../ports/deliveries.ts';
+import { conditionOf } from './delivery-condition.ts';
+import { deliveryItemOf, deliveryOf } from './delivery-item.ts';
+import { itemKeyOf } from './delivery-keys.ts';
+import { updateOf } from './delivery-update.ts';
+import { deliveriesOfMessage, overdueDeliveries } from './dynamo-delivery-queries.ts';
+import { expression } from './expression.ts';
+import { ttlOf } from './record.ts';
+
+/**
+ * Which write made an item what it is. The client sends a request again whose answer was lost; the copy is refused by what
+ * the first one wrote, and without this mark the holder of a lease would think that somebody else has it.
+ */
+const MARK = 'w';
+
+type Creation = Extract<Transition, { create: Delivery }>;
+type Revision = Exclude<Transition, Creation>;
+
+/** The deliveries table. Errors of the SDK pass through, but for a condition that did not hold, which is an answer. */
+export const dynamoDeliveries = (client: DynamoDBDocumentClient, tableName: string): Deliveries => ({
+  write: async (transition) => {
+    const mark = randomBytes(9).toString('base64url');
+    return 'create' in transition
+      ? await created(client, tableName, transition, mark)
+      : await revised(client, tableName, transition, mark);
+  },
+  find: async (key) => {
+    const { Item } = await client.send(
+      new GetCommand({ TableName: tableName, Key: itemKeyOf(key), ConsistentRead: true }),
+    );
+    return Item === undefined ? undefined : deliveryOf(Item);
+  },
+  ofMessage: (message, buckets) => deliveriesOfMessage(client, tableName, message, buckets),
+  overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
+});
+
+const created = async (
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  { create }: Creation,
+  mark: string,
+): Promise<WriteResult> =>
+  await answered(mark, async () => {
+    await client.send(
+      new PutCommand({
+        TableName: tableName,
+        Item: { ...deliveryItemOf(create), [MARK]: mark },
+        ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    );
+    return create;
+  });
+
+/**
+ * One request. DynamoDB has no maximum in an update, so that `expiresAt` never moves back is a part of the condition; a
+ * record that was refused only because it lives longer than the change says is written once more, its expiry left alone.
+ * Whoever computes a change from the record as read never comes to that.
+ */
+const revised = async (
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  transition: Revision,
+  mark: string,
+): Promise<WriteResult> => {
+  const write = (renewal: Renewal) =>
+    answered(mark, async () =>
+      deliveryOf((await client.send(updateCommand(tableName, transition, renewal, mark))).Attributes),
+    );
+  const result = await write('renews_expiry');
+  return result.kind === 'refused' && outlives(result.current, transition)
+    ? await write('keeps_expiry')
+    : result;
+};
+
+type Renewal = 'renews_expiry' | 'keeps_expiry';
+
+const outlives = (current: Delivery | undefined, { expect, change }: Revision): boolean =>
+  current !== undefined && holds(expect, current) && current.expiresAt > change.expiresAt;
+
+const updateCommand = (
+  tableName: string,
+  { key, expect, change }: Revision,
+  renewal: Renewal,
+  mark: string,
+) => {
+  const to = expression();
+  const condition = conditionOf(expect, to);
+  const { expiresAt } = change;
+  const renews = renewal === 'renews_expiry';
+  return new UpdateCommand({
+    TableName: tableName,
+    Key: itemKeyOf(key),
+    UpdateExpression: updateOf(
+      key,
+      change,
+      { [MARK]: mark, ...(renews ? { expiresAt, [ttlAttribute]: ttlOf(expiresAt) } : {}) },
+      to,
+    ),
+    ConditionExpression: renews
+      ? `${condition} AND ${to.name('expiresAt')} <= ${to.value(expiresAt)}`
+      : condition,
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    ...to.attributes(),
+  });
+};
+
+/** A condition that did not hold answers with the record that refused it, unless that is our own write, sent twice. */
+const answered = async (mark: string, write: () => Promise<Delivery>): Promise<WriteResult> => {
+  try {
+    return { kind: 'written', delivery: await write() };
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    if (error.Item === undefined) return { kind: 'refused', current: undefined };
+    const item = unmarshall(error.Item);
+    const current = deliveryOf(item);
+    return item[MARK] === mark ? { kind: 'written', delivery: current } : { kind: 'refused', current };
+  }
+};

@@ -1,0 +1,82 @@
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import { z } from 'zod';
+import { deliveryIndexes, primaryKey } from '../config/tables.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import type { MessageKey } from '../domain/message.ts';
+import type { OverdueDelivery } from '../ports/deliveries.ts';
+import { deliveryItemKeySchema, deliveryOf } from './delivery-item.ts';
+import { deliveryPrefix, overduePartition, partitionOf, shards } from './delivery-keys.ts';
+import { queriedItems } from './dynamo-query.ts';
+import { decoded } from './record.ts';
+
+/** Bucket after bucket, by subscription in each; strongly consistent. */
+export const deliveriesOfMessage = async (
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  message: MessageKey,
+  buckets: number,
+): Promise<Delivery[]> => {
+  const deliveries: Delivery[] = [];
+  for (let bucket = 0; bucket < buckets; bucket += 1) {
+    const items = await queriedItems(client, {
+      TableName: tableName,
+      ConsistentRead: true,
+      KeyConditionExpression: `${primaryKey.partition} = :partition AND begins_with(${primaryKey.sort}, :prefix)`,
+      ExpressionAttributeValues: { ':partition': partitionOf(message, bucket), ':prefix': deliveryPrefix },
+    });
+    deliveries.push(...items.map(deliveryOf));
+  }
+  return deliveries;
+};
+
+type LastKey = QueryCommandOutput['LastEvaluatedKey'];
+type Cursor = { shard: number; from?: LastKey };
+
+/**
+ * The oldest of every shard. Shards share the limit evenly; what some do not use goes to the others in a further turn. The
+ * surplus of rounding up is cut off the youngest, whatever shard they are in.
+ */
+export const overdueDeliveries = async (
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  before: number,
+  limit: number,
+): Promise<OverdueDelivery[]> => {
+  const found: OverdueDelivery[] = [];
+  let cursors: Cursor[] = Array.from({ length: shards.overdue }, (_, shard) => ({ shard }));
+  while (cursors.length > 0 && found.length < limit) {
+    const share = Math.ceil((limit - found.length) / cursors.length);
+    const pages = await Promise.all(
+      cursors.map(async (cursor) => {
+        const page = await client.send(new QueryCommand(overdueQuery(tableName, before, cursor, share)));
+        return { shard: cursor.shard, from: page.LastEvaluatedKey, items: page.Items ?? [] };
+      }),
+    );
+    found.push(...pages.flatMap(({ items }) => items).map(overdueOf));
+    cursors = pages.filter(({ from }) => from !== undefined);
+  }
+  return found.sort((one, other) => one.overdueAt - other.overdueAt).slice(0, limit);
+};
+
+const overdueQuery = (
+  tableName: string,
+  before: number,
+  { shard, from }: Cursor,
+  limit: number,
+): QueryCommandInput => ({
+  TableName: tableName,
+  IndexName: deliveryIndexes.overdue.name,
+  KeyConditionExpression: `${deliveryIndexes.overdue.partition} = :shard AND ${deliveryIndexes.overdue.sort} <= :before`,
+  ExpressionAttributeValues: { ':shard': overduePartition(shard), ':before': before },
+  Limit: limit,
+  ExclusiveStartKey: from,
+});
+
+/** The index carries keys only. */
+const overdueSchema = z.object({ overdueAt: z.number() });
+
+const overdueOf = (item: unknown): OverdueDelivery => ({
+  key: decoded(deliveryItemKeySchema, item),
+  overdueAt: decoded(overdueSchema, item).overdueAt,
+});

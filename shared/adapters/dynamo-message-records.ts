@@ -1,0 +1,75 @@
+import { GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { primaryKey, ttlAttribute } from '../config/tables.ts';
+import type { MessageBody } from '../domain/message-body.ts';
+import type { MessageKey } from '../domain/message.ts';
+import type { MessageRecord, MessageRecords } from '../ports/message-records.ts';
+import { ifConditionHolds } from './dynamo-condition.ts';
+import { bodyItemOf, messageItemKeyOf, messageItemOf, messageRecordOf } from './message-item.ts';
+import { ttlOf } from './record.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The MESSAGE items of the deliveries table. */
+export const dynamoMessageRecords = (client: DynamoDBDocumentClient, tableName: string): MessageRecords => {
+  const accept: MessageRecords['accept'] = async (record) => {
+    const put = await ifConditionHolds(client.send(new PutCommand(putIfAbsent(tableName, record))));
+    if (put !== undefined) return { kind: 'accepted', record };
+    const counted = await ifConditionHolds(
+      client.send(new UpdateCommand(countDuplicate(tableName, record.key))),
+    );
+    // The record was forgotten between the two requests, so this is a first time again.
+    if (counted === undefined) return await accept(record);
+    return { kind: 'duplicate', record: messageRecordOf(record.key, counted.Attributes) };
+  };
+
+  const find = async (key: MessageKey): Promise<MessageRecord | undefined> => {
+    const { Item } = await client.send(
+      new GetCommand({ TableName: tableName, Key: messageItemKeyOf(key), ConsistentRead: true }),
+    );
+    return Item === undefined ? undefined : messageRecordOf(key, Item);
+  };
+
+  return {
+    accept,
+    find,
+    keepBody: async (key, body, expiresAt) => {
+      // To whole days, so that the many deliveries of one message do not all write it for the sake of a millisecond: a
+      // read costs a tenth, and they share one key. A record that is gone cannot keep anything.
+      const until = Math.ceil(expiresAt / DAY_MS) * DAY_MS;
+      const current = await find(key);
+      if (current === undefined || (current.body !== undefined && current.expiresAt >= until)) return;
+      const write = keep(tableName, { key, body, expiresAt: Math.max(until, current.expiresAt) });
+      // Refused: gone, or somebody kept the body meanwhile, and for longer.
+      await ifConditionHolds(client.send(new UpdateCommand(write)));
+    },
+  };
+};
+
+const putIfAbsent = (tableName: string, record: MessageRecord) => ({
+  TableName: tableName,
+  Item: messageItemOf(record),
+  ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+});
+
+const countDuplicate = (tableName: string, key: MessageKey) => ({
+  TableName: tableName,
+  Key: messageItemKeyOf(key),
+  UpdateExpression: 'ADD duplicates :one',
+  ConditionExpression: `attribute_exists(${primaryKey.partition})`,
+  ExpressionAttributeValues: { ':one': 1 },
+  ReturnValues: 'ALL_NEW' as const,
+});
+
+const keep = (tableName: string, kept: { key: MessageKey; body: MessageBody; expiresAt: number }) => ({
+  TableName: tableName,
+  Key: messageItemKeyOf(kept.key),
+  UpdateExpression: 'SET #body = if_not_exists(#body, :body), #expiresAt = :expiresAt, #ttl = :ttl',
+  ConditionExpression: `attribute_exists(${primaryKey.partition}) AND #expiresAt <= :expiresAt`,
+  ExpressionAttributeNames: { '#body': 'body', '#expiresAt': 'expiresAt', '#ttl': ttlAttribute },
+  ExpressionAttributeValues: {
+    ':body': bodyItemOf(kept.body),
+    ':expiresAt': kept.expiresAt,
+    ':ttl': ttlOf(kept.expiresAt),
+  },
+});

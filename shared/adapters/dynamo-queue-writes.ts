@@ -1,0 +1,129 @@
+import { DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { primaryKey } from '../config/tables.ts';
+import type { Queue } from '../domain/subscription.ts';
+import { QueueBusyError } from '../ports/subscription-registry.ts';
+import { ifConditionHolds } from './dynamo-condition.ts';
+import { queriedItems } from './dynamo-query.ts';
+import { transacted } from './dynamo-transaction.ts';
+import { expression } from './expression.ts';
+import type { RegistryTable } from './registry-table.ts';
+import {
+  queueAttributesOf,
+  queueItemKey,
+  queueItemOf,
+  queuePartition,
+  subscriberItemKey,
+  subscriptionItemKey,
+  subscriptionOf,
+  subscriptionPrefix,
+  tallyOf,
+} from './subscription-item.ts';
+import type { QueueTally } from './subscription-item.ts';
+
+/** An update, since the count of subscriptions and `createdAt` of an existing queue stay. */
+export const putQueue = async (
+  { client, tableName }: RegistryTable,
+  queue: Queue,
+): Promise<'created' | 'replaced'> => {
+  const to = expression();
+  const sets = Object.entries(queueAttributesOf(queue)).map(
+    ([name, value]) => `${to.name(name)} = ${to.value(value)}`,
+  );
+  const createdAt = to.name('createdAt');
+  const { Attributes } = await client.send(
+    new UpdateCommand({
+      TableName: tableName,
+      Key: queueItemKey(queue.name),
+      UpdateExpression: [
+        `SET ${sets.join(', ')}, ${createdAt} = if_not_exists(${createdAt}, ${to.value(queue.createdAt)})`,
+        ...(queue.retryPolicy === undefined ? [`REMOVE ${to.name('retryPolicy')}`] : []),
+      ].join(' '),
+      ReturnValues: 'ALL_OLD',
+      ...to.attributes(),
+    }),
+  );
+  return Attributes === undefined ? 'created' : 'replaced';
+};
+
+export const ensureQueue = async ({ client, tableName }: RegistryTable, queue: Queue): Promise<void> => {
+  const put = new PutCommand({
+    TableName: tableName,
+    Item: queueItemOf(queue),
+    ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+  });
+  await ifConditionHolds(client.send(put));
+};
+
+const MAX_ROUNDS = 10;
+
+/**
+ * Subscriptions first, the queue's own item last, and that only if no subscription was added since the first were listed:
+ * one that was would outlive its queue, and come back to life with the next queue of that name.
+ */
+export const deleteQueue = async (table: RegistryTable, name: string): Promise<void> => {
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    const tally = await tallyOfQueue(table, name);
+    await deleteSubscriptions(table, name);
+    if (tally === undefined || (await deleteItem(table, name, tally))) return;
+  }
+  throw new QueueBusyError(name);
+};
+
+const tallyOfQueue = async (
+  { client, tableName }: RegistryTable,
+  name: string,
+): Promise<QueueTally | undefined> => {
+  const { Item } = await client.send(
+    new GetCommand({ TableName: tableName, Key: queueItemKey(name), ConsistentRead: true }),
+  );
+  return Item === undefined ? undefined : tallyOf(Item);
+};
+
+const deleteItem = async (
+  { client, tableName }: RegistryTable,
+  name: string,
+  { createdAt, subscriptionsAdded }: QueueTally,
+): Promise<boolean> => {
+  const deletion = new DeleteCommand({
+    TableName: tableName,
+    Key: queueItemKey(name),
+    ConditionExpression:
+      subscriptionsAdded === 0
+        ? 'createdAt = :createdAt AND attribute_not_exists(subscriptionsAdded)'
+        : 'createdAt = :createdAt AND subscriptionsAdded = :added',
+    ExpressionAttributeValues: {
+      ':createdAt': createdAt,
+      ...(subscriptionsAdded === 0 ? {} : { ':added': subscriptionsAdded }),
+    },
+  });
+  return (await ifConditionHolds(client.send(deletion))) !== undefined;
+};
+
+/** A subscription goes together with its claim on the subscriber: two items, and a transaction takes 100. */
+const PAIRS_IN_A_TRANSACTION = 50;
+
+const deleteSubscriptions = async (
+  { client, tableName, clock }: RegistryTable,
+  queue: string,
+): Promise<void> => {
+  for (;;) {
+    const items = await queriedItems(
+      client,
+      {
+        TableName: tableName,
+        ConsistentRead: true,
+        KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
+        ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
+      },
+      PAIRS_IN_A_TRANSACTION,
+    );
+    if (items.length === 0) return;
+    const keys = items
+      .map(subscriptionOf)
+      .flatMap((one) => [subscriptionItemKey(queue, one.id), subscriberItemKey(one)]);
+    // One that expired and its successor share a subscriber, and a transaction takes an item once.
+    const distinct = new Map(keys.map((key) => [key.sk, key]));
+    const deletions = [...distinct.values()].map((Key) => ({ Delete: { TableName: tableName, Key } }));
+    await transacted(client, clock, deletions);
+  }
+};

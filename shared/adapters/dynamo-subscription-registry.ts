@@ -1,0 +1,88 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { primaryKey, subscriptionIndexes } from '../config/tables.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
+import { deleteQueue, ensureQueue, putQueue } from './dynamo-queue-writes.ts';
+import { queriedItems } from './dynamo-query.ts';
+import { addSubscription, deleteSubscription } from './dynamo-subscription-writes.ts';
+import { lastOf, pageOf, QUEUE_LISTING } from './page-marker.ts';
+import type { RegistryTable } from './registry-table.ts';
+import {
+  queueItemKey,
+  queueOf,
+  queuePartition,
+  QUEUES,
+  subscriptionItemKey,
+  subscriptionOf,
+  subscriptionPrefix,
+} from './subscription-item.ts';
+
+/** The subscriptions table as administration sees it. Errors of the SDK pass through, but for what is an answer. */
+export const dynamoSubscriptionRegistry = (
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  clock: Pick<Clock, 'sleep'>,
+): SubscriptionRegistry => {
+  const table: RegistryTable = { client, tableName, clock };
+
+  const item = async (key: Record<string, string>): Promise<unknown> => {
+    const { Item } = await client.send(
+      new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true }),
+    );
+    return Item;
+  };
+
+  const findSubscription: SubscriptionRegistry['findSubscription'] = async (queue, subscriptionId) => {
+    const found = await item(subscriptionItemKey(queue, subscriptionId));
+    return found === undefined ? undefined : subscriptionOf(found);
+  };
+
+  return {
+    putQueue: (queue) => putQueue(table, queue),
+    ensureQueue: (queue) => ensureQueue(table, queue),
+    findQueue: async (name) => {
+      const found = await item(queueItemKey(name));
+      return found === undefined ? undefined : queueOf(found);
+    },
+    listQueues: async (page) => {
+      const last = lastOf(QUEUE_LISTING, page);
+      const { name, partition, sort } = subscriptionIndexes.queues;
+      const items = await queriedItems(
+        client,
+        {
+          TableName: tableName,
+          IndexName: name,
+          KeyConditionExpression: `${partition} = :queues`,
+          ExpressionAttributeValues: { ':queues': QUEUES },
+          ExclusiveStartKey:
+            last === undefined ? undefined : { ...queueItemKey(last), [partition]: QUEUES, [sort]: last },
+        },
+        page.limit + 1,
+      );
+      return pageOf(QUEUE_LISTING, items.map(queueOf), page.limit, (queue) => queue.name);
+    },
+    deleteQueue: (name) => deleteQueue(table, name),
+    addSubscription: (subscription) => addSubscription(table, subscription),
+    findSubscription,
+    listSubscriptions: async (queue, page) => {
+      const last = lastOf(queue, page);
+      const items = await queriedItems(
+        client,
+        {
+          TableName: tableName,
+          ConsistentRead: true,
+          KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
+          ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
+          ExclusiveStartKey: last === undefined ? undefined : subscriptionItemKey(queue, last),
+        },
+        page.limit + 1,
+      );
+      return pageOf(queue, items.map(subscriptionOf), page.limit, ({ id }) => id);
+    },
+    deleteSubscription: async (queue, subscriptionId) => {
+      const subscription = await findSubscription(queue, subscriptionId);
+      if (subscription !== undefined) await deleteSubscription(table, subscription);
+    },
+  };
+};

@@ -1,0 +1,78 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { primaryKey } from '../config/tables.ts';
+import type { Subscription } from '../domain/subscription.ts';
+import { QueueMissingError } from '../ports/subscription-registry.ts';
+import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
+import { transacted } from './dynamo-transaction.ts';
+import type { RegistryTable } from './registry-table.ts';
+import {
+  holderOf,
+  queueItemKey,
+  subscriberItemKey,
+  subscriberItemOf,
+  subscriptionItemKey,
+  subscriptionItemOf,
+} from './subscription-item.ts';
+
+const EXISTS = `attribute_exists(${primaryKey.partition})`;
+const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
+
+type Added = Awaited<ReturnType<SubscriptionRegistry['addSubscription']>>;
+
+/**
+ * One transaction: the subscription, its claim on the subscriber (unless another's is in force), and a count on the
+ * queue, which tells a deletion under way that there is more to delete.
+ */
+export const addSubscription = async (
+  { client, tableName, clock }: RegistryTable,
+  subscription: Subscription,
+): Promise<Added> => {
+  const result = await transacted(client, clock, [
+    {
+      Update: {
+        TableName: tableName,
+        Key: queueItemKey(subscription.queue),
+        UpdateExpression: 'ADD subscriptionsAdded :one',
+        ConditionExpression: EXISTS,
+        ExpressionAttributeValues: { ':one': 1 },
+      },
+    },
+    {
+      Put: {
+        TableName: tableName,
+        Item: subscriberItemOf(subscription),
+        // TTL may leave an expired claim for days. Whoever comes after it takes it over.
+        ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
+        ExpressionAttributeValues: { ':now': subscription.createdAt },
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      },
+    },
+    { Put: { TableName: tableName, Item: subscriptionItemOf(subscription), ConditionExpression: ABSENT } },
+  ]);
+  if (result.kind === 'written') return { kind: 'added' };
+  const [queue, claim] = result.writes;
+  if (queue?.failed === true) throw new QueueMissingError(subscription.queue);
+  if (claim?.failed === true) return { kind: 'conflict', subscriptionId: holderOf(claim.item) };
+  throw result.error;
+};
+
+/** The subscription with its claim on the subscriber, if that is still its own. */
+export const deleteSubscription = async (
+  { client, tableName, clock }: RegistryTable,
+  subscription: Subscription,
+): Promise<void> => {
+  const deletion = { TableName: tableName, Key: subscriptionItemKey(subscription.queue, subscription.id) };
+  const result = await transacted(client, clock, [
+    { Delete: deletion },
+    {
+      Delete: {
+        TableName: tableName,
+        Key: subscriberItemKey(subscription),
+        ConditionExpression: `${ABSENT} OR subscriptionId = :id`,
+        ExpressionAttributeValues: { ':id': subscription.id },
+      },
+    },
+  ]);
+  // It had expired, and the subscriber is another subscription's by now.
+  if (result.kind === 'refused') await client.send(new DeleteCommand(deletion));
+};

@@ -1,0 +1,111 @@
+import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { primaryKey } from '../config/tables.ts';
+import type { Queue, Subscription } from '../domain/subscription.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { SubscriptionList, Subscriptions } from '../ports/subscriptions.ts';
+import { ifConditionHolds } from './dynamo-condition.ts';
+import { queriedItems } from './dynamo-query.ts';
+import { readCache } from './read-cache.ts';
+import {
+  isQueueItem,
+  queueItemKey,
+  queueOf,
+  queuePartition,
+  subscriberPrefix,
+  subscriptionItemKey,
+  subscriptionOf,
+} from './subscription-item.ts';
+
+/** Some tens of megabytes at the most in a function of 512 MB. */
+const MAX_QUEUES = 1_000;
+const MAX_SUBSCRIPTIONS = 5_000;
+const MAX_LISTED_SUBSCRIPTIONS = 20_000;
+
+/**
+ * The subscriptions table as dispatch and deliver see it. Every read is strongly consistent; `cached` answers may be
+ * `cacheSeconds` old, and are shared, so they are for reading only.
+ */
+export const dynamoSubscriptions = (
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  options: { clock: Pick<Clock, 'now'>; cacheSeconds: number },
+): Subscriptions => {
+  const age = { clock: options.clock, maxAgeMs: options.cacheSeconds * 1000 };
+  const lists = readCache<SubscriptionList>({
+    ...age,
+    maxWeight: MAX_LISTED_SUBSCRIPTIONS,
+    weightOf: ({ subscriptions }) => subscriptions.length,
+  });
+  const queues = readCache<Queue>({ ...age, maxWeight: MAX_QUEUES, weightOf: () => 1 });
+  const subscriptions = readCache<Subscription>({ ...age, maxWeight: MAX_SUBSCRIPTIONS, weightOf: () => 1 });
+
+  return {
+    list: (queue, freshness) =>
+      lists[freshness](queue, () => readList(client, tableName, queue, options.clock)),
+    find: async (queue, subscriptionId, freshness) => {
+      const [foundQueue, subscription] = await Promise.all([
+        queues[freshness](queue, () => readQueue(client, tableName, queue)),
+        subscriptions[freshness](nameOf(queue, subscriptionId), () =>
+          readSubscription(client, tableName, queue, subscriptionId),
+        ),
+      ]);
+      return { queue: foundQueue, subscription };
+    },
+    disable: async (queue, subscriptionId, disabled) => {
+      const update = new UpdateCommand({
+        TableName: tableName,
+        Key: subscriptionItemKey(queue, subscriptionId),
+        UpdateExpression: 'SET disabled = :disabled',
+        ConditionExpression: `attribute_exists(${primaryKey.partition}) AND attribute_not_exists(disabled)`,
+        ExpressionAttributeValues: { ':disabled': { reason: disabled.reason, at: disabled.at } },
+      });
+      await ifConditionHolds(client.send(update));
+      lists.forget(queue);
+      subscriptions.forget(nameOf(queue, subscriptionId));
+    },
+  };
+};
+
+const nameOf = (queue: string, subscriptionId: string): string => `${queue}#${subscriptionId}`;
+
+const readQueue = async (
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  queue: string,
+): Promise<Queue | undefined> => {
+  const { Item } = await client.send(
+    new GetCommand({ TableName: tableName, Key: queueItemKey(queue), ConsistentRead: true }),
+  );
+  return Item === undefined ? undefined : queueOf(Item);
+};
+
+const readSubscription = async (
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  queue: string,
+  subscriptionId: string,
+): Promise<Subscription | undefined> => {
+  const Key = subscriptionItemKey(queue, subscriptionId);
+  const { Item } = await client.send(new GetCommand({ TableName: tableName, Key, ConsistentRead: true }));
+  return Item === undefined ? undefined : subscriptionOf(Item);
+};
+
+/** The queue and its subscriptions lie side by side, ahead of the items that make subscribers unique. */
+const readList = async (
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  queue: string,
+  clock: Pick<Clock, 'now'>,
+): Promise<SubscriptionList | undefined> => {
+  const readAt = clock.now();
+  const items = await queriedItems(client, {
+    TableName: tableName,
+    ConsistentRead: true,
+    KeyConditionExpression: `${primaryKey.partition} = :queue AND ${primaryKey.sort} < :subscribers`,
+    ExpressionAttributeValues: { ':queue': queuePartition(queue), ':subscribers': subscriberPrefix },
+  });
+  const [first, ...rest] = items;
+  if (!isQueueItem(first)) return undefined;
+  return { queue: queueOf(first), subscriptions: rest.map(subscriptionOf), readAt };
+};

@@ -1,0 +1,73 @@
+import type { Clock } from '../ports/clock.ts';
+
+type Entry<Value> = { value: Value; readAt: number; weight: number };
+
+export type ReadCacheOptions<Value> = {
+  clock: Pick<Clock, 'now'>;
+  /** Milliseconds that an answer may be old. 0: every read is made. */
+  maxAgeMs: number;
+  /** What all entries may weigh together; the oldest go first. */
+  maxWeight: number;
+  /** 0: not to be kept. */
+  weightOf: (value: Value) => number;
+};
+
+export type ReadCache<Value> = {
+  /** From the cache, or by the read, which those who ask meanwhile share. */
+  cached(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
+  /** By a read of its own, begun now; its answer is what the cache holds from then on. */
+  fresh(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
+  forget(name: string): void;
+};
+
+/** Answers of a while ago, shared by all who ask. `undefined` – nothing there – is never kept, and drops what was. */
+export const readCache = <Value>(options: ReadCacheOptions<Value>): ReadCache<Value> => {
+  const entries = new Map<string, Entry<Value>>();
+  const underWay = new Map<string, Promise<Value | undefined>>();
+  let total = 0;
+
+  const forget = (name: string): void => {
+    total -= entries.get(name)?.weight ?? 0;
+    entries.delete(name);
+  };
+
+  /** Inserted anew, so that a Map's order is the order of age. */
+  const keep = (name: string, value: Value, readAt: number): void => {
+    const weight = options.weightOf(value);
+    if (weight === 0 || weight > options.maxWeight) return;
+    entries.set(name, { value, readAt, weight });
+    total += weight;
+    for (const oldest of entries.keys()) {
+      if (total <= options.maxWeight) return;
+      forget(oldest);
+    }
+  };
+
+  const fresh: ReadCache<Value>['fresh'] = async (name, read) => {
+    const readAt = options.clock.now();
+    const value = await read();
+    // A slow read does not replace the answer of one that began after it.
+    if ((entries.get(name)?.readAt ?? readAt) > readAt) return value;
+    forget(name);
+    if (value !== undefined) keep(name, value, readAt);
+    return value;
+  };
+
+  const shared: ReadCache<Value>['fresh'] = (name, read) => {
+    const reading = underWay.get(name);
+    if (reading !== undefined) return reading;
+    const started = fresh(name, read).finally(() => underWay.delete(name));
+    underWay.set(name, started);
+    return started;
+  };
+
+  return {
+    cached: async (name, read) => {
+      const entry = entries.get(name);
+      const oldest = options.clock.now() - options.maxAgeMs;
+      return entry !== undefined && entry.readAt > oldest ? entry.value : await shared(name, read);
+    },
+    fresh,
+    forget,
+  };
+};

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { subscriptionIndexes, ttlAttribute } from '../config/tables.ts';
+import type { Queue, Subscription, SubscriptionOptions } from '../domain/subscription.ts';
+import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { partialPolicySchema } from './retry-policy-item.ts';
+
+type ItemKey = { pk: string; sk: string };
+
+const META = 'META';
+export const subscriptionPrefix = 'SUB#';
+export const subscriberPrefix = 'URL#';
+
+/** The one partition of the index that lists the queues. */
+export const QUEUES = 'QUEUES';
+
+export const queuePartition = (queue: string): string => `QUEUE#${queue}`;
+export const queueItemKey = (queue: string): ItemKey => ({ pk: queuePartition(queue), sk: META });
+export const subscriptionItemKey = (queue: string, id: string): ItemKey => ({
+  pk: queuePartition(queue),
+  sk: `${subscriptionPrefix}${id}`,
+});
+
+/** What makes a subscriber unique on its queue. */
+export const subscriberItemKey = ({
+  queue,
+  subscriber,
+}: Pick<Subscription, 'queue' | 'subscriber'>): ItemKey => ({
+  pk: queuePartition(queue),
+  sk: `${subscriberPrefix}${createHash('sha256').update(subscriber).digest('base64url')}`,
+});
+
+const queueItemSchema = z.object({ sk: z.literal(META) });
+
+/** A queue's own item sorts ahead of its subscriptions. */
+export const isQueueItem = (item: unknown): boolean => queueItemSchema.safeParse(item).success;
+
+/** What users gave is kept as JSON: their keys may be empty, their numbers beyond DynamoDB's, their nesting deep. */
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue({ code: 'custom', message: 'is not JSON' });
+    return z.NEVER;
+  }
+});
+
+const queueSchema = z.object({
+  name: z.string(),
+  metadata: json.pipe(z.record(z.string(), z.unknown())),
+  retryPolicy: json.pipe(partialPolicySchema).exactOptional(),
+  createdAt: z.number(),
+} satisfies Record<keyof Queue, z.ZodType>);
+
+/** @throws UnreadableRecordError */
+export const queueOf = (item: unknown): Queue => decodedRecord(queueSchema, item);
+
+/** Beside the keys. All that a replacement overwrites, but for `createdAt`. */
+export const queueAttributesOf = (queue: Queue): Record<string, unknown> => ({
+  v: RECORD_VERSION,
+  name: queue.name,
+  metadata: JSON.stringify(queue.metadata),
+  ...(queue.retryPolicy === undefined ? {} : { retryPolicy: JSON.stringify(queue.retryPolicy) }),
+  [subscriptionIndexes.queues.partition]: QUEUES,
+  [subscriptionIndexes.queues.sort]: queue.name,
+});
+
+/** The whole item of a new queue. */
+export const queueItemOf = (queue: Queue): Record<string, unknown> => ({
+  ...queueItemKey(queue.name),
+  ...queueAttributesOf(queue),
+  createdAt: queue.createdAt,
+});
+
+/** Options of a later version go through untouched. */
+const optionsSchema = z.looseObject({
+  _retry_policy: partialPolicySchema.exactOptional(),
+  post_headers: z.record(z.string(), z.string()).exactOptional(),
+  post_data: z.string().exactOptional(),
+  raw_delivery: z.boolean().exactOptional(),
+} satisfies Record<keyof SubscriptionOptions, z.ZodType>);
+
+const subscriptionSchema = z.object({
+  id: z.string(),
+  queue: z.string(),
+  subscriber: z.string(),
+  options: json.pipe(optionsSchema),
+  createdAt: z.number(),
+  lifetime: z.number().exactOptional(),
+  expiresAt: z.number().exactOptional(),
+  disabled: z.object({ reason: z.enum(['gone']), at: z.number() }).exactOptional(),
+});
+
+/** @throws UnreadableRecordError */
+export const subscriptionOf = (item: unknown): Subscription => {
+  const { lifetime, ...subscription } = decodedRecord(subscriptionSchema, item);
+  return { ...subscription, ...(lifetime === undefined ? {} : { ttl: lifetime }) };
+};
+
+/** The user's `ttl` is the attribute `lifetime`: `ttl` is DynamoDB's, and a point in time. */
+export const subscriptionItemOf = ({
+  ttl,
+  options,
+  ...subscription
+}: Subscription): Record<string, unknown> => ({
+  ...subscriptionItemKey(subscription.queue, subscription.id),
+  v: RECORD_VERSION,
+  ...subscription,
+  options: JSON.stringify(options),
+  ...(ttl === undefined ? {} : { lifetime: ttl }),
+  ...timeToLiveOf(subscription),
+});
+
+export const subscriberItemOf = (subscription: Subscription): Record<string, unknown> => ({
+  ...subscriberItemKey(subscription),
+  v: RECORD_VERSION,
+  subscriptionId: subscription.id,
+  ...(subscription.expiresAt === undefined ? {} : { expiresAt: subscription.expiresAt }),
+  ...timeToLiveOf(subscription),
+});
+
+const holderSchema = z.object({ subscriptionId: z.string() });
+
+/** Whose subscriber it is. @throws UnreadableRecordError */
+export const holderOf = (item: unknown): string => decodedRecord(holderSchema, item).subscriptionId;
+
+const timeToLiveOf = ({ expiresAt }: Pick<Subscription, 'expiresAt'>): Record<string, number> =>
+  expiresAt === undefined ? {} : { [ttlAttribute]: ttlOf(expiresAt) };
+
+const tallySchema = z.object({ createdAt: z.number(), subscriptionsAdded: z.number().default(0) });
+
+/** Which life of a queue this is, and how many subscriptions were ever added to it. */
+export type QueueTally = z.output<typeof tallySchema>;
+
+/** @throws UnreadableRecordError */
+export const tallyOf = (item: unknown): QueueTally => decoded(tallySchema, item);

@@ -1,0 +1,216 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { apply, holds } from '../../shared/domain/delivery.ts';
+import type { Change, Delivery, Expectation, Transition } from '../../shared/domain/delivery.ts';
+import type { Deliveries } from '../../shared/ports/deliveries.ts';
+import { arbitraryChange, arbitraryDelivery } from '../support/delivery-arbitraries.ts';
+import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
+import { changeCases, expectationCases } from './delivery-cases.ts';
+
+type Standing = Exclude<Expectation, { kind: 'absent' }>;
+
+const creation = (create: Delivery): Transition => ({
+  name: 'open',
+  key: create.key,
+  expect: { kind: 'absent' },
+  create,
+});
+
+const revision = ({ key, expiresAt }: Delivery, expect: Standing, change: Partial<Change>): Transition => ({
+  name: 'record',
+  key,
+  expect,
+  change: { updatedAt: SOME_TIME + 1, expiresAt, ...change },
+});
+
+/** What every keeper of deliveries does: a conditional write is what domain `holds` and `apply` say, and one wins a race. */
+export const describeDeliveriesContract = (name: string, make: () => Deliveries): void => {
+  describe(`deliveries ${name}`, () => {
+    const kept = async (
+      overrides: Partial<Delivery> = {},
+    ): Promise<{ deliveries: Deliveries; delivery: Delivery }> => {
+      const deliveries = make();
+      const delivery = aDelivery(overrides);
+      expect(await deliveries.write(creation(delivery))).toEqual({ kind: 'written', delivery });
+      return { deliveries, delivery };
+    };
+
+    it('finds nothing where nothing was written', async () => {
+      expect(await make().find(aDeliveryKey())).toBeUndefined();
+    });
+
+    it('finds what was created, all of it', async () => {
+      const { deliveries, delivery } = await kept({
+        reason: 'größer 🐘\u0000"',
+        lateResults: [anAttempt({ snippet: '日本' })],
+      });
+      expect(await deliveries.find(delivery.key)).toEqual(delivery);
+    });
+
+    it('keeps deliveries apart that differ in one part of their key', async () => {
+      const { deliveries, delivery } = await kept();
+      const others = [{ queue: 'other' }, { messageId: 'other' }, { subscriptionId: 'other' }, { bucket: 1 }];
+      for (const other of others)
+        expect(await deliveries.find({ ...delivery.key, ...other })).toBeUndefined();
+    });
+
+    it('creates a record once and answers everybody else with it', async () => {
+      const deliveries = make();
+      const key = aDeliveryKey();
+      const racers = Array.from({ length: 50 }, (_, racer) =>
+        aDelivery({ key, lease: { owner: `racer-${racer}`, until: SOME_TIME } }),
+      );
+      const results = await Promise.all(racers.map((racer) => deliveries.write(creation(racer))));
+      const record = await deliveries.find(key);
+      expect(results.filter(({ kind }) => kind === 'written')).toEqual([
+        { kind: 'written', delivery: record },
+      ]);
+      const losers = results.filter((result) => result.kind === 'refused');
+      expect(losers).toEqual(Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })));
+    });
+
+    it('gives the lease to one of fifty who claim it and answers the others with the record that refused them', async () => {
+      const { deliveries, delivery } = await kept({ status: 'retrying', attempts: [anAttempt()] });
+      const claims = Array.from({ length: 50 }, (_, claimer) =>
+        revision(
+          delivery,
+          { kind: 'claimable', recorded: 1, now: SOME_TIME },
+          {
+            lease: { owner: `claimer-${claimer}`, until: SOME_TIME + 60_000 },
+          },
+        ),
+      );
+      const results = await Promise.all(claims.map((claim) => deliveries.write(claim)));
+      const record = await deliveries.find(delivery.key);
+      expect(results.filter(({ kind }) => kind === 'written')).toEqual([
+        { kind: 'written', delivery: record },
+      ]);
+      const losers = results.filter((result) => result.kind === 'refused');
+      expect(losers).toEqual(Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })));
+    });
+
+    it('refuses to change what is not there, whatever is expected of it', async () => {
+      const deliveries = make();
+      const absent = aDelivery();
+      for (const { expectation } of expectationCases) {
+        const result = await deliveries.write(revision(absent, expectation, { reason: 'written' }));
+        expect(result).toEqual({ kind: 'refused', current: undefined });
+      }
+      expect(await deliveries.find(absent.key)).toBeUndefined();
+    });
+
+    describe.each(expectationCases)('a write that expects $title', ({ expectation, record, refused }) => {
+      it('happens where it holds', async () => {
+        const { deliveries, delivery } = await kept(record);
+        const result = await deliveries.write(revision(delivery, expectation, { reason: 'written' }));
+        const changed = { ...delivery, reason: 'written', updatedAt: SOME_TIME + 1 };
+        expect(result).toEqual({ kind: 'written', delivery: changed });
+        expect(await deliveries.find(delivery.key)).toEqual(changed);
+      });
+
+      it.each(refused)('leaves alone a record $but, and answers with it', async ({ instead }) => {
+        const { deliveries, delivery } = await kept({ ...record, ...instead });
+        const result = await deliveries.write(revision(delivery, expectation, { reason: 'written' }));
+        expect(result).toEqual({ kind: 'refused', current: delivery });
+        expect(await deliveries.find(delivery.key)).toEqual(delivery);
+      });
+    });
+
+    it.each(changeCases)('$title', async ({ record, change, after }) => {
+      const { deliveries, delivery } = await kept(record);
+      const changed = { ...delivery, updatedAt: SOME_TIME + 1, ...after };
+      const result = await deliveries.write(revision(delivery, { kind: 'present' }, change));
+      expect(result).toEqual({ kind: 'written', delivery: changed });
+      expect(await deliveries.find(delivery.key)).toEqual(changed);
+    });
+
+    it('lets a record live longer, and never shorter', async () => {
+      const { deliveries, delivery } = await kept({ expiresAt: 2000, status: 'retrying' });
+      for (const [expiresAt, lasts] of [
+        [3000, 3000],
+        [1000, 3000],
+        [3001, 3001],
+      ] satisfies [number, number][]) {
+        const result = await deliveries.write(
+          revision(delivery, { kind: 'undelivered' }, { expiresAt, reason: `${expiresAt}` }),
+        );
+        expect(result).toMatchObject({
+          kind: 'written',
+          delivery: { expiresAt: lasts, reason: `${expiresAt}` },
+        });
+      }
+      const result = await deliveries.write(
+        revision(delivery, { kind: 'overdue_at', overdueAt: 1 }, { expiresAt: 1000 }),
+      );
+      expect(result).toMatchObject({ kind: 'refused', current: { expiresAt: 3001 } });
+    });
+
+    it('keeps a hundred attempts in their order', async () => {
+      const { deliveries, delivery } = await kept({ status: 'retrying' });
+      const attempts = Array.from({ length: 100 }, (_, index) =>
+        anAttempt({
+          number: index + 1,
+          phase: index === 0 ? 'initial' : 'backoff',
+          snippet: index % 10 === 0 ? `busy ${index}` : 'no',
+        }),
+      );
+      for (const [recorded, appendAttempt] of attempts.entries()) {
+        const expectation: Standing = { kind: 'claimable', recorded, now: SOME_TIME };
+        expect(await deliveries.write(revision(delivery, expectation, { appendAttempt }))).toMatchObject({
+          kind: 'written',
+        });
+      }
+      expect(await deliveries.find(delivery.key)).toEqual({
+        ...delivery,
+        attempts,
+        updatedAt: SOME_TIME + 1,
+      });
+    });
+
+    it('answers every write of any sequence as the domain does', async () => {
+      const deliveries = make();
+      const steps = fc.array(fc.tuple(fc.nat(expectationCases.length - 1), arbitraryChange), {
+        minLength: 1,
+        maxLength: 6,
+      });
+      await fc.assert(
+        fc.asyncProperty(arbitraryDelivery, steps, async (arbitrary, changes) => {
+          let model: Delivery = { ...arbitrary, key: aDeliveryKey() };
+          await deliveries.write(creation(model));
+          for (const [which, change] of changes) {
+            const expectation = expectationFor(which, model);
+            const held = holds(expectation, model);
+            const result = await deliveries.write(revision(model, expectation, change));
+            if (held) model = apply(change, model);
+            expect(result).toEqual(
+              held ? { kind: 'written', delivery: model } : { kind: 'refused', current: model },
+            );
+          }
+          expect(await deliveries.find(model.key)).toEqual(model);
+        }),
+        { numRuns: 40 },
+      );
+    });
+  });
+};
+
+/** An expectation of the case's kind, fitted to the record where that can be, so that many hold. */
+const expectationFor = (which: number, { attempts, lease, owed, overdueAt }: Delivery): Standing => {
+  const expectation = expectationCases[which]?.expectation ?? { kind: 'present' };
+  const recorded = attempts.length;
+  switch (expectation.kind) {
+    case 'claimable':
+      return { ...expectation, recorded };
+    case 'lapsed':
+      return { ...expectation, recorded, lease: lease ?? expectation.lease };
+    case 'leased':
+      return { ...expectation, recorded, owner: lease?.owner ?? expectation.owner };
+    case 'owing':
+      return { ...expectation, owed };
+    case 'overdue_at':
+      return { ...expectation, overdueAt: overdueAt ?? expectation.overdueAt };
+    case 'present':
+    case 'undelivered':
+      return expectation;
+  }
+};

@@ -1,0 +1,159 @@
+import { ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
+import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
+import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
+import type { Change, Delivery, Status, Transition } from '../../shared/domain/delivery.ts';
+import { aDelivery, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
+import { deployment } from '../support/deployment.ts';
+import { countingClient, forgetfulClient } from '../support/dynamo-clients.ts';
+import { privateTables } from '../support/private-tables.ts';
+import { describeDeliveriesContract } from './deliveries.contract.ts';
+import { describeDeliveryListingsContract } from './delivery-listings.contract.ts';
+
+const { dynamo, endpoints } = deployment;
+const tables = privateTables(dynamo);
+let table: string;
+
+beforeAll(async () => {
+  table = await tables.like(endpoints.deliveriesTable);
+});
+afterAll(tables.deleteAll);
+
+describeDeliveriesContract('in DynamoDB', () => dynamoDeliveries(dynamo, table));
+describeDeliveryListingsContract('in DynamoDB', async () =>
+  dynamoDeliveries(dynamo, await tables.like(endpoints.deliveriesTable)),
+);
+
+const creation = (create: Delivery): Transition => ({
+  name: 'open',
+  key: create.key,
+  expect: { kind: 'absent' },
+  create,
+});
+
+const revision = (
+  { key, expiresAt }: Delivery,
+  change: Partial<Change>,
+  expectation: Extract<Transition, { change: Change }>['expect'] = { kind: 'present' },
+): Transition => ({
+  name: 'record',
+  key,
+  expect: expectation,
+  change: { updatedAt: SOME_TIME, expiresAt, ...change },
+});
+
+const listing = z.object({ pk: z.string(), notDeliveredSk: z.string(), status: z.string() });
+
+/** How the item of a delivery is listed, by queue and by subscription. */
+const listed = async (delivery: Delivery) => {
+  const { byQueue, bySubscription } = deliveryIndexes;
+  const { queue, subscriptionId } = delivery.key;
+  const queries = [
+    ...[0, 1, 2, 3, 4, 5, 6, 7].map((shard) => ({ index: byQueue, value: `${queue}#${shard}` })),
+    ...[0, 1, 2, 3].map((shard) => ({ index: bySubscription, value: `${queue}#${subscriptionId}#${shard}` })),
+  ];
+  const pages = await Promise.all(
+    queries.map(({ index, value }) =>
+      dynamo.send(
+        new QueryCommand({
+          TableName: table,
+          IndexName: index.name,
+          KeyConditionExpression: `${index.partition} = :value`,
+          ExpressionAttributeValues: { ':value': value },
+        }),
+      ),
+    ),
+  );
+  return pages
+    .flatMap(({ Items = [] }) => Items)
+    .map((item) => listing.parse(item))
+    .filter(({ pk }) => pk === `${queue}#${delivery.key.messageId}#0`)
+    .map(({ notDeliveredSk, status }) => ({ notDeliveredSk, status }));
+};
+
+describe('the deliveries table', () => {
+  it('lists a delivery by queue and by subscription from its first failure until it is delivered', async () => {
+    const deliveries = dynamoDeliveries(dynamo, table);
+    const delivery = aDelivery();
+    const { messageId, subscriptionId } = delivery.key;
+    const inBoth = (status: Status) =>
+      [1, 2].map(() => ({ notDeliveredSk: `${SOME_TIME}#${messageId}#${subscriptionId}`, status }));
+    await deliveries.write(creation(delivery));
+    expect(await listed(delivery)).toEqual([]);
+    for (const status of ['retrying', 'exhausted', 'retrying', 'cancelled', 'rejected'] satisfies Status[]) {
+      await deliveries.write(revision(delivery, { status }));
+      expect(await listed(delivery)).toEqual(inBoth(status));
+    }
+    await deliveries.write(revision(delivery, { status: 'delivered' }));
+    expect(await listed(delivery)).toEqual([]);
+  });
+
+  it('lists a delivery that was cancelled before its first attempt', async () => {
+    const delivery = aDelivery({ status: 'cancelled' });
+    await dynamoDeliveries(dynamo, table).write(creation(delivery));
+    expect(await listed(delivery)).toHaveLength(2);
+  });
+
+  it('renews the time to live with the expiry, and leaves no key of the index of what is overdue behind', async () => {
+    const deliveries = dynamoDeliveries(dynamo, table);
+    const delivery = aDelivery({ overdueAt: SOME_TIME });
+    await deliveries.write(creation(delivery));
+    const expiresAt = delivery.expiresAt + 60_000;
+    await deliveries.write(revision(delivery, { overdueAt: null, expiresAt }));
+    const Key = {
+      pk: `orders.eu-1#${delivery.key.messageId}#0`,
+      sk: `DELIVERY#${delivery.key.subscriptionId}`,
+    };
+    const { Item = {} } = await dynamo.send(new GetCommand({ TableName: table, Key }));
+    expect(Item[ttlAttribute]).toBe(expiresAt / 1000);
+    expect(Object.keys(Item).filter((name) => name.startsWith('overdue'))).toEqual([]);
+  });
+
+  it('makes one request for a write, whether it happens or is refused', async () => {
+    const { client, requests } = countingClient(endpoints);
+    const deliveries = dynamoDeliveries(client, table);
+    const delivery = aDelivery();
+    await deliveries.write(creation(delivery));
+    await deliveries.write(creation(delivery));
+    await deliveries.write(revision(delivery, { appendAttempt: anAttempt() }));
+    await deliveries.write(revision(delivery, {}, { kind: 'leased', recorded: 1, owner: 'me' }));
+    expect(requests()).toBe(4);
+  });
+
+  it('makes a second request for a write that would have let the record die sooner', async () => {
+    const { client, requests } = countingClient(endpoints);
+    const deliveries = dynamoDeliveries(client, table);
+    const delivery = aDelivery();
+    await deliveries.write(creation(delivery));
+    const result = await deliveries.write(revision(delivery, { expiresAt: delivery.expiresAt - 1, lost: 1 }));
+    expect(result).toEqual({ kind: 'written', delivery: { ...delivery, lost: 1 } });
+    expect(requests()).toBe(3);
+  });
+
+  it.each([
+    ['an opening', { status: 'pending' as const }, creation],
+    ['a claim', { status: 'retrying' as const }, (delivery: Delivery) => claim(delivery)],
+  ])('knows %s as its own whose answer was lost on the way', async (_, overrides, transitionOf) => {
+    const delivery = aDelivery({ ...overrides, lease: overrides.status === 'pending' ? lease : undefined });
+    if (overrides.status === 'retrying') await dynamoDeliveries(dynamo, table).write(creation(delivery));
+    const result = await dynamoDeliveries(forgetfulClient(endpoints), table).write(transitionOf(delivery));
+    expect(result).toMatchObject({ kind: 'written', delivery: { lease } });
+  });
+
+  it('passes on the errors of DynamoDB', async () => {
+    const deliveries = dynamoDeliveries(dynamo, 'no-such-table');
+    await expect(deliveries.write(creation(aDelivery()))).rejects.toThrow(ResourceNotFoundException);
+    await expect(deliveries.write(revision(aDelivery(), {}))).rejects.toThrow(ResourceNotFoundException);
+  });
+});
+
+const lease = { owner: 'me', until: SOME_TIME + 1 };
+
+const claim = (delivery: Delivery): Transition => ({
+  name: 'claim',
+  key: delivery.key,
+  expect: { kind: 'claimable', recorded: 0, now: SOME_TIME },
+  change: { lease, updatedAt: SOME_TIME, expiresAt: delivery.expiresAt },
+});

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { InvalidMarkerError } from '../../shared/ports/subscription-registry.ts';
+import type { Page, PageRequest, SubscriptionRegistry } from '../../shared/ports/subscription-registry.ts';
+import { aQueue, aSubscription } from '../support/builders.ts';
+
+const ids = Array.from({ length: 7 }, (_, index) => `s-${index}`);
+
+/** How listings are paged. `make` gives a registry without queues, since the list of queues is one for all. */
+export const describeRegistryPagesContract = (
+  name: string,
+  make: () => Promise<SubscriptionRegistry>,
+): void => {
+  const withSubscriptions = async () => {
+    const registry = await make();
+    const queue = aQueue({ name: randomUUID() });
+    await registry.putQueue(queue);
+    for (const id of [...ids].reverse()) {
+      await registry.addSubscription(
+        aSubscription({ queue: queue.name, id, subscriber: `https://s.test/${id}` }),
+      );
+    }
+    return { registry, queue: queue.name };
+  };
+
+  describe(`pages of the subscription registry ${name}`, () => {
+    it.each([1, 2, 3, 6, 7, 8])(
+      'gives subscriptions by id, %i at a time, each once, and no marker on the last page',
+      async (limit) => {
+        const { registry, queue } = await withSubscriptions();
+        const pages = await allPages(limit, (request) => registry.listSubscriptions(queue, request));
+        expect(pages.flat().map(({ id }) => id)).toEqual(ids);
+        expect(pages.map((page) => page.length).slice(0, -1)).toEqual(pages.slice(1).map(() => limit));
+        expect(pages).toHaveLength(Math.ceil(7 / limit));
+      },
+    );
+
+    it.each([1, 3, 4, 5])('gives queues by name, %i at a time, whole', async (limit) => {
+      const registry = await make();
+      const queues = ['.', 'B', 'a-1', 'b_2'].map((queueName, createdAt) =>
+        aQueue({ name: queueName, metadata: { queueName }, retryPolicy: {}, createdAt }),
+      );
+      for (const queue of [...queues].reverse()) await registry.putQueue(queue);
+      const pages = await allPages(limit, (request) => registry.listQueues(request));
+      expect(pages.flat()).toEqual(queues);
+      expect(pages).toHaveLength(Math.ceil(4 / limit));
+    });
+
+    it('gives an empty last page of what does not exist', async () => {
+      const registry = await make();
+      expect(await registry.listQueues({ limit: 5 })).toEqual({ items: [] });
+      expect(await registry.listSubscriptions('none', { limit: 5 })).toEqual({ items: [] });
+    });
+
+    it('does not list a queue that was deleted', async () => {
+      const { registry, queue } = await withSubscriptions();
+      await registry.deleteQueue(queue);
+      expect(await registry.listQueues({ limit: 5 })).toEqual({ items: [] });
+    });
+
+    it('goes on behind a subscription that was deleted since', async () => {
+      const { registry, queue } = await withSubscriptions();
+      const { marker } = await registry.listSubscriptions(queue, { limit: 3 });
+      await registry.deleteSubscription(queue, 's-2');
+      const { items } = await registry.listSubscriptions(queue, {
+        limit: 9,
+        ...(marker === undefined ? {} : { marker }),
+      });
+      expect(items.map(({ id }) => id)).toEqual(['s-3', 's-4', 's-5', 's-6']);
+    });
+
+    it('refuses a marker that it did not give out', async () => {
+      const { registry, queue } = await withSubscriptions();
+      const { marker = '' } = await registry.listSubscriptions(queue, { limit: 3 });
+      const forged = [
+        '',
+        'x',
+        `${marker}x`,
+        `${marker}=`,
+        marker.slice(1),
+        marker.slice(0, -2),
+        Buffer.from('{"pk":"QUEUE#other"}').toString('base64url'),
+        Buffer.from(JSON.stringify([queue, 7])).toString('base64url'),
+        Buffer.from(JSON.stringify([queue, ''])).toString('base64url'),
+        Buffer.from(JSON.stringify([queue, 's-1', 's-2'])).toString('base64url'),
+      ];
+      for (const wrong of forged) {
+        const listing = registry.listSubscriptions(queue, { limit: 3, marker: wrong });
+        await expect(listing, wrong).rejects.toThrow(InvalidMarkerError);
+      }
+    });
+
+    it('refuses the marker of another listing', async () => {
+      const { registry, queue } = await withSubscriptions();
+      await registry.putQueue(aQueue({ name: 'another' }));
+      const { marker: ofSubscriptions = '' } = await registry.listSubscriptions(queue, { limit: 3 });
+      const { marker: ofQueues = '' } = await registry.listQueues({ limit: 1 });
+      await expect(registry.listQueues({ limit: 3, marker: ofSubscriptions })).rejects.toThrow(
+        InvalidMarkerError,
+      );
+      for (const [other, marker] of [
+        ['another', ofSubscriptions],
+        [queue, ofQueues],
+      ] satisfies [string, string][]) {
+        await expect(registry.listSubscriptions(other, { limit: 3, marker })).rejects.toThrow(
+          InvalidMarkerError,
+        );
+      }
+    });
+  });
+};
+
+const allPages = async <T>(
+  limit: number,
+  ask: (request: PageRequest) => Promise<Page<T>>,
+): Promise<(readonly T[])[]> => {
+  const pages: (readonly T[])[] = [];
+  for (let request: PageRequest | undefined = { limit }; request !== undefined;) {
+    const { items, marker }: Page<T> = await ask(request);
+    pages.push(items);
+    request = marker === undefined ? undefined : { limit, marker };
+  }
+  return pages;
+};

@@ -1,0 +1,147 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { itemKeyOf } from '../../shared/adapters/delivery-keys.ts';
+import { callApi, deliveriesOf, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { deployment, invoke } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish, send, taken } from '../support/sqs-messages.ts';
+
+const { deliveriesTable, deliveryDeadLetterUrl, functions, ingressQueueUrl, retryQueueUrl } =
+  deployment.endpoints;
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+const newQueue = async (options: Record<string, unknown> = {}) => {
+  const queue = `delivery-${randomUUID()}`;
+  await putQueue(queue);
+  const subscriptionId = await subscribe(queue, receiver.url(`/${queue}`), options);
+  return { queue, path: `/${queue}`, subscriptionId };
+};
+
+describe('a webhook from the deployed system', () => {
+  it('carries the data byte for byte, in the envelope and under the headers of the design', async () => {
+    const { queue, path } = await newQueue({ post_headers: { 'x-tenant': 'blue' } });
+    const data = '{ "2": 1, "1": 12345678901234567890, "text": "\\u00e9\\/ é", "nothing": null }';
+    await send(ingressQueueUrl, `{"queue":"${queue}","id":"m","type":"order.created","data":${data}}`);
+    await finishedDelivery(queue, 'm');
+    const [request] = receiver.received(path);
+
+    expect(request?.body.toString()).toMatch(
+      new RegExp(`^{"id":"m","queue":"${queue}","type":"order\\.created","timestamp":"[^"]+Z","data":`),
+    );
+    expect(request?.body.toString().slice(0, -1).endsWith(`"data":${data}`)).toBe(true);
+    expect(request).toMatchObject({
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'webhook-id': 'm', 'x-tenant': 'blue' },
+    });
+    expect(Number(request?.headers['webhook-timestamp'])).toBeCloseTo(Date.now() / 1000, -2);
+    expect(request?.headers['user-agent']).toMatch(/^Posthaste\/\d+\.\d+\.\d+/);
+  });
+
+  it('comes from what the API was given, large numbers and key order included', async () => {
+    const { queue, path } = await newQueue();
+    const response = await callApi('POST', `/v2/queues/${queue}/messages`, {
+      messages: [{ body: { b: 1, a: [1.5, 'x'] }, id: 'posted', type: 'thing' }, { body: 'plain text' }],
+    });
+    const { ids } = (await response.json()) as { ids: [string, string] };
+
+    expect(response.status).toBe(201);
+    expect(ids[0]).toBe('posted');
+    await Promise.all(ids.map((id) => finishedDelivery(queue, id)));
+    const bodies = receiver
+      .received(path)
+      .map(({ body }) => JSON.parse(body.toString()) as { id: string; data: unknown });
+    expect(bodies.find(({ id }) => id === 'posted')).toMatchObject({ data: { b: 1, a: [1.5, 'x'] } });
+    expect(bodies.find(({ id }) => id === ids[1])).toMatchObject({ data: 'plain text' });
+  });
+
+  it('of 300 KB arrives whole, after a retry too', async () => {
+    const { queue, path } = await newQueue();
+    receiver.script(path, [{ status: 500 }, { status: 200 }]);
+    const data = 'é'.repeat(150_000);
+    await publish({ queue, id: 'large', data });
+    await finishedDelivery(queue, 'large');
+
+    expect(
+      receiver
+        .received(path)
+        .map(({ body }) => (JSON.parse(body.toString()) as { data: string }).data === data),
+    ).toEqual([true, true]);
+  });
+
+  it('is sent once more after Retry-After, and not before', async () => {
+    const { queue, path } = await newQueue();
+    receiver.script(path, [{ status: 503, headers: { 'retry-after': '3' } }, { status: 200 }]);
+    await publish({ queue, id: 'm', data: 1 });
+    await finishedDelivery(queue, 'm');
+    const [first, second] = receiver.received(path).map(({ arrivedAt }) => arrivedAt);
+
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(3_000);
+  });
+
+  it('answered with 410 disables its subscription: the next message is cancelled, not sent', async () => {
+    const { queue, path } = await newQueue();
+    receiver.script(path, [{ status: 410 }]);
+    await publish({ queue, id: 'gone', data: 1 });
+    expect(await finishedDelivery(queue, 'gone')).toMatchObject({ status: 'rejected', reason: 'gone' });
+    // First attempts may use a subscription up to five seconds old (the subscription cache).
+    const cancelled = await eventually('a cancelled delivery', async () => {
+      const id = randomUUID();
+      await publish({ queue, id, data: 1 });
+      const delivery = await finishedDelivery(queue, id);
+      return delivery.status === 'cancelled' ? delivery : undefined;
+    });
+
+    expect(cancelled).toMatchObject({ reason: 'disabled', attempts: [] });
+  });
+});
+
+describe('the deployed safety net', () => {
+  it('wakes a retry whose wake-up was lost', async () => {
+    const { queue, path, subscriptionId } = await newQueue({
+      _retry_policy: { retries_with_no_delay: 0, minimum_delay: 600, maximum_delay: 600 },
+    });
+    receiver.script(path, [{ status: 500 }, { status: 200 }]);
+    await publish({ queue, id: 'm', data: 1 });
+    await eventually('the first failure', async () =>
+      (await deliveriesOf(queue, 'm'))?.find(({ status }) => status === 'retrying'),
+    );
+    // As if ten minutes had gone by and the schedule had never fired.
+    await deployment.dynamo.send(
+      new UpdateCommand({
+        TableName: deliveriesTable,
+        Key: itemKeyOf({ queue, messageId: 'm', subscriptionId, bucket: 0 }),
+        UpdateExpression: 'SET overdueAt = :past, #next.dueAt = :past',
+        ExpressionAttributeNames: { '#next': 'next' },
+        ExpressionAttributeValues: { ':past': Date.now() - 600_000 },
+      }),
+    );
+    await invoke(functions.reconcile);
+
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({
+      status: 'delivered',
+      attempts: [{}, { number: 2 }],
+    });
+  });
+
+  it.each(['not json', '{"v":99}', '{"v":1,"kind":"unheard of"}'])(
+    'buries a wake-up that can never be understood: %s',
+    async (garbage) => {
+      const text = `${garbage}${' '.repeat(1 + Math.floor(Math.random() * 1000))}`;
+      await send(retryQueueUrl, text);
+      const buried = await taken(deliveryDeadLetterUrl, ({ Body }) => Body === text);
+
+      expect(buried.MessageAttributes?.['reason']?.StringValue).toMatch(/.+/);
+    },
+  );
+});

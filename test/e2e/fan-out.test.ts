@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { finishedDeliveries, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish, sendTogether, taken } from '../support/sqs-messages.ts';
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+const queueWith = async (subscribers: number): Promise<{ queue: string; paths: string[] }> => {
+  const queue = `fan-out-${randomUUID()}`;
+  await putQueue(queue);
+  const paths = Array.from({ length: subscribers }, (_, index) => `/${queue}/${index}`);
+  for (let start = 0; start < paths.length; start += 20) {
+    await Promise.all(paths.slice(start, start + 20).map((path) => subscribe(queue, receiver.url(path))));
+  }
+  return { queue, paths };
+};
+
+const requestsTo = (paths: readonly string[]): number[] => {
+  const counts = new Map<string, number>();
+  for (const { path } of receiver.received()) counts.set(path, (counts.get(path) ?? 0) + 1);
+  return paths.map((path) => counts.get(path) ?? 0);
+};
+
+describe('a message on the deployed system', () => {
+  it.each([50, 400])(
+    'reaches each of %i subscribers once',
+    async (subscribers) => {
+      const { queue, paths } = await queueWith(subscribers);
+      await publish({ queue, id: 'm', data: { hello: 'all' } });
+      const deliveries = await finishedDeliveries(queue, 'm', subscribers, 90_000);
+
+      expect(deliveries.every(({ status }) => status === 'delivered')).toBe(true);
+      expect(requestsTo(paths)).toEqual(paths.map(() => 1));
+    },
+    180_000,
+  );
+
+  it('published fifty times at once under one id makes one request per subscriber', async () => {
+    const { queue, paths } = await queueWith(3);
+    await Promise.all(Array.from({ length: 50 }, () => publish({ queue, id: 'same', data: 1 })));
+    await finishedDeliveries(queue, 'same', 3);
+    // What comes after the fifty shows that they were all worked off.
+    await publish({ queue, id: 'after', data: 1 });
+    await finishedDeliveries(queue, 'after', 3);
+
+    const counts = paths.map(
+      (path) => receiver.received(path).filter(({ headers }) => headers['webhook-id'] === 'same').length,
+    );
+    expect(counts).toEqual([1, 1, 1]);
+  });
+
+  it('is delivered once beside poison in its batch, which goes to the ingress dead letters with its reason', async () => {
+    const { queue, paths } = await queueWith(1);
+    const good = Array.from({ length: 9 }, (_, index) =>
+      JSON.stringify({ queue, id: `good-${index}`, data: index }),
+    );
+    const poison = `{"queue": "${queue}", "data": `;
+    await sendTogether(deployment.endpoints.ingressQueueUrl, [...good.slice(0, 5), poison, ...good.slice(5)]);
+    await Promise.all(good.map((_, index) => finishedDelivery(queue, `good-${index}`)));
+
+    expect(requestsTo(paths)).toEqual([9]);
+    const buried = await taken(deployment.endpoints.ingressDeadLetterUrl, ({ Body }) => Body === poison);
+    expect(buried.MessageAttributes).toMatchObject({ reason: { StringValue: 'not_json' } });
+  });
+
+  it.each([
+    { what: 'no queue', body: () => '{"data": 1}', reason: /^queue_missing/ },
+    {
+      what: 'an unknown queue',
+      body: (queue: string) => `{"queue": "no-${queue}", "data": 1}`,
+      reason: /^unknown_queue/,
+    },
+    { what: 'a queue that is no text', body: () => '{"queue": 7, "data": 1}', reason: /queue/ },
+    { what: 'no data', body: (queue: string) => `{"queue": "${queue}"}`, reason: /data/ },
+    {
+      what: 'a time to live that is no number',
+      body: (queue: string) => `{"queue":"${queue}","data":1,"ttl":"soon"}`,
+      reason: /ttl/,
+    },
+  ])('with $what goes to the ingress dead letters with its reason', async ({ body, reason }) => {
+    const text = body(`poison-${randomUUID()}`) + ' '.repeat(Math.floor(Math.random() * 1000));
+    await sendTogether(deployment.endpoints.ingressQueueUrl, [text]);
+    const buried = await taken(deployment.endpoints.ingressDeadLetterUrl, ({ Body }) => Body === text);
+
+    expect(buried.MessageAttributes?.['reason']?.StringValue).toMatch(reason);
+  });
+});

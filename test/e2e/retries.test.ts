@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import { encodeWakeUp } from '../../shared/messages/delivery-job.ts';
+import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { startReceiver, type Answer, type Receiver } from '../support/receiver.ts';
+import { publish, send, taken } from '../support/sqs-messages.ts';
+
+const bare = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 0,
+  backoff_retries: 0,
+  maximum_delay_retries: 0,
+};
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+type Scenario = {
+  answers: readonly [Answer, ...Answer[]];
+  queuePolicy?: PartialRetryPolicy;
+  policy?: PartialRetryPolicy;
+  withinMs?: number;
+};
+
+/** Publishes one message to one subscriber, and waits for the end of its delivery. */
+const delivered = async ({ answers, queuePolicy, policy, withinMs }: Scenario) => {
+  const queue = `retries-${randomUUID()}`;
+  const path = `/${queue}`;
+  receiver.script(path, answers);
+  await putQueue(queue, queuePolicy);
+  const subscriptionId = await subscribe(
+    queue,
+    receiver.url(path),
+    policy === undefined ? {} : { _retry_policy: policy },
+  );
+  await publish({ queue, id: 'm', data: { queue } });
+  const delivery = await finishedDelivery(queue, 'm', withinMs);
+  return { queue, path, subscriptionId, delivery, requests: receiver.received(path) };
+};
+
+/** How late each retry came after its due time, in milliseconds; negative is early. */
+const lateness = (
+  requests: readonly { arrivedAt: number }[],
+  attempts: readonly { startedAt: string; durationMs: number }[],
+  delays: readonly number[],
+) =>
+  delays.map((delay, index) => {
+    const failed = attempts[index];
+    const retry = requests[index + 1];
+    if (failed === undefined || retry === undefined) throw new Error(`retry ${index + 1} was not made`);
+    return retry.arrivedAt - (Date.parse(failed.startedAt) + failed.durationMs + delay * 1000);
+  });
+
+const p95 = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? Infinity;
+
+describe('a delivery on the deployed system', () => {
+  it('goes through the whole four-phase schedule, no retry early, p95 of the lateness within 1.5 s', async () => {
+    const { delivery, requests } = await delivered({
+      answers: [{ status: 503 }],
+      policy: {
+        retries_with_no_delay: 2,
+        minimum_delay_retries: 3,
+        minimum_delay: 1,
+        backoff_retries: 4,
+        maximum_delay: 4,
+        maximum_delay_retries: 3,
+        retry_backoff_function: 'linear',
+      },
+      withinMs: 60_000,
+    });
+    const delays = [0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 4, 4];
+    const late = lateness(requests, delivery.attempts, delays);
+
+    expect(delivery.status).toBe('exhausted');
+    expect(requests).toHaveLength(13);
+    expect(delivery.attempts.map(({ phase }) => phase)).toEqual([
+      'initial',
+      ...Array<string>(2).fill('immediate'),
+      ...Array<string>(3).fill('pre_backoff'),
+      ...Array<string>(4).fill('backoff'),
+      ...Array<string>(3).fill('post_backoff'),
+    ]);
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
+    expect(p95(late)).toBeLessThanOrEqual(1_500);
+  });
+
+  it('stops at the first success; a copy sent by hand and a late wake-up do nothing', async () => {
+    const { queue, path, subscriptionId, delivery } = await delivered({
+      answers: [{ status: 503 }, { status: 503 }, { status: 200 }],
+      policy: { ...bare, minimum_delay_retries: 5, minimum_delay: 1 },
+    });
+    expect(delivery).toMatchObject({
+      status: 'delivered',
+      attempts: [{}, {}, { number: 3, outcome: 'delivered' }],
+    });
+
+    const { retryQueueUrl } = deployment.endpoints;
+    const key = { queue, messageId: 'm', subscriptionId, bucket: 0 };
+    for (const attempt of [2, 3, 4]) {
+      await send(retryQueueUrl, encodeWakeUp({ kind: 'wake_up', key, attempt, dueAt: Date.now() }));
+    }
+    // Another message to the same subscriber, published after them, shows that they were worked off.
+    await publish({ queue, id: 'after', data: 1 });
+    await finishedDelivery(queue, 'after');
+    await publish({ queue, id: 'm', data: { queue } });
+    await publish({ queue, id: 'last', data: 1 });
+    await finishedDelivery(queue, 'last');
+
+    const ids = receiver.received(path).map(({ headers }) => headers['webhook-id']);
+    expect(ids.filter((id) => id === 'm')).toHaveLength(3);
+  });
+
+  it('is retried through EventBridge Scheduler at its time where the delay is long', async () => {
+    const { delivery, requests } = await delivered({
+      answers: [{ status: 503 }, { status: 200 }],
+      policy: { ...bare, minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 },
+      withinMs: 40_000,
+    });
+    const [late] = lateness(requests, delivery.attempts, [10]);
+
+    expect(delivery.status).toBe('delivered');
+    expect(late).toBeGreaterThanOrEqual(0);
+    expect(late).toBeLessThanOrEqual(1_500);
+  });
+
+  it('makes 25 attempts where its policy says so', async () => {
+    const { delivery, requests } = await delivered({
+      answers: [{ status: 500 }],
+      policy: { ...bare, retries_with_no_delay: 12, minimum_delay_retries: 12, minimum_delay: 1 },
+      withinMs: 60_000,
+    });
+
+    expect(delivery).toMatchObject({ status: 'exhausted' });
+    expect(requests).toHaveLength(25);
+    expect(delivery.attempts.map(({ number }) => number)).toEqual(
+      Array.from({ length: 25 }, (_, index) => index + 1),
+    );
+  });
+
+  it.each([302, 400, 404])(
+    'is not retried after a %i, and is handed to the undeliverable queue',
+    async (status) => {
+      const { queue, delivery, requests } = await delivered({
+        answers: [{ status, headers: { location: receiver.url('/elsewhere') } }],
+      });
+
+      expect(delivery).toMatchObject({ status: 'rejected', reason: `http_${status}` });
+      expect(requests).toHaveLength(1);
+      const notice = await taken(deployment.endpoints.undeliverableQueueUrl, ({ Body = '' }) =>
+        Body.includes(queue),
+      );
+      expect(JSON.parse(notice.Body ?? '')).toMatchObject({
+        queue,
+        messageId: 'm',
+        status: 'rejected',
+        data: { queue },
+      });
+      expect(receiver.received('/elsewhere')).toHaveLength(0);
+    },
+  );
+});
+
+describe('the policy in force', () => {
+  const once = { ...bare, retries_with_no_delay: 1 };
+  const twice = { ...bare, retries_with_no_delay: 2 };
+
+  it.each([
+    { name: "the subscription's before the queue's", queuePolicy: twice, policy: once, requests: 2 },
+    { name: "the queue's where the subscription has none", queuePolicy: twice, requests: 3 },
+    {
+      name: "the queue's where it ignores the subscription's",
+      queuePolicy: { ...twice, ignore_subscription_override: true },
+      policy: once,
+      requests: 3,
+    },
+  ])('is $name', async ({ requests: count, name: _name, ...policies }) => {
+    const { delivery, requests } = await delivered({ answers: [{ status: 500 }], ...policies });
+
+    expect(delivery.status).toBe('exhausted');
+    expect(requests).toHaveLength(count);
+  });
+});

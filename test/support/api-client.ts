@@ -1,0 +1,86 @@
+import { AwsClient } from 'aws4fetch';
+import * as z from 'zod';
+import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
+import { deployment } from './deployment.ts';
+import { eventually } from './eventually.ts';
+
+export type Credentials = { accessKeyId: string; secretAccessKey: string };
+
+const root: Credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+
+/** Calls the API as an IAM principal, signed with Signature Version 4. */
+export const callApi = (
+  method: string,
+  path: string,
+  body?: unknown,
+  credentials: Credentials = root,
+): Promise<Response> => {
+  const { apiUrl, region } = deployment.endpoints;
+  const client = new AwsClient({ ...credentials, service: 'execute-api', region, retries: 0 });
+  return client.fetch(`${apiUrl}${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+};
+
+const succeeded = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+  const response = await callApi(method, path, body);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return text === '' ? undefined : JSON.parse(text);
+};
+
+export const putQueue = (queue: string, policy?: PartialRetryPolicy): Promise<unknown> =>
+  succeeded('PUT', `/v2/queues/${queue}`, policy === undefined ? {} : { _retry_policy: policy });
+
+export const deleteSubscription = (queue: string, subscriptionId: string): Promise<unknown> =>
+  succeeded('DELETE', `/v2/queues/${queue}/subscriptions/${subscriptionId}`);
+
+/** Subscribes, and answers with the subscription's id. */
+export const subscribe = async (
+  queue: string,
+  subscriber: string,
+  options: Record<string, unknown> = {},
+): Promise<string> => {
+  const answer = await succeeded('POST', `/v2/queues/${queue}/subscriptions`, { subscriber, options });
+  return z.object({ subscription_id: z.string() }).parse(answer).subscription_id;
+};
+
+/** What is recorded of a message; undefined before it was dispatched. */
+export const deliveriesOf = async (queue: string, messageId: string): Promise<DeliveryView[] | undefined> => {
+  const path = `/v2/queues/${queue}/messages/${messageId}/deliveries`;
+  const response = await callApi('GET', path);
+  if (response.status === 404) return undefined;
+  return z.object({ deliveries: z.array(deliveryViewSchema) }).parse(await response.json()).deliveries;
+};
+
+export const isOver = ({ status }: DeliveryView): boolean => status !== 'pending' && status !== 'retrying';
+
+/** The deliveries of a message once `count` of them are over. */
+export const finishedDeliveries = (
+  queue: string,
+  messageId: string,
+  count: number,
+  withinMs = 30_000,
+): Promise<DeliveryView[]> =>
+  eventually(
+    `${count} finished deliveries of ${messageId}`,
+    async () => {
+      const over = (await deliveriesOf(queue, messageId))?.filter(isOver);
+      return over?.length === count ? over : undefined;
+    },
+    withinMs,
+  );
+
+export const finishedDelivery = async (
+  queue: string,
+  messageId: string,
+  withinMs = 30_000,
+): Promise<DeliveryView> => {
+  const [delivery] = await finishedDeliveries(queue, messageId, 1, withinMs);
+  if (delivery === undefined) throw new Error(`${messageId} has no delivery`);
+  return delivery;
+};

@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import type { Attempt, Phase } from '../../shared/domain/attempt.ts';
+import type {
+  Change,
+  Delivery,
+  DeliveryKey,
+  Lease,
+  NextAttempt,
+  Owed,
+  Status,
+} from '../../shared/domain/delivery.ts';
+import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
+
+const time = fc.integer({ min: 0, max: 9_999_999_999_999 });
+const count = fc.nat({ max: 1000 });
+const text = fc.string({ unit: 'grapheme', maxLength: 40 });
+const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
+
+const phase = fc.constantFrom<Phase[]>(
+  'initial',
+  'immediate',
+  'pre_backoff',
+  'backoff',
+  'post_backoff',
+  'manual',
+);
+
+const arbitraryKey: fc.Arbitrary<DeliveryKey> = fc.record(
+  {
+    queue: fc.stringMatching(/^[A-Za-z0-9_.-]{1,64}$/),
+    messageId: id,
+    subscriptionId: id,
+    bucket: fc.nat({ max: 400 }),
+  },
+  { noNullPrototype: true },
+);
+
+const arbitraryAttempt: fc.Arbitrary<Attempt> = fc.record(
+  {
+    number: fc.integer({ min: 1, max: 1000 }),
+    round: fc.integer({ min: 1, max: 9 }),
+    phase,
+    startedAt: time,
+    durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
+    outcome: fc.constantFrom('delivered', 'failed', 'rejected'),
+    statusCode: fc.integer({ min: 100, max: 999 }),
+    error: text,
+    snippet: text,
+    lost: count,
+  },
+  { noNullPrototype: true, requiredKeys: ['number', 'round', 'phase', 'startedAt', 'durationMs', 'outcome'] },
+);
+
+const policy: fc.Arbitrary<RetryPolicy> = fc.record(
+  {
+    retries_with_no_delay: count,
+    minimum_delay_retries: count,
+    minimum_delay: count,
+    maximum_delay: count,
+    maximum_delay_retries: count,
+    retry_backoff_function: fc.constantFrom(
+      'linear',
+      'arithmetic',
+      'geometric',
+      'exponential',
+      'capped_exponential',
+    ),
+    ignore_subscription_override: fc.boolean(),
+    backoff_retries: count,
+    backoff_exponent: fc.double({ min: 1.001, max: 100, noNaN: true }),
+    jitter: fc.constantFrom('none', 'full', 'equal'),
+    retry_on_status: fc.array(fc.integer({ min: 300, max: 499 }), { maxLength: 5 }),
+  },
+  { noNullPrototype: true },
+);
+
+const lease: fc.Arbitrary<Lease> = fc.record({ owner: text, until: time }, { noNullPrototype: true });
+const next: fc.Arbitrary<NextAttempt> = fc.record(
+  {
+    number: count,
+    phase,
+    dueAt: time,
+    by: fc.constantFrom('same_invocation', 'sqs_delay', 'scheduler'),
+  },
+  { noNullPrototype: true },
+);
+const owed: fc.Arbitrary<Owed[]> = fc.uniqueArray(
+  fc.constantFrom<Owed[]>('undeliverable', 'disable_subscription'),
+);
+const status = fc.constantFrom<Status[]>(
+  'pending',
+  'retrying',
+  'delivered',
+  'rejected',
+  'exhausted',
+  'cancelled',
+);
+
+export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(
+  {
+    key: arbitraryKey,
+    acceptedAt: time,
+    status,
+    reason: text,
+    round: fc.integer({ min: 1, max: 9 }),
+    attempts: fc.array(arbitraryAttempt, { maxLength: 30 }),
+    lateResults: fc.array(arbitraryAttempt, { maxLength: 3 }),
+    lost: count,
+    next,
+    policy,
+    lease,
+    owed,
+    overdueAt: time,
+    updatedAt: time,
+    expiresAt: time,
+  },
+  {
+    noNullPrototype: true,
+    requiredKeys: [
+      'key',
+      'acceptedAt',
+      'status',
+      'round',
+      'attempts',
+      'lateResults',
+      'lost',
+      'owed',
+      'updatedAt',
+      'expiresAt',
+    ],
+  },
+);
+
+/** Every field that a write can change, left out, set, or removed. */
+export const arbitraryChange: fc.Arbitrary<Change> = fc.record(
+  {
+    status,
+    reason: fc.option(text),
+    round: fc.integer({ min: 1, max: 9 }),
+    lost: fc.nat({ max: 3 }),
+    next: fc.option(next),
+    policy,
+    lease: fc.option(lease),
+    owed,
+    overdueAt: fc.option(time),
+    appendAttempt: arbitraryAttempt,
+    appendLateResult: arbitraryAttempt,
+    updatedAt: time,
+    expiresAt: time,
+  },
+  { noNullPrototype: true, requiredKeys: ['updatedAt', 'expiresAt'] },
+);

@@ -1,0 +1,45 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import type { Endpoints } from '../../cli/local/endpoints.ts';
+import { isRunning } from '../../cli/local/install/lock.mjs';
+import { localFolder } from '../../cli/local/install/paths.mjs';
+import { startLocalSystem } from '../../cli/local/local-system.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The deployed system that this test run shares. Isolate by queue names. */
+    endpoints: Endpoints;
+  }
+}
+
+/** Short where waiting would cost a run its time; the API asks for signatures, as in an AWS account. */
+const settings = {
+  apiAuthorization: 'iam',
+  schedulerThreshold: '8',
+  attemptTimeoutSeconds: '3',
+  subscriptionCacheSeconds: '0',
+  overdueAfterSeconds: '5',
+};
+
+const runs = join(localFolder, 'test');
+
+/** Deploys the real stacks on a local AWS of this run's own, and takes it down when the run is over. */
+const setup = async (project: TestProject): Promise<() => Promise<void>> => {
+  forgetEarlierRuns();
+  const folder = join(runs, String(process.pid));
+  const stopping = new AbortController();
+  const { endpoints, emulator } = await startLocalSystem({ folder, settings, signal: stopping.signal });
+  project.provide('endpoints', endpoints);
+  return () => emulator.stop();
+};
+
+/** Their logs are kept until the next run, so that what a failed one did can be read. */
+const forgetEarlierRuns = (): void => {
+  mkdirSync(runs, { recursive: true });
+  for (const run of readdirSync(runs)) {
+    if (!isRunning(Number(run))) rmSync(join(runs, run), { recursive: true, force: true });
+  }
+};
+
+export default setup;

@@ -1,0 +1,33 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { SchedulerClient } from '@aws-sdk/client-scheduler';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { inject } from 'vitest';
+
+const endpoints = inject('endpoints');
+const client = {
+  endpoint: endpoints.endpoint,
+  region: endpoints.region,
+  // The emulator's root credentials.
+  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+};
+
+/** The deployed system under test, and clients that see it as its account's root user does. */
+export const deployment = {
+  endpoints,
+  sqs: new SQSClient(client),
+  lambda: new LambdaClient(client),
+  scheduler: new SchedulerClient(client),
+  dynamo: DynamoDBDocumentClient.from(new DynamoDBClient(client)),
+};
+
+/** Runs a function now, and fails if it failed. */
+export const invoke = async (functionName: string, payload: unknown = {}): Promise<unknown> => {
+  const { FunctionError, Payload } = await deployment.lambda.send(
+    new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(payload) }),
+  );
+  const text = Buffer.from(Payload ?? []).toString();
+  if (FunctionError !== undefined) throw new Error(`${functionName} failed: ${text}`);
+  return text === '' ? undefined : JSON.parse(text);
+};

@@ -1,0 +1,22 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { pollInterval } from '../../shared/domain/poll-interval.ts';
+
+const INTERVAL = { floor: 0.1, ceiling: 1, exponent: 1.5 };
+
+/**
+ * The first answer that is not undefined.
+ * @throws with what was looked for, when it has not come within `withinMs`.
+ */
+export const eventually = async <T>(
+  what: string,
+  look: () => Promise<T | undefined>,
+  withinMs = 30_000,
+): Promise<T> => {
+  const deadline = Date.now() + withinMs;
+  for (let interval = pollInterval(INTERVAL); ; interval = interval.afterEmpty()) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${withinMs} ms`);
+    await pause(interval.wait * 1000);
+  }
+};

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { dynamoDeliveries } from '../../../shared/adapters/dynamo-deliveries.ts';
+import { dynamoMessageRecords } from '../../../shared/adapters/dynamo-message-records.ts';
+import { dynamoSubscriptionRegistry } from '../../../shared/adapters/dynamo-subscription-registry.ts';
+import { dynamoSubscriptions } from '../../../shared/adapters/dynamo-subscriptions.ts';
+import { interruptedClient } from '../../support/dynamo-clients.ts';
+
+const inputs: unknown[] = [];
+const client = interruptedClient({ endpoint: 'http://127.0.0.1:9', region: 'us-east-1' }, (_, input) => {
+  inputs.push(input);
+  return Promise.reject(new Error('nowhere'));
+});
+const clock = { now: () => 0, sleep: () => Promise.resolve() };
+const deliveries = dynamoDeliveries(client, 'table');
+const messageRecords = dynamoMessageRecords(client, 'table');
+const registry = dynamoSubscriptionRegistry(client, 'table', clock);
+const subscriptions = dynamoSubscriptions(client, 'table', { clock, cacheSeconds: 5 });
+const message = { queue: 'q', messageId: 'm' };
+
+describe('a read that decides something', () => {
+  it.each([
+    ['a delivery', () => deliveries.find({ ...message, subscriptionId: 's', bucket: 0 })],
+    ['the deliveries of a message', () => deliveries.ofMessage(message, 1)],
+    ['a message', () => messageRecords.find(message)],
+    ['a list of subscriptions', () => subscriptions.list('q', 'fresh')],
+    ['a list of subscriptions to be cached', () => subscriptions.list('q', 'cached')],
+    ['a subscription', () => subscriptions.find('q', 's', 'fresh')],
+    ['a queue for administration', () => registry.findQueue('q')],
+    ['a subscription for administration', () => registry.findSubscription('q', 's')],
+    ['a page of subscriptions', () => registry.listSubscriptions('q', { limit: 1 })],
+    ['a queue to be deleted', () => registry.deleteQueue('q')],
+  ])('is strongly consistent: %s', async (_, read) => {
+    inputs.length = 0;
+    await expect(read()).rejects.toThrow('nowhere');
+    expect(inputs.length).toBeGreaterThan(0);
+    for (const input of inputs) expect(input).toMatchObject({ TableName: 'table', ConsistentRead: true });
+  });
+});

@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  queueItemOf,
+  queueOf,
+  subscriberItemOf,
+  subscriptionItemOf,
+  subscriptionOf,
+} from '../../../shared/adapters/subscription-item.ts';
+import { UnreadableRecordError } from '../../../shared/adapters/record.ts';
+import { aQueue, aSubscription } from '../../support/builders.ts';
+
+describe('the items of a queue', () => {
+  it('keep whatever JSON a user puts into the metadata', () => {
+    // JSON itself knows no difference between 0 and -0.
+    const metadata = fc.dictionary(fc.string(), fc.jsonValue({ stringUnit: 'grapheme' }));
+    const asJson = z.record(z.string(), z.unknown());
+    fc.assert(
+      fc.property(metadata, (given) => {
+        const plain = aQueue({ metadata: asJson.parse(JSON.parse(JSON.stringify(given))) });
+        expect(queueOf(queueItemOf(plain))).toEqual(plain);
+      }),
+    );
+  });
+
+  it('keep options that a later version knows', () => {
+    const options = { raw_delivery: true, later: { any: ['thing'] } };
+    expect(subscriptionOf(subscriptionItemOf(aSubscription({ options }))).options).toEqual(options);
+  });
+
+  it('are cleaned up by DynamoDB once a subscription expired, its claim on the subscriber too', () => {
+    const expiring = aSubscription({ ttl: 60, expiresAt: 60_001 });
+    expect(subscriptionItemOf(expiring)['ttl']).toBe(61);
+    expect(subscriberItemOf(expiring)['ttl']).toBe(61);
+    expect(subscriptionOf(subscriptionItemOf(expiring)).ttl).toBe(60);
+  });
+
+  it('are not cleaned up where the subscription does not expire', () => {
+    expect(subscriptionItemOf(aSubscription())).not.toHaveProperty('ttl');
+    expect(subscriberItemOf(aSubscription())).not.toHaveProperty('ttl');
+  });
+
+  it('do not show the URL of a subscriber in a key', () => {
+    const { pk, sk } = subscriberItemOf(aSubscription({ subscriber: 'https://user:secret@s.test/' }));
+    expect(pk).toBe('QUEUE#orders');
+    expect(sk).toMatch(/^URL#[A-Za-z0-9_-]{43}$/);
+  });
+
+  it.each([
+    ['of another version', { v: 2 }],
+    ['whose metadata is no JSON', { metadata: '{' }],
+    ['whose metadata is no object', { metadata: '[1]' }],
+  ])('are refused %s', (_, change) => {
+    expect(() => queueOf({ ...queueItemOf(aQueue()), ...change })).toThrow(UnreadableRecordError);
+  });
+});
