@@ -39,6 +39,7 @@ const dispatchContext: DispatchContext = {
   },
   settings: {
     retentionMs: environment.retentionDays * 24 * 60 * 60 * 1000,
+    retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     retainMessages: environment.retainMessages,
   },
 };

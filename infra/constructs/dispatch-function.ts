@@ -36,6 +36,7 @@ export class DispatchFunction extends NodeFunction {
         subscriptionCacheSeconds: String(settings.subscriptionCacheSeconds),
         retentionDays: String(settings.retentionDays),
         retainMessages: settings.retainMessages,
+        retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
         ingressRoutes: JSON.stringify(settings.ingressRoutes),
       },
     });

@@ -22,7 +22,7 @@ export class Monitoring extends Construct {
       widgets: [
         [deadLetters(pipeline)],
         [attempts(settings.deployment), lateness(settings.deployment), ages(pipeline)],
-        [waiting(pipeline), errors(pipeline), durations(pipeline)],
+        [waiting(pipeline), errors(settings.deployment, pipeline), durations(pipeline)],
       ],
     });
   }
@@ -102,11 +102,15 @@ const deadLetters = (pipeline: Pipeline): SingleValueWidget =>
 const functionsOf = ({ dispatch, deliver, reconcile, api }: Pipeline) =>
   Object.entries({ dispatch, deliver, reconcile, api });
 
-const errors = (pipeline: Pipeline): GraphWidget =>
+/** A record that fails comes again without an error of its function, so both are shown. */
+const errors = (deployment: string, pipeline: Pipeline): GraphWidget =>
   graph(
-    'Functions that failed',
-    functionsOf(pipeline).map(([label, { lambda }]) => lambda.metricErrors({ label, statistic: 'sum' })),
-    'invocations',
+    'Faults of ours: should be none',
+    [
+      own(deployment, metricNames.faults, 'records', 'sum'),
+      ...functionsOf(pipeline).map(([label, { lambda }]) => lambda.metricErrors({ label, statistic: 'sum' })),
+    ],
+    'count',
   );
 
 const durations = (pipeline: Pipeline): GraphWidget =>

@@ -2,15 +2,10 @@ import { Duration } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { longestScheduleMs } from '../../shared/domain/retry-policy-limits.ts';
 import { removalOf } from './protection.ts';
 
-/** The longest schedule that a retry policy may have (design §3). */
-const LONGEST_SCHEDULE_DAYS = 15;
-
-/** The most retries that a policy may have (design §3). */
-const MOST_RETRIES = 100;
-
-const SECONDS_A_DAY = 86_400;
+const MS_A_DAY = 86_400_000;
 
 export interface PayloadBucketProps {
   /** Whether it may be deleted. */
@@ -59,12 +54,6 @@ export class PayloadBucket extends Construct {
   }
 }
 
-/**
- * A payload outlives the record that points at it: the record's retention, after the longest schedule with every delay
- * moved by Retry-After as far as it goes, and a day because S3 expires by whole days.
- */
+/** A payload outlives the record that points at it: kept as long, and a day more because S3 expires by whole days. */
 const expiryDays = ({ retentionDays, retryAfterCapSeconds }: PayloadBucketProps): number =>
-  retentionDays +
-  LONGEST_SCHEDULE_DAYS +
-  Math.ceil((MOST_RETRIES * retryAfterCapSeconds) / SECONDS_A_DAY) +
-  1;
+  retentionDays + Math.ceil(longestScheduleMs(retryAfterCapSeconds * 1000) / MS_A_DAY) + 1;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Attempt, Phase } from '../domain/attempt.ts';
+import type { Attempt, BroughtBy, Phase } from '../domain/attempt.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { lengthened, shortened } from './short-names.ts';
 
@@ -7,6 +7,8 @@ const names = {
   number: 'n',
   round: 'r',
   phase: 'p',
+  by: 'b',
+  dueAt: 'u',
   startedAt: 's',
   durationMs: 'd',
   outcome: 'o',
@@ -24,6 +26,13 @@ const phaseCodes = {
   post_backoff: 'post',
   manual: 'm',
 } as const satisfies Record<Phase, string>;
+
+const byCodes = {
+  same_invocation: 'i',
+  sqs_delay: 'q',
+  scheduler: 's',
+  reconcile: 'r',
+} as const satisfies Record<BroughtBy, string>;
 
 const outcomeCodes = { delivered: 'd', failed: 'f', rejected: 'r' } as const satisfies Record<
   Outcome,
@@ -43,6 +52,10 @@ const attemptFields = {
     wordFor(phaseCodes),
     z.enum(['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual']),
   ),
+  by: z
+    .preprocess(wordFor(byCodes), z.enum(['same_invocation', 'sqs_delay', 'scheduler', 'reconcile']))
+    .exactOptional(),
+  dueAt: z.number().exactOptional(),
   startedAt: z.number(),
   durationMs: z.number(),
   outcome: z.preprocess(wordFor(outcomeCodes), z.enum(['delivered', 'failed', 'rejected'])),
@@ -52,12 +65,13 @@ const attemptFields = {
   lost: z.number().exactOptional(),
 } satisfies Record<keyof Attempt, z.ZodType>;
 
-/** About 40 bytes without texts, so that the whole default policy fits into a kilobyte or two. */
+/** About 60 bytes without texts, so that the whole default policy fits into a kilobyte or two. */
 export const attemptItemOf = ({ round, ...attempt }: Attempt): Record<string, unknown> =>
   shortened(names, {
     ...attempt,
     round: round === 1 ? undefined : round,
     phase: phaseCodes[attempt.phase],
+    by: attempt.by === undefined ? undefined : byCodes[attempt.by],
     outcome: outcomeCodes[attempt.outcome],
   });
 

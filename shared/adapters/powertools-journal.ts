@@ -28,6 +28,7 @@ export const powertoolsJournal = (given: { deployment: string; service: string }
       for (const { name, unit, value } of measuresOf(fact)) metrics.addMetric(name, unit, value);
     },
     fault: (error, ids) => {
+      metrics.addMetric(metricNames.faults, MetricUnit.Count, 1);
       logger.error('fault', { ...ids, error: error instanceof Error ? error : new Error(String(error)) });
     },
     flush: () => {

@@ -89,6 +89,7 @@ const dispatchSchema = z.object({
   subscriptionCacheSeconds: known.subscriptionCacheSeconds,
   retentionDays: known.retentionDays,
   retainMessages: known.retainMessages,
+  retryAfterCapSeconds: known.retryAfterCapSeconds,
   ingressRoutes: known.ingressRoutes,
 });
 

@@ -11,7 +11,7 @@ export const metricNames = {
   attemptsRejected: 'AttemptsRejected',
   /** Milliseconds between due and started, of retries. */
   lateness: 'RetryLateness',
-  /** Milliseconds between accepted and the first attempt's start. */
+  /** Milliseconds between accepted, or due for a message with a delay, and the first attempt's start. */
   firstAttemptAge: 'FirstAttemptAge',
   /** Counts; a message that came twice is accepted once. */
   messagesAccepted: 'MessagesAccepted',
@@ -20,4 +20,6 @@ export const metricNames = {
   wakeUpsDropped: 'WakeUpsDropped',
   reconciled: 'Reconciled',
   deadLettered: 'DeadLettered',
+  /** Records and requests that one of our own services made fail; they come again. Lambda counts no error for these. */
+  faults: 'Faults',
 } as const;

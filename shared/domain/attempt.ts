@@ -6,11 +6,17 @@ export type Phase = 'initial' | 'immediate' | 'pre_backoff' | 'backoff' | 'post_
 /** What brings the next attempt about. */
 export type Mechanism = 'same_invocation' | 'sqs_delay' | 'scheduler';
 
+/** What brought an attempt about; nothing but the message itself for a first one. */
+export type BroughtBy = Mechanism | 'reconcile';
+
 /** One HTTP request of a delivery, as kept on record. Times are milliseconds since the epoch. */
 export type Attempt = {
   number: number;
   round: number;
   phase: Phase;
+  by?: BroughtBy;
+  /** Of a retry: when its policy said. */
+  dueAt?: number;
   startedAt: number;
   durationMs: number;
   outcome: Outcome;

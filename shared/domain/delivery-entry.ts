@@ -69,7 +69,7 @@ export type Refusal =
   /** A wake-up from ahead of the record. */
   | { kind: 'ahead' }
   /** Somebody is at it. */
-  | { kind: 'in_flight' }
+  | { kind: 'in_flight'; delivery: Delivery; lease: Lease }
   /** Somebody was at it, and did not come back in time. */
   | { kind: 'lapsed'; delivery: Delivery; lease: Lease }
   /** The record says later than the wake-up did. */
@@ -92,7 +92,7 @@ const overOf = (current: Delivery): Refusal =>
 const heldOf = (current: Delivery, now: number): Refusal => {
   const { lease, next } = current;
   if (lease !== undefined) {
-    return lease.until > now ? { kind: 'in_flight' } : { kind: 'lapsed', delivery: current, lease };
+    return { kind: lease.until > now ? 'in_flight' : 'lapsed', delivery: current, lease };
   }
   return next !== undefined && next.dueAt > now ? { kind: 'early', dueAt: next.dueAt } : { kind: 'open' };
 };

@@ -1,3 +1,4 @@
+import type { BroughtBy } from './attempt.ts';
 import type { DeliveryKey } from './delivery.ts';
 import type { MessageBody } from './message-body.ts';
 
@@ -18,4 +19,6 @@ export type WakeUp = {
   key: DeliveryKey;
   attempt: number;
   dueAt: number;
+  /** What sent it, for the record of the attempt; a hop by SQS on the way changes nothing about it. */
+  by?: BroughtBy;
 };

@@ -49,7 +49,7 @@ const changeOf = (verdict: Verdict, attempt: Attempt, now: number): StatusChange
       return ended(
         'rejected',
         rejectionReason(verdict.gone, attempt),
-        verdict.gone ? [...OWED, 'disable_subscription'] : OWED,
+        verdict.gone ? OWED_WHEN_GONE : OWED,
         now,
       );
     case 'exhausted':
@@ -58,6 +58,9 @@ const changeOf = (verdict: Verdict, attempt: Attempt, now: number): StatusChange
 };
 
 const OWED: readonly Owed[] = ['undeliverable'];
+
+/** Disabled first, so that a subscriber that asked never to be called again is not called meanwhile. */
+const OWED_WHEN_GONE: readonly Owed[] = ['disable_subscription', 'undeliverable'];
 
 const ended = (
   status: 'rejected' | 'exhausted',

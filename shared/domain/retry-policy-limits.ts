@@ -9,6 +9,13 @@ export const MAXIMUM_DELAY_LIMIT_SECONDS = 7 * DAY_SECONDS;
 const SCHEDULE_LIMIT_SECONDS = 15 * DAY_SECONDS;
 const RETRIES_LIMIT = 100;
 
+/**
+ * The longest that a delivery can take, in milliseconds: the longest schedule of a policy, every retry of which a
+ * Retry-After may have moved by its cap.
+ */
+export const longestScheduleMs = (retryAfterCapMs: number): number =>
+  SCHEDULE_LIMIT_SECONDS * 1000 + RETRIES_LIMIT * retryAfterCapMs;
+
 /** The field that a limit on the policy as a whole is reported under. */
 export const WHOLE_POLICY = '_retry_policy';
 

@@ -22,8 +22,8 @@ export const encodeDeliveryJob = (job: DeliveryJob): string => {
 };
 
 /** A wake-up as the retry queue and a schedule's input carry it. */
-export const encodeWakeUp = ({ kind, key, attempt, dueAt }: WakeUp): string =>
-  JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt });
+export const encodeWakeUp = ({ kind, key, attempt, dueAt, by }: WakeUp): string =>
+  JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by });
 
 const timesOf = ({ acceptedAt, dueAt }: DeliveryJob) => ({ acceptedAt, dueAt });
 
@@ -44,7 +44,12 @@ const job = z.object({
   payloadKey: z.string().min(1).exactOptional(),
 });
 
-const wakeUp = z.object({ ...keyFields, attempt: z.int().positive(), dueAt: milliseconds });
+const wakeUp = z.object({
+  ...keyFields,
+  attempt: z.int().positive(),
+  dueAt: milliseconds,
+  by: z.enum(['same_invocation', 'sqs_delay', 'scheduler', 'reconcile']).exactOptional(),
+});
 
 const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });
 
@@ -97,6 +102,6 @@ const inlineBody = (json: Json): { ok: true; body: MessageBody } | { ok: false; 
 const parseWakeUp = (json: Json): ParsedRecord => {
   const parsed = wakeUp.safeParse(json.value);
   if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
-  const { attempt, dueAt, ...key } = parsed.data;
-  return { ok: true, value: { kind: 'wake_up', key, attempt, dueAt } };
+  const { queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
+  return { ok: true, value: { kind: 'wake_up', key: { queue, messageId, subscriptionId, bucket }, ...rest } };
 };

@@ -8,6 +8,9 @@ const attemptView = z.object({
   number: z.int().positive(),
   round: z.int().positive(),
   phase: z.enum(['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual']),
+  /** What brought a retry about, and when it was due. */
+  by: z.enum(['same_invocation', 'sqs_delay', 'scheduler', 'reconcile']).exactOptional(),
+  dueAt: time.exactOptional(),
   startedAt: time,
   durationMs: z.number(),
   outcome: z.enum(['delivered', 'failed', 'rejected']),
@@ -77,8 +80,9 @@ const nextFieldsOf = (next: NextAttempt): Pick<DeliveryView, 'nextAttemptAt' | '
   nextAttempt: { ...next, dueAt: timeText(next.dueAt) },
 });
 
-const viewOfAttempt = ({ startedAt, ...attempt }: Attempt): DeliveryView['attempts'][number] => ({
+const viewOfAttempt = ({ startedAt, dueAt, ...attempt }: Attempt): DeliveryView['attempts'][number] => ({
   ...attempt,
+  ...(dueAt === undefined ? {} : { dueAt: timeText(dueAt) }),
   startedAt: timeText(startedAt),
 });
 

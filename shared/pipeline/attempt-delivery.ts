@@ -9,7 +9,7 @@ import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptUntil } from './message-keeping.ts';
 import { payOwed } from './owed.ts';
 import { judge, policyFor } from './verdict.ts';
-import { armNext } from './wake-up-arming.ts';
+import { armNext, sendAgain } from './wake-up-arming.ts';
 
 /**
  * Makes the attempt that is due, and the immediate retries after it that this invocation may make. The order is body,
@@ -32,8 +32,28 @@ const attemptOnce = async (
     await cancelHeld(context, held, ending ?? 'subscription_deleted');
     return undefined;
   }
+  if (!leaseOutlivesRequest(context, held)) {
+    await giveBack(context, held);
+    return undefined;
+  }
   const made = await request(context, held, subscription);
   return record(context, held, made);
+};
+
+/** Calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time. */
+const leaseOutlivesRequest = (
+  { ports, settings }: DeliverContext,
+  { delivery, received }: HeldDelivery,
+): boolean =>
+  (delivery.lease?.until ?? 0) - ports.clock.now() >= settings.attemptTimeoutMs &&
+  received.remainingMs() >= settings.attemptTimeoutMs;
+
+/** Nothing was sent: whoever comes when the lease has run out takes the attempt over. */
+const giveBack = async (context: DeliverContext, { delivery, work }: HeldDelivery): Promise<void> => {
+  const attempt = delivery.attempts.length + 1;
+  context.ports.journal.note({ fact: 'time_given_back', key: delivery.key, attempt });
+  if (delivery.next === undefined) await sendAgain(context, work, delivery.lease?.until ?? 0);
+  else await armNext(context, delivery);
 };
 
 const endingOf = ({ target, message }: HeldDelivery, now: number): string | undefined => {
@@ -59,6 +79,8 @@ const request = async (
     number: delivery.attempts.length + 1,
     round: delivery.round,
     phase: delivery.next?.phase ?? 'initial',
+    ...(held.by === undefined ? {} : { by: held.by }),
+    ...(delivery.next === undefined ? {} : { dueAt: delivery.next.dueAt }),
     startedAt,
     durationMs: ports.clock.now() - startedAt,
     outcome: outcomeOf(reply, policyFor(context, held).retry_on_status),
@@ -91,8 +113,10 @@ const record = async (
   const { delivery, received } = held;
   const { attempt } = made;
   const verdict = judge(context, held, made.attempt, made.reply);
-  if (verdict.kind !== 'delivered')
-    await keepMessage(ports, held.work, keptUntil(ports.clock.now(), settings.retentionMs));
+  // Kept once, before the first failure is on record; an immediate retry finds it kept.
+  if (verdict.kind !== 'delivered' && delivery.attempts.length === 0) {
+    await keepMessage(ports, held.work, keptUntil(ports.clock.now(), settings));
+  }
   const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
   const result = await ports.deliveries.write(
     recordAttempt(delivery, received.owner, { attempt, verdict }, at),
@@ -120,7 +144,8 @@ const continueOrClose = async (
         return undefined;
       }
       const { queue, subscriptionId } = held.delivery.key;
-      return { ...held, target: await ports.subscriptions.find(queue, subscriptionId, 'fresh') };
+      const target = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
+      return { ...held, target, by: 'same_invocation' };
     }
     case 'rejected':
     case 'exhausted':
@@ -139,9 +164,9 @@ const recordLate = async (
   if (current === undefined) return;
   const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
   const result = await ports.deliveries.write(recordLateResult(current, attempt, at));
-  ports.journal.note({ fact: 'late_result', key: current.key, attempt });
+  if (result.kind === 'written') ports.journal.note({ fact: 'late_result', key: current.key, attempt });
   // Delivered by another hand between our read and our write: then the result is simply added.
-  if (result.kind === 'refused') await recordLate(context, result.current, attempt);
+  else await recordLate(context, result.current, attempt);
 };
 
 const cancelHeld = async (context: DeliverContext, held: HeldDelivery, reason: string): Promise<void> => {

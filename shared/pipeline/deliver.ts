@@ -3,14 +3,13 @@ import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import { cancelLeased } from '../domain/delivery-result.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { absenceOf } from '../domain/subscription.ts';
-import { planHop } from '../domain/wake-up-plan.ts';
 import { attemptDelivery } from './attempt-delivery.ts';
 import { hasTimeForAttempt, leaseUntil, type DeliverContext, type Received } from './deliver-context.ts';
 import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptBody, keptUntil, messageFor } from './message-keeping.ts';
 import { payOwed } from './owed.ts';
 import { takeDelivery, type Taking } from './take-delivery.ts';
-import { armNext, hop } from './wake-up-arming.ts';
+import { armNext, sendAgain } from './wake-up-arming.ts';
 
 /** Nearer than this to its due time a job or wake-up is waited for; earlier, SQS brings it back. */
 const WORTH_WAITING_MS = 1_000;
@@ -48,8 +47,7 @@ const enterAndAttempt = async (
   );
   const absence = absenceOf(target.subscription, ports.clock.now());
   // What was not sent because its subscription is disabled can be recovered later, so its message has to be there then.
-  if (absence === 'disabled')
-    await keepMessage(ports, work, keptUntil(ports.clock.now(), settings.retentionMs));
+  if (absence === 'disabled') await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
   const now = ports.clock.now();
   const entry: Entry =
     absence === undefined
@@ -82,6 +80,11 @@ const follow = async (context: DeliverContext, arrival: Arrival, taking: Taking)
     case 'owing':
       await payOwed(context, taking.delivery, await keptBody(ports, work.key));
       return;
+    case 'first_in_flight':
+      // SQS may hand out one message twice, and whoever acknowledges it deletes it for both. So a copy comes back when the
+      // lease has run out, in the place of the message that the holder's death would else bring back.
+      await sendAgain(context, work, taking.until);
+      return;
     case 'dropped':
       ports.journal.note({
         fact: 'wake_up_dropped',
@@ -99,7 +102,8 @@ const attemptTaken = async (context: DeliverContext, arrival: Arrival, delivery:
     await endWithoutMessage(context, arrival.received, delivery);
     return;
   }
-  await attemptDelivery(context, { ...arrival, delivery, ...found });
+  const by = arrival.work.kind === 'wake_up' ? arrival.work.by : undefined;
+  await attemptDelivery(context, { ...arrival, delivery, ...found, ...(by === undefined ? {} : { by }) });
 };
 
 /** A retry that finds no body can never succeed: it is dead-lettered for a person to see, and its record says why. */
@@ -126,17 +130,4 @@ const sentOn = async (context: DeliverContext, work: DeliveryJob | WakeUp, dueAt
   }
   while (clock.now() < dueAt) await clock.sleep(dueAt - clock.now());
   return false;
-};
-
-const sendAgain = async (
-  context: DeliverContext,
-  work: DeliveryJob | WakeUp,
-  dueAt: number,
-): Promise<void> => {
-  if (work.kind === 'wake_up') {
-    await hop(context, { ...work, dueAt });
-    return;
-  }
-  const { ports } = context;
-  await ports.deliveryQueue.send([work], planHop(dueAt, ports.clock.now()).delaySeconds);
 };

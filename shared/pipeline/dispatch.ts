@@ -4,6 +4,7 @@ import { bodyBytes, MAX_BODY_IN_JOB, type MessageBody } from '../domain/message-
 import type { Message } from '../domain/message.ts';
 import { payloadKeyOf } from '../domain/payload-key.ts';
 import type { Subscription } from '../domain/subscription.ts';
+import { planHop } from '../domain/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeadLetters } from '../ports/dead-letters.ts';
 import type { DeliveryQueue } from '../ports/delivery-queue.ts';
@@ -23,7 +24,7 @@ export type DispatchContext = {
     deadLetters: DeadLetters;
     journal: Journal;
   };
-  settings: { retentionMs: number; retainMessages: 'failed' | 'all' };
+  settings: { retentionMs: number; retryAfterCapMs: number; retainMessages: 'failed' | 'all' };
 };
 
 /** An ingress message as it came, to be buried verbatim if it can never be delivered. */
@@ -76,10 +77,6 @@ const accept = async (
   const members =
     kind === 'accepted' ? list : ((await ports.subscriptions.list(message.queue, 'fresh')) ?? list);
   const matching = membersOf(members, record);
-  await ports.deliveryQueue.send(
-    matching.map((subscription) => jobFor(subscription, record, body, delayMs)),
-    Math.ceil(delayMs / 1000),
-  );
   ports.journal.note({
     fact: 'message_accepted',
     message: record.key,
@@ -87,6 +84,10 @@ const accept = async (
     filtered: record.filtered,
     duplicate: kind === 'duplicate',
   });
+  // A repeat waits for what is left of the delay, not for all of it once more.
+  const { delaySeconds: leftSeconds } = planHop(record.acceptedAt + delayMs, ports.clock.now());
+  const jobs = matching.map((subscription) => jobFor(subscription, record, body, delayMs));
+  await ports.deliveryQueue.send(jobs, leftSeconds);
 };
 
 const bodyForJobs = async (payloads: Payloads, message: Message): Promise<MessageBody> => {
@@ -115,8 +116,7 @@ const draftRecord = async (
     duplicates: 0,
     buckets: bucketsFor(matched),
     ...(kept === undefined ? {} : { body: kept }),
-    expiresAt:
-      kept === undefined ? acceptedAt + settings.retentionMs : keptUntil(acceptedAt, settings.retentionMs),
+    expiresAt: kept === undefined ? acceptedAt + settings.retentionMs : keptUntil(acceptedAt, settings),
   };
 };
 

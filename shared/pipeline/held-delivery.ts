@@ -1,3 +1,4 @@
+import type { BroughtBy } from '../domain/attempt.ts';
 import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { MessageBody } from '../domain/message-body.ts';
@@ -14,6 +15,8 @@ export type HeldDelivery = {
   received: Received;
   delivery: Delivery;
   target: Target;
+  /** What brought the attempt at hand about. */
+  by?: BroughtBy;
   message: Message;
   /** Where the message came from. */
   body: MessageBody;

@@ -1,18 +1,16 @@
 import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD, type MessageBody } from '../domain/message-body.ts';
 import type { Message, MessageKey } from '../domain/message.ts';
+import { longestScheduleMs } from '../domain/retry-policy-limits.ts';
 import { payloadKeyOf } from '../domain/payload-key.ts';
 import type { MessageRecords } from '../ports/message-records.ts';
 import type { Payloads } from '../ports/payloads.ts';
 
 type Keeping = { messageRecords: MessageRecords; payloads: Payloads };
 
-/** Longest schedule that a policy may have (design §3): a kept body outlives every retry that could need it. */
-const LONGEST_SCHEDULE_MS = 15 * 24 * 60 * 60 * 1000;
-
-/** How long a body kept now has to last. */
-export const keptUntil = (now: number, retentionMs: number): number =>
-  now + LONGEST_SCHEDULE_MS + retentionMs;
+/** How long a body kept now has to last: it outlives every retry that could need it. */
+export const keptUntil = (now: number, settings: { retentionMs: number; retryAfterCapMs: number }): number =>
+  now + longestScheduleMs(settings.retryAfterCapMs) + settings.retentionMs;
 
 /** Where a message is kept, having put it into the payload bucket if it is too large for its record. */
 export const placeOf = async (payloads: Payloads, message: Message): Promise<MessageBody> => {
@@ -29,8 +27,15 @@ export const keepMessage = async (
   until: number,
 ): Promise<void> => {
   if (work.kind === 'wake_up') return;
-  const body = work.body.kind === 'inline' ? await placeOf(ports.payloads, work.body.message) : work.body;
-  await ports.messageRecords.keepBody(work.key, body, until);
+  await ports.messageRecords.keepBody(work.key, await placeForJob(ports, work), until);
+};
+
+/** Looked for first where keeping means another object in the bucket: one subscriber's failure keeps it for all. */
+const placeForJob = async (ports: Keeping, { key, body }: DeliveryJob): Promise<MessageBody> => {
+  if (body.kind === 'stored') return body;
+  const isLarge = bodyBytes(body.message) > MAX_BODY_ON_RECORD;
+  const kept = isLarge ? await keptBody(ports, key) : undefined;
+  return kept ?? (await placeOf(ports.payloads, body.message));
 };
 
 /** Where a kept message is; undefined if it was not kept, has expired or was erased. */

@@ -75,4 +75,5 @@ const wakeUpFor = ({ key, next, attempts }: Delivery, now: number): WakeUp => ({
   key,
   attempt: next?.number ?? Math.max(1, attempts.length),
   dueAt: next?.dueAt ?? now,
+  by: 'reconcile',
 });

@@ -9,6 +9,8 @@ export type Taking =
   | { kind: 'early'; dueAt: number }
   | { kind: 'recorded'; delivery: Delivery }
   | { kind: 'owing'; delivery: Delivery }
+  /** Somebody is at a first attempt, which no index finds should they die. */
+  | { kind: 'first_in_flight'; until: number }
   | { kind: 'dropped'; reason: 'no_record' | 'finished' | 'stale' | 'in_flight' };
 
 /** How often the record may change under our hands before the message is left to come again. */
@@ -71,7 +73,9 @@ const afterRefusal = (
     case 'ahead':
       return { kind: 'dropped', reason: 'stale' };
     case 'in_flight':
-      return { kind: 'dropped', reason: 'in_flight' };
+      return refusal.delivery.overdueAt === undefined
+        ? { kind: 'first_in_flight', until: refusal.lease.until }
+        : { kind: 'dropped', reason: 'in_flight' };
     case 'owing':
     case 'recorded':
     case 'early':

@@ -1,7 +1,7 @@
 import type { Mechanism } from '../domain/attempt.ts';
-import type { WakeUp } from '../domain/delivery-job.ts';
+import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import { planHop, planWakeUp, scheduleName } from '../domain/wake-up-plan.ts';
+import { MAX_DELAY_SECONDS, planHop, planWakeUp, scheduleName } from '../domain/wake-up-plan.ts';
 import type { DeliverContext } from './deliver-context.ts';
 
 /**
@@ -21,19 +21,35 @@ const arm = async (context: DeliverContext, wakeUp: WakeUp): Promise<void> => {
   const plan = planWakeUp(wakeUp.dueAt, ports.clock.now(), settings.schedulerThresholdSeconds);
   if (plan.by === 'scheduler') {
     const name = scheduleName(wakeUp.key, wakeUp.attempt, wakeUp.dueAt);
-    if ((await ports.wakeUps.schedule(name, plan.at, wakeUp)) === 'scheduled') {
+    if ((await ports.wakeUps.schedule(name, plan.at, { ...wakeUp, by: 'scheduler' })) === 'scheduled') {
       noteSet(context, wakeUp, 'scheduler');
       return;
     }
     ports.journal.note({ fact: 'schedule_refused', key: wakeUp.key, attempt: wakeUp.attempt });
   }
-  await hop(context, wakeUp);
+  await hop(context, { ...wakeUp, by: 'sqs_delay' });
   noteSet(context, wakeUp, 'sqs_delay');
 };
 
 /** Sends the wake-up on its way by SQS: all of the remainder, or as much as SQS delays. */
-export const hop = async ({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> => {
+const hop = async ({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> => {
   await ports.wakeUps.sendDelayed(wakeUp, planHop(wakeUp.dueAt, ports.clock.now()).delaySeconds);
+};
+
+/** Sends a job or wake-up once more, as a new message, so that it comes when it is due. */
+export const sendAgain = async (
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  dueAt: number,
+): Promise<void> => {
+  const { ports } = context;
+  if (work.kind === 'wake_up') {
+    // Far ahead, copies would multiply from hop to hop, as each may be repeated; under a schedule's name they become one.
+    const isFar = dueAt - ports.clock.now() > MAX_DELAY_SECONDS * 1000;
+    await (isFar ? arm : hop)(context, { ...work, dueAt });
+    return;
+  }
+  await ports.deliveryQueue.send([work], planHop(dueAt, ports.clock.now()).delaySeconds);
 };
 
 const noteSet = ({ ports }: DeliverContext, wakeUp: WakeUp, by: Mechanism): void => {

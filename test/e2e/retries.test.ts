@@ -183,8 +183,12 @@ describe('the policy in force', () => {
       policy: once,
       requests: 3,
     },
-  ])('is $name', async ({ requests: count, name: _name, ...policies }) => {
-    const { delivery, requests } = await delivered({ answers: [{ status: 500 }], ...policies });
+  ])('is $name', async ({ requests: count, queuePolicy, policy }) => {
+    const { delivery, requests } = await delivered({
+      answers: [{ status: 500 }],
+      ...(queuePolicy && { queuePolicy }),
+      ...(policy && { policy }),
+    });
 
     expect(delivery.status).toBe('exhausted');
     expect(requests).toHaveLength(count);

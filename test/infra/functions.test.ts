@@ -83,6 +83,7 @@ describe('the environment', () => {
         variables.subscriptionCacheSeconds,
         variables.retentionDays,
         variables.retainMessages,
+        variables.retryAfterCapSeconds,
         variables.ingressRoutes,
       ],
     },

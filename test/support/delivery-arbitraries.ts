@@ -40,6 +40,8 @@ const arbitraryAttempt: fc.Arbitrary<Attempt> = fc.record(
     number: fc.integer({ min: 1, max: 1000 }),
     round: fc.integer({ min: 1, max: 9 }),
     phase,
+    by: fc.constantFrom('same_invocation', 'sqs_delay', 'scheduler', 'reconcile'),
+    dueAt: time,
     startedAt: time,
     durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
     outcome: fc.constantFrom('delivered', 'failed', 'rejected'),

@@ -177,6 +177,14 @@ describe('a fault of ours', () => {
     });
   });
 
+  it('is counted, because a record that comes again is no error of the function', () => {
+    const watched = journal();
+    watched.fault(new Error('throttled'), {});
+    watched.fault(new Error('throttled'), {});
+    watched.flush();
+    expect(lines.at(-1)).toMatchObject({ Faults: [1, 1] });
+  });
+
   it('need not be an Error', () => {
     journal().fault('just text', {});
     expect(lines[0]).toMatchObject({ error: { message: 'just text' } });

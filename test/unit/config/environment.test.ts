@@ -62,6 +62,7 @@ describe('the environment of a function', () => {
       deliveryQueueUrl: `${QUEUE}-delivery`,
       subscriptionCacheSeconds: 5,
       retentionDays: 30,
+      retryAfterCapSeconds: 3600,
       retainMessages: 'failed',
       ingressRoutes: { 'aws.ec2': 'instances' },
     });

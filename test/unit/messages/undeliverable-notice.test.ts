@@ -17,7 +17,7 @@ const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 
 const exhausted = aDelivery({
   key,
   status: 'exhausted',
-  reason: 'retries_used_up',
+  reason: 'retries_exhausted',
   policy: DEFAULT_RETRY_POLICY,
   attempts: [
     {
@@ -50,7 +50,7 @@ const view = {
   messageId: 'm-1',
   subscriptionId: 's-1',
   status: 'exhausted',
-  reason: 'retries_used_up',
+  reason: 'retries_exhausted',
   attempts: [
     {
       number: 1,

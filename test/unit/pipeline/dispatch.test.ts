@@ -55,7 +55,8 @@ describe('dispatch', () => {
 
   it('counts a message that comes again, and completes what a crash left undone without a second request', async () => {
     await subscribe(3);
-    const send = world.dispatchContext.ports.deliveryQueue.send;
+    const { deliveryQueue } = world.dispatchContext.ports;
+    const send = deliveryQueue.send.bind(deliveryQueue);
     world.dispatchContext.ports.deliveryQueue.send = async (jobs, delaySeconds) => {
       world.dispatchContext.ports.deliveryQueue.send = send;
       await send(jobs.slice(0, 1), delaySeconds);

@@ -11,7 +11,7 @@ let lost: boolean;
 beforeEach(async () => {
   world = pipelineWorld();
   lost = false;
-  const { sendDelayed } = world.wakeUps;
+  const sendDelayed = world.wakeUps.sendDelayed.bind(world.wakeUps);
   world.wakeUps.sendDelayed = (wakeUp, delaySeconds) =>
     lost ? Promise.resolve() : sendDelayed(wakeUp, delaySeconds);
   await world.subscriptions.putQueue(aQueue());
@@ -74,7 +74,7 @@ describe('reconcile', () => {
 
   it('has what a finished delivery still owes done', async () => {
     world.subscriber.script(URL, [status(400)]);
-    const { send } = world.undeliverables;
+    const send = world.undeliverables.send.bind(world.undeliverables);
     world.undeliverables.send = () => Promise.reject(new Error('throttled'));
     await world.dispatch({ ok: true, message: aMessage() });
     await afterSeconds(1);

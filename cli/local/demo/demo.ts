@@ -1,0 +1,128 @@
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { isOpen } from '../../../shared/domain/delivery.ts';
+import type { Endpoints } from '../endpoints.ts';
+import { localAws } from '../local-aws.ts';
+import { apiClient, type ApiClient } from './api-client.ts';
+import { createFeed, type Feed } from './feed.ts';
+import { startDemoReceiver, type DemoReceiver } from './receiver.ts';
+import { demoMessages, demoQueue, demoSubscribers, type DemoSubscriber } from './scenario.ts';
+import { judge, verdictTable, type DemoDelivery, type Verdict } from './verdict.ts';
+
+/** The longest of its deliveries takes about ten seconds. */
+const OVER_WITHIN_MS = 90_000;
+
+export type DemoOptions = {
+  endpoints: Endpoints;
+  /** When the start began, milliseconds since the epoch. */
+  startedAt: number;
+  signal: AbortSignal;
+};
+
+export type Demo = {
+  verdicts: readonly Verdict[];
+  /** Goes on to show what is published to the demo's queue, until the signal. */
+  showMore: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+/** Shows the deployed system at work, from subscriptions to a table of how each delivery ended. */
+export const runDemo = async (options: DemoOptions): Promise<Demo> => {
+  const { endpoints, signal, startedAt } = options;
+  const api = apiClient(endpoints.apiUrl, signal);
+  const names = new Map<string, string>();
+  const feed = createFeed({
+    api,
+    queue: demoQueue,
+    nameOf: (subscriptionId) => names.get(subscriptionId) ?? subscriptionId.slice(0, 8),
+    print: (line) => {
+      console.log(`  ${line}`);
+    },
+    signal,
+  });
+  const receiver = await startDemoReceiver(demoSubscribers, {
+    onRequest: feed.follow,
+    onTaken: announceFirst(startedAt),
+  });
+  try {
+    await subscribeAll(api, receiver, names);
+    await publish(endpoints, feed);
+    await feed.runUntil(over(feed));
+    const verdicts = deliveriesOf(feed, receiver, names).map(judge);
+    console.log(`\n${verdictTable(verdicts)}\n`);
+    return { verdicts, showMore: () => feed.runUntil(() => false), close: receiver.close };
+  } catch (error) {
+    await receiver.close();
+    throw error;
+  }
+};
+
+/** The time that a user waited for the first webhook, said once. */
+const announceFirst = (startedAt: number): (() => void) => {
+  let isSaid = false;
+  return () => {
+    if (isSaid) return;
+    isSaid = true;
+    console.log(
+      `  First webhook delivered ${((Date.now() - startedAt) / 1000).toFixed(1)} s after the start.`,
+    );
+  };
+};
+
+const subscribeAll = async (
+  api: ApiClient,
+  receiver: DemoReceiver,
+  names: Map<string, string>,
+): Promise<void> => {
+  await api.createQueue(demoQueue);
+  console.log(`\nDemo: queue "${demoQueue}" with ${demoSubscribers.length} subscribers`);
+  for (const subscriber of demoSubscribers) {
+    const options = { _retry_policy: subscriber.policy };
+    names.set(
+      await api.subscribe(demoQueue, { subscriber: receiver.urlOf(subscriber), options }),
+      subscriber.name,
+    );
+    console.log(`  ${subscriber.name.padEnd(9)}  ${subscriber.shows}`);
+  }
+};
+
+const publish = async ({ endpoint, region, ingressQueueUrl }: Endpoints, feed: Feed): Promise<void> => {
+  const client = new SQSClient({ endpoint, region, credentials: localAws.credentials });
+  console.log(
+    `\nPublishing ${demoMessages.length} messages to the ingress queue; every attempt as it is made:`,
+  );
+  for (const message of demoMessages) {
+    feed.follow(message.id);
+    const MessageBody = JSON.stringify({ queue: demoQueue, ...message });
+    await client.send(new SendMessageCommand({ QueueUrl: ingressQueueUrl, MessageBody }));
+  }
+  client.destroy();
+};
+
+/** All deliveries over, or more time gone than they can take. */
+const over = (feed: Feed): (() => boolean) => {
+  const deadline = Date.now() + OVER_WITHIN_MS;
+  return () => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed.seen(id)));
+};
+
+const isSettled = (views: ReturnType<Feed['seen']>): boolean =>
+  views.length >= demoSubscribers.length && views.every(({ status }) => !isOpen(status));
+
+const deliveriesOf = (
+  feed: Feed,
+  receiver: DemoReceiver,
+  names: ReadonlyMap<string, string>,
+): DemoDelivery[] => {
+  const deliveryOf = (subscriber: DemoSubscriber, message: string): DemoDelivery => {
+    const view = feed
+      .seen(message)
+      .find(({ subscriptionId }) => names.get(subscriptionId) === subscriber.name);
+    const requests = receiver.requests(subscriber, message);
+    return {
+      subscriber,
+      message,
+      view,
+      requests,
+    };
+  };
+  return demoSubscribers.flatMap((subscriber) => demoMessages.map(({ id }) => deliveryOf(subscriber, id)));
+};

@@ -1,0 +1,30 @@
+import type { BroughtBy, Phase } from '../../../shared/domain/attempt.ts';
+import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+
+type Next = { number: number; phase: Phase; dueAt: number; by?: BroughtBy };
+
+/** What came after an attempt, or comes: the end of the delivery, or another attempt. Times in ms since the epoch. */
+export type NextStep =
+  | { kind: 'delivered' | 'rejected' | 'exhausted' | 'cancelled' }
+  | { kind: 'next'; next: Next; endedAt: number };
+
+/** As the record says; undefined where the attempt is not on it. */
+export const nextStep = (view: DeliveryView, number: number): NextStep | undefined => {
+  const attempt = view.attempts.find((one) => one.number === number);
+  if (attempt === undefined) return undefined;
+  const endedAt = Date.parse(attempt.startedAt) + attempt.durationMs;
+  const next = madeNext(view, number + 1) ?? pendingNext(view, number + 1);
+  if (next !== undefined) return { kind: 'next', next, endedAt };
+  if (attempt.outcome !== 'failed') return { kind: attempt.outcome };
+  return view.status === 'cancelled' ? { kind: 'cancelled' } : { kind: 'exhausted' };
+};
+
+const madeNext = ({ attempts }: DeliveryView, number: number): Next | undefined => {
+  const made = attempts.find((one) => one.number === number);
+  if (made === undefined) return undefined;
+  const { phase, by, dueAt, startedAt } = made;
+  return { number, phase, dueAt: Date.parse(dueAt ?? startedAt), ...(by === undefined ? {} : { by }) };
+};
+
+const pendingNext = ({ nextAttempt }: DeliveryView, number: number): Next | undefined =>
+  nextAttempt?.number === number ? { ...nextAttempt, dueAt: Date.parse(nextAttempt.dueAt) } : undefined;

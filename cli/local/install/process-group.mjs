@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+
+const TAIL_LINES = 25;
+
+/** How long a process may take to end by itself before it is killed. */
+const GRACE_MS = 4_000;
+
+/**
+ * @typedef {{ code: number | null, signal: NodeJS.Signals | null }} Ending
+ * @typedef {{ pid: number, ended: Promise<Ending>, stop: () => Promise<void> }} ProcessGroup
+ * @typedef {{ env: NodeJS.ProcessEnv, cwd: string, log: string }} Surroundings
+ */
+
+/**
+ * Starts a program in a process group of its own, so that it can be stopped together with all that it starts, and so
+ * that a Ctrl-C at the terminal reaches us alone. Its standard input stays open for as long as we live.
+ *
+ * @param {string} program
+ * @param {string[]} args
+ * @param {Surroundings} surroundings `log` takes its output
+ * @returns {Promise<ProcessGroup>}
+ */
+export const startGroup = async (program, args, { env, cwd, log }) => {
+  const output = openSync(log, 'a');
+  const child = spawn(program, args, { env, cwd, detached: true, stdio: ['pipe', output, output] });
+  closeSync(output);
+  /** @type {Promise<Ending>} */
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+  await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
+  const pid = Number(child.pid);
+  const killNow = () => signalGroup(pid, 'SIGKILL');
+  process.once('exit', killNow);
+
+  const stop = async () => {
+    signalGroup(pid, 'SIGTERM');
+    const deadline = setTimeout(killNow, GRACE_MS);
+    await ended;
+    clearTimeout(deadline);
+    killNow();
+    process.removeListener('exit', killNow);
+  };
+  return { pid, ended, stop };
+};
+
+/**
+ * Runs a program to its end. Stopped with its whole group when the signal aborts.
+ *
+ * @param {string} program
+ * @param {string[]} args
+ * @param {Surroundings & { signal: AbortSignal }} surroundings
+ * @returns {Promise<Ending>}
+ */
+export const runGroup = async (program, args, { signal, ...surroundings }) => {
+  signal.throwIfAborted();
+  const group = await startGroup(program, args, surroundings);
+  const stop = () => void group.stop();
+  signal.addEventListener('abort', stop, { once: true });
+  const ending = await group.ended;
+  signal.removeEventListener('abort', stop);
+  await group.stop();
+  signal.throwIfAborted();
+  return ending;
+};
+
+/**
+ * @param {number} pid the group's leader
+ * @param {NodeJS.Signals} signal
+ */
+const signalGroup = (pid, signal) => {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if (!isNoSuchProcess(error)) throw error;
+  }
+};
+
+/** @param {unknown} error */
+const isNoSuchProcess = (error) => error instanceof Error && 'code' in error && error.code === 'ESRCH';
+
+/**
+ * The end of a log, indented, to be shown under a sentence about what went wrong.
+ *
+ * @param {string} log
+ */
+export const tailOf = (log) =>
+  readFileSync(log, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(-TAIL_LINES)
+    .map((line) => `    ${line}`)
+    .join('\n');

@@ -1,0 +1,43 @@
+import { mkdirSync } from 'node:fs';
+import type { Settings } from './assembly.ts';
+import { deploy } from './deploy.ts';
+import { startEmulator, type Emulator } from './emulator.ts';
+import { endpointsOf, type Endpoints } from './endpoints.ts';
+import { step } from './install/progress.mjs';
+
+export type LocalSystemOptions = {
+  /** For logs, outputs and temporary files; one system's own. */
+  folder: string;
+  /** Beyond `local`, which is always set. */
+  settings: Settings;
+  port?: number;
+  signal: AbortSignal;
+};
+
+/** The real stacks, deployed by the real CDK on a local AWS of their own. */
+export type LocalSystem = { endpoints: Endpoints; emulator: Emulator };
+
+/** Every invocation at once is a process of its own here, on a few cores that the emulator needs too. */
+const LAPTOP: Settings = { dispatchConcurrency: '2', deliverConcurrency: '5', retryConcurrency: '5' };
+
+/** @throws Problem with what to do, when it cannot be brought up; nothing is left running then. */
+export const startLocalSystem = async (options: LocalSystemOptions): Promise<LocalSystem> => {
+  const { folder, settings, port, signal } = options;
+  mkdirSync(folder, { recursive: true });
+  const emulator = await step('Starting the local AWS', () =>
+    startEmulator({ folder, signal, ...(port === undefined ? {} : { port }) }),
+  );
+  try {
+    const { endpoint } = emulator;
+    const outputs = await deploy({
+      endpoint,
+      folder,
+      signal,
+      settings: { ...LAPTOP, ...settings, local: 'true' },
+    });
+    return { endpoints: endpointsOf(endpoint, outputs), emulator };
+  } catch (error) {
+    await emulator.stop();
+    throw error;
+  }
+};

@@ -1,0 +1,225 @@
+"""Starts ministack, the local AWS, with the few differences from AWS that matter to Posthaste put right.
+
+Nothing on disk is changed: module globals and the table of CloudFormation handlers are replaced before main() runs.
+Written against ministack 1.5.33. A name that is replaced here and has gone stops the start.
+
+  POSTHASTE_SCHEDULER_TICK   seconds between EventBridge Scheduler sweeps (default 0.25; ministack: 10, fixed)
+  POSTHASTE_TTL_SWEEP        seconds between DynamoDB TTL sweeps (default 1; ministack: 60, fixed)
+
+All other settings are ministack's own variables (GATEWAY_PORT, BIND_HOST, AUTH, LOG_LEVEL, ...).
+The process ends, with all that it started, when its standard input closes: so nothing outlives whoever started it.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import types
+
+import ministack.app as gateway
+import ministack.core.iam_actions as iam_actions
+import ministack.services.cloudformation.provisioners as provisioners
+import ministack.services.dynamodb as dynamodb
+import ministack.services.lambda_svc as functions
+import ministack.services.scheduler as scheduler
+
+WRITTEN_FOR = "this launcher is for ministack 1.5.33"
+
+
+def expect(module, *names):
+    missing = [name for name in names if not hasattr(module, name)]
+    if missing:
+        sys.exit(f"{module.__name__}: {', '.join(missing)} gone; {WRITTEN_FOR}")
+
+
+def check_what_is_replaced():
+    expect(gateway, "app", "main", "AUTH")
+    expect(iam_actions, "extract_iam_action", "extract_resource_arn")
+    expect(scheduler, "_SCHEDULE_TICK_INTERVAL", "_ticker_loop")
+    expect(dynamodb, "_ttl_reaper", "_update_ttl", "_ttl_settings")
+    expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency")
+    expect(provisioners, "_RESOURCE_HANDLERS", "_physical_name", "_cfn_bool", "_cw_metric_alarm_record")
+    expect(provisioners, "get_account_id", "get_region")
+    ticks = "_SCHEDULE_TICK_INTERVAL" in scheduler._ticker_loop.__code__.co_names
+    sweeps = 60 in dynamodb._ttl_reaper.__code__.co_consts
+    if not (ticks and sweeps):
+        sys.exit(f"ministack's scheduler or TTL loop has changed; {WRITTEN_FOR}")
+
+
+# --- Our own end ------------------------------------------------------------------------------------
+
+
+def end_with_standard_input():
+    """The pipe closes when whoever started us ends, in whatever way. The group is ours: we were started as its leader."""
+
+    def wait():
+        while os.read(0, 1024):
+            pass
+        if os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True, name="end-with-standard-input").start()
+
+
+# --- Scheduler: fire within a second, not within ten ------------------------------------------------
+
+
+def tick_often():
+    scheduler._SCHEDULE_TICK_INTERVAL = float(os.environ.get("POSTHASTE_SCHEDULER_TICK", "0.25"))
+
+
+# --- DynamoDB TTL: ministack's own sweep runs again, with a shorter sleep ----------------------------
+
+
+def sweep_often():
+    seconds = float(os.environ.get("POSTHASTE_TTL_SWEEP", "1"))
+    clock = types.SimpleNamespace(time=time.time, sleep=lambda _seconds: time.sleep(seconds))
+    sweep = types.FunctionType(dynamodb._ttl_reaper.__code__, {**vars(dynamodb), "time": clock})
+    threading.Thread(target=sweep, daemon=True, name="ttl-sweep").start()
+
+
+# --- CloudFormation: template properties that ministack drops ----------------------------------------
+
+
+def after(resource_type, apply):
+    """Call apply(physical_id, properties) after each create and update of the type."""
+    handler = provisioners._RESOURCE_HANDLERS[resource_type]
+
+    def wrap(inner, position):  # create(logical_id, props, ...), update(physical_id, old, new, ...)
+        def wrapped(*args):
+            result = inner(*args)
+            apply(result[0], args[position])
+            return result
+
+        return wrapped
+
+    handler["create"] = wrap(handler["create"], 1)
+    handler["update"] = wrap(handler["update"], 2)
+
+
+def set_ttl(table, properties):
+    specification = properties.get("TimeToLiveSpecification")
+    if not specification:
+        dynamodb._ttl_settings.pop(table, None)
+        return
+    enabled = provisioners._cfn_bool(specification.get("Enabled", True))
+    dynamodb._update_ttl({"TableName": table, "TimeToLiveSpecification": {**specification, "Enabled": enabled}})
+
+
+def set_function_limits(name, properties):
+    reserved = properties.get("ReservedConcurrentExecutions")
+    if reserved is None:
+        functions._delete_function_concurrency(name)
+    else:
+        functions._put_function_concurrency(name, {"ReservedConcurrentExecutions": int(reserved)})
+    config = functions._functions[name]["config"]
+    config.pop("DeadLetterConfig", None)
+    if properties.get("DeadLetterConfig"):
+        config["DeadLetterConfig"] = dict(properties["DeadLetterConfig"])
+
+
+def keep_dropped_properties():
+    after("AWS::DynamoDB::Table", set_ttl)
+    after("AWS::DynamoDB::GlobalTable", set_ttl)
+    after("AWS::Lambda::Function", set_function_limits)
+
+
+# --- CloudFormation: observability that ministack refuses is accepted, not evaluated ------------------
+
+
+def plain_alarm(properties):
+    """An alarm on metric math or on a labelled metric, stored as one on its first metric, silenced."""
+    if not properties.get("Metrics"):
+        return properties
+    stat = next((m["MetricStat"] for m in properties["Metrics"] if m.get("MetricStat")), {})
+    metric = stat.get("Metric") or {"Namespace": "math", "MetricName": "math"}
+    plain = {key: value for key, value in properties.items() if key != "Metrics"}
+    plain.update(
+        Namespace=metric["Namespace"],
+        MetricName=metric["MetricName"],
+        Dimensions=metric.get("Dimensions", []),
+        Period=stat.get("Period", 60),
+        ActionsEnabled=False,
+    )
+    name = stat.get("Stat", "Sum")
+    plain["ExtendedStatistic" if name[:1].islower() else "Statistic"] = name
+    return plain
+
+
+def placeholder(name_property, arn, attribute):
+    def create(logical_id, properties, stack_name):
+        name = properties.get(name_property) or provisioners._physical_name(stack_name, logical_id, max_len=255)
+        region, account = provisioners.get_region(), provisioners.get_account_id()
+        return name, {attribute: arn.format(region=region, account=account, name=name)}
+
+    return {"create": create, "delete": lambda physical_id, properties: None}
+
+
+def accept_observability():
+    alarm_record = provisioners._cw_metric_alarm_record
+    provisioners._cw_metric_alarm_record = lambda name, properties: alarm_record(name, plain_alarm(properties))
+    alarm_arn = "arn:aws:cloudwatch:{region}:{account}:alarm:{name}"
+    handlers = provisioners._RESOURCE_HANDLERS
+    handlers.setdefault("AWS::CloudWatch::CompositeAlarm", placeholder("AlarmName", alarm_arn, "Arn"))
+    handlers.setdefault("AWS::Logs::QueryDefinition", placeholder("Name", "{name}", "QueryDefinitionId"))
+
+
+# --- AUTH: a schedule belongs to its group; ministack checks every one as if in the group "default" ---
+
+
+def check_schedules_in_their_group():
+    extract = iam_actions.extract_resource_arn
+
+    def resource_arn(service, method, path, headers, body, query_params, region, account_id):
+        arn = extract(service, method, path, headers, body, query_params, region, account_id)
+        if service != "scheduler" or ":schedule/default/" not in arn:
+            return arn
+        group = (query_params or {}).get("groupName")
+        if not group and method in ("POST", "PUT"):
+            group = json.loads(body or b"{}").get("GroupName")
+        group = group[0] if isinstance(group, list) else group
+        return arn.replace(":schedule/default/", f":schedule/{group or 'default'}/", 1)
+
+    iam_actions.extract_resource_arn = resource_arn
+
+
+# --- AUTH: SQS has no permissions for batches, a batch is allowed by the action for one message ------------
+
+
+def check_batches_as_their_single_action():
+    extract = iam_actions.extract_iam_action
+
+    def iam_action(service, *request):
+        action = extract(service, *request)
+        return action.removesuffix("Batch") if service == "sqs" and action else action
+
+    iam_actions.extract_iam_action = iam_action
+
+
+# --- AUTH over plain HTTP: policies that demand TLS would deny every request --------------------------
+
+
+def pass_for_tls():
+    inner = gateway.app
+
+    async def app(scope, receive, send):
+        if gateway.AUTH and scope["type"] == "http":
+            scope = {**scope, "headers": [*scope["headers"], (b"x-forwarded-proto", b"https")]}
+        await inner(scope, receive, send)
+
+    gateway.app = app
+
+
+if __name__ == "__main__":
+    check_what_is_replaced()
+    end_with_standard_input()
+    tick_often()
+    sweep_often()
+    keep_dropped_properties()
+    accept_observability()
+    check_schedules_in_their_group()
+    pass_for_tls()
+    gateway.main()

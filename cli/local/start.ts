@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { z } from 'zod';
+import { runDemo, type Demo } from './demo/demo.ts';
+import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
+import { removeEndpoints, writeEndpoints } from './endpoints.ts';
+import { hints } from './hints.ts';
+import { localFolder } from './install/paths.mjs';
+import { Problem } from './install/problem.mjs';
+import { inSeconds } from './install/progress.mjs';
+import { startLocalSystem, type LocalSystem } from './local-system.ts';
+
+/** The start on the project's own Node, called by launch.mjs with its request as JSON. Ends when the channel to it closes. */
+const requestSchema = z.object({
+  options: z.object({
+    once: z.boolean(),
+    demo: z.boolean(),
+    port: z.int().exactOptional(),
+    context: z.record(z.string(), z.string()),
+  }),
+  startedAt: z.number(),
+});
+
+type Request = z.infer<typeof requestSchema>;
+
+/** As shells report a program that Ctrl-C ended. */
+const INTERRUPTED = 130;
+
+const endpointsFile = join(localFolder, 'endpoints.json');
+
+const main = async (request: Request, signal: AbortSignal): Promise<number> => {
+  removeEndpoints(endpointsFile);
+  const { options, startedAt } = request;
+  const settings = {
+    apiAuthorization: 'none',
+    schedulerThreshold: String(demoSchedulerThreshold),
+    ...options.context,
+  };
+  const system = await startLocalSystem({
+    folder: localFolder,
+    settings,
+    signal,
+    ...(options.port === undefined ? {} : { port: options.port }),
+  });
+  try {
+    writeEndpoints(endpointsFile, system.endpoints);
+    console.log(`Deployed ${inSeconds(Date.now() - startedAt)} after the start.`);
+    return await Promise.race([show(system, request, signal), unexpectedEnd(system)]);
+  } finally {
+    removeEndpoints(endpointsFile);
+    await system.emulator.stop();
+    console.log('Stopped.');
+  }
+};
+
+/** The demo, if wanted, and then the deployed system for as long as the user likes. */
+const show = async (
+  system: LocalSystem,
+  { options, startedAt }: Request,
+  signal: AbortSignal,
+): Promise<number> => {
+  const { endpoints } = system;
+  const demo = options.demo ? await runDemo({ endpoints, startedAt, signal }) : undefined;
+  try {
+    const status = statusOf(demo);
+    if (options.once) return status;
+    console.log(hints(endpoints, demoQueue));
+    console.log('Ctrl-C stops everything.');
+    await stayUp(demo, signal);
+    return 0;
+  } finally {
+    await demo?.close();
+  }
+};
+
+const statusOf = (demo: Demo | undefined): number => {
+  const wrong = demo?.verdicts.filter(({ faults }) => faults.length > 0) ?? [];
+  for (const { subscriber, message, faults } of wrong) {
+    console.error(`Not as expected: the delivery of ${message} to ${subscriber} ${faults.join(', ')}.`);
+  }
+  if (demo !== undefined && wrong.length === 0) console.log('Every delivery ended as expected.\n');
+  return wrong.length === 0 ? 0 : 1;
+};
+
+const stayUp = async (demo: Demo | undefined, signal: AbortSignal): Promise<void> => {
+  if (demo === undefined) {
+    if (!signal.aborted) await once(signal, 'abort');
+    return;
+  }
+  try {
+    await demo.showMore();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+};
+
+const unexpectedEnd = async ({ emulator }: LocalSystem): Promise<never> => {
+  await emulator.ended;
+  throw new Problem(`The local AWS has ended by itself. Its log: ${emulator.log}`);
+};
+
+const stopping = new AbortController();
+const stop = (): void => {
+  stopping.abort();
+};
+process.once('disconnect', stop);
+if (!process.connected) stop();
+// A closed terminal or pipe: nobody reads on.
+process.stdout.once('error', stop);
+
+try {
+  process.exitCode = await main(requestSchema.parse(JSON.parse(process.argv[2] ?? '')), stopping.signal);
+} catch (error) {
+  if (stopping.signal.aborted) process.exitCode = INTERRUPTED;
+  else {
+    console.error(error instanceof Problem ? error.message : error);
+    process.exitCode = 1;
+  }
+} finally {
+  if (process.connected) process.disconnect();
+}

@@ -1,0 +1,43 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fingerprint } from '../../../cli/local/assembly.ts';
+
+describe('the fingerprint of a synthesis', () => {
+  let root = '';
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'project-'));
+    mkdirSync(join(root, 'infra', 'stacks'), { recursive: true });
+    writeFileSync(join(root, 'infra', 'stacks', 'state-stack.ts'), 'one');
+    writeFileSync(join(root, 'package-lock.json'), '{}');
+  });
+  afterEach(() => {
+    rmSync(root, { recursive: true });
+  });
+  const settings = { local: 'true', retentionDays: '20' };
+
+  it('is the same for the same sources and settings, in whatever order these are given', () => {
+    expect(fingerprint(root, { retentionDays: '20', local: 'true' })).toBe(fingerprint(root, settings));
+  });
+
+  it('changes with a setting', () => {
+    expect(fingerprint(root, { ...settings, retentionDays: '21' })).not.toBe(fingerprint(root, settings));
+  });
+
+  it.each([
+    ['a source changes', () => join('infra', 'stacks', 'state-stack.ts')],
+    ['a source is added', () => join('infra', 'app.ts')],
+    ['the pinned packages change', () => 'package-lock.json'],
+  ])('changes when %s', (_, file) => {
+    const before = fingerprint(root, settings);
+    writeFileSync(join(root, file()), 'two');
+    expect(fingerprint(root, settings)).not.toBe(before);
+  });
+
+  it('does not change with what is no source of the stacks', () => {
+    const before = fingerprint(root, settings);
+    writeFileSync(join(root, 'README.md'), 'text');
+    expect(fingerprint(root, settings)).toBe(before);
+  });
+});

@@ -1,0 +1,71 @@
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../cli/local/endpoints.ts';
+import { hints } from '../../../cli/local/hints.ts';
+
+const outputs = {
+  ApiId: 'abc123',
+  ApiUrl: 'http://abc123.execute-api.127.0.0.1:4566',
+  IngressQueueUrl: 'ingress',
+  DeliveryQueueUrl: 'delivery',
+  RetryQueueUrl: 'retry',
+  UndeliverableQueueUrl: 'undeliverable',
+  IngressDeadLetterUrl: 'ingress-dead',
+  DeliveryDeadLetterUrl: 'delivery-dead',
+  SubscriptionsTable: 'subscriptions',
+  DeliveriesTable: 'deliveries',
+  ScheduleGroup: 'group',
+  DispatchFunction: 'dispatch-1',
+  DeliverFunction: 'deliver-1',
+  ReconcileFunction: 'reconcile-1',
+  ApiFunction: 'api-1',
+};
+const endpoints = endpointsOf('http://127.0.0.1:4566', outputs);
+
+describe('the endpoints of a deployed system', () => {
+  it('are the stacks’ outputs, with an API address that resolves on this machine', () => {
+    expect(endpoints).toEqual({
+      endpoint: 'http://127.0.0.1:4566',
+      region: 'us-east-1',
+      apiUrl: 'http://127.0.0.1:4566/_aws/execute-api/abc123/$default',
+      ingressQueueUrl: 'ingress',
+      deliveryQueueUrl: 'delivery',
+      retryQueueUrl: 'retry',
+      undeliverableQueueUrl: 'undeliverable',
+      ingressDeadLetterUrl: 'ingress-dead',
+      deliveryDeadLetterUrl: 'delivery-dead',
+      subscriptionsTable: 'subscriptions',
+      deliveriesTable: 'deliveries',
+      scheduleGroup: 'group',
+      functions: { dispatch: 'dispatch-1', deliver: 'deliver-1', reconcile: 'reconcile-1', api: 'api-1' },
+    });
+  });
+
+  it('are refused when an output is missing, which is named', () => {
+    expect(() => endpointsOf('http://127.0.0.1:4566', { ...outputs, ScheduleGroup: undefined })).toThrow(
+      /ScheduleGroup/,
+    );
+  });
+
+  it('are written whole, with nothing left beside them, and removed', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'endpoints-'));
+    const file = join(folder, 'endpoints.json');
+    writeEndpoints(file, endpoints);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(endpoints);
+    expect(readdirSync(folder)).toEqual(['endpoints.json']);
+    removeEndpoints(file);
+    removeEndpoints(file);
+    expect(existsSync(file)).toBe(false);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('are put into single quotes for the shell, which would read the $ of the API’s address', () => {
+    const commands = hints(endpoints, 'demo')
+      .split('\n')
+      .filter((line) => line.includes('curl'));
+    expect(commands).toHaveLength(2);
+    for (const command of commands) expect(command).toMatch(/curl -X POST '[^']*\$default[^']*'/);
+  });
+});

@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { DeliveryJob } from '../../../shared/domain/delivery-job.ts';
+import { deliver } from '../../../shared/pipeline/deliver.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const URL = 'https://subscriber.test/hook';
+const LEASE_MS = 20_000;
+
+let world: PipelineWorld;
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  await world.subscriptions.putQueue(aQueue());
+  await world.subscriptions.addSubscription(
+    aSubscription({ options: { _retry_policy: aBarePolicy({ retries_with_no_delay: 1 }) } }),
+  );
+});
+
+const job = (): DeliveryJob => ({
+  kind: 'job',
+  key: { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 },
+  attempt: 1,
+  acceptedAt: world.clock.now(),
+  body: { kind: 'inline', message: aMessage() },
+});
+
+const received = (owner: string, receiveCount = 1) => ({
+  id: 'sqs-1',
+  text: '{}',
+  owner,
+  receiveCount,
+  remainingMs: () => 30_000,
+});
+
+describe('a message that SQS hands out twice at a time', () => {
+  it('is not lost when the one who is at it dies, although the other one has acknowledged it for both', async () => {
+    const holder = new Promise<never>(() => undefined);
+    world.subscriber.onRequest = (_request, count) => (count === 1 ? holder : Promise.resolve());
+    void deliver(world.deliverContext, job(), received('holder'));
+    await world.clock.run(world.clock.now() + 1_000);
+    await deliver(world.deliverContext, job(), received('copy', 2));
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(2);
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', attempts: [{ number: 1, lost: 1 }] });
+  });
+});
+
+describe('a lease that has become too short for a request, because a call was slow', () => {
+  const writeSlowly = (nth: number): void => {
+    const write = world.deliveries.write.bind(world.deliveries);
+    let writes = 0;
+    world.deliveries.write = async (transition) => {
+      writes += 1;
+      const result = await write(transition);
+      if (writes === nth) await world.clock.sleep(6_000);
+      return result;
+    };
+  };
+
+  it('is not used: the first attempt is made once the lease has run out, under a new one', async () => {
+    writeSlowly(1);
+    const startedAt = world.clock.now();
+    const first = deliver(world.deliverContext, job(), received('slow'));
+    await world.clock.run();
+    await first;
+
+    expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([LEASE_MS]);
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', attempts: [{ number: 1, lost: 1 }] });
+  });
+
+  it('is not used for an immediate retry either', async () => {
+    world.subscriber.script(URL, [status(500), status(200)]);
+    writeSlowly(2);
+    const startedAt = world.clock.now();
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+
+    expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([0, LEASE_MS]);
+    expect(await world.delivery()).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }, { number: 2 }],
+    });
+  });
+});

@@ -1,0 +1,100 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aBarePolicy } from '../../support/builders.ts';
+import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+let world: OneSubscriberWorld;
+
+beforeEach(() => {
+  world = oneSubscriberWorld();
+});
+
+describe('the time of a retry', () => {
+  it('counts from the end of the failed attempt', async () => {
+    await world.subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 7 }));
+    world.subscriber.script(world.url, [status(500, { takesMs: 4_000 }), status(200)]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([11]);
+  });
+
+  it('is moved later, never earlier, by Retry-After, also for an immediate retry, whose phase is kept', async () => {
+    await world.subscribe(
+      aBarePolicy({ retries_with_no_delay: 1, minimum_delay_retries: 1, minimum_delay: 30 }),
+    );
+    world.subscriber.script(world.url, [
+      status(503, { retryAfter: '12' }),
+      status(503, { retryAfter: '3' }),
+      status(200),
+    ]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([12, 30]);
+    expect((await world.delivery()).attempts.map(({ phase }) => phase)).toEqual([
+      'initial',
+      'immediate',
+      'pre_backoff',
+    ]);
+  });
+
+  it('is not moved beyond the cap by Retry-After, nor at all by a malformed one', async () => {
+    await world.subscribe(aBarePolicy({ minimum_delay_retries: 2 }));
+    world.subscriber.script(world.url, [
+      status(503, { retryAfter: '999999' }),
+      status(503, { retryAfter: 'soon' }),
+      status(200),
+    ]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([3600, 5]);
+  });
+
+  it('of an immediate retry is the same invocation only after a quick failure; after a slow one the retry queue brings it', async () => {
+    await world.subscribe(aBarePolicy({ retries_with_no_delay: 2 }));
+    world.subscriber.script(world.url, [
+      status(500, { takesMs: 1_999 }),
+      status(500, { takesMs: 2_000 }),
+      status(200),
+    ]);
+    await world.publish();
+
+    const set = world.journal.facts.filter(({ fact }) => fact === 'wake_up_set');
+    expect(set).toMatchObject([{ attempt: 3, by: 'sqs_delay' }]);
+    expect((await world.delivery()).attempts.map(({ phase }) => phase)).toEqual([
+      'initial',
+      'immediate',
+      'immediate',
+    ]);
+  });
+
+  it('goes by SQS below the threshold and by one schedule at or above it, landing on the second either way', async () => {
+    await world.subscribe(
+      aBarePolicy({
+        retry_backoff_function: 'linear',
+        backoff_retries: 3,
+        minimum_delay: 89,
+        maximum_delay: 91,
+      }),
+    );
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([89, 90, 91]);
+    expect(world.schedules.map(({ wakeUp }) => wakeUp.attempt)).toEqual([3, 4]);
+    expect(world.schedules.map(({ at, wakeUp }) => (wakeUp.dueAt - at) / 1000)).toEqual([65, 65]);
+  });
+
+  it('is kept by hops of DelaySeconds when a schedule is refused', async () => {
+    await world.subscribe(
+      aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 2_000, maximum_delay: 2_000 }),
+    );
+    world.wakeUps.schedule = () => Promise.resolve('refused');
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([2_000]);
+    expect(world.journal.facts).toContainEqual(
+      expect.objectContaining({ fact: 'schedule_refused', attempt: 2 }),
+    );
+  });
+});
