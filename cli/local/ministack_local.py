@@ -221,5 +221,6 @@ if __name__ == "__main__":
     keep_dropped_properties()
     accept_observability()
     check_schedules_in_their_group()
+    check_batches_as_their_single_action()
     pass_for_tls()
     gateway.main()
