@@ -2,7 +2,14 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { itemKeyOf } from '../../shared/adapters/delivery-keys.ts';
-import { callApi, deliveriesOf, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import {
+  callApi,
+  deleteSubscription,
+  deliveriesOf,
+  finishedDelivery,
+  putQueue,
+  subscribe,
+} from '../support/api-client.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -103,6 +110,25 @@ describe('a webhook from the deployed system', () => {
     });
 
     expect(cancelled).toMatchObject({ reason: 'disabled', attempts: [] });
+  });
+});
+
+describe('a subscription that is deleted amid its retries', () => {
+  it('gets no further request, and the delivery is cancelled', async () => {
+    const { queue, path, subscriptionId } = await newQueue({
+      _retry_policy: { retries_with_no_delay: 0, minimum_delay: 2 },
+    });
+    receiver.script(path, [{ status: 500 }]);
+    await publish({ queue, id: 'm', data: 1 });
+    await receiver.waitFor(path, 1, 30_000);
+    await deleteSubscription(queue, subscriptionId);
+
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({
+      status: 'cancelled',
+      reason: 'subscription_deleted',
+      attempts: [{ number: 1 }],
+    });
+    expect(receiver.received(path)).toHaveLength(1);
   });
 });
 

@@ -186,7 +186,7 @@ describe('the policy in force', () => {
   ])('is $name', async ({ requests: count, queuePolicy, policy }) => {
     const { delivery, requests } = await delivered({
       answers: [{ status: 500 }],
-      ...(queuePolicy && { queuePolicy }),
+      queuePolicy,
       ...(policy && { policy }),
     });
 
