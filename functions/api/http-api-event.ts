@@ -48,10 +48,20 @@ const requestOf = ({ rawPath, rawQueryString, requestContext, ...event }: HttpAp
   const { method: asked } = requestContext.http;
   const method = UNBUILDABLE.has(asked) ? 'OPTIONS' : asked;
   // Decoded, these are part of a segment; in a URL they would end the path.
-  const path = rawPath.replace(/[?#\\]/g, encodeURIComponent);
+  const path = isAmbiguous(rawPath) ? NOWHERE : rawPath.replace(/[?#\\]/g, encodeURIComponent);
   const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
   return new Request(`https://api.invalid${path}?${rawQueryString}`, { method, ...(body && { body }) });
 };
+
+/**
+ * A path that the URL parser would change into another one: API Gateway has authorised the caller for the path as it
+ * came, and a queue's boundary must not be crossed by `..` behind its back.
+ */
+const isAmbiguous = (path: string): boolean =>
+  /\p{Cc}/u.test(path) || path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+
+/** No route leads here. */
+const NOWHERE = '/';
 
 const bytesOf = ({ body, isBase64Encoded }: Pick<HttpApiEvent, 'body' | 'isBase64Encoded'>) =>
   Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');

@@ -39,9 +39,9 @@ const faultWithin = (metadata: Record<string, unknown>): FieldError | undefined 
       return { field, message: 'is a number that would lose digits; give it as text' };
     }
     if (typeof value === 'object' && value !== null) {
-      pending.push(
-        ...Object.values(value).map((inner: unknown) => ({ field, value: inner, depth: depth + 1 })),
-      );
+      // One by one: as arguments of one call, a long list would exhaust the stack.
+      const inners: unknown[] = Object.values(value);
+      for (const inner of inners) pending.push({ field, value: inner, depth: depth + 1 });
     }
   }
   return undefined;

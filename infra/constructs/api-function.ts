@@ -28,7 +28,6 @@ export class ApiFunction extends NodeFunction {
         deliveriesTable: state.deliveries.name,
         ingressQueueUrl: ingress.url,
         defaultRetryPolicy: JSON.stringify(settings.defaultRetryPolicy),
-        retentionDays: String(settings.retentionDays),
         allowedAddresses: JSON.stringify(settings.allowedAddresses),
       },
     });

@@ -57,7 +57,7 @@ export class DeliveriesTable extends Construct {
 
   /** The MESSAGE item: written once, a repeat counted. */
   grantAccept(grantee: IGrantable): Grant {
-    return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem');
+    return this.grant(grantee, 'dynamodb:PutItem', 'dynamodb:UpdateItem');
   }
 
   /** A delivery's transitions, and the body kept on its MESSAGE item. */

@@ -40,7 +40,7 @@ export class DispatchFunction extends NodeFunction {
         ingressRoutes: JSON.stringify(settings.ingressRoutes),
       },
     });
-    state.subscriptions.grantRead(this.role);
+    state.subscriptions.grantList(this.role);
     state.deliveries.grantAccept(this.role);
     state.payloads.grantPut(this.role);
     delivery.grantSend(this.role);

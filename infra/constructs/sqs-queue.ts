@@ -49,8 +49,14 @@ class SqsQueue extends Construct {
     return this.queue.metricApproximateAgeOfOldestMessage({ statistic: 'max', ...options });
   }
 
+  /** In the queue's own policy where the grantee has none here: a service such as SNS, or another account. */
   protected grant(grantee: IGrantable, ...actions: string[]): Grant {
-    return Grant.addToPrincipal({ grantee, actions, resourceArns: [this.arn] });
+    return Grant.addToPrincipalOrResource({
+      grantee,
+      actions,
+      resourceArns: [this.arn],
+      resource: this.queue,
+    });
   }
 }
 

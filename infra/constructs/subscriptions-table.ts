@@ -41,6 +41,11 @@ export class SubscriptionsTable extends Construct {
     return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:Query');
   }
 
+  /** A queue with all its subscriptions. */
+  grantList(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:Query');
+  }
+
   /** Single items, and disabling a subscription whose subscriber is gone. */
   grantFindAndDisable(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:UpdateItem');

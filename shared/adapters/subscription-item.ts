@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { subscriptionIndexes, ttlAttribute } from '../config/tables.ts';
 import type { Queue, Subscription, SubscriptionOptions } from '../domain/subscription.ts';
+import { subscriberIdentity } from '../domain/subscriber-url.ts';
 import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { partialPolicySchema } from './retry-policy-item.ts';
 
@@ -27,7 +28,7 @@ export const subscriberItemKey = ({
   subscriber,
 }: Pick<Subscription, 'queue' | 'subscriber'>): ItemKey => ({
   pk: queuePartition(queue),
-  sk: `${subscriberPrefix}${createHash('sha256').update(subscriber).digest('base64url')}`,
+  sk: `${subscriberPrefix}${createHash('sha256').update(subscriberIdentity(subscriber)).digest('base64url')}`,
 });
 
 const queueItemSchema = z.object({ sk: z.literal(META) });

@@ -129,7 +129,6 @@ const apiSchema = z.object({
   deliveriesTable: known.deliveriesTable,
   ingressQueueUrl: known.ingressQueueUrl,
   defaultRetryPolicy: known.defaultRetryPolicy,
-  retentionDays: known.retentionDays,
   allowedAddresses: known.allowedAddresses,
 });
 

@@ -9,7 +9,7 @@ export type Verdict =
   | { kind: 'delivered' }
   /** Kept with the policy in force, so that a later change does not reshape a schedule under way. */
   | { kind: 'retry'; next: NextAttempt; policy: RetryPolicy; lease: Lease | undefined }
-  | { kind: 'rejected'; gone: boolean }
+  | { kind: 'rejected'; gone: boolean; policy: RetryPolicy }
   | { kind: 'exhausted'; policy: RetryPolicy };
 
 /** Records an attempt under the lease it was made with: result, status, and what comes of it, in one write. */
@@ -46,12 +46,15 @@ const changeOf = (verdict: Verdict, attempt: Attempt, now: number): StatusChange
         overdueAt: verdict.next.dueAt,
       };
     case 'rejected':
-      return ended(
-        'rejected',
-        rejectionReason(verdict.gone, attempt),
-        verdict.gone ? OWED_WHEN_GONE : OWED,
-        now,
-      );
+      return {
+        ...ended(
+          'rejected',
+          rejectionReason(verdict.gone, attempt),
+          verdict.gone ? OWED_WHEN_GONE : OWED,
+          now,
+        ),
+        policy: verdict.policy,
+      };
     case 'exhausted':
       return { ...ended('exhausted', 'retries_exhausted', OWED, now), policy: verdict.policy };
   }
@@ -112,6 +115,18 @@ export const cancelLeased = (delivery: Delivery, owner: string, reason: string, 
     overdueAt: null,
     updatedAt: at.now,
     expiresAt: at.now + at.retentionMs,
+  },
+});
+
+/** Gives an attempt back that was not made: whoever comes next may begin it, and nothing counts as lost. */
+export const release = (delivery: Delivery, owner: string, at: Moment): Transition => ({
+  name: 'release',
+  key: delivery.key,
+  expect: { kind: 'leased', recorded: delivery.attempts.length, owner },
+  change: {
+    lease: null,
+    updatedAt: at.now,
+    expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
   },
 });
 

@@ -88,7 +88,7 @@ export type Transition =
     };
 
 export type TransitionName =
-  'open' | 'claim' | 'take_over' | 'record' | 'record_late' | 'cancel' | 'settle' | 'postpone';
+  'open' | 'claim' | 'take_over' | 'record' | 'record_late' | 'release' | 'cancel' | 'settle' | 'postpone';
 
 /** Whether the condition of a write holds on the record as it is. The DynamoDB adapter says the same in its own language. */
 export const holds = (expect: Expectation, current: Delivery | undefined): boolean => {

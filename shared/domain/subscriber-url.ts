@@ -19,7 +19,23 @@ export const parseSubscriberUrl = (text: string): SubscriberUrl => {
   if (BLANK_OR_CONTROL.test(text)) return invalid('must not contain blanks or control characters');
   const url = URL.parse(text);
   if (url === null) return invalid('must be an absolute URL');
-  if (!SCHEMES.has(url.protocol)) return invalid('must be an http or https URL');
-  if (url.username !== '' || url.password !== '') return invalid('must not contain a user name or password');
-  return { kind: 'valid', url };
+  const fault = faultOf(url, text);
+  return fault === undefined ? { kind: 'valid', url } : invalid(fault);
+};
+
+const faultOf = (url: URL, text: string): string | undefined => {
+  if (!SCHEMES.has(url.protocol)) return 'must be an http or https URL';
+  // The URL parser takes `http:host` for an absolute URL as well.
+  if (!/^https?:\/\//i.test(text)) return 'must be an absolute URL';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
+  if (url.port === '0') return 'must not name port 0';
+  return url.hostname.includes('..') ? 'must not have an empty label in its host name' : undefined;
+};
+
+/** What makes two spellings of a URL one subscriber: what is called in the end, which no fragment is a part of. */
+export const subscriberIdentity = (subscriber: string): string => {
+  const url = URL.parse(subscriber);
+  if (url === null) return subscriber;
+  url.hash = '';
+  return url.href;
 };

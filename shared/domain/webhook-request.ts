@@ -41,12 +41,13 @@ export const bodyOf = (message: Message): string => {
   return `${JSON.stringify(head).slice(0, -1)},"data":${message.data}}`;
 };
 
-const ZAQAR_MESSAGE = '"$zaqar_message$"';
+/** Where the body goes in a `post_data` template; once, so that a template cannot multiply what a producer sends. */
+export const ZAQAR_MESSAGE = '"$zaqar_message$"';
 
 const renderedBody = (message: Message, options: Subscription['options']): string => {
   if (options.raw_delivery === true) return message.data;
   const body = bodyOf(message);
-  return options.post_data === undefined ? body : options.post_data.replaceAll(ZAQAR_MESSAGE, () => body);
+  return options.post_data === undefined ? body : options.post_data.replace(ZAQAR_MESSAGE, () => body);
 };
 
 /**

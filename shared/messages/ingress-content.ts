@@ -6,8 +6,8 @@ import { propertySource, wholeSource, type Json } from './json-slice.ts';
 
 /**
  * Recognises the envelope, in this order: CloudEvents in binary mode (by attributes), CloudEvents in structured mode (has
- * `specversion`), an EventBridge event (has `source`, `detail-type` and `detail`), our own (has `queue`, or has `data`
- * and nothing but our own keys). Anything else is data as a whole.
+ * `specversion`), an EventBridge event (has `source`, `detail-type` and `detail`), our own (has `queue` or
+ * `data`; keys that are not ours are ignored). Anything else is data as a whole.
  */
 export const readContent = (json: Json, attributes: Record<string, string>): ReadContent => {
   const binary = readBinaryCloudEvent(json, attributes);
@@ -35,11 +35,8 @@ const ownEnvelope = z.object({
   delay: z.int().min(0).max(MAX_DELAY_SECONDS).exactOptional(),
 });
 
-const OWN_KEYS: ReadonlySet<string> = new Set([...Object.keys(ownEnvelope.shape), 'data']);
-
 const isOwnEnvelope = (value: Record<string, unknown>): boolean =>
-  Object.hasOwn(value, 'queue') ||
-  (Object.hasOwn(value, 'data') && Object.keys(value).every((key) => OWN_KEYS.has(key)));
+  Object.hasOwn(value, 'queue') || Object.hasOwn(value, 'data');
 
 const readOwnEnvelope = (json: Json): ReadContent => {
   const parsed = ownEnvelope.safeParse(json.value);

@@ -1,6 +1,6 @@
 import type { Subscription, SubscriptionOptions } from '../domain/subscription.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
+import { QueueMissingError, type SubscriptionRegistry } from '../ports/subscription-registry.ts';
 
 /** What subscribing needs of the world. */
 export type SubscribeContext = { registry: SubscriptionRegistry; clock: Clock; newId: () => string };
@@ -29,7 +29,19 @@ export const subscribe = async (
     createdAt,
     ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
   };
-  await registry.ensureQueue({ name: request.queue, metadata: {}, createdAt });
-  const result = await registry.addSubscription(subscription);
+  const result = await added(registry, subscription);
   return result.kind === 'added' ? { kind: 'subscribed', subscription } : result;
+};
+
+/** Once more where the queue was deleted in between: a conflict would say that the subscriber is there already. */
+const added = async (registry: SubscriptionRegistry, subscription: Subscription) => {
+  const queue = { name: subscription.queue, metadata: {}, createdAt: subscription.createdAt };
+  await registry.ensureQueue(queue);
+  try {
+    return await registry.addSubscription(subscription);
+  } catch (error) {
+    if (!(error instanceof QueueMissingError)) throw error;
+    await registry.ensureQueue(queue);
+    return registry.addSubscription(subscription);
+  }
 };

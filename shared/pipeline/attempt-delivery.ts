@@ -1,15 +1,21 @@
 import { withBoundedText, type Attempt } from '../domain/attempt.ts';
-import { cancelLeased, recordAttempt, recordLateResult, type Verdict } from '../domain/delivery-result.ts';
+import {
+  cancelLeased,
+  recordAttempt,
+  recordLateResult,
+  release,
+  type Verdict,
+} from '../domain/delivery-result.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { ADDRESS_FORBIDDEN, outcomeOf, type Reply } from '../domain/outcome.ts';
 import { absenceOf, type Subscription } from '../domain/subscription.ts';
 import { webhookRequest } from '../domain/webhook-request.ts';
-import type { DeliverContext } from './deliver-context.ts';
+import { hasTimeForRequest, type DeliverContext } from './deliver-context.ts';
 import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptUntil } from './message-keeping.ts';
 import { payOwed } from './owed.ts';
 import { judge, policyFor } from './verdict.ts';
-import { armNext, sendAgain } from './wake-up-arming.ts';
+import { armNext, sendAgain, watchOver } from './wake-up-arming.ts';
 
 /**
  * Makes the attempt that is due, and the immediate retries after it that this invocation may make. The order is body,
@@ -44,16 +50,26 @@ const attemptOnce = async (
 const leaseOutlivesRequest = (
   { ports, settings }: DeliverContext,
   { delivery, received }: HeldDelivery,
-): boolean =>
-  (delivery.lease?.until ?? 0) - ports.clock.now() >= settings.attemptTimeoutMs &&
-  received.remainingMs() >= settings.attemptTimeoutMs;
+): boolean => {
+  const leasedMs = (delivery.lease?.until ?? 0) - ports.clock.now();
+  return hasTimeForRequest(Math.min(leasedMs, received.remainingMs()), settings);
+};
 
-/** Nothing was sent: whoever comes when the lease has run out takes the attempt over. */
-const giveBack = async (context: DeliverContext, { delivery, work }: HeldDelivery): Promise<void> => {
-  const attempt = delivery.attempts.length + 1;
-  context.ports.journal.note({ fact: 'time_given_back', key: delivery.key, attempt });
-  if (delivery.next === undefined) await sendAgain(context, work, delivery.lease?.until ?? 0);
-  else await armNext(context, delivery);
+/** Nothing was sent, so whoever comes next begins the attempt anew. */
+const giveBack = async (
+  context: DeliverContext,
+  { delivery, work, received }: HeldDelivery,
+): Promise<void> => {
+  const { ports, settings } = context;
+  ports.journal.note({ fact: 'time_given_back', key: delivery.key, attempt: delivery.attempts.length + 1 });
+  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  const result = await ports.deliveries.write(release(delivery, received.owner, at));
+  if (result.kind === 'refused') {
+    await watchOver(context, work, result.current);
+    return;
+  }
+  if (delivery.next === undefined) await sendAgain(context, work, at.now);
+  else await armNext(context, result.delivery);
 };
 
 const endingOf = ({ target, message }: HeldDelivery, now: number): string | undefined => {
@@ -122,7 +138,7 @@ const record = async (
     recordAttempt(delivery, received.owner, { attempt, verdict }, at),
   );
   if (result.kind === 'refused') {
-    await recordLate(context, result.current, attempt);
+    await recordLate(context, held, attempt, result.current);
     return undefined;
   }
   noteAttempt(context, held, attempt, result.delivery);
@@ -157,24 +173,31 @@ const continueOrClose = async (
 /** Our lease is gone: somebody took over, or the delivery was ended meanwhile. What came back is on record all the same. */
 const recordLate = async (
   context: DeliverContext,
-  current: Delivery | undefined,
+  { work }: HeldDelivery,
   attempt: Attempt,
+  current: Delivery | undefined,
 ): Promise<void> => {
   const { ports, settings } = context;
-  if (current === undefined) return;
-  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
-  const result = await ports.deliveries.write(recordLateResult(current, attempt, at));
-  if (result.kind === 'written') ports.journal.note({ fact: 'late_result', key: current.key, attempt });
-  // Delivered by another hand between our read and our write: then the result is simply added.
-  else await recordLate(context, result.current, attempt);
+  let found = current;
+  while (found !== undefined) {
+    const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+    const result = await ports.deliveries.write(recordLateResult(found, attempt, at));
+    if (result.kind === 'written') {
+      ports.journal.note({ fact: 'late_result', key: work.key, attempt });
+      await watchOver(context, work, result.delivery);
+      return;
+    }
+    // Delivered by another hand between our read and our write: then the result is simply added.
+    found = result.current;
+  }
 };
 
 const cancelHeld = async (context: DeliverContext, held: HeldDelivery, reason: string): Promise<void> => {
   const { ports, settings } = context;
   const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
   const result = await ports.deliveries.write(cancelLeased(held.delivery, held.received.owner, reason, at));
-  if (result.kind === 'written')
-    ports.journal.note({ fact: 'delivery_cancelled', key: held.delivery.key, reason });
+  if (result.kind === 'refused') await watchOver(context, held.work, result.current);
+  else ports.journal.note({ fact: 'delivery_cancelled', key: held.delivery.key, reason });
 };
 
 const noteAttempt = (

@@ -48,13 +48,22 @@ export type Received = {
   remainingMs: () => number;
 };
 
-/** Beyond the request itself, what recording it and arming its wake-up may take. The lease and the invocation allow for it. */
+/** What reading the subscription and the message may take between the claim and the request. */
+const PREPARING_MS = 3_000;
+
+/** What keeping the body, recording the attempt and arming its wake-up may take after the request. */
 const RECORDING_MS = 5_000;
 
+const attemptMs = (settings: DeliverSettings): number =>
+  PREPARING_MS + settings.attemptTimeoutMs + RECORDING_MS;
+
 /** When a lease taken now runs out: later than the request's deadline and its recording. */
-export const leaseUntil = (now: number, settings: DeliverSettings): number =>
-  now + settings.attemptTimeoutMs + RECORDING_MS;
+export const leaseUntil = (now: number, settings: DeliverSettings): number => now + attemptMs(settings);
 
 /** Whether an attempt begun now can be finished and recorded by this invocation. */
 export const hasTimeForAttempt = (received: Received, settings: DeliverSettings): boolean =>
-  received.remainingMs() >= settings.attemptTimeoutMs + RECORDING_MS;
+  received.remainingMs() >= attemptMs(settings);
+
+/** Whether a request sent now can be answered, however late, and recorded within `leftMs`. */
+export const hasTimeForRequest = (leftMs: number, settings: DeliverSettings): boolean =>
+  leftMs >= settings.attemptTimeoutMs + RECORDING_MS;

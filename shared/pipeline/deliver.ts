@@ -9,7 +9,7 @@ import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptBody, keptUntil, messageFor } from './message-keeping.ts';
 import { payOwed } from './owed.ts';
 import { takeDelivery, type Taking } from './take-delivery.ts';
-import { armNext, sendAgain } from './wake-up-arming.ts';
+import { armNext, sendAgain, watchOver } from './wake-up-arming.ts';
 
 /** Nearer than this to its due time a job or wake-up is waited for; earlier, SQS brings it back. */
 const WORTH_WAITING_MS = 1_000;
@@ -99,7 +99,7 @@ const follow = async (context: DeliverContext, arrival: Arrival, taking: Taking)
 const attemptTaken = async (context: DeliverContext, arrival: Arrival, delivery: Delivery): Promise<void> => {
   const found = await messageFor(context.ports, arrival.work);
   if (found === undefined) {
-    await endWithoutMessage(context, arrival.received, delivery);
+    await endWithoutMessage(context, arrival, delivery);
     return;
   }
   const by = arrival.work.kind === 'wake_up' ? arrival.work.by : undefined;
@@ -109,7 +109,7 @@ const attemptTaken = async (context: DeliverContext, arrival: Arrival, delivery:
 /** A retry that finds no body can never succeed: it is dead-lettered for a person to see, and its record says why. */
 const endWithoutMessage = async (
   context: DeliverContext,
-  received: Received,
+  { work, received }: Arrival,
   delivery: Delivery,
 ): Promise<void> => {
   const { ports, settings } = context;
@@ -117,8 +117,9 @@ const endWithoutMessage = async (
   await ports.deadLetters.bury({ id: received.id, body: received.text }, reason);
   ports.journal.note({ fact: 'dead_lettered', id: received.id, reason });
   const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
-  await ports.deliveries.write(cancelLeased(delivery, received.owner, reason, at));
-  ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
+  const result = await ports.deliveries.write(cancelLeased(delivery, received.owner, reason, at));
+  if (result.kind === 'refused') await watchOver(context, work, result.current);
+  else ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
 };
 
 /** True: it was early, and is on its way again. False: it is due now, having been waited for if it was nearly so. */

@@ -24,35 +24,44 @@ export type Reconciliation = { woken: number; latestMs: number };
 /**
  * The safety net: wakes deliveries whose wake-up never came, and those that still owe something (design §6). It stops
  * when nothing is overdue or the invocation's time is up; the next run goes on.
- * @throws when a delivery could not be woken; it stays in the index and is found again.
+ * @throws AggregateError when deliveries could not be woken, after the others were; they are found again once their postponement is over.
  */
 export const reconcile = async (
   context: ReconcileContext,
   remainingMs: () => number,
 ): Promise<Reconciliation> => {
   const { ports, settings } = context;
-  let sum: Reconciliation = { woken: 0, latestMs: 0 };
+  let run: Run = { woken: 0, latestMs: 0, failures: [] };
   for (;;) {
     const found = await ports.deliveries.overdue(ports.clock.now() - settings.overdueAfterMs, PAGE);
-    sum = await wakeAll(context, found, sum);
-    if (found.length < PAGE || remainingMs() < PAGE_MS) return sum;
+    run = await wakeAll(context, found, run);
+    if (found.length < PAGE || remainingMs() < PAGE_MS) break;
   }
+  const { failures, ...sum } = run;
+  if (failures.length > 0)
+    throw new AggregateError(failures, `${failures.length} deliveries could not be woken`);
+  return sum;
 };
+
+type Run = Reconciliation & { failures: readonly unknown[] };
 
 const wakeAll = async (
   context: ReconcileContext,
   found: readonly OverdueDelivery[],
-  before: Reconciliation,
-): Promise<Reconciliation> => {
-  let sum = before;
+  before: Run,
+): Promise<Run> => {
+  let run = before;
   for (let start = 0; start < found.length; start += SIDE_BY_SIDE) {
-    const overdueMs = await Promise.all(
-      found.slice(start, start + SIDE_BY_SIDE).map((one) => wake(context, one)),
-    );
-    for (const ms of overdueMs)
-      if (ms !== undefined) sum = { woken: sum.woken + 1, latestMs: Math.max(sum.latestMs, ms) };
+    const group = found.slice(start, start + SIDE_BY_SIDE).map((one) => wake(context, one));
+    for (const result of await Promise.allSettled(group)) run = withResult(run, result);
   }
-  return sum;
+  return run;
+};
+
+const withResult = (run: Run, result: PromiseSettledResult<number | undefined>): Run => {
+  if (result.status === 'rejected') return { ...run, failures: [...run.failures, result.reason] };
+  if (result.value === undefined) return run;
+  return { ...run, woken: run.woken + 1, latestMs: Math.max(run.latestMs, result.value) };
 };
 
 /** How overdue it was, in milliseconds; undefined where somebody else moved it meanwhile. */
@@ -60,11 +69,12 @@ const wake = async (
   { ports, settings }: ReconcileContext,
   found: OverdueDelivery,
 ): Promise<number | undefined> => {
-  const now = ports.clock.now();
-  const result = await ports.deliveries.write(postpone(found, { now, retentionMs: settings.retentionMs }));
+  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  const result = await ports.deliveries.write(postpone(found, at));
   if (result.kind === 'refused') return undefined;
-  await ports.wakeUps.sendDelayed(wakeUpFor(result.delivery, now), 0);
-  const overdueMs = now - found.overdueAt;
+  // Stays postponed where this throws: it may have been sent all the same, and the key is moved once in 15 minutes only.
+  await ports.wakeUps.sendDelayed(wakeUpFor(result.delivery, at.now), 0);
+  const overdueMs = at.now - found.overdueAt;
   ports.journal.note({ fact: 'reconciled', key: found.key, overdueMs });
   return overdueMs;
 };

@@ -29,7 +29,7 @@ export const judge = (
     case 'delivered':
       return { kind: 'delivered' };
     case 'rejected':
-      return { kind: 'rejected', gone: isGone(reply) };
+      return { kind: 'rejected', gone: isGone(reply), policy: policyFor(context, held) };
     case 'failed':
       return afterFailure(context, held, attempt, reply);
   }
@@ -50,7 +50,7 @@ const afterFailure = (
     policy,
     failed: attempt,
     madeInRound: delivery.attempts.filter(({ round }) => round === delivery.round).length + 1,
-    hintMs: hintOf(reply, ports.clock.now(), settings.retryAfterCapMs),
+    hintMs: hintOf(reply, attempt.startedAt + attempt.durationMs, settings.retryAfterCapMs),
     thresholdSeconds: settings.schedulerThresholdSeconds,
     canContinue: attempt.durationMs < QUICK_MS && hasTimeForAttempt(received, settings),
   });
@@ -62,9 +62,10 @@ const afterFailure = (
   return { kind: 'retry', next, policy, lease };
 };
 
-const hintOf = (reply: Reply, now: number, capMs: number): number =>
+/** Counted from the end of the attempt, as the delays are: a date that was asked for is not undercut. */
+const hintOf = (reply: Reply, endedAt: number, capMs: number): number =>
   reply.kind === 'answered' && reply.retryAfter !== undefined
-    ? Math.min(capMs, retryAfterMs(reply.retryAfter, now) ?? 0)
+    ? Math.min(capMs, retryAfterMs(reply.retryAfter, endedAt) ?? 0)
     : 0;
 
 const warnOfAdjustment = ({ ports, settings }: DeliverContext, held: HeldDelivery): void => {

@@ -1,6 +1,6 @@
 import type { Mechanism } from '../domain/attempt.ts';
 import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
-import type { Delivery } from '../domain/delivery.ts';
+import { isOpen, type Delivery } from '../domain/delivery.ts';
 import { MAX_DELAY_SECONDS, planHop, planWakeUp, scheduleName } from '../domain/wake-up-plan.ts';
 import type { DeliverContext } from './deliver-context.ts';
 
@@ -50,6 +50,19 @@ export const sendAgain = async (
     return;
   }
   await ports.deliveryQueue.send([work], planHop(dueAt, ports.clock.now()).delaySeconds);
+};
+
+/**
+ * Somebody else is at a first attempt, perhaps by a copy of this very message: SQS may hand one out twice, and our
+ * acknowledgement deletes it for both. No index finds a first attempt whose holder died, so it is looked at once more.
+ */
+export const watchOver = async (
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  current: Delivery | undefined,
+): Promise<void> => {
+  if (current === undefined || !isOpen(current.status) || current.overdueAt !== undefined) return;
+  await sendAgain(context, work, current.lease?.until ?? context.ports.clock.now());
 };
 
 const noteSet = ({ ports }: DeliverContext, wakeUp: WakeUp, by: Mechanism): void => {

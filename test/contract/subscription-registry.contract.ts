@@ -127,6 +127,17 @@ export const describeSubscriptionRegistryContract = (
       expect(await registry.findSubscription(subscription.queue, 'second')).toBeUndefined();
     });
 
+    it.each(['HTTPS://S.TEST:443/hook', 'https://s.test/./hook', 'https://s.test/hook#part'])(
+      'takes %s for the same subscriber as https://s.test/hook',
+      async (spelling) => {
+        const { registry, subscription } = await withSubscription(make(), {
+          subscriber: 'https://s.test/hook',
+        });
+        const second = { ...subscription, id: 'second', subscriber: spelling };
+        expect(await registry.addSubscription(second)).toMatchObject({ kind: 'conflict' });
+      },
+    );
+
     it('lets one subscriber subscribe to two queues, and two subscribers to one', async () => {
       const { registry, subscription } = await withSubscription(make());
       const elsewhere = await withSubscription(registry, { subscriber: subscription.subscriber });

@@ -126,7 +126,6 @@ describe('the environment', () => {
         variables.deliveriesTable,
         variables.ingressQueueUrl,
         variables.defaultRetryPolicy,
-        variables.retentionDays,
         variables.allowedAddresses,
       ],
     },

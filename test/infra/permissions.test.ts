@@ -48,7 +48,6 @@ describe('a function may do what it does, and nothing else', () => {
     expect(grantsOf('Dispatch')).toEqual({
       ...consume(queueArn('Ingress')),
       'dynamodb:Query': [table('Subscriptions')],
-      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
       'dynamodb:PutItem': [table('Deliveries')],
       'dynamodb:UpdateItem': [table('Deliveries')],
       's3:PutObject': [objects],

@@ -1,4 +1,5 @@
 import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/page-marker.ts';
+import { subscriberIdentity } from '../../../shared/domain/subscriber-url.ts';
 import type { Queue, Subscription } from '../../../shared/domain/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import { QueueMissingError } from '../../../shared/ports/subscription-registry.ts';
@@ -95,7 +96,7 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
 });
 
 const hasSubscriberOf = (wanted: Subscription, other: Subscription): boolean =>
-  other.subscriber === wanted.subscriber &&
+  subscriberIdentity(other.subscriber) === subscriberIdentity(wanted.subscriber) &&
   (other.expiresAt === undefined || other.expiresAt > wanted.createdAt);
 
 const byId = ({ subscriptions }: Entry): Subscription[] =>

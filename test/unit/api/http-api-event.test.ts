@@ -33,6 +33,22 @@ describe('an event of an HTTP API', () => {
     expect(await request.text()).toBe('{"a":"ü"}');
   });
 
+  it.each([
+    '/v2/queues/orders/../payments',
+    '/v2/queues/orders/%2e%2e/payments',
+    '/v2/queues/orders/.%2E/payments',
+    '/v2/queues/./payments',
+    '/v2/queues/or\tders',
+  ])('leads nowhere where the URL parser would make another path of %s', (rawPath) => {
+    const { request } = parseHttpApiEvent(event({ method: 'DELETE', rawPath }));
+    expect(new URL(request.url).pathname).toBe('/');
+  });
+
+  it.each(['/v2/queues/a..b', '/v2/queues/..a', '/v2/queues/a.b'])('leaves %s as it is', (rawPath) => {
+    const { request } = parseHttpApiEvent(event({ rawPath }));
+    expect(new URL(request.url).pathname).toBe(rawPath);
+  });
+
   it('gives a body in base64 as the bytes that it stands for', async () => {
     const body = Buffer.from([0, 255, 10]);
     const { request } = parseHttpApiEvent(

@@ -136,6 +136,9 @@ describe('what PUT /v2/queues/{queue} refuses', () => {
       body: faultOf('too_large'),
     });
     expect(await world()).toMatchObject({ queues: [] });
+    expect(await call('PUT', '/v2/queues/orders', { list: Array(300_000).fill(1) })).toMatchObject({
+      status: 413,
+    });
     expect(await call('PUT', '/v2/queues/orders', sized(65_536))).toMatchObject({ status: 201 });
   });
 });

@@ -40,6 +40,16 @@ describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
     ['an unknown option', withOptions({ timeout: 5 }), 'options.timeout'],
     ['headers as a list', withHeaders([['x-a', '1']]), 'options.post_headers'],
     ['headers as text', withHeaders('x-a: 1'), 'options.post_headers'],
+    [
+      'a header name that JavaScript has taken',
+      '{"subscriber": "https://s.test", "options": {"post_headers": {"__proto__": "x"}}}',
+      'options.post_headers',
+    ],
+    [
+      'a template that would multiply the message',
+      withOptions({ post_data: '["$zaqar_message$", "$zaqar_message$"]' }),
+      'options.post_data',
+    ],
     ['a header value that is no text', withHeaders({ 'x-a': 1 }), 'options.post_headers.x-a'],
     ['a line break in a value', withHeaders({ 'x-a': '1\r\nx-b: 2' }), 'options.post_headers.x-a'],
     ['a value beyond ASCII', withHeaders({ 'x-a': 'grün' }), 'options.post_headers.x-a'],
@@ -132,5 +142,15 @@ describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
     const { call } = apiUnderTest();
     const { body } = await call('POST', PATH, withHeaders({ Authorization: 'Bearer s3cret\n' }));
     expect(JSON.stringify(body)).not.toContain('s3cret');
+  });
+
+  it('a policy nested so deep that printing it would end us', async () => {
+    const { call } = apiUnderTest();
+    const nested = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
+    const body = `{"subscriber": "${HOOK}", "options": {"_retry_policy": ${nested}}}`;
+    expect(await call('POST', PATH, body)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_retry_policy', 'options._retry_policy'),
+    });
   });
 });

@@ -87,7 +87,6 @@ describe('the environment of a function', () => {
     });
     expect(apiEnvironment(complete)).toMatchObject({
       ingressQueueUrl: `${QUEUE}-ingress`,
-      retentionDays: 30,
     });
   });
 

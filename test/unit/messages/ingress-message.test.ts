@@ -56,7 +56,6 @@ describe('our own envelope', () => {
 describe('a message with the SQS attribute queue', () => {
   it.each([
     ['an object', '{"b":2,  "a":1}'],
-    ['an object with data and a key that is not ours', '{"data":1,"color":"red"}'],
     ['an array', '[1,2]'],
     ['a string', '"text"'],
     ['a number', '12345678901234567890'],
@@ -65,7 +64,12 @@ describe('a message with the SQS attribute queue', () => {
     expect(parse(` ${body}\n`, { queue: 'orders' })).toEqual({ ok: true, message: { ...plain, data: body } });
   });
 
-  it('is our envelope if it has data and only keys of ours', () => {
+  it('is our envelope if it has data, whatever other keys it has', () => {
+    const body = '{"id":"own","data":{"x":1},"color":"red"}';
+    expect(parse(body, { queue: 'orders' })).toMatchObject({ message: { id: 'own', data: '{"x":1}' } });
+  });
+
+  it('is our envelope with all keys of ours', () => {
     expect(parse({ data: [1], id: 'a', type: 't' }, { queue: 'orders' })).toMatchObject({
       message: { queue: 'orders', id: 'a', type: 't', data: '[1]' },
     });

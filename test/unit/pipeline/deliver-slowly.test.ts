@@ -6,7 +6,6 @@ import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipel
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 const URL = 'https://subscriber.test/hook';
-const LEASE_MS = 20_000;
 
 let world: PipelineWorld;
 
@@ -48,37 +47,73 @@ describe('a message that SQS hands out twice at a time', () => {
   });
 });
 
-describe('a lease that has become too short for a request, because a call was slow', () => {
-  const writeSlowly = (nth: number): void => {
+describe('a first attempt that was taken over by a copy of its own message', () => {
+  it('is not lost when the copy dies after the slow one has recorded its late failure and acknowledged', async () => {
+    const forever = new Promise<never>(() => undefined);
+    world.subscriber.script(URL, [status(500, { takesMs: 60_000 }), status(200)]);
+    world.subscriber.onRequest = (_request, count) => (count === 2 ? forever : Promise.resolve());
+    const slow = deliver(world.deliverContext, job(), received('slow'));
+    await world.clock.run(world.clock.now() + 30_000);
+    void deliver(world.deliverContext, job(), received('copy', 2));
+    await world.clock.run();
+    await slow;
+
+    expect(world.subscriber.seen).toHaveLength(3);
+    expect(await world.delivery()).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1, lost: 2 }],
+      lateResults: [{ outcome: 'failed' }],
+    });
+  });
+});
+
+describe('a lease that has become too short for a request and its record, because a call was slow', () => {
+  const writeSlowly = (nth: number, milliseconds: number): void => {
     const write = world.deliveries.write.bind(world.deliveries);
     let writes = 0;
     world.deliveries.write = async (transition) => {
       writes += 1;
       const result = await write(transition);
-      if (writes === nth) await world.clock.sleep(6_000);
+      if (writes === nth) await world.clock.sleep(milliseconds);
       return result;
     };
   };
 
-  it('is not used: the first attempt is made once the lease has run out, under a new one', async () => {
-    writeSlowly(1);
+  const givenBack = () => world.journal.facts.filter(({ fact }) => fact === 'time_given_back');
+
+  it('is not used: the first attempt is given back, made at once by the next one, and nothing counts as lost', async () => {
+    writeSlowly(1, 3_100);
     const startedAt = world.clock.now();
     const first = deliver(world.deliverContext, job(), received('slow'));
     await world.clock.run();
     await first;
 
-    expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([LEASE_MS]);
-    expect(await world.delivery()).toMatchObject({ status: 'delivered', attempts: [{ number: 1, lost: 1 }] });
+    expect(givenBack()).toHaveLength(1);
+    expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([3_100]);
+    const delivery = await world.delivery();
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+    expect(delivery).not.toHaveProperty('attempts.0.lost');
+  });
+
+  it('is used where it is still long enough', async () => {
+    writeSlowly(1, 2_900);
+    const first = deliver(world.deliverContext, job(), received('slow'));
+    await world.clock.run();
+    await first;
+
+    expect(givenBack()).toEqual([]);
+    expect(world.subscriber.seen).toHaveLength(1);
   });
 
   it('is not used for an immediate retry either', async () => {
     world.subscriber.script(URL, [status(500), status(200)]);
-    writeSlowly(2);
+    writeSlowly(2, 3_100);
     const startedAt = world.clock.now();
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run();
 
-    expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([0, LEASE_MS]);
+    expect(givenBack()).toHaveLength(1);
+    expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([0, 3_100]);
     expect(await world.delivery()).toMatchObject({
       status: 'delivered',
       attempts: [{ number: 1 }, { number: 2 }],

@@ -64,6 +64,30 @@ describe('reconcile', () => {
     expect(await world.reconcile()).toMatchObject({ woken: 1 });
   });
 
+  it('wakes the others when one wake-up cannot be sent, and that one after its postponement', async () => {
+    await world.subscriptions.addSubscription(
+      aSubscription({ id: 'other', subscriber: 'https://subscriber.test/other' }),
+    );
+    world.subscriber.script('https://subscriber.test/other', [
+      status(500, { retryAfter: '10' }),
+      status(200),
+    ]);
+    await failedWithLostWakeUp();
+    await afterSeconds(60);
+    const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
+    world.wakeUps.sendDelayed = (wakeUp, delaySeconds) =>
+      wakeUp.key.subscriptionId === 'other'
+        ? Promise.reject(new Error('throttled'))
+        : send(wakeUp, delaySeconds);
+    await expect(world.reconcile()).rejects.toThrow('1 deliveries could not be woken');
+    await afterSeconds(1);
+    expect((await world.delivery()).status).toBe('delivered');
+    world.wakeUps.sendDelayed = send;
+    await afterSeconds(15 * 60 + 30);
+
+    expect(await world.reconcile()).toMatchObject({ woken: 1 });
+  });
+
   it('run twice at once wakes each delivery once', async () => {
     await failedWithLostWakeUp();
     await afterSeconds(60);

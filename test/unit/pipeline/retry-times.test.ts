@@ -37,6 +37,15 @@ describe('the time of a retry', () => {
     ]);
   });
 
+  it('is not before the date that a Retry-After names, however long the answer took', async () => {
+    await world.subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 1 }));
+    const date = new Date(world.clock.now() + 20_000).toUTCString();
+    world.subscriber.script(world.url, [status(503, { retryAfter: date, takesMs: 4_000 }), status(200)]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([20]);
+  });
+
   it('is not moved beyond the cap by Retry-After, nor at all by a malformed one', async () => {
     await world.subscribe(aBarePolicy({ minimum_delay_retries: 2 }));
     world.subscriber.script(world.url, [

@@ -1,0 +1,40 @@
+/** An attribute of an SQS message, of whatever type its sender gave it. */
+export type LetterAttribute = { type: string; text: string } | { type: string; bytes: Uint8Array };
+
+export type LetterAttributes = Readonly<Record<string, LetterAttribute>>;
+
+/** A message on one of the dead-letter queues. */
+export type DeadLetter = {
+  /** SQS's message id. One that SQS moved here has kept the id of its first life. */
+  id: string;
+  /**
+   * Milliseconds since the epoch. One that SQS moved here has kept the time at which it was first sent (SQS developer
+   * guide, "Understanding message retention periods for dead-letter queues"); one that we sent has that of its burial.
+   */
+  sentAt: number;
+  /** What SQS wants to hear to delete or release it. */
+  receipt: string;
+  body: string;
+  attributes: LetterAttributes;
+  /** Of a fair queue. */
+  group?: string;
+};
+
+export type HeldLetter = Pick<DeadLetter, 'id' | 'receipt'>;
+
+export type WorkQueueName = 'ingress' | 'delivery' | 'retry';
+
+/** A dead letter on its way back. */
+export type Redriven = {
+  to: WorkQueueName;
+  body: string;
+  attributes: LetterAttributes;
+  group?: string;
+};
+
+/**
+ * What can be done with a letter. `identity` stays the same should it become a dead letter again, which SQS's id does
+ * not. `skip`: sending it back would do no good.
+ */
+export type LetterReading =
+  { kind: 'redrive'; message: Redriven; identity: string } | { kind: 'skip'; reason: string };

@@ -1,0 +1,54 @@
+import type { DeadLetter, LetterAttribute, LetterReading } from '../domain/dead-letter.ts';
+import { withOurs } from './attribute-room.ts';
+import { parseDeliveryRecord } from './delivery-job.ts';
+import { ID_ATTRIBUTE } from './ingress-message.ts';
+
+/** Why dispatch or deliver buried a message. */
+export const REASON_ATTRIBUTE = 'reason';
+
+/** Bytes of a message with its attributes (Amazon SQS message quotas). */
+const MAX_BYTES = 1024 * 1024;
+
+/**
+ * A dead letter of the ingress queue goes back as it came, whatever is wrong with it: dispatch judges it again. It
+ * takes the id of its first life along, since SQS gives it a new one. Skipped, `too_large`: no room is left for the id,
+ * and without it subscribers would get the message a second time under another.
+ */
+export const readIngressLetter = ({ id, body, attributes, group }: DeadLetter): LetterReading => {
+  const firstLife = attributes[ID_ATTRIBUTE] ?? { type: 'String', text: id };
+  const theirs = Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== REASON_ATTRIBUTE));
+  const all = withOurs(theirs, { [ID_ATTRIBUTE]: firstLife });
+  if (Buffer.byteLength(body) + bytesOf(all) > MAX_BYTES) return { kind: 'skip', reason: 'too_large' };
+  return {
+    kind: 'redrive',
+    message: { to: 'ingress', body, attributes: all, ...(group === undefined ? {} : { group }) },
+    identity: 'text' in firstLife ? firstLife.text : id,
+  };
+};
+
+/**
+ * A job goes back to the delivery queue, a wake-up to the retry queue, each to its own share of the concurrency. What
+ * deliver could not read is skipped, with its reason. Deliver reads no attributes.
+ */
+export const readDeliveryLetter = ({ body }: DeadLetter): LetterReading => {
+  const parsed = parseDeliveryRecord(body);
+  if (!parsed.ok) return { kind: 'skip', reason: parsed.reason };
+  const { kind, key } = parsed.value;
+  const to = kind === 'job' ? 'delivery' : 'retry';
+  // The whole body would do as well, but a job may be 1 MiB of it.
+  const identity = JSON.stringify([kind, key.queue, key.messageId, key.subscriptionId, parsed.value.attempt]);
+  return {
+    kind: 'redrive',
+    message: { to, body, attributes: {}, group: key.subscriptionId },
+    identity,
+  };
+};
+
+const bytesOf = (attributes: Readonly<Record<string, LetterAttribute>>): number =>
+  Object.entries(attributes).reduce(
+    (sum, [name, attribute]) =>
+      sum +
+      Buffer.byteLength(name + attribute.type) +
+      ('text' in attribute ? Buffer.byteLength(attribute.text) : attribute.bytes.byteLength),
+    0,
+  );

@@ -1,0 +1,78 @@
+import { Worker } from 'node:worker_threads';
+import { added, emptySummary, faultsIn, isClean, type Summary } from './summary.ts';
+
+/** Scenarios that a worker runs at a time. */
+export const CHUNK = 50;
+
+/** A scenario leaves nothing behind: a campaign that needed more the longer it ran would fail here. */
+const WORKER_MEMORY = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
+
+/** The chunk's summaries, one for each scenario in the order of their numbers. */
+export type ChunkDone = { chunk: number; summaries: readonly Summary[] };
+
+export type Campaign = {
+  seed: number;
+  /** To be injected in all. */
+  faults: number;
+  workers: number;
+  progress: (summary: Summary) => void;
+};
+
+export type CampaignResult = { summary: Summary; failedSeeds: readonly number[] };
+
+/** Scenario `index` of a campaign has this seed, whoever runs it. */
+export const seedOf = (seed: number, index: number): number => (seed + Math.imul(index, 0x9e3779b1)) >>> 0;
+
+/**
+ * Runs scenarios until so many faults are injected. Results are added up in the order of the scenarios' numbers, and what
+ * workers did beyond the end is left out, so that the sum does not depend on how many there are.
+ */
+export const runCampaign = async (campaign: Campaign): Promise<CampaignResult> => {
+  const workers = Array.from(
+    { length: campaign.workers },
+    () => new Worker(new URL('./campaign-worker.ts', import.meta.url), { resourceLimits: WORKER_MEMORY }),
+  );
+  try {
+    return await collect(campaign, workers);
+  } finally {
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+};
+
+const collect = (campaign: Campaign, workers: readonly Worker[]): Promise<CampaignResult> =>
+  new Promise((resolve, reject) => {
+    const done = new Map<number, readonly Summary[]>();
+    const failedSeeds: number[] = [];
+    let summary = emptySummary();
+    let handedOut = 0;
+    let counted = 0;
+
+    const addUp = (): boolean => {
+      for (let next = done.get(counted); next !== undefined; next = done.get(counted)) {
+        done.delete(counted);
+        for (const [index, one] of next.entries()) {
+          summary = added(summary, one);
+          if (!isClean(one)) failedSeeds.push(seedOf(campaign.seed, counted * CHUNK + index));
+          if (faultsIn(summary) >= campaign.faults) return true;
+        }
+        counted += 1;
+      }
+      return false;
+    };
+
+    const handOut = (worker: Worker): void => {
+      worker.postMessage({ seed: campaign.seed, chunk: handedOut });
+      handedOut += 1;
+    };
+
+    for (const worker of workers) {
+      worker.on('error', reject);
+      worker.on('message', ({ chunk, summaries }: ChunkDone) => {
+        done.set(chunk, summaries);
+        if (addUp()) resolve({ summary, failedSeeds });
+        else handOut(worker);
+        campaign.progress(summary);
+      });
+      handOut(worker);
+    }
+  });

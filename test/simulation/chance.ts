@@ -1,0 +1,53 @@
+/** Chance that a seed decides: the same seed gives the same sequence on every machine. */
+export type Chance = {
+  /** Uniform in [0, 1). */
+  next(): number;
+  /** A whole number from `least` to `most`, both included. */
+  int(least: number, most: number): number;
+  happens(probability: number): boolean;
+  pick<T>(items: readonly T[]): T;
+};
+
+const RANGE = 2 ** 32;
+
+export const seededChance = (seed: number): Chance => {
+  let state = mixed(seed ^ 0x9e3779b9);
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    return mixed(state) / RANGE;
+  };
+  const int = (least: number, most: number): number => least + Math.floor(next() * (most - least + 1));
+  return {
+    next,
+    int,
+    happens: (probability) => next() < probability,
+    pick: (items) => {
+      const item = items[int(0, items.length - 1)];
+      if (item === undefined) throw new RangeError('Nothing to pick from.');
+      return item;
+    },
+  };
+};
+
+/**
+ * Uniform in [0, 1), by a seed and a name alone. What happens at one place does not depend on what happened at others, so
+ * a fault can be taken out of a run and the rest of it stays much as it was.
+ */
+export const chanceAt = (seed: number, name: string): number => hash(seed, name) / RANGE;
+
+/** FNV-1a with a closing mix. */
+const hash = (seed: number, name: string): number => {
+  let value = (0x811c9dc5 ^ seed) >>> 0;
+  for (let index = 0; index < name.length; index += 1) {
+    value = Math.imul(value ^ name.charCodeAt(index), 0x01000193);
+  }
+  return mixed(value >>> 0);
+};
+
+/** The finaliser of MurmurHash3: every bit of the input moves every bit of the output. */
+const mixed = (value: number): number => {
+  let bits = value;
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+};

@@ -1,0 +1,135 @@
+import {
+  apply,
+  holds,
+  type Delivery,
+  type DeliveryKey,
+  type Transition,
+} from '../../shared/domain/delivery.ts';
+import type { Deliveries, OverdueDelivery, WriteResult } from '../../shared/ports/deliveries.ts';
+import type { Faults } from './faults.ts';
+import { deliveryName, type Actor, type Grant, type History } from './history.ts';
+import { MINUTE } from './scenario.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+export type DeliveryStore = {
+  /** The port, as one actor has it. */
+  portFor(actor: Actor): Deliveries;
+  find(name: string): Delivery | undefined;
+  all(): Iterable<[string, Delivery]>;
+  /** The right that an actor holds to make a request, and until when by its own lease. */
+  grantOf(owner: string, delivery: string): Grant | undefined;
+  /** The earliest of all index keys. */
+  earliestOverdue(): number | undefined;
+  /** Called after each change of the index. */
+  onIndexed(callback: () => void): void;
+};
+
+type Indexed = {
+  key: DeliveryKey;
+  overdueAt: number | undefined;
+  visibleAt: number;
+  before: number | undefined;
+};
+
+/** The records of deliveries, judged by the domain's own `holds` and `apply`. What expired is gone at once. */
+export const deliveryStore = (world: {
+  time: VirtualTime;
+  faults: Faults;
+  history: History;
+}): DeliveryStore => {
+  const { time, faults, history } = world;
+  const records = new Map<string, Delivery>();
+  const index = new Map<string, Indexed>();
+  const grants = new Map<string, Grant>();
+  let writes = 0;
+  let indexed = (): void => undefined;
+
+  const find = (name: string): Delivery | undefined => {
+    const record = records.get(name);
+    if (record === undefined || record.expiresAt > time.now()) return record;
+    records.delete(name);
+    index.delete(name);
+    return undefined;
+  };
+
+  const write = (actor: Actor, transition: Transition): WriteResult => {
+    const name = deliveryName(transition.key);
+    const before = find(name);
+    if (!holds(transition.expect, before)) return { kind: 'refused', current: before };
+    const after = resultOf(transition, before);
+    if (after === undefined) return { kind: 'refused', current: before };
+    records.set(name, after);
+    if (before?.overdueAt !== after.overdueAt) reindex(name, after);
+    if (grantsRequest(transition)) grants.set(`${actor.owner} ${name}`, grantOf(after, time.now()));
+    history.writes.push({ at: time.now(), delivery: name, transition, actor, before, after });
+    history.trace?.push(
+      `${time.now()} ${actor.name} wrote ${transition.name} of ${name}: ${statusOf(after)}`,
+    );
+    return { kind: 'written', delivery: after };
+  };
+
+  const reindex = (name: string, { key, overdueAt }: Delivery): void => {
+    writes += 1;
+    const place = `index ${name} ${writes}`;
+    const lag =
+      faults.strikeMessage(place, ['index_behind']) === undefined ? 0 : faults.chance(place) * 5 * MINUTE;
+    index.set(name, { key, overdueAt, visibleAt: time.now() + lag, before: shown(index.get(name)) });
+    indexed();
+  };
+
+  const shown = (entry: Indexed | undefined): number | undefined =>
+    entry !== undefined && entry.visibleAt > time.now() ? entry.before : entry?.overdueAt;
+
+  const overdue = (before: number, limit: number): readonly OverdueDelivery[] =>
+    [...index.values()]
+      .flatMap((entry) => {
+        const overdueAt = shown(entry);
+        return overdueAt === undefined || overdueAt > before ? [] : [{ key: entry.key, overdueAt }];
+      })
+      .sort((one, other) => one.overdueAt - other.overdueAt)
+      .slice(0, limit);
+
+  return {
+    portFor: (actor) => ({
+      write: (transition) => Promise.resolve(write(actor, transition)),
+      find: (key) => Promise.resolve(find(deliveryName(key))),
+      ofMessage: ({ messageId }) =>
+        Promise.resolve([...records.values()].filter(({ key }) => key.messageId === messageId)),
+      overdue: (before, limit) => Promise.resolve(overdue(before, limit)),
+    }),
+    find,
+    all: () => records,
+    grantOf: (owner, delivery) => grants.get(`${owner} ${delivery}`),
+    onIndexed: (callback) => {
+      indexed = callback;
+    },
+    earliestOverdue: () => {
+      let earliest: number | undefined;
+      for (const { overdueAt } of index.values())
+        if (overdueAt !== undefined && overdueAt < (earliest ?? Infinity)) earliest = overdueAt;
+      return earliest;
+    },
+  };
+};
+
+const resultOf = (transition: Transition, before: Delivery | undefined): Delivery | undefined => {
+  if ('create' in transition) return transition.create;
+  return before && apply(transition.change, before);
+};
+
+const CLAIMS: ReadonlySet<string> = new Set(['open', 'claim', 'take_over']);
+
+const grantsRequest = (transition: Transition): boolean =>
+  CLAIMS.has(transition.name) ||
+  (transition.name === 'record' &&
+    'change' in transition &&
+    transition.change.next?.by === 'same_invocation');
+
+const grantOf = ({ attempts, lease }: Delivery, now: number): Grant => ({
+  at: now,
+  number: attempts.length + 1,
+  leaseUntil: lease?.until ?? Infinity,
+});
+
+const statusOf = ({ status, attempts, lost, lease, owed, overdueAt, next }: Delivery): string =>
+  JSON.stringify({ status, attempts: attempts.length, lost, lease, owed, overdueAt, due: next?.dueAt });

@@ -1,0 +1,74 @@
+import { chanceAt } from './chance.ts';
+import type { Scenario } from './scenario.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** What can go wrong with a call to a port. */
+export type CallFault =
+  /** An error, and nothing happened. */
+  | 'failed_before'
+  /** It happened, and the answer was lost. */
+  | 'failed_after'
+  | 'slow'
+  | 'throttled'
+  /** The function dies, and nothing happened. */
+  | 'killed_before'
+  /** It happened, and the function dies. */
+  | 'killed_after'
+  /** Some of a batch was sent. */
+  | 'sent_in_part';
+
+/** What can go wrong with a message in a queue, or with a schedule. */
+export type MessageFault =
+  | 'duplicated'
+  | 'delayed'
+  | 'lost'
+  | 'received_twice'
+  | 'acknowledgement_lost'
+  | 'short_of_time'
+  | 'schedule_late'
+  /** An index that lags behind its table. */
+  | 'index_behind';
+
+export type FaultKind = CallFault | MessageFault;
+
+export type Fault = { name: string; kind: FaultKind; at: number };
+
+export type Faults = {
+  /** Everything injected so far, in order. */
+  readonly injected: readonly Fault[];
+  /** Whether something goes wrong at this place, and what. A place is named once in a run. */
+  strikeCall(name: string, kinds: readonly CallFault[]): (Fault & { kind: CallFault }) | undefined;
+  strikeMessage(name: string, kinds: readonly MessageFault[]): (Fault & { kind: MessageFault }) | undefined;
+  /** Uniform in [0, 1): how long, how many, which. */
+  chance(name: string): number;
+};
+
+/** The faults of a scenario; `spared` are names of places where nothing goes wrong in this run. */
+export const injectFaults = (scenario: Scenario, time: VirtualTime, spared: ReadonlySet<string>): Faults => {
+  const injected: Fault[] = [];
+  const calmAt = time.now() + scenario.calmAt;
+
+  const strike = <K extends FaultKind>(name: string, kinds: readonly K[], rate: number) => {
+    if (time.now() >= calmAt || chanceAt(scenario.seed, name) >= rate || spared.has(name)) return undefined;
+    const kind = kinds[Math.floor(chanceAt(scenario.seed + 1, name) * kinds.length)];
+    if (kind === undefined) return undefined;
+    const fault = { name, kind, at: time.now() };
+    injected.push(fault);
+    return fault;
+  };
+
+  return {
+    injected,
+    strikeCall: (name, kinds) => strike(name, kinds, scenario.rates.calls),
+    strikeMessage: (name, kinds) => strike(name, kinds, scenario.rates.messages),
+    chance: (name) => chanceAt(scenario.seed + 2, name),
+  };
+};
+
+/** An error of our own services, as the SDK throws it. */
+export class InjectedError extends Error {
+  override readonly name = 'InjectedError';
+  constructor(fault: Fault) {
+    super(`${fault.kind} at ${fault.name}`);
+  }
+}

@@ -1,0 +1,129 @@
+import { InjectedError, type CallFault, type Fault, type Faults } from './faults.ts';
+import type { Actor, History } from './history.ts';
+import { SECOND } from './scenario.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** Makes every method of a port a call that takes time and may go wrong on the way there, on the way back, or in between. */
+export type FaultyPorts = <Port extends object>(name: string, port: Port) => Port;
+
+type Arguments = readonly unknown[];
+type Effect = (args: Arguments) => unknown;
+
+/** How a call goes: what happens of it, when, and how it ends for the caller. */
+type Course = {
+  beforeMs: number;
+  /** Undefined: nothing happens. */
+  args: Arguments | undefined;
+  afterMs: number;
+  ends: 'answered' | 'failed' | 'dead';
+};
+
+const KILLS: readonly CallFault[] = ['killed_before', 'killed_after'];
+const ANY: readonly CallFault[] = ['failed_before', 'failed_after', 'slow', 'throttled', ...KILLS];
+
+/** The far end never throws, and waiting cannot fail; but the function may die meanwhile. */
+const KINDS: Partial<Record<string, readonly CallFault[]>> = {
+  'subscriber.post': KILLS,
+  'clock.sleep': KILLS,
+  // A record that comes late meets whoever took over; that takes long, so it has to be frequent.
+  'deliveries.write': [...ANY, 'slow', 'slow', 'slow', 'slow'],
+  'deliveryQueue.send': [...ANY, 'sent_in_part', 'sent_in_part'],
+};
+
+const USUAL_MS = 20;
+/** Longer than an invocation has, so that some run out of time, and some leases with them. */
+const SLOWEST_MS = 40 * SECOND;
+
+/**
+ * Ports as one actor has them. Of what the dead call nothing happens; what was on its way when they died does, and nobody
+ * hears the answer.
+ */
+export const faultyPorts = (
+  actor: Actor,
+  world: { time: VirtualTime; faults: Faults; history: History },
+): FaultyPorts => {
+  const { time, faults, history } = world;
+  const { invocation } = actor;
+  let calls = 0;
+
+  const call = (method: string, args: Arguments, effect: Effect): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      if (invocation.dead) return;
+      calls += 1;
+      const name = `${actor.name}|${calls}:${method}`;
+      const fault = faults.strikeCall(name, KINDS[method] ?? ANY);
+      note(name, fault);
+      const course = courseOf(fault?.kind, args, isWaiting(method) ? 0 : faults.chance(name));
+      if (fault?.kind === 'killed_before') invocation.dead = true;
+      const end = (result: unknown): void => {
+        if (course.ends === 'dead') invocation.dead = true;
+        if (invocation.dead) return;
+        if (fault === undefined || course.ends === 'answered') resolve(result);
+        // A schedule that is not to be had now is an answer of its port.
+        else if (method === 'wakeUps.schedule') resolve('refused');
+        else reject(new InjectedError(fault));
+      };
+      later(course.beforeMs, () => {
+        const result = course.args === undefined ? undefined : effect(course.args);
+        later(course.afterMs, () => {
+          end(result);
+        });
+      });
+    });
+
+  const note = (name: string, fault: Fault | undefined): void => {
+    if (fault !== undefined) invocation.faults.push(fault);
+    history.trace?.push(`${time.now()} ${name}${fault === undefined ? '' : ` ** ${fault.kind}`}`);
+  };
+
+  const later = (ms: number, callback: () => void): void => {
+    if (ms === 0) callback();
+    else time.at(time.now() + ms, callback);
+  };
+
+  return (portName, port) =>
+    new Proxy(port, {
+      get: (target, property) => {
+        const method: unknown = Reflect.get(target, property);
+        if (typeof method !== 'function') return method;
+        return (...args: unknown[]) =>
+          call(`${portName}.${String(property)}`, args, (given): unknown =>
+            Reflect.apply(method, target, given),
+          );
+      },
+    });
+};
+
+/** These take the time that they are given. */
+const isWaiting = (method: string): boolean => method === 'clock.sleep' || method === 'subscriber.post';
+
+/** `chance`: uniform in [0, 1), how far within its bounds a duration goes. */
+const courseOf = (kind: CallFault | undefined, args: Arguments, chance: number): Course => {
+  const usual: Course = { beforeMs: Math.ceil(chance * USUAL_MS), args, afterMs: 0, ends: 'answered' };
+  switch (kind) {
+    case undefined:
+      return usual;
+    case 'failed_before':
+    case 'throttled':
+      return { ...usual, args: undefined, ends: 'failed' };
+    case 'failed_after':
+      return { ...usual, ends: 'failed' };
+    case 'slow': {
+      // Of a uniform number, the digits farther back are another one.
+      const totalMs = SLOWEST_MS * ((chance * 1_000) % 1);
+      return { ...usual, beforeMs: Math.ceil(chance * totalMs), afterMs: Math.ceil((1 - chance) * totalMs) };
+    }
+    case 'killed_before':
+      return { ...usual, args: undefined, ends: 'dead' };
+    case 'killed_after':
+      return { ...usual, ends: 'dead' };
+    case 'sent_in_part':
+      return { ...usual, args: partOf(args), ends: 'failed' };
+  }
+};
+
+/** The first half of the batch. */
+const partOf = ([batch, ...rest]: Arguments): Arguments => [
+  Array.isArray(batch) ? batch.slice(0, Math.ceil(batch.length / 2)) : batch,
+  ...rest,
+];

@@ -1,0 +1,57 @@
+import type { ConnectionFault } from '../../shared/domain/outcome.ts';
+import type { Chance } from './chance.ts';
+import type { Answer, Answers } from './scenario.ts';
+
+const FAULTS: readonly ConnectionFault[] = [
+  'dns_failed',
+  'connection_refused',
+  'connection_reset',
+  'tls_failed',
+  'invalid_response',
+  'connection_failed',
+];
+
+/** Milliseconds: mostly quick, at times too slow for an immediate retry, or slower than any deadline. */
+const generateTaking = (chance: Chance): number => {
+  const dice = chance.next();
+  if (dice < 0.6) return chance.int(1, 300);
+  return dice < 0.9 ? chance.int(1_500, 14_900) : chance.int(12_000, 40_000);
+};
+
+const generateRetryAfter = (chance: Chance): { retryAfter?: string } => {
+  const dice = chance.next();
+  if (dice < 0.7) return {};
+  return { retryAfter: dice < 0.95 ? String(chance.int(0, 200)) : chance.pick(['soon', '-5', '7200']) };
+};
+
+const generateFailure = (chance: Chance): Answer => ({
+  takesMs: generateTaking(chance),
+  ...generateRetryAfter(chance),
+  says: chance.happens(0.7)
+    ? { status: chance.pick([500, 502, 503, 503, 504, 599, 199, 600]) }
+    : { fault: chance.pick(FAULTS) },
+});
+
+const generateRefusal = (chance: Chance): Answer => ({
+  takesMs: generateTaking(chance),
+  ...generateRetryAfter(chance),
+  says: chance.happens(0.05)
+    ? 'forbidden'
+    : { status: chance.pick([300, 301, 302, 400, 401, 404, 408, 410, 410, 425, 429]) },
+});
+
+const generateSuccess = (chance: Chance): Answer => ({
+  takesMs: generateTaking(chance),
+  says: { status: chance.pick([200, 201, 202, 204, 299]) },
+});
+
+/** A receiver's health: well, down once it has been asked, down for a while, down for good, or unwilling. */
+export const generateAnswers = (chance: Chance): Answers => {
+  const failures = Array.from({ length: chance.int(1, 5) }, () => generateFailure(chance));
+  const dice = chance.next();
+  if (dice < 0.2) return { first: [], then: generateSuccess(chance) };
+  if (dice < 0.25) return { first: [generateSuccess(chance)], then: generateFailure(chance) };
+  if (dice < 0.6) return { first: failures, then: generateSuccess(chance) };
+  if (dice < 0.8) return { first: failures, then: generateFailure(chance) };
+  return { first: chance.happens(0.5) ? [] : failures, then: generateRefusal(chance) };
+};

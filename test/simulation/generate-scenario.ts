@@ -1,0 +1,116 @@
+import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import { seededChance, type Chance } from './chance.ts';
+import { generateAnswers } from './generate-answers.ts';
+import { generatePartialPolicy, generatePolicy } from './generate-policy.ts';
+import {
+  DAY,
+  HOUR,
+  MINUTE,
+  SECOND,
+  type FaultRates,
+  type PlannedChange,
+  type PlannedMessage,
+  type PlannedSubscription,
+  type Scenario,
+  type SimulatedSettings,
+  type Standstill,
+} from './scenario.ts';
+
+/** Everything about a scenario follows from its seed. */
+export const generateScenario = (seed: number): Scenario => {
+  const chance = seededChance(seed);
+  const calmAt = chance.pick([5 * MINUTE, 30 * MINUTE, 2 * HOUR, DAY]);
+  const isLarge = chance.happens(0.0005);
+  const subscriptions = Array.from({ length: generateFanOut(chance, isLarge) }, (_, index) =>
+    generateSubscription(chance, index, calmAt),
+  );
+  return {
+    seed,
+    settings: generateSettings(chance),
+    queuePolicy: chance.happens(0.5) ? generatePartialPolicy(chance) : undefined,
+    subscriptions,
+    messages: Array.from({ length: isLarge ? 1 : chance.int(1, 2) }, (_, index) =>
+      generateMessage(chance, index, calmAt),
+    ),
+    changes: Array.from({ length: chance.pick([0, 0, 1, 1, 2, 4]) }, () =>
+      generateChange(chance, chance.pick(subscriptions).id, calmAt),
+    ),
+    standstills: chance.happens(0.15) ? [generateStandstill(chance, calmAt)] : [],
+    rates: generateRates(chance, isLarge),
+    calmAt,
+    skewMs: chance.happens(0.3) ? chance.int(1, 2 * SECOND) : 0,
+  };
+};
+
+const generateFanOut = (chance: Chance, isLarge: boolean): number => {
+  if (isLarge) return chance.int(251, 520);
+  return chance.happens(0.1) ? chance.int(5, 12) : chance.int(1, 4);
+};
+
+const generateSettings = (chance: Chance): SimulatedSettings => ({
+  attemptTimeoutMs: chance.pick([5, 15, 15, 15, 30]) * SECOND,
+  schedulerThresholdSeconds: chance.pick([0, 10, 90, 90, 90, 900]),
+  retentionMs: chance.pick([15, 30, 30]) * DAY,
+  retryAfterCapMs: chance.pick([60 * SECOND, HOUR, HOUR]),
+  overdueAfterMs: 30 * SECOND,
+  cacheSeconds: chance.pick([0, 5, 5]),
+  retainMessages: chance.happens(0.2) ? 'all' : 'failed',
+  defaultRetryPolicy: { ...generatePolicy(chance), ignore_subscription_override: false },
+});
+
+const generateSubscription = (chance: Chance, index: number, calmAt: number): PlannedSubscription => ({
+  id: `s${index}`,
+  at: chance.happens(0.1) ? chance.int(0, calmAt / 4) : -DAY,
+  policy: chance.happens(0.5) ? generatePartialPolicy(chance) : undefined,
+  ttlSeconds: chance.happens(0.05) ? Math.ceil((DAY + chance.int(1, calmAt)) / SECOND) : undefined,
+  rawDelivery: chance.happens(0.1),
+  answers: generateAnswers(chance),
+});
+
+/** Big integers, escapes and the order of keys must reach the subscriber as they are; some bodies lie in the bucket. */
+const generateMessage = (chance: Chance, index: number, calmAt: number): PlannedMessage => {
+  const at = chance.happens(0.7) ? chance.int(0, MINUTE) : chance.int(0, calmAt / 4);
+  const padding = chance.pick([0, 0, 0, 0, 0, 0, 0, 0, 9_000, 70_000]);
+  return {
+    id: `m${index}`,
+    at,
+    data: `{"b":12345678901234567890,"a":"\\u00e9 ${index}","p":"${'x'.repeat(padding)}"}`,
+    ttlSeconds: chance.happens(0.1) ? chance.int(1, calmAt / SECOND) : undefined,
+    delaySeconds: chance.happens(0.1) ? chance.int(1, 900) : undefined,
+    republishedAt: chance.happens(0.15) ? [at + chance.pick([0, 1, 500, chance.int(0, calmAt)])] : [],
+  };
+};
+
+const generateOptionalPolicy = (chance: Chance): PartialRetryPolicy | undefined =>
+  chance.happens(0.8) ? generatePartialPolicy(chance) : undefined;
+
+const generateChange = (chance: Chance, id: string, calmAt: number): PlannedChange => {
+  const at = chance.int(0, chance.pick([2 * MINUTE, calmAt]));
+  const policy = generateOptionalPolicy(chance);
+  const dice = chance.next();
+  if (dice < 0.25) return { at, kind: 'subscription_policy', id, policy };
+  if (dice < 0.4) return { at, kind: 'queue_policy', policy };
+  if (dice < 0.6) return { at, kind: 'subscription_url', id };
+  if (dice < 0.8)
+    return { at, kind: chance.pick(['subscription_deleted', 'subscription_disabled'] as const), id };
+  if (dice < 0.82) return { at, kind: 'queue_deleted' };
+  return { at, kind: 'settings', settings: generateSettings(chance) };
+};
+
+const generateStandstill = (chance: Chance, calmAt: number): Standstill => {
+  const from = chance.int(0, calmAt / 2);
+  return {
+    queue: chance.pick(['ingress', 'delivery', 'retry', 'retry'] as const),
+    from,
+    to: from + chance.int(MINUTE, HOUR),
+  };
+};
+
+/** Many faults hide what a single one does, so most scenarios have few. */
+const generateRates = (chance: Chance, isLarge: boolean): FaultRates => {
+  if (isLarge) return { calls: 0.005, messages: 0.005 };
+  return {
+    calls: chance.pick([0, 0.02, 0.05, 0.05, 0.1, 0.2]),
+    messages: chance.pick([0, 0.02, 0.05, 0.05, 0.1, 0.2]),
+  };
+};

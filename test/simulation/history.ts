@@ -1,0 +1,88 @@
+import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery.ts';
+import type { Reply } from '../../shared/domain/outcome.ts';
+import type { MessageRecord } from '../../shared/ports/message-records.ts';
+import type { Fault } from './faults.ts';
+import type { SimulatedSettings } from './scenario.ts';
+
+/** One run of a function on one machine: it dies as a whole. */
+export type Invocation = { dead: boolean; faults: Fault[] };
+
+/** One message received by a function, or one run of reconcile: whoever calls the ports. */
+export type Actor = {
+  name: string;
+  invocation: Invocation;
+  /** Unique to this receive; the name on a lease. */
+  owner: string;
+  startedAt: number;
+  clockOffset: number;
+  settings: SimulatedSettings;
+  /** Of the message received: the delivery it is about, and the number it was sent with. */
+  work?: { delivery: string; attempt: number; kind: 'job' | 'wake_up'; receiveCount: number };
+};
+
+/** The right to make one request, as the records gave it. `leaseUntil` is by its owner's clock. */
+export type Grant = { at: number; number: number; leaseUntil: number };
+
+/** A request as its receiver saw it. */
+export type SeenRequest = {
+  at: number;
+  /** When the reply was there, if the one who asked still was. */
+  answeredAt?: number;
+  delivery: string;
+  actor: Actor;
+  grant: Grant | undefined;
+  url: string;
+  webhookId: string;
+  body: string;
+  reply: Reply;
+};
+
+export type Write = {
+  at: number;
+  delivery: string;
+  transition: Transition;
+  actor: Actor;
+  before: Delivery | undefined;
+  after: Delivery;
+};
+
+export type SentWakeUp = {
+  at: number;
+  delivery: string;
+  attempt: number;
+  dueAt: number;
+  by: 'sqs_delay' | 'scheduler';
+  actor: Actor;
+  /** The record at that time. */
+  recorded: Delivery | undefined;
+  /** A schedule of this name was set already, for this due time. */
+  takenFor?: number;
+};
+
+export type Acceptance = { at: number; actor: Actor; record: MessageRecord };
+
+/** What happened in a run, gathered where it happened: at the receivers, in the stores and in the queues. */
+export type History = {
+  requests: SeenRequest[];
+  writes: Write[];
+  wakeUps: SentWakeUp[];
+  acceptances: Acceptance[];
+  /** Deliveries that an undeliverable notice was sent for. */
+  notices: Set<string>;
+  buried: { reason: string; name: string; at: number }[];
+  /** A line for each happening, where one was asked for. */
+  trace: string[] | undefined;
+};
+
+export const emptyHistory = (traced: boolean): History => ({
+  requests: [],
+  writes: [],
+  wakeUps: [],
+  acceptances: [],
+  notices: new Set(),
+  buried: [],
+  trace: traced ? [] : undefined,
+});
+
+export const deliveryName = ({ messageId, subscriptionId }: DeliveryKey): string =>
+  `${messageId}/${subscriptionId}`;

@@ -1,0 +1,96 @@
+import { isOpen } from '../../../shared/domain/delivery.ts';
+import type { Acceptance } from '../history.ts';
+import { SECOND, START } from '../scenario.ts';
+import type { SimulatedWorld } from '../simulated-world.ts';
+import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
+
+const lost = (subject: string, detail: string): Finding => ({
+  kind: 'lost',
+  invariant: 'everything_ends',
+  subject,
+  detail,
+});
+
+/** Every accepted message × matching subscription ends; a message that was not accepted says why. */
+export const everythingEnds = (world: SimulatedWorld, cases: readonly DeliveryCase[]): Finding[] => {
+  const byName = new Map(cases.map((one) => [one.name, one]));
+  return [
+    ...world.scenario.messages.flatMap(({ id }) => {
+      const acceptance = world.history.acceptances.find(({ record }) => record.key.messageId === id);
+      return acceptance === undefined ? whyRefused(world, id) : membersOf(world, acceptance, byName);
+    }),
+    ...cases.flatMap(({ name, record }) =>
+      record !== undefined && isOpen(record.status) ? [lost(name, `still ${record.status}`)] : [],
+    ),
+  ];
+};
+
+const whyRefused = ({ history, subscriptions }: SimulatedWorld, id: string): Finding[] => {
+  const wasDeleted = subscriptions.queueVersions.some(({ value }) => value === undefined);
+  const buried = history.buried.some(({ name, reason }) => name === id && reason === 'unknown_queue');
+  return wasDeleted && buried ? [] : [lost(id, 'neither accepted nor refused')];
+};
+
+const membersOf = (
+  world: SimulatedWorld,
+  acceptance: Acceptance,
+  byName: ReadonlyMap<string, DeliveryCase>,
+): Finding[] =>
+  world.scenario.subscriptions.flatMap(({ id }): Finding[] => {
+    const name = `${acceptance.record.key.messageId}/${id}`;
+    const found = byName.get(name);
+    switch (membershipOf(world, acceptance, id)) {
+      case 'member':
+        return found?.record === undefined ? [lost(name, 'has no record')] : [];
+      case 'stranger':
+        return found === undefined
+          ? []
+          : [violation('later_subscriptions_do_not_match', { name }, 'has a delivery')];
+      case 'either':
+        return [];
+    }
+  });
+
+/** What the list that was read for the acceptance must have held. It may have been some seconds old, and the clocks differ. */
+const membershipOf = (
+  { subscriptions, scenario }: SimulatedWorld,
+  { actor, at, record }: Acceptance,
+  id: string,
+): 'member' | 'stranger' | 'either' => {
+  const versions = subscriptions.versionsOf(id);
+  const createdAt = versions[0]?.from ?? Infinity;
+  if (createdAt > at + 2 * scenario.skewMs) return 'stranger';
+  const earliestRead = actor.startedAt - scenario.settings.cacheSeconds * SECOND;
+  const wasListed = createdAt === START || createdAt < earliestRead;
+  const stayed = versions.every(
+    ({ value }) => (value?.expiresAt ?? Infinity) > record.acceptedAt && value !== undefined,
+  );
+  return wasListed && stayed ? 'member' : 'either';
+};
+
+/** A rejected or exhausted delivery has its notice, a 410 disables, and no message is missing when it is needed. */
+export const nothingOwedIsForgotten: Invariant = (one) => {
+  const { record, name, world } = one;
+  if (record === undefined) return [];
+  const { status, owed, reason } = record;
+  const forgotten = (detail: string): Finding => ({
+    ...lost(name, detail),
+    invariant: 'nothing_owed_is_forgotten',
+  });
+  const findings: Finding[] = [];
+  if (NOTICED.has(status) && !world.history.notices.has(name))
+    findings.push(forgotten(`${status} without a notice`));
+  if (owed.length > 0) findings.push(forgotten(`still owes ${owed.join()}`));
+  if (reason === 'gone' && isEnabled(one))
+    findings.push(violation('gone_disables', one, 'the subscription is not disabled'));
+  if (reason === 'body_missing') findings.push(violation('the_body_is_kept', one, 'a retry found no body'));
+  return findings;
+};
+
+/** How a delivery ends that somebody has to be told of. */
+const NOTICED: ReadonlySet<string> = new Set(['rejected', 'exhausted']);
+
+const isEnabled = ({ world, subscriptionId }: DeliveryCase): boolean => {
+  const subscription = world.subscriptions.find(subscriptionId);
+  return subscription !== undefined && subscription.disabled === undefined;
+};

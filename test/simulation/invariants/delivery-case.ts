@@ -1,0 +1,67 @@
+import type { Delivery } from '../../../shared/domain/delivery.ts';
+import type { SeenRequest, SentWakeUp, Write } from '../history.ts';
+import type { SimulatedWorld } from '../simulated-world.ts';
+
+/** What a run must never come to. */
+export type Finding = {
+  kind: 'lost' | 'unexplained_duplicate' | 'violation';
+  invariant: string;
+  subject: string;
+  detail: string;
+};
+
+/** Everything that is known of one delivery after a run. */
+export type DeliveryCase = {
+  world: SimulatedWorld;
+  name: string;
+  messageId: string;
+  subscriptionId: string;
+  /** As it was last written. */
+  record: Delivery | undefined;
+  writes: readonly Write[];
+  requests: readonly SeenRequest[];
+  wakeUps: readonly SentWakeUp[];
+};
+
+export type Invariant = (one: DeliveryCase) => Finding[];
+
+export const deliveryCases = (world: SimulatedWorld): DeliveryCase[] => {
+  const { history } = world;
+  const writes = Map.groupBy(history.writes, ({ delivery }) => delivery);
+  const requests = Map.groupBy(history.requests, ({ delivery }) => delivery);
+  const wakeUps = Map.groupBy(history.wakeUps, ({ delivery }) => delivery);
+  return [...new Set([...writes.keys(), ...requests.keys(), ...wakeUps.keys()])].map((name) => {
+    const [messageId = '', subscriptionId = ''] = name.split('/');
+    const written = writes.get(name) ?? [];
+    return {
+      world,
+      name,
+      messageId,
+      subscriptionId,
+      record: written.at(-1)?.after,
+      writes: written,
+      requests: requests.get(name) ?? [],
+      wakeUps: wakeUps.get(name) ?? [],
+    };
+  });
+};
+
+export const violation = (invariant: string, { name }: { name: string }, detail: string): Finding => ({
+  kind: 'violation',
+  invariant,
+  subject: name,
+  detail,
+});
+
+/** The write that put a request's result on record under its number. */
+export const recordOf = ({ writes }: DeliveryCase, request: SeenRequest): Write | undefined =>
+  writes.find(
+    ({ transition, actor, after }) =>
+      transition.name === 'record' &&
+      actor === request.actor &&
+      after.attempts.length === request.grant?.number,
+  );
+
+/** The write that put a request's result on record outside the numbering. */
+export const lateRecordOf = ({ writes }: DeliveryCase, request: SeenRequest): Write | undefined =>
+  writes.find(({ transition, actor }) => transition.name === 'record_late' && actor === request.actor);

@@ -1,0 +1,72 @@
+import type { SeenRequest, Write } from '../history.ts';
+import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
+
+/** Requests beyond those that are numbered on record: what a subscriber may see twice. */
+export const duplicatesOf = (one: DeliveryCase): readonly SeenRequest[] =>
+  one.requests.filter((request) => recordOf(one, request) === undefined);
+
+/**
+ * Each request that is not a numbered attempt has a fault of its own to explain it, and the record counts it: as lost, as
+ * a late result that won, or both. What the records count is what the receivers saw, one to one.
+ */
+export const duplicatesAreExplained: Invariant = (one) => {
+  const duplicates = duplicatesOf(one);
+  const unexplained = duplicates.filter((request) => !isExplained(one, request));
+  return [
+    ...unexplained.map((request) =>
+      duplicate(one, `request at ${request.at} by ${request.actor.name} met no fault`),
+    ),
+    ...uncounted(one, duplicates.length),
+  ];
+};
+
+const duplicate = ({ name }: DeliveryCase, detail: string): Finding => ({
+  kind: 'unexplained_duplicate',
+  invariant: 'duplicates_are_explained',
+  subject: name,
+  detail,
+});
+
+/**
+ * Its function died or lost an answer; or its lease ran out under it, which takes a slow call or a fast clock; or a success
+ * that came late, after a fault of another function, ended the delivery meanwhile.
+ */
+const isExplained = (one: DeliveryCase, { actor }: SeenRequest): boolean =>
+  actor.invocation.faults.length > 0 ||
+  one.world.scenario.skewMs > 0 ||
+  lateWins(one).some(({ before }) => before?.lease?.owner === actor.owner);
+
+/** Successes that came after their lease was gone, and ended a delivery that somebody else was at. */
+const lateWins = ({ writes }: DeliveryCase): Write[] =>
+  writes.filter(
+    ({ transition, before, after }) =>
+      transition.name === 'record_late' && after.status === 'delivered' && before?.lease !== undefined,
+  );
+
+/** A lease ends by the record of its attempt, by being lost, or by a late success; so no request may be left over. */
+const uncounted = (one: DeliveryCase, duplicates: number): Finding[] => {
+  const { record, requests } = one;
+  const numbered = requests.length - duplicates;
+  const lost = (record?.lost ?? 0) + sum(record?.attempts.map((attempt) => attempt.lost ?? 0) ?? []);
+  // A lease that is still there is a holder that died with nobody left to count it: its delivery is told as lost.
+  const held = record?.lease === undefined ? 0 : 1;
+  const left = requests.length - numbered - lost - lateWins(one).length - held;
+  return left > 0 ? [duplicate(one, `${requests.length} requests, ${numbered} numbered, ${lost} lost`)] : [];
+};
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+
+/** One lease, one request, made while the lease outlives it. */
+export const oneRequestPerLease: Invariant = (one) => {
+  const seen = new Set<unknown>();
+  return one.requests.flatMap((request) => {
+    const { grant, actor, at } = request;
+    if (grant === undefined) return [violation('a_lease_for_each_request', one, `${actor.name} had none`)];
+    if (seen.has(grant)) return [violation('a_lease_for_each_request', one, `${actor.name} used one twice`)];
+    seen.add(grant);
+    const until = grant.leaseUntil - actor.clockOffset;
+    return until >= at + actor.settings.attemptTimeoutMs
+      ? []
+      : [violation('the_lease_outlives_the_request', one, `${actor.name}: ${until - at} ms left`)];
+  });
+};

@@ -1,0 +1,47 @@
+import type { SimulatedWorld } from '../simulated-world.ts';
+import { attemptsAreNumbered, recordsTellTheTruth } from './attempts.ts';
+import { everythingEnds, nothingOwedIsForgotten } from './completeness.ts';
+import { deliveryCases, type Finding, type Invariant } from './delivery-case.ts';
+import { duplicatesAreExplained, oneRequestPerLease } from './duplicates.ts';
+import { requestsAreFaithful } from './fidelity.ts';
+import { policyIsKept } from './policy.ts';
+import { nothingAfterSuccess, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
+import { oldCopiesDoNothing, reconcileDoesNotMultiply, schedulesAreTheirOwn } from './wake-ups.ts';
+
+const INVARIANTS: readonly Invariant[] = [
+  nothingOwedIsForgotten,
+  attemptsAreNumbered,
+  recordsTellTheTruth,
+  policyIsKept,
+  duplicatesAreExplained,
+  oneRequestPerLease,
+  nothingAfterSuccess,
+  nothingEarly,
+  nothingLate,
+  recordsOutliveSchedules,
+  oldCopiesDoNothing,
+  reconcileDoesNotMultiply,
+  schedulesAreTheirOwn,
+  requestsAreFaithful,
+];
+
+/** Everything that is wrong with a run (design §5, "Invariants"). */
+export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Finding[] => {
+  const cases = deliveryCases(world);
+  const endless: Finding[] =
+    end === 'quiet'
+      ? []
+      : [
+          {
+            kind: 'violation',
+            invariant: 'comes_to_rest',
+            subject: 'run',
+            detail: 'something still happens',
+          },
+        ];
+  return [
+    ...endless,
+    ...everythingEnds(world, cases),
+    ...cases.flatMap((one) => INVARIANTS.flatMap((invariant) => invariant(one))),
+  ];
+};

@@ -1,0 +1,49 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { PartialRetryPolicy, RetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import { SECOND } from '../scenario.ts';
+import type { Version } from '../subscription-store.ts';
+import type { Write } from '../history.ts';
+import { violation, type DeliveryCase, type Invariant } from './delivery-case.ts';
+
+/** A round follows the policy that was in force at its first failure, whatever changes afterwards. */
+export const policyIsKept: Invariant = (one) => {
+  const first = one.writes.find(({ after }) => after.policy !== undefined);
+  const kept = first?.after.policy;
+  if (first === undefined || kept === undefined) return [];
+  const changed = one.writes.some(({ at, after }) => at > first.at && !isDeepStrictEqual(after.policy, kept));
+  if (changed) return [violation('policy_is_kept', one, 'it changed on record')];
+  const inForce = policiesInForce(one, first);
+  return inForce.some((policy) => isDeepStrictEqual(policy, kept))
+    ? []
+    : [violation('policy_was_in_force', one, JSON.stringify(kept))];
+};
+
+/** Every policy that may have been read for the attempt: by what was there between the earliest possible read and its record. */
+const policiesInForce = ({ world, subscriptionId }: DeliveryCase, { actor, at }: Write): RetryPolicy[] => {
+  const from = actor.startedAt - world.scenario.settings.cacheSeconds * SECOND;
+  const queues = validBetween(world.subscriptions.queueVersions, from, at).map((queue) => queue?.retryPolicy);
+  const own = validBetween(world.subscriptions.versionsOf(subscriptionId), from, at).map(
+    (subscription) => subscription?.options._retry_policy,
+  );
+  return queues.flatMap((queue) =>
+    own.map((subscription) => ruling(queue, subscription, actor.settings.defaultRetryPolicy)),
+  );
+};
+
+/** The values of all versions that were current at some time of the window. */
+export const validBetween = <T>(versions: readonly Version<T>[], from: number, to: number): T[] =>
+  versions
+    .filter((version, index) => version.from <= to && (versions[index + 1]?.from ?? Infinity) >= from)
+    .map(({ value }) => value);
+
+/** Design §3, "Which policy". */
+const ruling = (
+  queue: PartialRetryPolicy | undefined,
+  subscription: PartialRetryPolicy | undefined,
+  defaults: RetryPolicy,
+): RetryPolicy => {
+  const forced =
+    queue !== undefined && (queue.ignore_subscription_override ?? defaults.ignore_subscription_override);
+  const chosen = { ...defaults, ...(forced ? queue : (subscription ?? queue)) };
+  return { ...chosen, maximum_delay: Math.max(chosen.maximum_delay, chosen.minimum_delay) };
+};

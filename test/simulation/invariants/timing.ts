@@ -1,0 +1,104 @@
+import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
+import type { SeenRequest, Write } from '../history.ts';
+import { DAY, MINUTE, SECOND, START } from '../scenario.ts';
+import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
+
+/** After a recorded success nobody is given the right to make a request any more. */
+export const nothingAfterSuccess: Invariant = (one) => {
+  const success = one.writes.find(({ after }) => after.status === 'delivered');
+  if (success === undefined) return [];
+  return one.requests
+    .filter(({ at, grant }) => at > success.at && (grant?.at ?? Infinity) > success.at)
+    .map(({ at }) => violation('nothing_after_success', one, `${at - success.at} ms after it`));
+};
+
+type Retry = { request: SeenRequest; failed: Write; due: { least: number; most: number } };
+
+/** Rounding of milliseconds and of roots. */
+const ROUNDING_MS = 2;
+
+/** The requests of each retry, with its due time by the requester's clock; times are counted by the one who judged the failure. */
+const retriesOf = (one: DeliveryCase): Retry[] =>
+  one.requests.flatMap((request) => {
+    const number = request.grant?.number ?? 1;
+    const failed = one.writes.find(
+      ({ transition, after }) => transition.name === 'record' && after.attempts.length === number - 1,
+    );
+    if (failed === undefined) return [];
+    const before = one.requests.find((other) => recordOf(one, other) === failed);
+    const due =
+      before === undefined
+        ? undefined
+        : dueAfter(before, failed.after.policy, number - 1, request.actor.clockOffset);
+    return due === undefined ? [] : [{ request, failed, due }];
+  });
+
+/** Undefined: nobody was there to hear the answer, or the policy has no such retry, which is for others to tell. */
+const dueAfter = (
+  { answeredAt, reply, actor }: SeenRequest,
+  policy: RetryPolicy | undefined,
+  retry: number,
+  clockOffset: number,
+): Retry['due'] | undefined => {
+  const delay = policy && expectedDelayMs(policy, retry);
+  if (answeredAt === undefined || delay === undefined) return undefined;
+  const retryAfter = reply.kind === 'answered' ? reply.retryAfter : undefined;
+  const hint = hintMs(retryAfter, actor.settings.retryAfterCapMs);
+  const ended = answeredAt + actor.clockOffset - clockOffset;
+  return { least: ended + Math.max(delay.least, hint), most: ended + Math.max(delay.most, hint) };
+};
+
+/** No attempt starts before its due time: the end of the failed attempt and the policy's delay, or Retry-After. */
+export const nothingEarly: Invariant = (one) => [
+  ...retriesOf(one)
+    .filter(({ request, due }) => request.at < due.least - ROUNDING_MS)
+    .map(({ request, due }) =>
+      violation(
+        'nothing_early',
+        one,
+        `attempt ${request.grant?.number} came ${due.least - request.at} ms early`,
+      ),
+    ),
+  ...delayedFirst(one),
+];
+
+/** A message's own delay counts from when it was accepted. */
+const delayedFirst = (one: DeliveryCase): Finding[] => {
+  const { world, messageId, requests } = one;
+  const delayMs = (world.scenario.messages.find(({ id }) => id === messageId)?.delaySeconds ?? 0) * SECOND;
+  if (delayMs === 0) return [];
+  const acceptedAt = world.history.acceptances.find(({ record }) => record.key.messageId === messageId)
+    ?.record.acceptedAt;
+  return requests
+    .filter(({ at, actor }) => at + actor.clockOffset < (acceptedAt ?? 0) + delayMs)
+    .map(({ at }) => violation('nothing_early', one, `a delayed message was sent at ${at}`));
+};
+
+/** A second for SQS, which takes whole ones, and some calls. */
+const USUAL_LATENESS_MS = 2 * SECOND;
+/** Nearer than this a schedule may fire too late, which is the operator's choice by the threshold (design §6). */
+const NEAR_SECONDS = 70;
+
+/** Where nothing went wrong, the wake-up brings the attempt about; reconcile is for the rest. */
+export const nothingLate: Invariant = (one) =>
+  retriesOf(one).flatMap(({ request, failed, due }) => {
+    const { settings } = failed.actor;
+    const slack = USUAL_LATENESS_MS + (settings.schedulerThresholdSeconds < NEAR_SECONDS ? MINUTE : 0);
+    const lateMs = request.at - due.most - 2 * one.world.scenario.skewMs;
+    if (lateMs <= slack || isDisturbed(one, failed.actor.startedAt, request.at)) return [];
+    return [violation('nothing_late', one, `attempt ${request.grant?.number} came ${lateMs} ms late`)];
+  });
+
+const isDisturbed = ({ world }: DeliveryCase, from: number, to: number): boolean =>
+  world.faults.injected.some(({ at }) => at >= from && at <= to) ||
+  world.scenario.standstills.some((one) => START + one.from <= to && START + one.to >= from);
+
+/** A record outlives the schedule that needs it (design §4, `expiresAt`). */
+export const recordsOutliveSchedules: Invariant = (one) =>
+  one.writes
+    .filter(({ at, after }) => after.expiresAt < Math.max(at, after.next?.dueAt ?? 0) + LEAST_RETENTION_MS)
+    .map(({ transition }) => violation('records_outlive_schedules', one, `after ${transition.name}`));
+
+/** The least retention there is, less what clocks may differ. */
+const LEAST_RETENTION_MS = 15 * DAY - MINUTE;

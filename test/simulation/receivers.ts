@@ -1,0 +1,71 @@
+import type { Reply } from '../../shared/domain/outcome.ts';
+import type { WebhookRequest } from '../../shared/domain/webhook-request.ts';
+import type { Subscriber } from '../../shared/ports/subscriber.ts';
+import type { Actor, History, SeenRequest } from './history.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import type { Answer, Answers } from './scenario.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+export type Receivers = {
+  /** A receiver's address. The same receiver may have several in its life. */
+  addressOf(subscriptionId: string, version: number): string;
+  portFor(actor: Actor): Subscriber;
+};
+
+const subscriptionAt = (url: string): string => url.split('/')[3] ?? '';
+
+/** Everybody who subscribed, with a log of every request that reached them. */
+export const simulatedReceivers = (
+  world: { time: VirtualTime; history: History; deliveries: DeliveryStore },
+  answers: ReadonlyMap<string, Answers>,
+): Receivers => {
+  const { time, history, deliveries } = world;
+  const counts = new Map<string, number>();
+
+  const nextAnswer = (delivery: string, subscriptionId: string): Answer => {
+    const count = counts.get(delivery) ?? 0;
+    counts.set(delivery, count + 1);
+    const planned = answers.get(subscriptionId);
+    return planned?.first[count] ?? planned?.then ?? { takesMs: 0, says: { status: 200 } };
+  };
+
+  const post = (actor: Actor, request: WebhookRequest, timeoutMs: number): Promise<Reply> => {
+    const webhookId = request.headers['webhook-id'] ?? '';
+    const subscriptionId = subscriptionAt(request.url);
+    const delivery = `${webhookId}/${subscriptionId}`;
+    const answer = nextAnswer(delivery, subscriptionId);
+    const reply = answer.takesMs > timeoutMs ? TIMED_OUT : replyOf(answer);
+    const seen: SeenRequest = {
+      at: time.now(),
+      delivery,
+      actor,
+      grant: deliveries.grantOf(actor.owner, delivery),
+      url: request.url,
+      webhookId,
+      body: request.body,
+      reply,
+    };
+    // Our own refusal: no request is made.
+    if (reply.kind !== 'forbidden') history.requests.push(seen);
+    history.trace?.push(`${time.now()} ${delivery} was asked by ${actor.name}: ${JSON.stringify(reply)}`);
+    return new Promise((resolve) => {
+      time.at(time.now() + Math.min(answer.takesMs, timeoutMs), () => {
+        if (!actor.invocation.dead) seen.answeredAt = time.now();
+        resolve(reply);
+      });
+    });
+  };
+
+  return {
+    addressOf: (subscriptionId, version) => `https://receiver.test/${subscriptionId}/${version}`,
+    portFor: (actor) => ({ post: (request, timeoutMs) => post(actor, request, timeoutMs) }),
+  };
+};
+
+const TIMED_OUT: Reply = { kind: 'unanswered', error: 'timeout' };
+
+const replyOf = ({ says, retryAfter }: Answer): Reply => {
+  if (says === 'forbidden') return { kind: 'forbidden' };
+  if ('fault' in says) return { kind: 'unanswered', error: says.fault };
+  return { kind: 'answered', statusCode: says.status, ...(retryAfter === undefined ? {} : { retryAfter }) };
+};

@@ -1,0 +1,130 @@
+import type { Subscription } from '../../shared/domain/subscription.ts';
+import type { Finding } from './invariants/delivery-case.ts';
+import { findingsOf } from './invariants/findings.ts';
+import { messageOf } from './planned-message.ts';
+import {
+  DAY,
+  QUEUE,
+  SECOND,
+  START,
+  type PlannedChange,
+  type PlannedMessage,
+  type PlannedSubscription,
+  type Scenario,
+} from './scenario.ts';
+import { reconcileEveryMinute, simulatedFunctions } from './simulated-functions.ts';
+import { simulatedWorld, type RunOptions, type SimulatedWorld } from './simulated-world.ts';
+
+/** What came of one run. */
+export type Outcome = { world: SimulatedWorld; findings: readonly Finding[] };
+
+/** Longer than any schedule, with every fault that may delay it. */
+const LONGEST_RUN_MS = 100 * DAY;
+
+/** Runs a scenario until nothing is left to happen, brings the dead letters back, and judges what the receivers saw. */
+export const runScenario = async (scenario: Scenario, options: RunOptions = {}): Promise<Outcome> => {
+  const world = simulatedWorld(scenario, options, simulatedFunctions);
+  const { look } = reconcileEveryMinute(world);
+  world.deliveries.onIndexed(look);
+  plan(world);
+  let end = await world.time.run(START + LONGEST_RUN_MS);
+  // A person redrives what our own faults have put aside; then nothing may be missing any more.
+  while (end === 'quiet' && redrive(world)) end = await world.time.run(START + LONGEST_RUN_MS);
+  return { world, findings: findingsOf(world, end) };
+};
+
+const redrive = ({ queues }: SimulatedWorld): boolean => {
+  const all = [queues.ingress, queues.delivery, queues.retry];
+  const letters = all.reduce((sum, { deadLetters }) => sum + deadLetters, 0);
+  for (const queue of all) queue.redrive();
+  return letters > 0;
+};
+
+const plan = (world: SimulatedWorld): void => {
+  const { scenario, time, subscriptions } = world;
+  subscriptions.putQueue(scenario.queuePolicy);
+  for (const planned of scenario.subscriptions) {
+    const subscription = subscriptionOf(world, planned);
+    if (planned.at < 0) subscriptions.put(subscription);
+    else
+      time.at(START + planned.at, () => {
+        subscriptions.put(subscription);
+      });
+  }
+  for (const change of scenario.changes)
+    time.at(START + change.at, () => {
+      makeChange(world, change);
+    });
+  for (const message of scenario.messages)
+    for (const at of [message.at, ...message.republishedAt])
+      time.at(START + at, () => {
+        publish(world, message, at);
+      });
+};
+
+const subscriptionOf = ({ receivers }: SimulatedWorld, planned: PlannedSubscription): Subscription => {
+  const { id, policy, rawDelivery, ttlSeconds } = planned;
+  const createdAt = START + planned.at;
+  return {
+    id,
+    queue: QUEUE,
+    subscriber: receivers.addressOf(id, 0),
+    options: {
+      ...(policy === undefined ? {} : { _retry_policy: policy }),
+      ...(rawDelivery ? { raw_delivery: true } : {}),
+    },
+    createdAt,
+    ...(ttlSeconds === undefined ? {} : { expiresAt: createdAt + ttlSeconds * SECOND }),
+  };
+};
+
+const publish = ({ queues }: SimulatedWorld, planned: PlannedMessage, at: number): void => {
+  queues.ingress.send(`${planned.id}@${at}`, {
+    message: messageOf(planned, at),
+    delaySeconds: planned.delaySeconds,
+  });
+};
+
+const makeChange = (world: SimulatedWorld, change: PlannedChange): void => {
+  const { subscriptions } = world;
+  world.history.trace?.push(`${world.time.now()} changed: ${change.kind}`);
+  switch (change.kind) {
+    case 'queue_policy':
+      if (subscriptions.queueVersions.at(-1)?.value !== undefined) subscriptions.putQueue(change.policy);
+      return;
+    case 'queue_deleted':
+      subscriptions.deleteQueue();
+      return;
+    case 'settings':
+      world.settings = { ...world.settings, ...change.settings };
+      return;
+    case 'subscription_deleted':
+      subscriptions.delete(change.id);
+      return;
+    case 'subscription_disabled':
+      subscriptions.disable(change.id);
+      return;
+    case 'subscription_policy':
+    case 'subscription_url':
+      changeSubscription(world, change);
+  }
+};
+
+type SubscriptionChange = Extract<PlannedChange, { kind: 'subscription_policy' | 'subscription_url' }>;
+
+const changeSubscription = (
+  { subscriptions, receivers }: SimulatedWorld,
+  change: SubscriptionChange,
+): void => {
+  const known = subscriptions.find(change.id);
+  if (known === undefined) return;
+  if (change.kind === 'subscription_url') {
+    const version = subscriptions.versionsOf(change.id).length;
+    subscriptions.put({ ...known, subscriber: receivers.addressOf(change.id, version) });
+    return;
+  }
+  const options = { ...known.options };
+  if (change.policy === undefined) delete options._retry_policy;
+  else options._retry_policy = change.policy;
+  subscriptions.put({ ...known, options });
+};

@@ -1,0 +1,181 @@
+import type { Delivery, Transition } from '../../shared/domain/delivery.ts';
+import { planHop } from '../../shared/domain/wake-up-plan.ts';
+import type { DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
+import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
+import { deliveryName } from './history.ts';
+import type { Sabotage } from './simulated-world.ts';
+
+type Write = Deliveries['write'];
+type Revision = Exclude<Transition, { create: Delivery }>;
+
+const isRevision = (transition: Transition): transition is Revision => 'change' in transition;
+
+const withWrite = (ports: DeliverPorts, write: Write): DeliverPorts => ({
+  ...ports,
+  deliveries: {
+    write,
+    find: (key) => ports.deliveries.find(key),
+    ofMessage: (message, buckets) => ports.deliveries.ofMessage(message, buckets),
+    overdue: (before, limit) => ports.deliveries.overdue(before, limit),
+  },
+});
+
+const written = (delivery: Delivery | undefined): WriteResult =>
+  delivery === undefined ? { kind: 'refused', current: undefined } : { kind: 'written', delivery };
+
+/** The step believes that it holds a lease; the record knows of none, and refuses nobody. */
+export const noLease: Sabotage = {
+  ports: (ports) =>
+    withWrite(ports, async (transition) => {
+      const wanted = isRevision(transition) ? transition.change.lease : transition.create.lease;
+      const result = await ports.deliveries.write(leaseless(transition));
+      return result.kind === 'written' && wanted !== undefined && wanted !== null
+        ? { ...result, delivery: { ...result.delivery, lease: wanted } }
+        : result;
+    }),
+};
+
+const leaseless = (transition: Transition): Transition => {
+  if (!isRevision(transition)) return { ...transition, create: { ...transition.create, lease: undefined } };
+  const { expect, change } = transition;
+  return {
+    ...transition,
+    expect:
+      expect.kind === 'leased' ? { kind: 'claimable', recorded: expect.recorded, now: Infinity } : expect,
+    change: { ...change, lease: null },
+  };
+};
+
+/** The wake-up is on its way before the record says what it is for. */
+export const wakeUpBeforeRecord: Sabotage = {
+  ports: (ports) => {
+    let sent: number | undefined;
+    const unlessSent = async <T>(attempt: number, instead: T, send: () => Promise<T>): Promise<T> =>
+      attempt === sent ? instead : await send();
+    const { wakeUps, clock } = ports;
+    const early: DeliverPorts = {
+      ...ports,
+      wakeUps: {
+        sendDelayed: (wakeUp, delaySeconds) =>
+          unlessSent(wakeUp.attempt, undefined, () => wakeUps.sendDelayed(wakeUp, delaySeconds)),
+        schedule: (name, at, wakeUp) =>
+          unlessSent<'scheduled' | 'refused'>(wakeUp.attempt, 'scheduled', () =>
+            wakeUps.schedule(name, at, wakeUp),
+          ),
+      },
+    };
+    return withWrite(early, async (transition) => {
+      const next =
+        isRevision(transition) && transition.name === 'record'
+          ? (transition.change.next ?? undefined)
+          : undefined;
+      if (next !== undefined && next.by !== 'same_invocation') {
+        const wakeUp = {
+          kind: 'wake_up' as const,
+          key: transition.key,
+          attempt: next.number,
+          dueAt: next.dueAt,
+        };
+        await wakeUps.sendDelayed(wakeUp, planHop(next.dueAt, clock.now()).delaySeconds);
+        sent = next.number;
+      }
+      return await ports.deliveries.write(transition);
+    });
+  },
+};
+
+/** The message is gone before what came of it is on record. */
+export const acknowledgeBeforeRecord: Sabotage = {
+  ports: (ports, { acknowledge }) =>
+    withWrite(ports, async (transition) => {
+      if (transition.name === 'record') acknowledge();
+      return await ports.deliveries.write(transition);
+    }),
+};
+
+/** A wake-up that says which delivery, and not which attempt: whatever is next. */
+export const noAttemptNumber: Sabotage = {
+  work: (work, deliveries) =>
+    work.kind === 'job'
+      ? work
+      : { ...work, attempt: (deliveries.find(deliveryName(work.key))?.attempts.length ?? 0) + 1 },
+};
+
+/** What a terminal record still has to do is known to the step alone. */
+export const nothingOwed: Sabotage = {
+  ports: (ports, { deliveries }) =>
+    withWrite(ports, async (transition) => {
+      if (!isRevision(transition) || transition.change.owed === undefined)
+        return await ports.deliveries.write(transition);
+      const { change, key, name } = transition;
+      const owed = change.owed ?? [];
+      const stored = deliveries.find(deliveryName(key));
+      if (name === 'settle') return written(stored && { ...stored, owed });
+      const result = await ports.deliveries.write({
+        ...transition,
+        change: { ...change, owed: [], overdueAt: null },
+      });
+      return result.kind === 'written' ? { ...result, delivery: { ...result.delivery, owed } } : result;
+    }),
+};
+
+/** One name for all wake-ups of an attempt, whenever they are due. */
+export const scheduleNamesWithoutDueTime: Sabotage = {
+  ports: (ports) => ({
+    ...ports,
+    wakeUps: {
+      sendDelayed: (wakeUp, delaySeconds) => ports.wakeUps.sendDelayed(wakeUp, delaySeconds),
+      schedule: (name, at, wakeUp) => ports.wakeUps.schedule(name.replace(/-[0-9]+$/, ''), at, wakeUp),
+    },
+  }),
+};
+
+/** A failure is on record, its message not yet. */
+export const bodyKeptAfterRecord: Sabotage = {
+  ports: (ports) => {
+    const { messageRecords } = ports;
+    let keep = (): Promise<void> => Promise.resolve();
+    const late: DeliverPorts = {
+      ...ports,
+      messageRecords: {
+        accept: (record) => messageRecords.accept(record),
+        find: (key) => messageRecords.find(key),
+        keepBody: (...given) => {
+          keep = () => messageRecords.keepBody(...given);
+          return Promise.resolve();
+        },
+      },
+    };
+    return withWrite(late, async (transition) => {
+      const result = await ports.deliveries.write(transition);
+      if (transition.name === 'record') await keep();
+      return result;
+    });
+  },
+};
+
+/** Every run of reconcile wakes what the run before it has woken. */
+export const indexKeyNotMoved: Sabotage = {
+  ports: (ports, { deliveries }) =>
+    withWrite(ports, async (transition) =>
+      transition.name === 'postpone'
+        ? written(deliveries.find(deliveryName(transition.key)))
+        : await ports.deliveries.write(transition),
+    ),
+};
+
+/** A success that comes late is noted, and nothing else. */
+export const lateSuccessDoesNotWin: Sabotage = {
+  ports: (ports) =>
+    withWrite(ports, (transition) => {
+      if (!isRevision(transition) || transition.name !== 'record_late')
+        return ports.deliveries.write(transition);
+      const { appendLateResult, updatedAt, expiresAt } = transition.change;
+      const change = {
+        updatedAt,
+        expiresAt,
+        ...(appendLateResult === undefined ? {} : { appendLateResult }),
+      };
+      return ports.deliveries.write({ ...transition, change });
+    }),
+};

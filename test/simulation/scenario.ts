@@ -1,0 +1,85 @@
+import type { ConnectionFault } from '../../shared/domain/outcome.ts';
+import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry-policy.ts';
+
+/** Everything that is decided before a run; what chance decides during it comes from the seed. Times are ms from its start. */
+export type Scenario = {
+  seed: number;
+  settings: SimulatedSettings;
+  queuePolicy: PartialRetryPolicy | undefined;
+  subscriptions: readonly PlannedSubscription[];
+  messages: readonly PlannedMessage[];
+  changes: readonly PlannedChange[];
+  /** Windows in which a queue hands nothing out. */
+  standstills: readonly Standstill[];
+  rates: FaultRates;
+  /** From then on nothing goes wrong any more. */
+  calmAt: number;
+  /** How far a function's clock may be off, either way. */
+  skewMs: number;
+};
+
+/** What a deployment sets. It may change in the middle of a run, and an invocation keeps what it began with. */
+export type SimulatedSettings = {
+  attemptTimeoutMs: number;
+  schedulerThresholdSeconds: number;
+  retentionMs: number;
+  retryAfterCapMs: number;
+  overdueAfterMs: number;
+  cacheSeconds: number;
+  retainMessages: 'failed' | 'all';
+  defaultRetryPolicy: RetryPolicy;
+};
+
+export type PlannedSubscription = {
+  id: string;
+  /** Below 0: it was there before anything happened. */
+  at: number;
+  policy: PartialRetryPolicy | undefined;
+  ttlSeconds: number | undefined;
+  rawDelivery: boolean;
+  answers: Answers;
+};
+
+/** What a receiver answers to the requests of one message, in turn, and then for ever. */
+export type Answers = { first: readonly Answer[]; then: Answer };
+
+export type Answer = {
+  takesMs: number;
+  retryAfter?: string;
+  says: { status: number } | { fault: ConnectionFault } | 'forbidden';
+};
+
+export type PlannedMessage = {
+  id: string;
+  at: number;
+  /** Source text of JSON. */
+  data: string;
+  ttlSeconds: number | undefined;
+  delaySeconds: number | undefined;
+  /** Published again under the same id; the time of publishing is a part of what is delivered. */
+  republishedAt: readonly number[];
+};
+
+export type PlannedChange = { at: number } & (
+  | { kind: 'queue_policy'; policy: PartialRetryPolicy | undefined }
+  | { kind: 'subscription_policy'; id: string; policy: PartialRetryPolicy | undefined }
+  | { kind: 'subscription_url'; id: string }
+  | { kind: 'subscription_deleted'; id: string }
+  | { kind: 'subscription_disabled'; id: string }
+  | { kind: 'queue_deleted' }
+  | { kind: 'settings'; settings: Partial<SimulatedSettings> }
+);
+
+export type QueueName = 'ingress' | 'delivery' | 'retry';
+
+export type Standstill = { queue: QueueName; from: number; to: number };
+
+/** Probabilities: of a call to a port, and of a message sent or received. */
+export type FaultRates = { calls: number; messages: number };
+
+export const QUEUE = 'orders';
+export const START = Date.UTC(2026, 0, 1);
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;

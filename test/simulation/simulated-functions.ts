@@ -1,0 +1,171 @@
+import { deliver } from '../../shared/pipeline/deliver.ts';
+import { dispatch } from '../../shared/pipeline/dispatch.ts';
+import { reconcile } from '../../shared/pipeline/reconcile.ts';
+import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
+import { deliveryName, type Actor, type Invocation } from './history.ts';
+import { MINUTE, SECOND } from './scenario.ts';
+import type { Receipt } from './simulated-queue.ts';
+import {
+  invocationMs,
+  type Consumers,
+  type Published,
+  type SimulatedWorld,
+  type Work,
+} from './simulated-world.ts';
+import { stepPorts } from './step-ports.ts';
+
+const USER_AGENT = 'Posthaste/simulation';
+const MACHINES = 3;
+
+/** A machine that functions run on: its clock, and what it has read a moment ago. */
+type Machine = { clockOffset: number; subscriptions: Subscriptions };
+
+const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) => {
+  const machines = Array.from({ length: MACHINES }, (_, index): Machine => {
+    const clockOffset = Math.round((world.faults.chance(`machine ${index}`) * 2 - 1) * world.scenario.skewMs);
+    const clock = { now: () => world.time.now() + clockOffset };
+    return {
+      clockOffset,
+      subscriptions: world.subscriptions.portFor(clock, world.scenario.settings.cacheSeconds),
+    };
+  });
+  return (name) => {
+    const machine = machines[Math.floor(world.faults.chance(`on ${name}`) * MACHINES)];
+    if (machine === undefined) throw new RangeError('There are no machines.');
+    return machine;
+  };
+};
+
+type Running = { world: SimulatedWorld; machine: Machine; invocation: Invocation; endsAt: number };
+
+/** The functions as Lambda runs them: a batch side by side, killed when its time is up, acknowledged as a whole. */
+export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
+  const machineFor = machinesOf(world);
+
+  const invoke = <T>(
+    batch: readonly Receipt<T>[],
+    run: (receipt: Receipt<T>, running: Running) => Promise<void>,
+  ): void => {
+    const invocation: Invocation = { dead: false, faults: [] };
+    const endsAt = world.time.now() + invocationMs(world.settings);
+    world.time.at(endsAt, () => {
+      invocation.dead = true;
+    });
+    const running = { world, machine: machineFor(batch[0]?.name ?? ''), invocation, endsAt };
+    const results = batch.map(async (receipt): Promise<Receipt<T>[]> => {
+      try {
+        await run(receipt, running);
+        return [receipt];
+      } catch (error) {
+        world.history.trace?.push(`${world.time.now()} ${receipt.name} failed: ${String(error)}`);
+        return [];
+      }
+    });
+    void Promise.all(results).then((done) => {
+      if (!invocation.dead) for (const receipt of done.flat()) receipt.acknowledge();
+    });
+  };
+
+  return {
+    dispatch: (batch) => {
+      invoke(batch, runDispatch);
+    },
+    deliver: (batch) => {
+      invoke(batch, runDeliver);
+    },
+  };
+};
+
+const actorOf = ({ world, machine, invocation }: Running, name: string, owner: string): Actor => ({
+  name,
+  owner,
+  invocation,
+  startedAt: world.time.now(),
+  clockOffset: machine.clockOffset,
+  settings: world.settings,
+});
+
+const runDispatch = async (receipt: Receipt<Published>, running: Running): Promise<void> => {
+  const { world, machine } = running;
+  const { message, delaySeconds } = receipt.value;
+  const actor = actorOf(running, receipt.name, receipt.name);
+  const ports = portsOf(world, machine, actor, receipt.acknowledge);
+  await dispatch(
+    { ports, settings: actor.settings },
+    { ok: true, message, ...(delaySeconds === undefined ? {} : { delaySeconds }) },
+    { id: message.id, body: message.data, attributes: {} },
+  );
+};
+
+/** Less than any attempt needs. */
+const SHORT_MS = 3 * SECOND;
+
+const runDeliver = async (receipt: Receipt<Work>, running: Running): Promise<void> => {
+  const { world, machine } = running;
+  const work = world.sabotage.work?.(receipt.value, world.deliveries) ?? receipt.value;
+  const { kind, attempt } = receipt.value;
+  const { receiveCount } = receipt;
+  const owner = `${receipt.id}/${receiveCount}`;
+  const actor: Actor = {
+    ...actorOf(running, receipt.name, owner),
+    work: { delivery: deliveryName(work.key), attempt, kind, receiveCount },
+  };
+  const short = world.faults.strikeMessage(`${receipt.name} short`, ['short_of_time']);
+  const endsAt = short === undefined ? running.endsAt : world.time.now() + SHORT_MS;
+  await deliver(
+    {
+      ports: portsOf(world, machine, actor, receipt.acknowledge),
+      settings: { ...actor.settings, userAgent: USER_AGENT },
+    },
+    work,
+    { id: receipt.id, text: '{}', receiveCount, owner, remainingMs: () => endsAt - world.time.now() },
+  );
+};
+
+const portsOf = (world: SimulatedWorld, machine: Machine, actor: Actor, acknowledge: () => void) => {
+  const ports = stepPorts(world, actor, machine.subscriptions);
+  return world.sabotage.ports?.(ports, { actor, acknowledge, deliveries: world.deliveries }) ?? ports;
+};
+
+const RECONCILE_MS = MINUTE;
+
+/**
+ * reconcile, every minute. A minute in which nothing can be overdue is left out, because a run of it would find nothing;
+ * so days of waiting cost nothing.
+ */
+export const reconcileEveryMinute = (world: SimulatedWorld): { look: () => void } => {
+  const machineFor = machinesOf(world);
+  const ticks = new Set<number>();
+
+  const look = (): void => {
+    const earliest = world.deliveries.earliestOverdue();
+    if (earliest === undefined) return;
+    const from = Math.max(
+      world.time.now() + 1,
+      earliest + world.settings.overdueAfterMs - world.scenario.skewMs,
+    );
+    const tick = Math.ceil(from / MINUTE) * MINUTE;
+    if (ticks.has(tick)) return;
+    ticks.add(tick);
+    world.time.at(tick, () => {
+      ticks.delete(tick);
+      runReconcile(world, machineFor(`reconcile ${tick}`), tick);
+      look();
+    });
+  };
+  return { look };
+};
+
+const runReconcile = (world: SimulatedWorld, machine: Machine, tick: number): void => {
+  const invocation: Invocation = { dead: false, faults: [] };
+  const endsAt = tick + RECONCILE_MS;
+  world.time.at(endsAt, () => {
+    invocation.dead = true;
+  });
+  const name = `reconcile ${tick}`;
+  const actor = actorOf({ world, machine, invocation, endsAt }, name, name);
+  const ports = portsOf(world, machine, actor, () => undefined);
+  reconcile({ ports, settings: actor.settings }, () => endsAt - world.time.now()).catch((error: unknown) => {
+    world.history.trace?.push(`${world.time.now()} ${name} failed: ${String(error)}`);
+  });
+};

@@ -1,0 +1,133 @@
+import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery-job.ts';
+import type { Message } from '../../shared/domain/message.ts';
+import type { DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
+import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
+import { injectFaults, type Faults } from './faults.ts';
+import { emptyHistory, type Actor, type History } from './history.ts';
+import { messageStore, type MessageStore } from './message-store.ts';
+import { simulatedReceivers, type Receivers } from './receivers.ts';
+import { SECOND, START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
+import { simulatedQueue, type Receipt, type SimulatedQueue } from './simulated-queue.ts';
+import { simulatedSchedules, type SimulatedSchedules } from './simulated-schedules.ts';
+import { subscriptionStore, type SubscriptionStore } from './subscription-store.ts';
+import { virtualTime, type VirtualTime } from './virtual-time.ts';
+
+export type Published = { message: Message; delaySeconds: number | undefined };
+export type Work = DeliveryJob | WakeUp;
+
+/** What a test puts in the place of a right step, to see that it is caught. */
+export type Sabotage = {
+  /** Between the step and its ports. */
+  ports?: (
+    ports: DeliverPorts,
+    context: { actor: Actor; acknowledge: () => void; deliveries: DeliveryStore },
+  ) => DeliverPorts;
+  /** What a wake-up says when it is received. */
+  work?: (work: Work, deliveries: DeliveryStore) => Work;
+};
+
+export type RunOptions = { spared?: ReadonlySet<string>; traced?: boolean; sabotage?: Sabotage };
+
+/** Everything outside the functions: time, services, receivers. */
+export type SimulatedWorld = {
+  scenario: Scenario;
+  time: VirtualTime;
+  faults: Faults;
+  history: History;
+  sabotage: Sabotage;
+  deliveries: DeliveryStore;
+  messages: MessageStore;
+  subscriptions: SubscriptionStore;
+  receivers: Receivers;
+  queues: { ingress: SimulatedQueue<Published>; delivery: SimulatedQueue<Work>; retry: SimulatedQueue<Work> };
+  schedules: SimulatedSchedules;
+  /** As they are now. */
+  settings: SimulatedSettings;
+};
+
+export type Consumers = {
+  dispatch: (batch: readonly Receipt<Published>[]) => void;
+  deliver: (batch: readonly Receipt<Work>[]) => void;
+};
+
+/** An invocation's time, in milliseconds (design §8: the attempt timeout and 15 s). */
+export const invocationMs = (settings: SimulatedSettings): number => settings.attemptTimeoutMs + 15 * SECOND;
+
+export const simulatedWorld = (
+  scenario: Scenario,
+  options: RunOptions,
+  consumersOf: (world: SimulatedWorld) => Consumers,
+): SimulatedWorld => {
+  const time = virtualTime(START);
+  const faults = injectFaults(scenario, time, options.spared ?? new Set());
+  const history = emptyHistory(options.traced ?? false);
+  const deliveries = deliveryStore({ time, faults, history });
+  const shared = {
+    time,
+    faults,
+    // Six times the function's timeout (design §8).
+    visibilityMs: () => 6 * invocationMs(world.settings),
+  };
+  const retry = simulatedQueue<Work>({
+    ...shared,
+    name: 'retry',
+    sending: ['duplicated', 'delayed', 'delayed', 'lost'],
+    standsStillUntil: standstillsOf(scenario, 'retry'),
+    consume: (batch) => {
+      consumers.deliver(batch);
+    },
+  });
+  const world: SimulatedWorld = {
+    scenario,
+    time,
+    faults,
+    history,
+    deliveries,
+    sabotage: options.sabotage ?? {},
+    messages: messageStore(time, history),
+    subscriptions: subscriptionStore(time),
+    receivers: simulatedReceivers(
+      { time, history, deliveries },
+      new Map(scenario.subscriptions.map(({ id, answers }) => [id, answers])),
+    ),
+    queues: {
+      ingress: simulatedQueue<Published>({
+        ...shared,
+        name: 'ingress',
+        sending: ['duplicated', 'delayed'],
+        standsStillUntil: standstillsOf(scenario, 'ingress'),
+        consume: (batch) => {
+          consumers.dispatch(batch);
+        },
+      }),
+      delivery: simulatedQueue<Work>({
+        ...shared,
+        name: 'delivery',
+        sending: ['duplicated', 'delayed'],
+        standsStillUntil: standstillsOf(scenario, 'delivery'),
+        consume: (batch) => {
+          consumers.deliver(batch);
+        },
+      }),
+      retry,
+    },
+    schedules: simulatedSchedules(time, faults, (wakeUp) => {
+      retry.send(workName(wakeUp), wakeUp);
+    }),
+    settings: scenario.settings,
+  };
+  const consumers = consumersOf(world);
+  return world;
+};
+
+export const workName = ({ key, attempt, kind }: Work): string =>
+  `${kind === 'job' ? 'job' : 'wake'} ${key.messageId}/${key.subscriptionId}/${attempt}`;
+
+const standstillsOf =
+  ({ standstills }: Scenario, queue: QueueName) =>
+  (now: number): number | undefined => {
+    const found = standstills.find(
+      (one) => one.queue === queue && now >= START + one.from && now < START + one.to,
+    );
+    return found && START + found.to;
+  };

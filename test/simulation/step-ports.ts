@@ -1,0 +1,88 @@
+import type { DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
+import type { DeliveryQueue } from '../../shared/ports/delivery-queue.ts';
+import type { WakeUps } from '../../shared/ports/wake-ups.ts';
+import { faultyPorts } from './faulty-ports.ts';
+import { deliveryName, type Actor } from './history.ts';
+import { SECOND } from './scenario.ts';
+import { workName, type SimulatedWorld } from './simulated-world.ts';
+
+/** The world's ports, all that any of the steps asks for, as one actor has them: with its clock, its faults, and its name on what it does. */
+export const stepPorts = (
+  world: SimulatedWorld,
+  actor: Actor,
+  subscriptions: DeliverPorts['subscriptions'],
+): DeliverPorts => {
+  const { time, history } = world;
+  const faulty = faultyPorts(actor, world);
+  const clock = {
+    now: () => time.now() + actor.clockOffset,
+    sleep: (milliseconds: number) =>
+      new Promise<void>((resolve) => {
+        time.at(time.now() + milliseconds, resolve);
+      }),
+  };
+  return {
+    clock: faultyClock(clock, faulty('clock', clock)),
+    deliveries: faulty('deliveries', world.deliveries.portFor(actor)),
+    messageRecords: faulty('messageRecords', world.messages.recordsFor(actor)),
+    payloads: faulty('payloads', world.messages.payloads),
+    subscriptions: faulty('subscriptions', subscriptions),
+    subscriber: faulty('subscriber', world.receivers.portFor(actor)),
+    deliveryQueue: faulty('deliveryQueue', deliveryQueueOf(world)),
+    wakeUps: faulty('wakeUps', wakeUpsOf(world, actor)),
+    undeliverables: faulty('undeliverables', {
+      send: ({ delivery }) => Promise.resolve(void history.notices.add(deliveryName(delivery.key))),
+    }),
+    deadLetters: faulty('deadLetters', {
+      bury: ({ id }, reason) =>
+        Promise.resolve(void history.buried.push({ reason, name: id, at: time.now() })),
+    }),
+    journal: { note: () => undefined },
+  };
+};
+
+/** Reading a clock cannot fail; waiting for it can be cut short. */
+const faultyClock = (clock: DeliverPorts['clock'], faulty: DeliverPorts['clock']): DeliverPorts['clock'] => ({
+  now: () => clock.now(),
+  sleep: (milliseconds) => faulty.sleep(milliseconds),
+});
+
+const deliveryQueueOf = (world: SimulatedWorld): DeliveryQueue => ({
+  send: (jobs, delaySeconds = 0) => {
+    for (const job of jobs) world.queues.delivery.send(workName(job), job, delaySeconds * SECOND);
+    return Promise.resolve();
+  },
+});
+
+const wakeUpsOf = (world: SimulatedWorld, actor: Actor): WakeUps => {
+  const note = (
+    wakeUp: Parameters<WakeUps['sendDelayed']>[0],
+    by: 'sqs_delay' | 'scheduler',
+    takenFor?: number,
+  ): void => {
+    const { attempt, dueAt } = wakeUp;
+    const delivery = deliveryName(wakeUp.key);
+    const recorded = world.deliveries.find(delivery);
+    world.history.wakeUps.push({
+      at: world.time.now(),
+      delivery,
+      attempt,
+      dueAt,
+      by,
+      actor,
+      recorded,
+      ...(takenFor === undefined ? {} : { takenFor }),
+    });
+  };
+  return {
+    sendDelayed: (wakeUp, delaySeconds) => {
+      note(wakeUp, 'sqs_delay');
+      world.queues.retry.send(workName(wakeUp), wakeUp, delaySeconds * SECOND);
+      return Promise.resolve();
+    },
+    schedule: (name, at, wakeUp) => {
+      note(wakeUp, 'scheduler', world.schedules.set(name, at, wakeUp));
+      return Promise.resolve('scheduled');
+    },
+  };
+};

@@ -1,0 +1,102 @@
+import { readCache } from '../../shared/adapters/read-cache.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { Queue, Subscription } from '../../shared/domain/subscription.ts';
+import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
+import { QUEUE } from './scenario.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** A value from `from` until the next version's. */
+export type Version<T> = { from: number; value: T };
+
+export type SubscriptionStore = {
+  /** The port on one machine, with that machine's clock and cache. */
+  portFor(clock: { now: () => number }, cacheSeconds: number): Subscriptions;
+  putQueue(retryPolicy: PartialRetryPolicy | undefined): void;
+  deleteQueue(): void;
+  put(subscription: Subscription): void;
+  find(id: string): Subscription | undefined;
+  delete(id: string): void;
+  disable(id: string): void;
+  /** Every version there was; undefined where it was not there. */
+  queueVersions: readonly Version<Queue | undefined>[];
+  versionsOf(id: string): readonly Version<Subscription | undefined>[];
+};
+
+/** The subscriptions table with its whole past, so that what a step did can be judged by what it may have read. */
+export const subscriptionStore = (time: VirtualTime): SubscriptionStore => {
+  const subscriptions = new Map<string, Version<Subscription | undefined>[]>();
+  const queueVersions: Version<Queue | undefined>[] = [];
+
+  const find = (id: string): Subscription | undefined => subscriptions.get(id)?.at(-1)?.value;
+  const queueNow = (): Queue | undefined => queueVersions.at(-1)?.value;
+  const present = (): Subscription[] =>
+    [...subscriptions.values()].flatMap((versions) => versions.at(-1)?.value ?? []);
+
+  const setVersion = (id: string, value: Subscription | undefined): void => {
+    const versions = subscriptions.get(id) ?? [];
+    versions.push({ from: time.now(), value });
+    subscriptions.set(id, versions);
+  };
+
+  const disable = (id: string): void => {
+    const subscription = find(id);
+    if (subscription !== undefined)
+      setVersion(id, {
+        ...subscription,
+        disabled: subscription.disabled ?? { reason: 'gone', at: time.now() },
+      });
+  };
+
+  const portFor = (clock: { now: () => number }, cacheSeconds: number): Subscriptions => {
+    const options = { clock, maxAgeMs: cacheSeconds * 1000, maxWeight: 10_000, weightOf: () => 1 };
+    const lists = readCache<{ queue: Queue; subscriptions: Subscription[]; readAt: number }>(options);
+    const queues = readCache<Queue>(options);
+    const members = readCache<Subscription>(options);
+    const readList = () => {
+      const queue = queueNow();
+      return queue && { queue, subscriptions: present(), readAt: clock.now() };
+    };
+    return {
+      list: (queue, freshness) => lists[freshness](queue, () => Promise.resolve(readList())),
+      find: async (queue, id, freshness) => ({
+        queue: await queues[freshness](queue, () => Promise.resolve(queueNow())),
+        subscription: await members[freshness](id, () => Promise.resolve(find(id))),
+      }),
+      disable: (_queue, id) => {
+        disable(id);
+        lists.forget(QUEUE);
+        members.forget(id);
+        return Promise.resolve();
+      },
+    };
+  };
+
+  return {
+    portFor,
+    putQueue: (retryPolicy) => {
+      const known = queueNow();
+      const createdAt = known?.createdAt ?? time.now();
+      const value = {
+        name: QUEUE,
+        metadata: {},
+        createdAt,
+        ...(retryPolicy === undefined ? {} : { retryPolicy }),
+      };
+      queueVersions.push({ from: time.now(), value });
+    },
+    deleteQueue: () => {
+      for (const { id } of present()) setVersion(id, undefined);
+      queueVersions.push({ from: time.now(), value: undefined });
+    },
+    put: (subscription) => {
+      setVersion(subscription.id, subscription);
+    },
+    find,
+    delete: (id) => {
+      if (find(id) !== undefined) setVersion(id, undefined);
+    },
+    disable,
+    queueVersions,
+    versionsOf: (id) => subscriptions.get(id) ?? [],
+  };
+};

@@ -1,0 +1,67 @@
+import type { DeadLetter, Redriven } from '../../../shared/domain/dead-letter.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { DeadLetterQueue, WorkQueues } from '../../../shared/ports/dead-letter-queue.ts';
+
+export type InMemoryDeadLetterQueue = DeadLetterQueue & {
+  put(...letters: Omit<DeadLetter, 'receipt'>[]): void;
+  /** Ids of those that anybody would be shown now. */
+  readonly visible: readonly string[];
+  /** Ids of all. */
+  readonly ids: readonly string[];
+};
+
+export type InMemoryWorkQueues = WorkQueues & { readonly sent: readonly Redriven[] };
+
+type Entry = { letter: Omit<DeadLetter, 'receipt'>; visibleAt: number; receives: number };
+
+const HELD_MS = 300_000;
+
+/** Every receive gives a letter another receipt, and only the last one releases it. */
+export const inMemoryDeadLetterQueue = (clock: Pick<Clock, 'now'>): InMemoryDeadLetterQueue => {
+  const entries = new Map<string, Entry>();
+  const receiptOf = ({ letter, receives }: Entry): string => `${letter.id}/${receives}`;
+  const shown = (): Entry[] => [...entries.values()].filter(({ visibleAt }) => visibleAt <= clock.now());
+
+  return {
+    put: (...letters) => {
+      for (const letter of letters) entries.set(letter.id, { letter, visibleAt: 0, receives: 0 });
+    },
+    get visible() {
+      return shown().map(({ letter }) => letter.id);
+    },
+    get ids() {
+      return [...entries.keys()];
+    },
+    receive: (most) => {
+      const received = shown().slice(0, most);
+      for (const entry of received) {
+        entry.receives += 1;
+        entry.visibleAt = clock.now() + HELD_MS;
+      }
+      return Promise.resolve(received.map((entry) => ({ ...entry.letter, receipt: receiptOf(entry) })));
+    },
+    remove: (letters) => {
+      for (const { id } of letters) entries.delete(id);
+      return Promise.resolve();
+    },
+    release: (letters) => {
+      for (const { id, receipt } of letters) {
+        const entry = entries.get(id);
+        if (entry !== undefined && receiptOf(entry) === receipt) entry.visibleAt = 0;
+      }
+      return Promise.resolve();
+    },
+    count: () => Promise.resolve(entries.size),
+  };
+};
+
+export const inMemoryWorkQueues = (): InMemoryWorkQueues => {
+  const sent: Redriven[] = [];
+  return {
+    sent,
+    send: (messages) => {
+      sent.push(...structuredClone(messages));
+      return Promise.resolve();
+    },
+  };
+};

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { DeadLetter, LetterAttributes } from '../../../shared/domain/dead-letter.ts';
+import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
+import { readDeliveryLetter, readIngressLetter } from '../../../shared/messages/dead-letter-reading.ts';
+import { encodeDeliveryJob, encodeWakeUp } from '../../../shared/messages/delivery-job.ts';
+import { aMessage } from '../../support/builders.ts';
+
+const aLetter = (fields: Partial<DeadLetter> = {}): DeadLetter => ({
+  id: 'sqs-1',
+  sentAt: 1,
+  receipt: 'receipt',
+  body: '{"queue":"orders","data":1}',
+  attributes: {},
+  ...fields,
+});
+
+const text = (value: string) => ({ type: 'String', text: value });
+const attributesNamed = (...names: string[]): LetterAttributes =>
+  Object.fromEntries(names.map((name) => [name, text(name)]));
+
+const key = { queue: 'orders', messageId: 'm', subscriptionId: 's-1', bucket: 0 };
+const job: DeliveryJob = {
+  kind: 'job',
+  key,
+  attempt: 1,
+  acceptedAt: 1,
+  body: { kind: 'inline', message: aMessage() },
+};
+const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: 2, dueAt: 5, by: 'scheduler' };
+
+const redriven = (reading: ReturnType<typeof readIngressLetter>) => {
+  if (reading.kind === 'skip') throw new Error(`skipped: ${reading.reason}`);
+  return reading;
+};
+
+describe('a dead letter of the ingress queue', () => {
+  it('goes back verbatim, JSON or not, in its group', () => {
+    const body = '{"queue": "orders",  "data": ';
+    const { message } = redriven(readIngressLetter(aLetter({ body, group: 'tenant' })));
+    expect(message).toMatchObject({ to: 'ingress', body, group: 'tenant' });
+  });
+
+  it('takes the id along that SQS gave it, since that may be the id of the message', () => {
+    const { message, identity } = redriven(readIngressLetter(aLetter()));
+    expect(message.attributes).toEqual({ 'posthaste-id': text('sqs-1') });
+    expect(identity).toBe('sqs-1');
+  });
+
+  it('keeps the id of its first life and its own attributes with their types, and loses the reason', () => {
+    const attributes = {
+      'posthaste-id': text('first-life'),
+      reason: text('unknown_queue'),
+      queue: text('orders'),
+      count: { type: 'Number', text: '3' },
+      picture: { type: 'Binary.png', bytes: Uint8Array.of(1, 2) },
+    };
+    const { message, identity } = redriven(readIngressLetter(aLetter({ attributes })));
+    const { reason, ...others } = attributes;
+    expect(message.attributes).toEqual(others);
+    expect(reason.text).toBe('unknown_queue');
+    expect(identity).toBe('first-life');
+  });
+
+  it('has ten attributes at most, and gives up one that dispatch does not read', () => {
+    const names = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8', 'a9', 'queue'];
+    const { message } = redriven(readIngressLetter(aLetter({ attributes: attributesNamed(...names) })));
+    const { a9: _, ...kept } = attributesNamed(...names);
+    expect(message.attributes).toEqual({ ...kept, 'posthaste-id': text('sqs-1') });
+  });
+
+  it('is skipped when there is no room left for its id', () => {
+    const overhead = 'posthaste-idStringsqs-1'.length;
+    const fits = aLetter({ body: 'x'.repeat(1024 * 1024 - overhead) });
+    expect(readIngressLetter(fits).kind).toBe('redrive');
+    expect(readIngressLetter({ ...fits, body: `${fits.body}x` })).toEqual({
+      kind: 'skip',
+      reason: 'too_large',
+    });
+  });
+});
+
+describe('a dead letter of the delivery and the retry queue', () => {
+  it.each([
+    { what: 'job', body: encodeDeliveryJob(job), to: 'delivery' },
+    { what: 'wake-up', body: encodeWakeUp(wakeUp), to: 'retry' },
+  ])(
+    'goes to the $to queue when it is a $what, without attributes, in the group of its subscription',
+    ({ body, to }) => {
+      const letter = aLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
+      expect(redriven(readDeliveryLetter(letter)).message).toEqual({
+        to,
+        body,
+        attributes: {},
+        group: 's-1',
+      });
+    },
+  );
+
+  it('is the same one under another id of SQS, and another one for another attempt or subscription', () => {
+    const identityOf = (body: string, id = 'sqs-1') =>
+      redriven(readDeliveryLetter(aLetter({ body, id }))).identity;
+    const others = [
+      encodeDeliveryJob(job),
+      encodeWakeUp(wakeUp),
+      encodeWakeUp({ ...wakeUp, attempt: 3 }),
+      encodeWakeUp({ ...wakeUp, key: { ...key, subscriptionId: 's-2' } }),
+    ];
+    expect(identityOf(encodeWakeUp(wakeUp), 'sqs-2')).toBe(identityOf(encodeWakeUp(wakeUp)));
+    expect(new Set(others.map((body) => identityOf(body))).size).toBe(others.length);
+  });
+
+  it.each([
+    ['not_json', 'oops'],
+    ['unknown_kind', '{"v":1,"kind":"parcel"}'],
+    ['unknown_version', '{"v":9,"kind":"job"}'],
+  ])('is skipped as %s when deliver could not read it', (reason, body) => {
+    expect(readDeliveryLetter(aLetter({ body }))).toEqual({ kind: 'skip', reason });
+  });
+});

@@ -1,0 +1,46 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { WakeUp } from '../../../shared/domain/delivery-job.ts';
+import { deliver } from '../../../shared/pipeline/deliver.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+
+const HOUR_MS = 3_600_000;
+const COPIES = 50;
+
+let world: PipelineWorld;
+
+beforeEach(() => {
+  world = pipelineWorld();
+});
+
+const receiveCopies = async (dueInMs: number): Promise<void> => {
+  const wakeUp: WakeUp = {
+    kind: 'wake_up',
+    key: { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 },
+    attempt: 2,
+    dueAt: world.clock.now() + dueInMs,
+  };
+  for (let copy = 1; copy <= COPIES; copy += 1)
+    await deliver(world.deliverContext, wakeUp, {
+      id: `sqs-${copy}`,
+      text: '{}',
+      owner: `copy-${copy}`,
+      receiveCount: 1,
+      remainingMs: () => 30_000,
+    });
+};
+
+describe('copies of a wake-up that comes early', () => {
+  it('become one where it is farther ahead than SQS delays, because they are the same schedule', async () => {
+    await receiveCopies(HOUR_MS);
+
+    expect(world.schedules).toHaveLength(1);
+    expect(world.retryQueue.waiting).toBe(0);
+  });
+
+  it('go on by SQS as they are where it is nearer, and no schedule is made', async () => {
+    await receiveCopies(15 * 60_000);
+
+    expect(world.schedules).toHaveLength(0);
+    expect(world.retryQueue.waiting).toBe(COPIES);
+  });
+});
