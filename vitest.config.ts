@@ -3,12 +3,27 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts', 'test/contract/in-memory*.test.ts'] } },
-      { test: { name: 'simulation', include: ['test/simulation/**/*.test.ts'], testTimeout: 120_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts', 'test/contract/in-memory*.test.ts'],
+          // Some of these measure time, as the deployed ones do: nothing heavy runs beside either.
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'simulation',
+          include: ['test/simulation/**/*.test.ts'],
+          testTimeout: 120_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
       {
         test: {
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
+          sequence: { groupOrder: 2 },
           // One copy of aws-cdk-lib for all files: loading it takes longer than synthesising.
           isolate: false,
           testTimeout: 60_000,
@@ -21,6 +36,9 @@ export default defineConfig({
           include: ['test/contract/**/*.test.ts', 'test/e2e/**/*.test.ts'],
           exclude: ['test/contract/in-memory*.test.ts'],
           globalSetup: ['test/support/deployed-system.ts'],
+          // One local AWS on a few cores: a fan-out in one file would make the retries of another late.
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

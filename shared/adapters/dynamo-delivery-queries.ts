@@ -17,17 +17,16 @@ export const deliveriesOfMessage = async (
   message: MessageKey,
   buckets: number,
 ): Promise<Delivery[]> => {
-  const deliveries: Delivery[] = [];
-  for (let bucket = 0; bucket < buckets; bucket += 1) {
+  const read = async (bucket: number): Promise<Delivery[]> => {
     const items = await queriedItems(client, {
       TableName: tableName,
       ConsistentRead: true,
       KeyConditionExpression: `${primaryKey.partition} = :partition AND begins_with(${primaryKey.sort}, :prefix)`,
       ExpressionAttributeValues: { ':partition': partitionOf(message, bucket), ':prefix': deliveryPrefix },
     });
-    deliveries.push(...items.map(deliveryOf));
-  }
-  return deliveries;
+    return items.map(deliveryOf);
+  };
+  return (await Promise.all(Array.from({ length: buckets }, (_, bucket) => read(bucket)))).flat();
 };
 
 type LastKey = QueryCommandOutput['LastEvaluatedKey'];

@@ -63,7 +63,8 @@ const lateness = (
 const p95 = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? Infinity;
 
-describe('a delivery on the deployed system', () => {
+// Side by side, because they mostly wait.
+describe.concurrent('a delivery on the deployed system', () => {
   it('goes through the whole four-phase schedule, no retry early, p95 of the lateness within 1.5 s', async () => {
     const { delivery, requests } = await delivered({
       answers: [{ status: 503 }],
@@ -170,7 +171,7 @@ describe('a delivery on the deployed system', () => {
   );
 });
 
-describe('the policy in force', () => {
+describe.concurrent('the policy in force', () => {
   const once = { ...bare, retries_with_no_delay: 1 };
   const twice = { ...bare, retries_with_no_delay: 2 };
 
