@@ -1,7 +1,10 @@
 import { Command, CommanderError } from 'commander';
+import { failureText } from './failure-text.ts';
 import { addPolicyPreview } from './policy-preview.ts';
+import { addRedrive } from './redrive.ts';
 
-// Exit status: 0 done, 1 failed, 2 asked wrongly (an unknown command or option, an argument that is refused).
+// Exit status: 0 done, 1 failed, 2 asked wrongly (an unknown command or option, an argument that is refused), 130
+// interrupted.
 
 const program = new Command('posthaste')
   .description("The operator's command for Posthaste.")
@@ -10,6 +13,7 @@ const program = new Command('posthaste')
 
 const policy = program.command('policy').description('Retry policies.');
 addPolicyPreview(policy);
+addRedrive(program);
 
 /** Output that cannot be written fails in a sentence; a reader that has seen enough (`posthaste … | head`) is no failure. */
 const reportLostOutput = (error: NodeJS.ErrnoException): void => {
@@ -21,7 +25,7 @@ const reportLostOutput = (error: NodeJS.ErrnoException): void => {
 const exitStatusOf = (failure: unknown): number => {
   // commander has printed what there is to say; help that was asked for comes with status 0.
   if (failure instanceof CommanderError) return failure.exitCode === 0 ? 0 : 2;
-  console.error(`posthaste: ${failure instanceof Error ? failure.message : String(failure)}`);
+  console.error(`posthaste: ${failureText(failure)}`);
   return 1;
 };
 

@@ -1,27 +1,39 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { localFolder } from './install/paths.mjs';
 import { localAws } from './local-aws.ts';
 
+const endpointsSchema = z.object({
+  endpoint: z.string(),
+  region: z.string(),
+  apiUrl: z.string(),
+  ingressQueueUrl: z.string(),
+  deliveryQueueUrl: z.string(),
+  retryQueueUrl: z.string(),
+  undeliverableQueueUrl: z.string(),
+  ingressDeadLetterUrl: z.string(),
+  deliveryDeadLetterUrl: z.string(),
+  subscriptionsTable: z.string(),
+  deliveriesTable: z.string(),
+  scheduleGroup: z.string(),
+  functions: z.object({
+    dispatch: z.string(),
+    deliver: z.string(),
+    reconcile: z.string(),
+    api: z.string(),
+  }),
+});
+
 /** Where a deployed system is reached. */
-export type Endpoints = {
-  endpoint: string;
-  region: string;
-  apiUrl: string;
-  ingressQueueUrl: string;
-  deliveryQueueUrl: string;
-  retryQueueUrl: string;
-  undeliverableQueueUrl: string;
-  ingressDeadLetterUrl: string;
-  deliveryDeadLetterUrl: string;
-  subscriptionsTable: string;
-  deliveriesTable: string;
-  scheduleGroup: string;
-  functions: { dispatch: string; deliver: string; reconcile: string; api: string };
-};
+export type Endpoints = z.infer<typeof endpointsSchema>;
+
+/** Where the local start says how it is reached, for as long as it is up. */
+export const endpointsFile = join(localFolder, 'endpoints.json');
 
 const outputsSchema = z.object({
   ApiId: z.string(),
+  ApiUrl: z.string(),
   IngressQueueUrl: z.string(),
   DeliveryQueueUrl: z.string(),
   RetryQueueUrl: z.string(),
@@ -39,11 +51,21 @@ const outputsSchema = z.object({
 
 /** The stacks' outputs, as a program on this machine uses them: the API's own host name does not resolve here. */
 export const endpointsOf = (endpoint: string, outputs: unknown): Endpoints => {
-  const of = outputsSchema.parse(outputs);
+  const { apiId, ...resources } = resourcesOf(outputs);
   return {
+    ...resources,
     endpoint,
     region: localAws.region,
-    apiUrl: `${endpoint}/_aws/execute-api/${of.ApiId}/$default`,
+    apiUrl: `${endpoint}/_aws/execute-api/${apiId}/$default`,
+  };
+};
+
+/** The stacks' outputs by the names that programs use. @throws ZodError when one is missing */
+export const resourcesOf = (outputs: unknown): Omit<Endpoints, 'endpoint' | 'region'> & { apiId: string } => {
+  const of = outputsSchema.parse(outputs);
+  return {
+    apiId: of.ApiId,
+    apiUrl: of.ApiUrl,
     ingressQueueUrl: of.IngressQueueUrl,
     deliveryQueueUrl: of.DeliveryQueueUrl,
     retryQueueUrl: of.RetryQueueUrl,
@@ -60,6 +82,12 @@ export const endpointsOf = (endpoint: string, outputs: unknown): Endpoints => {
       api: of.ApiFunction,
     },
   };
+};
+
+/** Undefined: no local start is up. @throws when the file is none that this version writes */
+export const readEndpoints = (file: string): Endpoints | undefined => {
+  if (!existsSync(file)) return undefined;
+  return endpointsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 };
 
 /** Whole or not at all: a program that waits for the file may read it at any moment. */

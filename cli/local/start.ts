@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { once } from 'node:events';
 import { z } from 'zod';
 import { runDemo, type Demo } from './demo/demo.ts';
 import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
-import { removeEndpoints, writeEndpoints } from './endpoints.ts';
+import { endpointsFile, removeEndpoints, writeEndpoints } from './endpoints.ts';
 import { hints } from './hints.ts';
 import { localFolder } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
@@ -26,19 +25,12 @@ type Request = z.infer<typeof requestSchema>;
 /** As shells report a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
 
-const endpointsFile = join(localFolder, 'endpoints.json');
-
 const main = async (request: Request, signal: AbortSignal): Promise<number> => {
   removeEndpoints(endpointsFile);
   const { options, startedAt } = request;
-  const settings = {
-    apiAuthorization: 'none',
-    schedulerThreshold: String(demoSchedulerThreshold),
-    ...options.context,
-  };
   const system = await startLocalSystem({
     folder: localFolder,
-    settings,
+    settings: settingsOf(options),
     signal,
     ...(options.port === undefined ? {} : { port: options.port }),
   });
@@ -49,23 +41,29 @@ const main = async (request: Request, signal: AbortSignal): Promise<number> => {
   } finally {
     removeEndpoints(endpointsFile);
     await system.emulator.stop();
-    console.log('Stopped.');
   }
 };
 
+const settingsOf = ({ context }: Request['options']) => ({
+  apiAuthorization: 'none',
+  schedulerThreshold: String(demoSchedulerThreshold),
+  ...context,
+});
+
 /** The demo, if wanted, and then the deployed system for as long as the user likes. */
 const show = async (
-  system: LocalSystem,
+  { endpoints }: LocalSystem,
   { options, startedAt }: Request,
   signal: AbortSignal,
 ): Promise<number> => {
-  const { endpoints } = system;
-  const demo = options.demo ? await runDemo({ endpoints, startedAt, signal }) : undefined;
+  const { schedulerThreshold, apiAuthorization } = settingsOf(options);
+  const demo = options.demo ? await runDemo({ endpoints, startedAt, schedulerThreshold, signal }) : undefined;
   try {
     const status = statusOf(demo);
     if (options.once) return status;
-    console.log(hints(endpoints, demoQueue));
-    console.log('Ctrl-C stops everything.');
+    console.log(hints(endpoints, { queue: demoQueue, apiAuthorization }));
+    if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} appear here as they are made.`);
+    console.log('Ctrl-C stops everything.\n');
     await stayUp(demo, signal);
     return 0;
   } finally {

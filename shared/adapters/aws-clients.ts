@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
-import { SQSClient } from '@aws-sdk/client-sqs';
+import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
 /** In milliseconds. A service that does not connect within this is asked again on another connection. */
@@ -30,6 +30,8 @@ export const documentClient = (): DynamoDBDocumentClient =>
     marshallOptions: { removeUndefinedValues: true },
   });
 
-export const sqsClient = (): SQSClient => new SQSClient(bounded());
+/** `config` is for callers outside AWS; a function finds everything in its environment. */
+export const sqsClient = (config: SQSClientConfig = {}): SQSClient =>
+  new SQSClient({ ...bounded(), ...config });
 export const schedulerClient = (): SchedulerClient => new SchedulerClient(bounded());
 export const s3Client = (): S3Client => new S3Client(bounded());

@@ -117,7 +117,7 @@ const batchesOf = (entries: readonly Entry[]): Entry[][] => {
 /** Name, type and value of attributes count as well (SQS developer guide, "Message attribute components"). */
 const bytesOf = ({ MessageBody = '', MessageAttributes = {} }: Entry): number =>
   Object.entries(MessageAttributes).reduce(
-    (sum, [name, { DataType = '', StringValue = '' }]) =>
-      sum + Buffer.byteLength(name + DataType + StringValue),
+    (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>
+      sum + Buffer.byteLength(name + DataType + StringValue) + (BinaryValue?.byteLength ?? 0),
     Buffer.byteLength(MessageBody),
   );

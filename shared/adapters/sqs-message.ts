@@ -4,7 +4,8 @@ import { MAX_DELAY_SECONDS } from '../domain/wake-up-plan.ts';
 /** A message on its way to an SQS queue. The body is JSON. */
 export type OutgoingMessage = {
   body: string;
-  attributes?: Record<string, string>;
+  /** Text becomes a `String`. */
+  attributes?: Record<string, string | MessageAttributeValue>;
   delaySeconds?: number;
   /** Fair queues: whose share of the queue this message counts to ("Amazon SQS fair queues", SQS developer guide). */
   group?: string;
@@ -21,9 +22,14 @@ export const sqsMessage = ({ body, attributes, delaySeconds, group }: OutgoingMe
 /** Rounded up, because a message is never early, to what SQS takes: 0 to 900 s. */
 const wholeDelay = (seconds: number): number => Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil(seconds)));
 
-const attributeValues = (attributes: Record<string, string>): Record<string, MessageAttributeValue> =>
+const attributeValues = (
+  attributes: Record<string, string | MessageAttributeValue>,
+): Record<string, MessageAttributeValue> =>
   Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [name, { DataType: 'String', StringValue: value }]),
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? { DataType: 'String', StringValue: value } : value,
+    ]),
   );
 
 /**

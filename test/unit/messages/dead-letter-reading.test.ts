@@ -64,7 +64,7 @@ describe('a dead letter of the ingress queue', () => {
   it('has ten attributes at most, and gives up one that dispatch does not read', () => {
     const names = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8', 'a9', 'queue'];
     const { message } = redriven(readIngressLetter(aLetter({ attributes: attributesNamed(...names) })));
-    const { a9: _, ...kept } = attributesNamed(...names);
+    const kept = attributesNamed(...names.filter((name) => name !== 'a9'));
     expect(message.attributes).toEqual({ ...kept, 'posthaste-id': text('sqs-1') });
   });
 

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import type { DeadLetter, LetterAttributes } from '../../shared/domain/dead-letter.ts';
+import type { DeadLetterQueue } from '../../shared/ports/dead-letter-queue.ts';
+
+/** A queue of its own, and how messages come to it. `put` answers with the id. */
+export type DeadLetterQueueUnderTest = {
+  queue: DeadLetterQueue;
+  put: (body: string, attributes?: LetterAttributes) => Promise<string>;
+};
+
+const receiveAll = async (queue: DeadLetterQueue): Promise<DeadLetter[]> => {
+  const letters: DeadLetter[] = [];
+  for (;;) {
+    const received = await queue.receive(50);
+    if (received.length === 0) return letters;
+    letters.push(...received);
+  }
+};
+
+const idsOf = (letters: readonly DeadLetter[]): string[] => letters.map(({ id }) => id).toSorted();
+
+/** What every dead-letter queue does: a letter is shown to one at a time, until it is removed. */
+export const describeDeadLetterQueueContract = (
+  name: string,
+  make: () => Promise<DeadLetterQueueUnderTest>,
+): void => {
+  const filled = async (count: number) => {
+    const { queue, put } = await make();
+    const ids: string[] = [];
+    for (let n = 0; n < count; n += 1) ids.push(await put(`body ${n}`));
+    return { queue, ids: ids.toSorted() };
+  };
+
+  describe(`a dead-letter queue ${name}`, () => {
+    it('shows nothing while there is nothing', async () => {
+      const { queue } = await make();
+      expect(await queue.receive(50)).toEqual([]);
+      expect(await queue.count()).toBe(0);
+      await queue.release([]);
+      await queue.remove([]);
+    });
+
+    it('shows a letter whole, attributes with their types, and when it was sent', async () => {
+      const { queue, put } = await make();
+      const attributes = {
+        reason: { type: 'String', text: 'not_json' },
+        count: { type: 'Number', text: '3' },
+        picture: { type: 'Binary', bytes: Uint8Array.of(0, 255) },
+      };
+      const from = Date.now();
+      const id = await put('{"ü": 🐘', attributes);
+      const [letter] = await queue.receive(1);
+      expect(letter).toMatchObject({ id, body: '{"ü": 🐘', attributes });
+      expect(letter?.sentAt).toBeGreaterThanOrEqual(from - 1000);
+      expect(letter?.sentAt).toBeLessThanOrEqual(Date.now() + 1000);
+    });
+
+    it('shows more than ten at once, though never more than asked for, and each once', async () => {
+      const { queue, ids } = await filled(25);
+      const first = await queue.receive(13);
+      expect(first.length).toBeLessThanOrEqual(13);
+      expect(idsOf([...first, ...(await receiveAll(queue))])).toEqual(ids);
+      expect(await queue.count()).toBe(25);
+    });
+
+    it('shows a released letter again, and it can be removed then', async () => {
+      const { queue, ids } = await filled(12);
+      await queue.release(await receiveAll(queue));
+      const again = await receiveAll(queue);
+      expect(idsOf(again)).toEqual(ids);
+      await queue.remove(again);
+      expect(await queue.count()).toBe(0);
+    });
+
+    it('never shows a removed letter again, and does not mind its release', async () => {
+      const { queue } = await filled(3);
+      const [gone, ...others] = await receiveAll(queue);
+      if (gone === undefined) throw new Error('no letter was shown');
+      await queue.remove([gone]);
+      await queue.release([gone, ...others]);
+      expect(idsOf(await receiveAll(queue))).toEqual(idsOf(others));
+      expect(await queue.count()).toBe(2);
+    });
+  });
+};

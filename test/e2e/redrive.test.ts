@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { execFile } from 'node:child_process';
+import { ReceiveMessageCommand, type Message } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { projectNode, projectRoot } from '../../cli/local/install/paths.mjs';
+import { awsEnvironment, plainEnvironment } from '../../cli/local/local-aws.ts';
+import { encodeDeliveryJob } from '../../shared/messages/delivery-job.ts';
+import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { aMessage } from '../support/builders.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish, send, taken } from '../support/sqs-messages.ts';
+
+const { ingressQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl, endpoint } = deployment.endpoints;
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+const summary = z.strictObject({
+  queue: z.enum(['ingress', 'delivery']),
+  redriven: z.int(),
+  skipped: z.int(),
+  left: z.int(),
+});
+
+/** As an operator runs it. Other tests have dead letters of their own on these queues, so that sums are least values. */
+const redrive = (...args: string[]): Promise<z.infer<typeof summary>> =>
+  new Promise((resolve, reject) => {
+    const command = ['cli/posthaste.ts', 'redrive', ...args, '--deployment', 'Posthaste', '--json'];
+    const env = { ...plainEnvironment(), ...awsEnvironment(endpoint) };
+    execFile(projectNode, command, { cwd: projectRoot, env }, (error, stdout, stderr) => {
+      if (error === null) resolve(summary.parse(JSON.parse(stdout)));
+      else reject(new Error(stderr, { cause: error }));
+    });
+  });
+
+/** Waits for a dead letter and leaves it where it is. */
+const buried = (isWanted: (message: Message) => boolean): Promise<Message> =>
+  eventually('a dead letter', async () => {
+    const { Messages = [] } = await deployment.sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl: ingressDeadLetterUrl,
+        MaxNumberOfMessages: 10,
+        VisibilityTimeout: 0,
+        MessageAttributeNames: ['All'],
+      }),
+    );
+    return Messages.find(isWanted);
+  });
+
+const textOf = ({ MessageAttributes }: Message, name: string): string | undefined =>
+  MessageAttributes?.[name]?.StringValue;
+
+const idsAt = (path: string) => receiver.received(path).map(({ headers }) => headers['webhook-id']);
+
+describe('posthaste redrive on the deployed system', () => {
+  it('delivers a message whose queue came too late, under the id of its first life; poison fails again', async () => {
+    const queue = `redrive-${randomUUID()}`;
+    const id = await send(ingressQueueUrl, JSON.stringify({ queue, data: { late: true } }));
+    const poison = `{"queue": "${queue}", "data": `;
+    const poisonId = await send(ingressQueueUrl, poison);
+    await buried((letter) => textOf(letter, 'posthaste-id') === id);
+    const first = await buried(({ Body }) => Body === poison);
+    await putQueue(queue);
+    await subscribe(queue, receiver.url(`/${queue}`));
+
+    expect((await redrive('ingress')).redriven).toBeGreaterThanOrEqual(2);
+
+    expect(await finishedDelivery(queue, id)).toMatchObject({ status: 'delivered' });
+    const isAgain = ({ Body, MessageId }: Message) => Body === poison && MessageId !== first.MessageId;
+    const again = await taken(ingressDeadLetterUrl, isAgain);
+    expect(textOf(again, 'reason')).toBe('not_json');
+    expect(textOf(again, 'posthaste-id')).toBe(poisonId);
+    expect(idsAt(`/${queue}`)).toEqual([id]);
+  });
+
+  it('makes one request of a message that it sends back twice', async () => {
+    const queue = `redrive-${randomUUID()}`;
+    await putQueue(queue);
+    await subscribe(queue, receiver.url(`/${queue}`));
+    const letter = [JSON.stringify({ queue, data: 1 }), { 'posthaste-id': 'twice' }] as const;
+    await send(ingressDeadLetterUrl, ...letter);
+    await redrive('ingress');
+    await finishedDelivery(queue, 'twice');
+    // As if the first run had ended between sending and removing.
+    await send(ingressDeadLetterUrl, ...letter);
+    expect((await redrive('ingress')).redriven).toBeGreaterThanOrEqual(1);
+    await publish({ queue, id: 'after', data: 1 });
+    await finishedDelivery(queue, 'after');
+
+    expect(idsAt(`/${queue}`)).toEqual(['twice', 'after']);
+  });
+
+  it('delivers a dead job, and leaves what is none where it is', async () => {
+    const queue = `redrive-${randomUUID()}`;
+    await putQueue(queue);
+    const subscriptionId = await subscribe(queue, receiver.url(`/${queue}`));
+    const garbage = `garbage for ${queue}`;
+    await send(deliveryDeadLetterUrl, garbage, { reason: 'not_json' });
+    const key = { queue, messageId: 'dead', subscriptionId, bucket: 0 };
+    const body = { kind: 'inline' as const, message: aMessage({ queue, id: 'dead' }) };
+    const job = encodeDeliveryJob({ kind: 'job', key, attempt: 1, acceptedAt: Date.now(), body });
+    await send(deliveryDeadLetterUrl, job);
+
+    const { redriven, skipped } = await redrive('delivery');
+
+    expect(redriven).toBeGreaterThanOrEqual(1);
+    expect(skipped).toBeGreaterThanOrEqual(1);
+    expect(await eventually('a request', () => Promise.resolve(idsAt(`/${queue}`)[0]))).toBe('dead');
+    const left = await taken(deliveryDeadLetterUrl, ({ Body }) => Body === garbage);
+    expect(textOf(left, 'reason')).toBe('not_json');
+  });
+});

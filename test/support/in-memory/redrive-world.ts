@@ -1,0 +1,67 @@
+import type { DeadLetter, LetterReading } from '../../../shared/domain/dead-letter.ts';
+import { redrive, type RedriveOrder, type RedrivePorts } from '../../../shared/pipeline/redrive.ts';
+import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from './in-memory-dead-letter-queue.ts';
+
+export const START = Date.UTC(2026, 0, 1);
+
+export const aLetter = (n: number, sentAt = START - 1000): Omit<DeadLetter, 'receipt'> => ({
+  id: `letter-${n}`,
+  sentAt,
+  body: `body-${n}`,
+  attributes: {},
+});
+
+/** Letters are known by their bodies, whatever their ids; bodies that begin with `garbage` are of no use. */
+const read = ({ body }: DeadLetter): LetterReading =>
+  body.startsWith('garbage')
+    ? { kind: 'skip', reason: 'not_json' }
+    : { kind: 'redrive', message: { to: 'ingress', body, attributes: {} }, identity: body };
+
+/** A dead-letter queue and the queue behind it, with a clock that a pause moves. */
+export const redriveWorld = (letters: Omit<DeadLetter, 'receipt'>[]) => {
+  let now = START;
+  const sleeps: number[] = [];
+  const steps: string[] = [];
+  const clock = {
+    now: () => now,
+    sleep: (milliseconds: number) => {
+      sleeps.push(milliseconds);
+      now += milliseconds;
+      return Promise.resolve();
+    },
+  };
+  const deadLetters = inMemoryDeadLetterQueue(clock);
+  deadLetters.put(...letters);
+  const workQueues = inMemoryWorkQueues();
+  const ports: RedrivePorts = {
+    clock,
+    deadLetters: {
+      ...deadLetters,
+      remove: (removed) => {
+        steps.push(`remove ${removed.length}`);
+        return deadLetters.remove(removed);
+      },
+    },
+    workQueues: {
+      send: (messages) => {
+        steps.push(`send ${messages.length}`);
+        return workQueues.send(messages);
+      },
+    },
+  };
+  const run = (order: Partial<RedriveOrder> = {}, faulty: Partial<RedrivePorts> = {}) =>
+    redrive(
+      { ...ports, ...faulty },
+      {
+        read,
+        startedAt: START,
+        signal: new AbortController().signal,
+        onProgress: () => undefined,
+        ...order,
+      },
+    );
+  return { deadLetters, ports, run, sleeps, steps, bodies: () => workQueues.sent.map(({ body }) => body) };
+};
+
+export const letters = (count: number) => Array.from({ length: count }, (_, n) => aLetter(n));
+export const bodiesOf = (count: number) => letters(count).map(({ body }) => body);

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { findDeployment } from '../../../cli/deployment.ts';
+import { writeEndpoints, type Endpoints } from '../../../cli/local/endpoints.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'deployment-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const endpoints: Endpoints = {
+  endpoint: 'http://127.0.0.1:4566',
+  region: 'us-east-1',
+  apiUrl: 'api',
+  ingressQueueUrl: 'ingress',
+  deliveryQueueUrl: 'delivery',
+  retryQueueUrl: 'retry',
+  undeliverableQueueUrl: 'undeliverable',
+  ingressDeadLetterUrl: 'ingress-dead',
+  deliveryDeadLetterUrl: 'delivery-dead',
+  subscriptionsTable: 'subscriptions',
+  deliveriesTable: 'deliveries',
+  scheduleGroup: 'group',
+  functions: { dispatch: 'dispatch', deliver: 'deliver', reconcile: 'reconcile', api: 'api' },
+};
+
+describe('the deployment that a command works on', () => {
+  it.each([{}, { local: true as const }])('is the local start if one is up, asked for %j', async (choice) => {
+    const file = path.join(folder, 'endpoints.json');
+    writeEndpoints(file, endpoints);
+    const { endpoint, region, ...resources } = endpoints;
+    expect(await findDeployment(choice, file)).toEqual({
+      ...resources,
+      name: 'the local start',
+      client: { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } },
+    });
+  });
+
+  it('is none when only the local start will do and it is not up', async () => {
+    const found = findDeployment({ local: true }, path.join(folder, 'nowhere.json'));
+    await expect(found).rejects.toMatchObject({
+      name: 'Problem',
+      message: expect.stringContaining('npm start') as unknown,
+    });
+  });
+
+  it.each(['{"endpoint": "http://127.0.0.1:4566"}', '{"endp'])(
+    'is none when the local start left a file like %s',
+    async (text) => {
+      const file = path.join(folder, 'other.json');
+      writeFileSync(file, text);
+      await expect(findDeployment({}, file)).rejects.toMatchObject({
+        name: 'Problem',
+        message: `${file} is not what this version of the local start writes. Start it again.`,
+      });
+    },
+  );
+});

@@ -1,0 +1,162 @@
+import { execFile, type ChildProcess } from 'node:child_process';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
+
+const PROJECT = path.resolve(import.meta.dirname, '../../..');
+const AN_HOUR = 3_600_000;
+
+type Run = { status: number | string | null | undefined; stdout: string; stderr: string };
+type Options = Parameters<typeof stubbedDeployment>[0];
+
+const stubs: StubbedDeployment[] = [];
+afterAll(async () => {
+  await Promise.all(stubs.map((stub) => stub.close()));
+});
+
+const deployed = async (options: Partial<Options> = {}): Promise<StubbedDeployment> => {
+  const stub = await stubbedDeployment({ bodies: [], sentAt: Date.now() - AN_HOUR, ...options });
+  stubs.push(stub);
+  return stub;
+};
+
+const redrive = (
+  args: string[],
+  env: NodeJS.ProcessEnv = process.env,
+  onStart: (child: ChildProcess) => void = () => undefined,
+): Promise<Run> =>
+  new Promise((resolve) => {
+    const command = ['cli/posthaste.ts', 'redrive', ...args];
+    const child = execFile(process.execPath, command, { cwd: PROJECT, env }, (error, stdout, stderr) => {
+      resolve({ status: error === null ? 0 : error.code, stdout, stderr });
+    });
+    onStart(child);
+  });
+
+const ON_AWS = ['ingress', '--deployment', 'Posthaste'];
+const summary = (redriven: number, left: number) =>
+  `${JSON.stringify({ queue: 'ingress', redriven, skipped: 0, left })}\n`;
+
+// Every test starts a process or two, and an empty queue is waited for.
+describe('posthaste redrive', { timeout: 20_000 }, () => {
+  it('finds the deployment by its stacks, sends its dead letters back and prints one line of JSON', async () => {
+    const { environment, sent, letters } = await deployed({ bodies: ['one', '{"n": 2}'] });
+    expect(await redrive([...ON_AWS, '--json'], environment)).toEqual({
+      status: 0,
+      stdout: summary(2, 0),
+      stderr: '',
+    });
+    expect(sent).toEqual([
+      { queue: 'IngressQueueUrl', body: 'one' },
+      { queue: 'IngressQueueUrl', body: '{"n": 2}' },
+    ]);
+    expect(letters.size).toBe(0);
+  });
+
+  it('says it in a sentence to people', async () => {
+    const { environment } = await deployed({ bodies: ['one'] });
+    expect((await redrive(ON_AWS, environment)).stdout).toBe(
+      'Dead letters of the ingress queue, Posthaste: 1 redriven, 0 skipped, 0 left.\n',
+    );
+  });
+
+  it.each([
+    { args: ['--limit', '1'], redriven: 1 },
+    { args: ['--since', '30m'], redriven: 0 },
+    { args: ['--since', '2h', '--limit', '3'], redriven: 3 },
+    { args: ['--since', new Date(Date.now() - 2 * AN_HOUR).toISOString(), '--limit', '3'], redriven: 3 },
+  ])('takes $redriven of three letters an hour old with $args', async ({ args, redriven }) => {
+    const { environment, sent } = await deployed({ bodies: ['1', '2', '3'] });
+    const { stdout } = await redrive([...ON_AWS, ...args, '--json'], environment);
+    expect(stdout).toBe(summary(redriven, 3 - redriven));
+    expect(sent).toHaveLength(redriven);
+  });
+
+  it('finishes the batch at hand on Ctrl-C, however often, prints the sum and ends with status 130', async () => {
+    let child: ChildProcess | undefined;
+    const { environment, letters } = await deployed({
+      bodies: Array.from({ length: 60 }, (_, n) => String(n)),
+      onSend: () => {
+        child?.kill('SIGINT');
+        child?.kill('SIGINT');
+        return undefined;
+      },
+    });
+    const run = await redrive([...ON_AWS, '--json'], environment, (started) => {
+      child = started;
+    });
+    expect(run).toEqual({ status: 130, stdout: summary(50, 10), stderr: '' });
+    expect(letters.size).toBe(10);
+  });
+
+  it('says why and how far it came, with status 1 and no stack trace, when AWS refuses', async () => {
+    const { environment, letters } = await deployed({
+      bodies: ['one'],
+      onSend: () => ({
+        status: 403,
+        body: JSON.stringify({ __type: 'com.amazonaws.sqs#AccessDenied', message: 'no' }),
+      }),
+    });
+    const { status, stdout, stderr } = await redrive([...ON_AWS, '--json'], environment);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^posthaste: The redrive broke off after 0 messages: .*AccessDenied.*\n$/);
+    expect(letters.size).toBe(1);
+  });
+
+  it.each([
+    [
+      'there is no such stack',
+      'Nowhere',
+      /^posthaste: There is no stack Nowhere(Pipeline|State) .*--deployment\.\n$/,
+    ],
+    [
+      'its stacks are of an older version',
+      'Old',
+      /^posthaste: The stacks OldPipeline .* no output ApiUrl, .*\n$/,
+    ],
+  ])('says in one sentence when %s', async (_, deployment, sentence) => {
+    const { environment } = await deployed();
+    const { status, stdout, stderr } = await redrive(['ingress', '--deployment', deployment], environment);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(sentence);
+  });
+
+  it('says in one sentence when AWS cannot be reached', async () => {
+    const { environment, close } = await deployed();
+    await close();
+    const { status, stderr } = await redrive(ON_AWS, environment);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^posthaste: The stack \w+ could not be looked up in AWS: .*ECONNREFUSED.*\n$/);
+  });
+
+  it('refuses undeliverable deliveries, which only a retry can open again', async () => {
+    const { status, stdout, stderr } = await redrive(['undeliverable', '--json']);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(/^posthaste: undeliverable deliveries cannot be redriven yet.*retry API/s);
+  });
+
+  it.each([
+    ['no queue', []],
+    ['an unknown queue', ['retry']],
+    ['an unknown option', ['ingress', '--sinse', '1h']],
+    ['a time without a zone', ['ingress', '--since', '2026-01-01T00:00:00']],
+    ['a day that is none', ['ingress', '--since', '2026-02-30T00:00:00Z']],
+    ['a unit that is none', ['ingress', '--since', '3w']],
+    ['a time in the future', ['ingress', '--since', '2999-01-01T00:00:00Z']],
+    ['no messages at all', ['ingress', '--limit', '0']],
+    ['a part of a message', ['ingress', '--limit', '1.5']],
+    ['a prefix that no stack can have', ['ingress', '--deployment', 'a b']],
+    ['two deployments', ['ingress', '--local', '--deployment', 'Posthaste']],
+  ])('answers %s with the usage and status 2', async (_, args) => {
+    const { status, stdout, stderr } = await redrive(args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('Usage: posthaste redrive');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('helps with an example', async () => {
+    const { status, stdout } = await redrive(['--help']);
+    expect(status).toBe(0);
+    expect(stdout).toContain('posthaste -- redrive ingress');
+  });
+});

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import { awsEnvironment, plainEnvironment } from '../../../cli/local/local-aws.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../adapters/aws-stub.ts';
+
+export type StubbedDeployment = {
+  /** For a process that shall find the deployment. */
+  environment: NodeJS.ProcessEnv;
+  /** Bodies of the letters that are on the ingress dead-letter queue. */
+  letters: Map<string, string>;
+  /** Bodies that were sent to a queue, by its name. */
+  sent: { queue: string; body: string }[];
+  close: () => Promise<void>;
+};
+
+const NAMES = ['Ingress', 'Delivery', 'Retry', 'Undeliverable'].map((name) => `${name}QueueUrl`);
+const OTHERS = ['SubscriptionsTable', 'DeliveriesTable', 'ScheduleGroup', 'ApiId', 'ApiUrl'];
+const FUNCTIONS = ['Dispatch', 'Deliver', 'Reconcile', 'Api'].map((name) => `${name}Function`);
+const OUTPUTS = [...NAMES, 'IngressDeadLetterUrl', 'DeliveryDeadLetterUrl', ...OTHERS, ...FUNCTIONS];
+
+const requestSchema = z.object({
+  QueueUrl: z.string(),
+  MaxNumberOfMessages: z.number().default(0),
+  Entries: z
+    .array(
+      z.object({
+        Id: z.string(),
+        MessageBody: z.string().default(''),
+        ReceiptHandle: z.string().default(''),
+      }),
+    )
+    .default([]),
+});
+type SqsRequest = z.infer<typeof requestSchema>;
+
+const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+
+/** CloudFormation and SQS on loopback, with a deployment `Posthaste` whose ingress dead letters are the given bodies. */
+export const stubbedDeployment = async ({
+  bodies,
+  sentAt,
+  onSend = () => undefined,
+}: {
+  bodies: readonly string[];
+  sentAt: number;
+  onSend?: () => StubAnswer | undefined;
+}): Promise<StubbedDeployment> => {
+  const letters = new Map(bodies.map((body, index) => [`letter-${index}`, body]));
+  const held = new Set<string>();
+  const sent: StubbedDeployment['sent'] = [];
+  const answers: Record<string, (request: SqsRequest) => StubAnswer> = {
+    ReceiveMessage: ({ MaxNumberOfMessages }) => {
+      const shown = [...letters].filter(([id]) => !held.has(id)).slice(0, MaxNumberOfMessages);
+      for (const [id] of shown) held.add(id);
+      const Messages = shown.map(([id, body]) => ({
+        MessageId: id,
+        ReceiptHandle: id,
+        Body: body,
+        MD5OfBody: md5(body),
+        Attributes: { SentTimestamp: String(sentAt) },
+      }));
+      return json({ Messages });
+    },
+    SendMessageBatch: ({ QueueUrl, Entries }) => {
+      const instead = onSend();
+      if (instead !== undefined) return instead;
+      for (const { MessageBody } of Entries)
+        sent.push({ queue: QueueUrl.split('/').at(-1) ?? '', body: MessageBody });
+      const Successful = Entries.map(({ Id, MessageBody }) => ({
+        Id,
+        MessageId: Id,
+        MD5OfMessageBody: md5(MessageBody),
+      }));
+      return json({ Successful, Failed: [] });
+    },
+    DeleteMessageBatch: ({ Entries }) => {
+      for (const { ReceiptHandle } of Entries) letters.delete(ReceiptHandle);
+      return json({ Successful: Entries.map(({ Id }) => ({ Id })), Failed: [] });
+    },
+    ChangeMessageVisibilityBatch: ({ Entries }) => {
+      for (const { ReceiptHandle } of Entries) held.delete(ReceiptHandle);
+      return json({ Successful: Entries.map(({ Id }) => ({ Id })), Failed: [] });
+    },
+    GetQueueAttributes: () => json({ Attributes: { ApproximateNumberOfMessages: String(letters.size) } }),
+  };
+  const stub: AwsStub = await awsStub(({ headers, body }) => {
+    const action = String(headers['x-amz-target']).split('.').at(-1) ?? '';
+    const answer = answers[action];
+    if (answer !== undefined) return answer(requestSchema.parse(JSON.parse(body)));
+    return describeStacks(new URLSearchParams(body).get('StackName') ?? '', stub.config.endpoint);
+  });
+  return {
+    environment: { ...plainEnvironment(), ...awsEnvironment(stub.config.endpoint) },
+    letters,
+    sent,
+    close: stub.close,
+  };
+};
+
+const json = (value: unknown): StubAnswer => ({ body: JSON.stringify(value) });
+
+/** `PosthastePipeline` has all outputs, `PosthasteState` none beside them, `OldPipeline` one; others do not exist. */
+const describeStacks = (stack: string, endpoint: string): StubAnswer => {
+  const headers = { 'content-type': 'text/xml' };
+  const outputs = { PosthastePipeline: OUTPUTS, PosthasteState: [], OldPipeline: ['ApiId'], OldState: [] }[
+    stack
+  ];
+  if (outputs === undefined) {
+    const error = `<Type>Sender</Type><Code>ValidationError</Code><Message>Stack with id ${stack} does not exist</Message>`;
+    return { status: 400, headers, body: `<ErrorResponse><Error>${error}</Error></ErrorResponse>` };
+  }
+  const members = outputs.map((name) => {
+    const value = name.endsWith('Url') ? `${endpoint}/000000000000/${name}` : name;
+    return `<member><OutputKey>${name}</OutputKey><OutputValue>${value}</OutputValue></member>`;
+  });
+  const described = `<StackName>${stack}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs>`;
+  const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member>${described}</member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
+  return { headers, body };
+};
