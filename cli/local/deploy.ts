@@ -35,12 +35,19 @@ export const deploy = async (deployment: Deployment): Promise<StackOutputs> => {
   return Object.fromEntries(Object.values(stacks).flatMap((stack) => Object.entries(stack)));
 };
 
-/** Side by side, and neither is left running when the other fails. */
+/** Side by side. When one fails, the other is stopped, so that a wrong setting is told without waiting for the account. */
 const ready = async (deployment: Deployment): Promise<string> => {
-  const [assembly, account] = [synthesised(deployment), bootstrap(deployment)];
-  await Promise.allSettled([assembly, account]);
-  await account;
-  return await assembly;
+  const failed = new AbortController();
+  const together = { ...deployment, signal: AbortSignal.any([deployment.signal, failed.signal]) };
+  const [assembly, account] = [synthesised(together), bootstrap(together)];
+  try {
+    await Promise.all([assembly, account]);
+    return await assembly;
+  } catch (error) {
+    failed.abort();
+    await Promise.allSettled([assembly, account]);
+    throw error;
+  }
 };
 
 const synthesised = (deployment: Deployment): Promise<string> =>

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeLock } from './install/lock.mjs';
 import { localFolder, projectNode, projectRoot } from './install/paths.mjs';
@@ -14,6 +14,9 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const INTERRUPTED = 130;
 
 const LOOK_FOR_STARTERS_MS = 1_000;
+
+/** Written by the other side once the system is up. */
+const endpoints = join(localFolder, 'endpoints.json');
 
 /**
  * The command `npm start`, with its exit status: installs what is missing and hands over to Node 24.
@@ -37,11 +40,11 @@ export const launch = async (args) => {
 const startOnce = async (options) => {
   const lock = takeLock(join(localFolder, 'start.json'));
   if (lock.kind === 'held') {
-    console.error(
-      `Posthaste is already running here: process ${lock.by.pid}, since ${lock.by.since}. Stop it with Ctrl-C in its terminal or with "kill ${lock.by.pid}", or use it as it is: .local/endpoints.json says where it listens.`,
-    );
+    console.error(heldBy(lock.by, existsSync(endpoints)));
     return 1;
   }
+  // One that was killed could not.
+  rmSync(endpoints, { force: true });
   const interruption = interruptible();
   try {
     await install('all', interruption.signal);
@@ -54,10 +57,24 @@ const startOnce = async (options) => {
     return 1;
   } finally {
     // Removed by the other side, unless it was killed.
-    rmSync(join(localFolder, 'endpoints.json'), { force: true });
+    rmSync(endpoints, { force: true });
     lock.release();
     interruption.end();
+    if (interruption.signal.aborted) console.log('Stopped.');
   }
+};
+
+/**
+ * What a second start says.
+ *
+ * @param {import('./install/lock.mjs').Holder} holder of the lock
+ * @param {boolean} isUp whether it has said where it listens
+ */
+export const heldBy = ({ pid, since }, isUp) => {
+  const stop = `stop it with Ctrl-C in its terminal or with "kill ${pid}"`;
+  return isUp
+    ? `Posthaste is already running here (process ${pid}, since ${since}). Use it as it is, .local/endpoints.json says where it listens; or ${stop}.`
+    : `Posthaste is starting here (process ${pid}, since ${since}), or just stopping. Wait for it, or ${stop}.`;
 };
 
 /**
@@ -66,7 +83,11 @@ const startOnce = async (options) => {
  */
 const interruptible = () => {
   const controller = new AbortController();
-  const abort = () => controller.abort();
+  // Said at once, because it may take a few seconds; and once, because npm passes on what the terminal has sent already.
+  const abort = () => {
+    if (!controller.signal.aborted) console.log('\nStopping…');
+    controller.abort();
+  };
   for (const signal of STOP_SIGNALS) process.on(signal, abort);
   const starters = ourStarters();
   const watch = setInterval(() => {

@@ -34,12 +34,26 @@ export const parseCommandLine = (args) => {
     if (values.help) return { kind: 'help' };
     const port = values.port === undefined ? {} : { port: portOf(values.port) };
     const context = Object.fromEntries(values.context.map(settingOf));
-    return { kind: 'start', options: { once: values.once, demo: !values['no-demo'], ...port, context } };
+    const demo = !values['no-demo'];
+    if (demo) demoCanCall(context['apiAuthorization']);
+    return { kind: 'start', options: { once: values.once, demo, ...port, context } };
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError)
       return { kind: 'wrong', message: error.message };
     throw error;
   }
+};
+
+/**
+ * Any other value that is wrong is told by the settings' own check.
+ *
+ * @param {string | undefined} authorization
+ */
+const demoCanCall = (authorization) => {
+  if (authorization !== 'iam' && authorization !== 'jwt') return;
+  throw new RangeError(
+    `The demo calls the API unsigned, which apiAuthorization=${authorization} refuses. Add --no-demo.`,
+  );
 };
 
 /** @param {string} text */

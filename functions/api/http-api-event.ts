@@ -47,8 +47,8 @@ const UNBUILDABLE: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 const requestOf = ({ rawPath, rawQueryString, requestContext, ...event }: HttpApiEvent): Request => {
   const { method: asked } = requestContext.http;
   const method = UNBUILDABLE.has(asked) ? 'OPTIONS' : asked;
-  // Decoded, these are part of a segment; in a URL they would end the path.
-  const path = isAmbiguous(rawPath) ? NOWHERE : rawPath.replace(/[?#\\]/g, encodeURIComponent);
+  // Decoded, these are part of a segment; in a URL they would end the path, or be decoded once more.
+  const path = isAmbiguous(rawPath) ? NOWHERE : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
   const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
   return new Request(`https://api.invalid${path}?${rawQueryString}`, { method, ...(body && { body }) });
 };

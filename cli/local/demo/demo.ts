@@ -5,7 +5,7 @@ import { localAws } from '../local-aws.ts';
 import { apiClient, type ApiClient } from './api-client.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { startDemoReceiver, type DemoReceiver } from './receiver.ts';
-import { demoMessages, demoQueue, demoSubscribers, type DemoSubscriber } from './scenario.ts';
+import { demoHeading, demoMessages, demoQueue, demoSubscribers, type DemoSubscriber } from './scenario.ts';
 import { judge, verdictTable, type DemoDelivery, type Verdict } from './verdict.ts';
 
 /** The longest of its deliveries takes about ten seconds. */
@@ -15,6 +15,8 @@ export type DemoOptions = {
   endpoints: Endpoints;
   /** When the start began, milliseconds since the epoch. */
   startedAt: number;
+  /** As deployed: seconds. */
+  schedulerThreshold: string;
   signal: AbortSignal;
 };
 
@@ -44,6 +46,7 @@ export const runDemo = async (options: DemoOptions): Promise<Demo> => {
     onTaken: announceFirst(startedAt),
   });
   try {
+    console.log(`\n${demoHeading(options.schedulerThreshold)}`);
     await subscribeAll(api, receiver, names);
     await publish(endpoints, feed);
     await feed.runUntil(over(feed));
@@ -74,7 +77,6 @@ const subscribeAll = async (
   names: Map<string, string>,
 ): Promise<void> => {
   await api.createQueue(demoQueue);
-  console.log(`\nDemo: queue "${demoQueue}" with ${demoSubscribers.length} subscribers`);
   for (const subscriber of demoSubscribers) {
     const options = { _retry_policy: subscriber.policy };
     names.set(

@@ -16,6 +16,11 @@ export const demoQueue = 'demo';
 /** Retries this far ahead go by EventBridge Scheduler in the demo, in seconds. Its schedules are 5 s ahead at the least. */
 export const demoSchedulerThreshold = 7;
 
+/** @param schedulerThreshold seconds, as deployed */
+export const demoHeading = (schedulerThreshold: string): string =>
+  `Demo: queue "${demoQueue}" with ${demoSubscribers.length} subscribers.
+Retries ${schedulerThreshold} s ahead and more go by EventBridge Scheduler here, so that it shows within seconds; on AWS 90 s.`;
+
 const noRetries = {
   retries_with_no_delay: 0,
   minimum_delay_retries: 0,

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { projectRoot } from './paths.mjs';
 import { Problem } from './problem.mjs';
 import { runGroup, tailOf } from './process-group.mjs';
@@ -65,24 +65,42 @@ const versionFound = (folder) => {
  */
 export const installMinistack = async (folder, python, { log, signal }) => {
   const partial = `${folder}.partial`;
-  rmSync(partial, { recursive: true, force: true });
-  mkdirSync(dirname(folder), { recursive: true });
-  const args = ['-m', 'pip', 'install', '--no-input', '--target', partial, `ministack==${ministackVersion}`];
-  const env = {
-    ...process.env,
-    PIP_USER: '0',
-    PIP_DISABLE_PIP_VERSION_CHECK: '1',
-    PIP_ROOT_USER_ACTION: 'ignore',
+  const temporary = `${folder}.tmp`;
+  const clear = () => {
+    for (const left of [partial, temporary]) rmSync(left, { recursive: true, force: true });
   };
-  const { code } = await runGroup(python.executable, args, { env, cwd: projectRoot, log, signal });
-  if (code !== 0) {
-    throw new Problem(
-      `pip could not install ministack ${ministackVersion}, the local AWS. Is the package index reachable? The end of its output (all of it: ${log}):\n${tailOf(log)}`,
-    );
+  clear();
+  mkdirSync(temporary, { recursive: true });
+  try {
+    const args = [
+      '-m',
+      'pip',
+      'install',
+      '--no-input',
+      '--target',
+      partial,
+      `ministack==${ministackVersion}`,
+    ];
+    const env = {
+      ...process.env,
+      // pip leaves what it unpacks behind when it is stopped.
+      TMPDIR: temporary,
+      PIP_USER: '0',
+      PIP_DISABLE_PIP_VERSION_CHECK: '1',
+      PIP_ROOT_USER_ACTION: 'ignore',
+    };
+    const { code } = await runGroup(python.executable, args, { env, cwd: projectRoot, log, signal });
+    if (code !== 0) {
+      throw new Problem(
+        `pip could not install ministack ${ministackVersion}, the local AWS. Is the package index reachable? The end of its output (all of it: ${log}):\n${tailOf(log)}`,
+      );
+    }
+    /** @type {Stamp} */
+    const stamp = { ministack: ministackVersion, python: python.version, executable: python.executable };
+    writeFileSync(join(partial, STAMP), JSON.stringify(stamp));
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(partial, folder);
+  } finally {
+    clear();
   }
-  /** @type {Stamp} */
-  const stamp = { ministack: ministackVersion, python: python.version, executable: python.executable };
-  writeFileSync(join(partial, STAMP), JSON.stringify(stamp));
-  rmSync(folder, { recursive: true, force: true });
-  renameSync(partial, folder);
 };

@@ -73,6 +73,14 @@ describe('an event of an HTTP API', () => {
     expect(search).toBe('');
   });
 
+  it.each(['/v2/queues/%6frders', '/v2/queues/orders/messages/50%/deliveries', '/v2/%71ueues/orders'])(
+    'is decoded no second time: %s is the path that the caller was authorised for',
+    (rawPath) => {
+      const { request } = parseHttpApiEvent(event({ rawPath }));
+      expect(decodeURIComponent(new URL(request.url).pathname)).toBe(rawPath);
+    },
+  );
+
   it.each([
     ['an IAM caller', { iam: { userArn: 'arn:aws:iam::1:user/ada' } }, 'arn:aws:iam::1:user/ada'],
     ['a token', { jwt: { claims: { sub: 'ada' }, scopes: null } }, 'ada'],

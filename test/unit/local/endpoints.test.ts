@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../cli/local/endpoints.ts';
-import { hints } from '../../../cli/local/hints.ts';
 
 const outputs = {
   ApiId: 'abc123',
@@ -59,13 +58,5 @@ describe('the endpoints of a deployed system', () => {
     removeEndpoints(file);
     expect(existsSync(file)).toBe(false);
     rmSync(folder, { recursive: true });
-  });
-
-  it('are put into single quotes for the shell, which would read the $ of the API’s address', () => {
-    const commands = hints(endpoints, 'demo')
-      .split('\n')
-      .filter((line) => line.includes('curl'));
-    expect(commands).toHaveLength(2);
-    for (const command of commands) expect(command).toMatch(/curl -X POST '[^']*\$default[^']*'/);
   });
 });

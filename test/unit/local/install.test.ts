@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ministackIn, ministackVersion } from '../../../cli/local/install/ministack.mjs';
+import { installMinistack, ministackIn, ministackVersion } from '../../../cli/local/install/ministack.mjs';
 import { isInstalled } from '../../../cli/local/install/npm-packages.mjs';
 import { tooOldNode } from '../../../cli/local/install/oldest-node.mjs';
 import { choosePython } from '../../../cli/local/install/python.mjs';
@@ -103,5 +103,43 @@ describe('ministack', () => {
   it('is replaced when somebody installed it by hand', () => {
     mkdirSync(join(folder, 'ministack-1.4.2.dist-info'));
     expect(ministackIn(folder, { version: '3.12' })).toEqual({ kind: 'other', what: 'ministack 1.4.2' });
+  });
+
+  describe('while it is being installed', () => {
+    /** Leaves things behind as pip does, then ends. */
+    const pipThatEnds = (status: number) => {
+      const pip = join(folder, 'python');
+      writeFileSync(
+        pip,
+        `#!/bin/sh
+while [ "$1" != --target ]; do shift; done
+mkdir "$2" && mkdir "$TMPDIR/pip-unpack" && echo "$TMPDIR" && exit ${status}
+`,
+        { mode: 0o755 },
+      );
+      return { executable: pip, version: '3.12', pip: true };
+    };
+    const install = async (status: number) => {
+      const log = join(folder, 'pip.log');
+      writeFileSync(log, '');
+      const installed = join(folder, 'ministack');
+      const signal = new AbortController().signal;
+      try {
+        await installMinistack(installed, pipThatEnds(status), { log, signal });
+      } finally {
+        expect(readFileSync(log, 'utf8').trim()).toBe(`${installed}.tmp`);
+      }
+      return ministackIn(installed, { version: '3.12' });
+    };
+
+    it('is unpacked beside its folder, and nothing but the folder is left', async () => {
+      expect(await install(0)).toEqual({ kind: 'ready' });
+      expect(readdirSync(folder).toSorted()).toEqual(['ministack', 'pip.log', 'python']);
+    });
+
+    it('leaves nothing behind when it fails', async () => {
+      await expect(install(1)).rejects.toThrow(/pip could not install ministack/);
+      expect(readdirSync(folder).toSorted()).toEqual(['pip.log', 'python']);
+    });
   });
 });

@@ -57,6 +57,19 @@ describe('the command line of npm start', () => {
     expect(refusalOf('-c', 'local=false')).toContain('local');
   });
 
+  it.each(['iam', 'jwt'])('refuses a demo where the API asks for %s: its calls are unsigned', (kind) => {
+    expect(refusalOf('-c', `apiAuthorization=${kind}`, '--once')).toMatch(
+      new RegExp(`apiAuthorization=${kind}.*--no-demo`),
+    );
+    expect(optionsOf('-c', `apiAuthorization=${kind}`, '--no-demo').context).toEqual({
+      apiAuthorization: kind,
+    });
+  });
+
+  it('leaves a value that no API authorisation has to the settings’ own check', () => {
+    expect(optionsOf('-c', 'apiAuthorization=lan').context).toEqual({ apiAuthorization: 'lan' });
+  });
+
   it('explains itself before it looks at anything else', () => {
     expect(parseCommandLine(['--once', '--help'])).toEqual({ kind: 'help' });
   });

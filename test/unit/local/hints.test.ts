@@ -1,0 +1,92 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { describe, expect, it } from 'vitest';
+import type { Endpoints } from '../../../cli/local/endpoints.ts';
+import { hints, receiverCommand } from '../../../cli/local/hints.ts';
+import { loopbackPort } from '../../../cli/local/loopback-port.ts';
+
+const endpoints: Endpoints = {
+  endpoint: 'http://127.0.0.1:4566',
+  region: 'us-east-1',
+  apiUrl: 'http://127.0.0.1:4566/_aws/execute-api/abc123/$default',
+  ingressQueueUrl: 'http://127.0.0.1:4566/000000000000/ingress',
+  deliveryQueueUrl: 'delivery',
+  retryQueueUrl: 'retry',
+  undeliverableQueueUrl: 'undeliverable',
+  ingressDeadLetterUrl: 'ingress-dead',
+  deliveryDeadLetterUrl: 'delivery-dead',
+  subscriptionsTable: 'subscriptions',
+  deliveriesTable: 'deliveries',
+  scheduleGroup: 'group',
+  functions: { dispatch: 'dispatch', deliver: 'deliver', reconcile: 'reconcile', api: 'api' },
+};
+
+const commandsWith = (word: string): string[] =>
+  hints(endpoints, { queue: 'demo', apiAuthorization: 'none' })
+    .split('\n')
+    .filter((line) => line.startsWith('  ') && line.includes(word));
+
+/** What a shell makes of a command: its words, one a line. */
+const wordsOf = (command: string): string[] =>
+  execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
+    .trimEnd()
+    .split('\n');
+
+describe('what npm start prints to be pasted', () => {
+  it('sets the names of the README, the $ of the API’s address untouched', () => {
+    const [line = ''] = commandsWith('export ');
+    const said = execFileSync(
+      'sh',
+      ['-c', `${line}; printf '%s\\n' "$API_URL" "$INGRESS_QUEUE_URL" "$ENDPOINT"`],
+      { encoding: 'utf8' },
+    );
+    expect(said.trimEnd().split('\n')).toEqual([
+      endpoints.apiUrl,
+      endpoints.ingressQueueUrl,
+      endpoints.endpoint,
+    ]);
+  });
+
+  it('subscribes the receiver, and publishes through the API, by words that a shell leaves alone', () => {
+    const [subscribe = [], publish = []] = commandsWith('curl ').map(wordsOf);
+    expect(subscribe).toContain(`${endpoints.apiUrl}/v2/queues/demo/subscriptions`);
+    expect(JSON.parse(subscribe.at(-1) ?? '')).toEqual({ subscriber: 'http://127.0.0.1:8080/hook' });
+    expect(publish).toContain(`${endpoints.apiUrl}/v2/queues/demo/messages`);
+    expect(JSON.parse(publish.at(-1) ?? '')).toMatchObject({ messages: [{ body: { order: 1002 } }] });
+  });
+
+  it('sends with the AWS command line to the local AWS and nowhere else, without asking for anything', () => {
+    const [words = []] = commandsWith('aws sqs').map(wordsOf);
+    const after = (option: string) => words[words.indexOf(option) + 1];
+    expect(words.slice(0, 2)).toEqual(['AWS_ACCESS_KEY_ID=test', 'AWS_SECRET_ACCESS_KEY=test']);
+    expect(after('--endpoint-url')).toBe(endpoints.endpoint);
+    expect(after('--region')).toBe('us-east-1');
+    expect(after('--queue-url')).toBe(endpoints.ingressQueueUrl);
+    expect(JSON.parse(after('--message-body') ?? '')).toMatchObject({ queue: 'demo' });
+  });
+
+  it('says so where the API takes no unsigned calls', () => {
+    const said = (apiAuthorization: string) => hints(endpoints, { queue: 'demo', apiAuthorization });
+    expect(said('iam')).toContain('no unsigned calls (apiAuthorization=iam)');
+    expect(said('none')).not.toContain('unsigned');
+  });
+
+  it('starts a receiver that shows each request and answers 200', async () => {
+    expect(commandsWith('node -e')).toEqual([`  ${receiverCommand(8080)}`]);
+    const port = await loopbackPort();
+    const receiver = spawn('sh', ['-c', `exec ${receiverCommand(port)}`], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
+      expect((await lines.next()).value).toBe(`Waiting for webhooks on port ${port}`);
+      const answer = await fetch(`http://127.0.0.1:${port}/hook`, { method: 'POST', body: '{"id":"ö"}' });
+      expect(answer.status).toBe(200);
+      expect((await lines.next()).value).toBe('POST /hook {"id":"ö"}');
+    } finally {
+      receiver.kill();
+      await once(receiver, 'exit');
+    }
+  });
+});
