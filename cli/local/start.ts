@@ -57,7 +57,9 @@ const show = async (
   signal: AbortSignal,
 ): Promise<number> => {
   const { schedulerThreshold, apiAuthorization } = settingsOf(options);
-  const demo = options.demo ? await runDemo({ endpoints, startedAt, schedulerThreshold, signal }) : undefined;
+  const demo = options.demo
+    ? await runDemo({ endpoints, startedAt, schedulerThreshold: Number(schedulerThreshold), signal })
+    : undefined;
   try {
     const status = statusOf(demo);
     if (options.once) return status;

@@ -16,7 +16,7 @@ export type DemoOptions = {
   /** When the start began, milliseconds since the epoch. */
   startedAt: number;
   /** As deployed: seconds. */
-  schedulerThreshold: string;
+  schedulerThreshold: number;
   signal: AbortSignal;
 };
 
@@ -50,7 +50,12 @@ export const runDemo = async (options: DemoOptions): Promise<Demo> => {
     await subscribeAll(api, receiver, names);
     await publish(endpoints, feed);
     await feed.runUntil(over(feed));
-    const verdicts = deliveriesOf(feed, receiver, names).map(judge);
+    const verdicts = deliveriesOf({
+      feed,
+      receiver,
+      names,
+      schedulerThreshold: options.schedulerThreshold,
+    }).map(judge);
     console.log(`\n${verdictTable(verdicts)}\n`);
     return { verdicts, showMore: () => feed.runUntil(() => false), close: receiver.close };
   } catch (error) {
@@ -109,11 +114,14 @@ const over = (feed: Feed): (() => boolean) => {
 const isSettled = (views: ReturnType<Feed['seen']>): boolean =>
   views.length >= demoSubscribers.length && views.every(({ status }) => !isOpen(status));
 
-const deliveriesOf = (
-  feed: Feed,
-  receiver: DemoReceiver,
-  names: ReadonlyMap<string, string>,
-): DemoDelivery[] => {
+type Seen = {
+  feed: Feed;
+  receiver: DemoReceiver;
+  names: ReadonlyMap<string, string>;
+  schedulerThreshold: number;
+};
+
+const deliveriesOf = ({ feed, receiver, names, schedulerThreshold }: Seen): DemoDelivery[] => {
   const deliveryOf = (subscriber: DemoSubscriber, message: string): DemoDelivery => {
     const view = feed
       .seen(message)
@@ -124,6 +132,7 @@ const deliveriesOf = (
       message,
       view,
       requests,
+      schedulerThreshold,
     };
   };
   return demoSubscribers.flatMap((subscriber) => demoMessages.map(({ id }) => deliveryOf(subscriber, id)));

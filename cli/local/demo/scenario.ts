@@ -17,9 +17,12 @@ export const demoQueue = 'demo';
 export const demoSchedulerThreshold = 7;
 
 /** @param schedulerThreshold seconds, as deployed */
-export const demoHeading = (schedulerThreshold: string): string =>
+export const demoHeading = (schedulerThreshold: number): string =>
   `Demo: queue "${demoQueue}" with ${demoSubscribers.length} subscribers.
 Retries ${schedulerThreshold} s ahead and more go by EventBridge Scheduler here, so that it shows within seconds; on AWS 90 s.`;
+
+/** Seconds until the retry that is to go by Scheduler, if the deployment's threshold is not above it. */
+export const SCHEDULED_DELAY = 10;
 
 const noRetries = {
   retries_with_no_delay: 0,
@@ -47,7 +50,7 @@ export const demoSubscribers: readonly DemoSubscriber[] = [
     name: 'scheduled',
     shows: 'answers 503, then 200 ten seconds later',
     answers: [503, 200],
-    policy: { ...noRetries, minimum_delay_retries: 2, minimum_delay: 10 },
+    policy: { ...noRetries, minimum_delay_retries: 2, minimum_delay: SCHEDULED_DELAY },
     expected: { status: 'delivered', attempts: 2, byScheduler: true },
   },
   {

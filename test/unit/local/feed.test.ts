@@ -134,6 +134,7 @@ describe('the verdict on a demo delivery', () => {
     message: 'm',
     view: delivered,
     requests: 2,
+    schedulerThreshold: 7,
   };
 
   const byAnother = {
@@ -143,6 +144,10 @@ describe('the verdict on a demo delivery', () => {
 
   it('finds no fault with one that ended as its subscriber is there to show', () => {
     expect(judge(asExpected)).toMatchObject({ status: 'delivered', attempts: 2, seconds: 10.1, faults: [] });
+  });
+
+  it('does not ask for Scheduler where the deployment leaves the retry to SQS', () => {
+    expect(judge({ ...asExpected, view: byAnother, schedulerThreshold: 90 }).faults).toEqual([]);
   });
 
   it.each([
