@@ -1,0 +1,36 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { sqsDeadLetterQueue } from '../../shared/adapters/sqs-dead-letter-queue.ts';
+import { sqsWorkQueues } from '../../shared/adapters/sqs-work-queues.ts';
+import { readDeliveryLetter, readIngressLetter } from '../../shared/messages/dead-letter-reading.ts';
+import { redrive } from '../../shared/pipeline/redrive.ts';
+import { messagesOn, type System } from './deployed-system.ts';
+
+const sleep = (milliseconds: number): Promise<void> => pause(milliseconds);
+
+/** Sends what SQS gave up on back to where it came from, as an operator would. Answers with how many those were. */
+export const redriveAll = async (system: System, signal: AbortSignal): Promise<number> => {
+  const { endpoints, sqs } = system;
+  const urls = {
+    ingress: endpoints.ingressQueueUrl,
+    delivery: endpoints.deliveryQueueUrl,
+    retry: endpoints.retryQueueUrl,
+  };
+  const sources = [
+    { queueUrl: endpoints.ingressDeadLetterUrl, read: readIngressLetter },
+    { queueUrl: endpoints.deliveryDeadLetterUrl, read: readDeliveryLetter },
+  ];
+  let redriven = 0;
+  for (const { queueUrl, read } of sources) {
+    if ((await messagesOn(system, queueUrl)) === 0) continue;
+    const result = await redrive(
+      {
+        clock: { sleep },
+        deadLetters: sqsDeadLetterQueue({ sqs, queueUrl, sleep }),
+        workQueues: sqsWorkQueues({ sqs, sleep, random: Math.random }, urls),
+      },
+      { read, startedAt: Date.now(), signal, onProgress: () => undefined },
+    );
+    redriven += result.redriven;
+  }
+  return redriven;
+};

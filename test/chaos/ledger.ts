@@ -1,0 +1,63 @@
+import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
+import { inParallel } from '../../shared/adapters/in-parallel.ts';
+import type { Delivery } from '../../shared/domain/delivery.ts';
+import { deliveriesOfMessage } from '../../shared/pipeline/administer-messages.ts';
+import { endOf, type Pair } from './books.ts';
+import type { Listener, System } from './deployed-system.ts';
+import type { ReceiversLog } from './subscribers.ts';
+import type { Published } from './traffic.ts';
+
+const SIDE_BY_SIDE = 4;
+
+/** Messages looked at in one go; the emulator has more to do than to answer us. */
+const MOST_AT_ONCE = 150;
+
+/** A pair, and how to find it. */
+export type NamedPair = Pair & { name: string };
+
+export type Ledger = {
+  /** Looks at some of the messages that had not ended. Answers with how many have not. */
+  open: () => Promise<number>;
+  /** Everything, read anew. */
+  pairs: () => Promise<NamedPair[]>;
+};
+
+/** The records of what was published, read consistently from the deliveries table. */
+export const ledgerOf = (
+  { dynamo, endpoints }: System,
+  { messages, listeners }: { messages: readonly Published[]; listeners: readonly Listener[] },
+  log: ReceiversLog,
+): Ledger => {
+  const context = {
+    records: dynamoMessageRecords(dynamo, endpoints.deliveriesTable),
+    deliveries: dynamoDeliveries(dynamo, endpoints.deliveriesTable),
+  };
+  const byQueue = Map.groupBy(listeners, ({ queue }) => queue);
+
+  const pairsOf = async (message: Published): Promise<NamedPair[]> => {
+    const { queue, messageId } = message;
+    const records: readonly Delivery[] = (await deliveriesOfMessage(context, message)) ?? [];
+    const bySubscription = new Map(records.map((record) => [record.key.subscriptionId, record]));
+    return (byQueue.get(queue) ?? []).map(({ path, subscriptionId }) => ({
+      name: `${path} ${messageId}`,
+      record: bySubscription.get(subscriptionId),
+      replies: log.repliesOf(path, messageId),
+    }));
+  };
+
+  let unfinished = [...messages];
+  return {
+    open: async () => {
+      const looked = unfinished.slice(0, MOST_AT_ONCE);
+      const found = await inParallel(looked, SIDE_BY_SIDE, async (message) => ({
+        message,
+        isOver: (await pairsOf(message)).every((pair) => endOf(pair) !== undefined),
+      }));
+      const still = found.filter(({ isOver }) => !isOver).map(({ message }) => message);
+      unfinished = [...unfinished.slice(MOST_AT_ONCE), ...still];
+      return unfinished.length;
+    },
+    pairs: async () => (await inParallel(messages, SIDE_BY_SIDE, pairsOf)).flat(),
+  };
+};

@@ -1,0 +1,176 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isRunning } from '../../cli/local/install/lock.mjs';
+import { localFolder } from '../../cli/local/install/paths.mjs';
+import { startLocalSystem } from '../../cli/local/local-system.ts';
+import { seededChance } from '../simulation/chance.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { booksOf, duplicatesOf, explainedBy, isLost, type Books } from './books.ts';
+import { redriveAll } from './dead-letters.ts';
+import { callBy, messagesOn, reconcileOnce, subscribeAll, systemAt, type System } from './deployed-system.ts';
+import { startFaultProxy } from './fault-proxy.ts';
+import { faultTally, type FaultTally } from './fault-tally.ts';
+import { ledgerOf, type Ledger, type NamedPair } from './ledger.ts';
+import { settings } from './settings.ts';
+import { listen } from './subscribers.ts';
+import { messagesFor, publishAll } from './traffic.ts';
+import { killWorkers } from './worker-killer.ts';
+
+export type ChaosRequest = { messages: number; seed: number };
+
+export type ChaosResult = { books: Books; faults: Record<string, number>; seconds: number };
+
+type Say = (line: string) => void;
+type Stack = AsyncDisposableStack;
+
+/** How long faults go on after the last message was published, so that retries and repeats meet them as well. */
+const FAULTS_AFTER_MS = 60_000;
+
+/** How long everything may take to come to its end: some visibility timeouts (102 s each), and the work itself. */
+const patienceMs = ({ messages }: ChaosRequest): number => 600_000 + messages * 100;
+
+const LOOK_INTERVAL_MS = 3_000;
+
+/**
+ * Deploys the system on a local AWS of its own, and sends messages through it while its functions are killed and their calls
+ * fail. Its logs stay until the next run where the books do not balance.
+ */
+export const runChaos = async (
+  request: ChaosRequest,
+  say: Say,
+  signal: AbortSignal,
+): Promise<ChaosResult> => {
+  const startedAt = Date.now();
+  const folder = join(localFolder, `${FOLDER}${process.pid}`);
+  forgetEarlierRuns();
+  const tally = faultTally();
+  await using stack = new AsyncDisposableStack();
+  const { emulator, endpoints } = await startLocalSystem({ folder, settings, signal });
+  stack.defer(() => emulator.stop());
+  const pairs = await underFire(stack, { request, system: systemAt(endpoints), folder, tally, say, signal });
+  const books = booksOf(pairs);
+  explain(pairs, say);
+  await stack.disposeAsync();
+  if (isBalanced(books)) rmSync(folder, { recursive: true, force: true });
+  else say(`The logs are in ${folder}.`);
+  return { books, faults: tally.counts(), seconds: Math.round((Date.now() - startedAt) / 1000) };
+};
+
+const FOLDER = 'chaos-';
+
+const forgetEarlierRuns = (): void => {
+  mkdirSync(localFolder, { recursive: true });
+  for (const name of readdirSync(localFolder)) {
+    if (name.startsWith(FOLDER) && !isRunning(Number(name.slice(FOLDER.length))))
+      rmSync(join(localFolder, name), { recursive: true, force: true });
+  }
+};
+
+export const isBalanced = ({ lost, unexplainedDuplicates }: Books): boolean =>
+  lost + unexplainedDuplicates === 0;
+
+type Run = {
+  request: ChaosRequest;
+  system: System;
+  folder: string;
+  tally: FaultTally;
+  say: Say;
+  signal: AbortSignal;
+};
+
+const underFire = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
+  const { request, system, tally, say, signal } = run;
+  const receiver = await startReceiver();
+  stack.defer(() => receiver.close());
+  const log = listen(receiver, request.seed);
+  const proxy = await startFaultProxy(system.endpoints.endpoint, seededChance(request.seed + 1), tally);
+  stack.defer(() => proxy.close());
+  await callBy(system, proxy.origin);
+  const listeners = await subscribeAll(system, (path) => receiver.url(path));
+  const chance = seededChance(request.seed + 2);
+  const messages = messagesFor(request.messages, chance);
+  const ledger = ledgerOf(system, { messages, listeners }, log);
+
+  const calm = new AbortController();
+  const ended = AbortSignal.any([calm.signal, signal]);
+  proxy.setFaulty(true);
+  const killing = killWorkers(run.folder, seededChance(request.seed + 3), tally, ended);
+  const reconciling = reconcileNowAndThen(system, signal, stack);
+  say(`Publishing ${messages.length} messages under fire.`);
+  try {
+    await publishAll(system, messages, { chance, tally, say, signal });
+    say('All are published; the faults go on for a minute.');
+    await watched(run, ledger, Date.now() + FAULTS_AFTER_MS, () => false);
+  } finally {
+    proxy.setFaulty(false);
+    calm.abort();
+    await killing;
+  }
+  say('The faults are over.');
+  await watched(run, ledger, Date.now() + patienceMs(request), ({ open, queued }) => open + queued === 0);
+  await reconciling.stop();
+  return ledger.pairs();
+};
+
+/** Every few seconds in place of every minute, so that a run does not take forever. */
+const reconcileNowAndThen = (system: System, signal: AbortSignal, stack: Stack) => {
+  const stopping = new AbortController();
+  const ended = AbortSignal.any([stopping.signal, signal]);
+  const loop = (async () => {
+    while (!ended.aborted) {
+      await reconcileOnce(system);
+      await pause(5_000, undefined, { signal: ended }).catch(() => undefined);
+    }
+  })();
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await loop;
+  };
+  stack.defer(stop);
+  return { stop };
+};
+
+type State = { open: number; queued: number };
+
+/** Looks every few seconds, and redrives what SQS gave up on, until it is enough or the deadline has come. */
+const watched = async (
+  { system, tally, say, signal }: Run,
+  ledger: Ledger,
+  deadline: number,
+  isEnough: (state: State) => boolean,
+): Promise<void> => {
+  for (;;) {
+    signal.throwIfAborted();
+    const redriven = await redriveAll(system, signal);
+    if (redriven > 0) say(`${redriven} dead letters were sent back.`);
+    const state = { open: await ledger.open(), queued: await queuedIn(system) };
+    const faults = JSON.stringify(tally.counts());
+    say(`${state.open} messages have not ended, ${state.queued} are on the work queues; ${faults}`);
+    if (isEnough(state) || Date.now() > deadline) return;
+    await pause(LOOK_INTERVAL_MS, undefined, { signal });
+  }
+};
+
+/** Until they are empty, a copy could still make a request too many. */
+const queuedIn = async (system: System): Promise<number> => {
+  const { ingressQueueUrl, deliveryQueueUrl, retryQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl } =
+    system.endpoints;
+  const urls = [
+    ingressQueueUrl,
+    deliveryQueueUrl,
+    retryQueueUrl,
+    ingressDeadLetterUrl,
+    deliveryDeadLetterUrl,
+  ];
+  const counts = await Promise.all(urls.map((url) => messagesOn(system, url)));
+  return counts.reduce((sum, count) => sum + count, 0);
+};
+
+/** What does not balance, delivery by delivery. */
+const explain = (pairs: readonly NamedPair[], say: Say): void => {
+  const wrong = pairs.filter((pair) => isLost(pair) || duplicatesOf(pair) > explainedBy(pair));
+  for (const { name, record, replies } of wrong.slice(0, 20)) {
+    say(`${name}: ${JSON.stringify({ record, replies })}`);
+  }
+};

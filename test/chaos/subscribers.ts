@@ -1,0 +1,91 @@
+import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import { seededChance, type Chance } from '../simulation/chance.ts';
+import type { Answer, Receiver } from '../support/receiver.ts';
+
+/** What a subscriber saw of one message, and what it answered, in order. */
+export type Reply = {
+  /** Undefined: it never answered. */
+  status?: number;
+  /** How long it took to answer, at least. */
+  delayMs: number;
+};
+
+type Subscriber = {
+  policy: PartialRetryPolicy;
+  /** To the nth request with one message, from 1. */
+  answer: (nth: number, chance: Chance) => Answer;
+};
+
+const quick = {
+  retries_with_no_delay: 1,
+  minimum_delay_retries: 2,
+  minimum_delay: 1,
+  backoff_retries: 0,
+  maximum_delay: 2,
+  maximum_delay_retries: 12,
+};
+
+/** Two retries a second apart. */
+const short = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 2,
+  minimum_delay: 1,
+  backoff_retries: 0,
+  maximum_delay: 1,
+  maximum_delay_retries: 0,
+};
+
+/** Its retries are above the threshold from which Scheduler wakes. */
+const scheduled = { ...short, minimum_delay_retries: 1, maximum_delay: 5, maximum_delay_retries: 8 };
+
+const subscribers = {
+  steady: { policy: quick, answer: () => ({ status: 200 }) },
+  recovering: { policy: scheduled, answer: (nth) => ({ status: nth <= 2 ? 503 : 200 }) },
+  flaky: { policy: quick, answer: (_nth, chance) => ({ status: chance.happens(0.1) ? 503 : 200 }) },
+  /** Half of its answers come after the attempt's timeout. */
+  slow: { policy: quick, answer: (_nth, chance) => ({ status: 200, delayMs: chance.int(1_000, 3_000) }) },
+  refusing: { policy: quick, answer: () => ({ status: 400 }) },
+  hanging: { policy: short, answer: () => ({ behaviour: 'hang' }) },
+  down: { policy: short, answer: () => ({ status: 503 }) },
+} satisfies Record<string, Subscriber>;
+
+type Kind = keyof typeof subscribers;
+
+/** Queues, how large a share of the messages goes there, and who listens. */
+export const QUEUES: readonly { queue: string; share: number; kinds: readonly Kind[] }[] = [
+  { queue: 'orders', share: 0.7, kinds: ['steady', 'flaky'] },
+  { queue: 'accounts', share: 0.15, kinds: ['steady', 'recovering', 'refusing'] },
+  { queue: 'reports', share: 0.1, kinds: ['slow', 'down'] },
+  { queue: 'archive', share: 0.05, kinds: ['hanging'] },
+];
+
+export const pathOf = (queue: string, kind: Kind): string => `/${queue}/${kind}`;
+export const policyOf = (kind: Kind): PartialRetryPolicy => subscribers[kind].policy;
+
+/** The subscribers' own log: what a path was asked with a message, and what it answered. */
+export type ReceiversLog = { repliesOf: (path: string, messageId: string) => readonly Reply[] };
+
+/** Gives every subscriber its script, and keeps the log of what each of them saw. */
+export const listen = (receiver: Receiver, seed: number): ReceiversLog => {
+  const log = new Map<string, Reply[]>();
+  const chance = seededChance(seed);
+  for (const { queue, kinds } of QUEUES) {
+    for (const kind of kinds) {
+      const path = pathOf(queue, kind);
+      const subscriber: Subscriber = subscribers[kind];
+      receiver.script(path, ({ headers }) => {
+        const name = `${path} ${String(headers['webhook-id'])}`;
+        const replies = log.get(name) ?? [];
+        const answer = subscriber.answer(replies.length + 1, chance);
+        log.set(name, [...replies, replyOf(answer)]);
+        return answer;
+      });
+    }
+  }
+  return { repliesOf: (path, messageId) => log.get(`${path} ${messageId}`) ?? [] };
+};
+
+const replyOf = ({ status, delayMs = 0 }: Answer): Reply => ({
+  ...(status === undefined ? {} : { status }),
+  delayMs,
+});

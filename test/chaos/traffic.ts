@@ -1,0 +1,81 @@
+import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Chance } from '../simulation/chance.ts';
+import type { System } from './deployed-system.ts';
+import type { FaultTally } from './fault-tally.ts';
+import { QUEUES } from './subscribers.ts';
+
+export type Published = { queue: string; messageId: string };
+
+/** How often a message is published twice, by a producer that heard no answer. */
+const TWICE = 0.1;
+
+/** In a batch of ten, so that what comes in takes longer than one kill to the next. */
+const BATCH = 10;
+const BATCH_INTERVAL_MS = 400;
+
+/** Messages from one line of progress to the next. */
+const TOLD_EVERY = 250;
+
+/** Bytes of data: within the job, too large for the record, too large for the job. */
+const SIZES = [
+  { share: 0.94, bytes: 200 },
+  { share: 0.05, bytes: 12_000 },
+  { share: 0.01, bytes: 80_000 },
+];
+
+export const messagesFor = (count: number, chance: Chance): Published[] =>
+  Array.from({ length: count }, (_, index) => ({
+    queue: drawn(QUEUES, chance).queue,
+    messageId: `m${index + 1}`,
+  }));
+
+type Circumstances = {
+  chance: Chance;
+  tally: FaultTally;
+  say: (line: string) => void;
+  signal: AbortSignal;
+};
+
+/** Publishes the messages bit by bit, some of them a second time a little later. */
+export const publishAll = async (
+  { sqs, endpoints }: System,
+  messages: readonly Published[],
+  { chance, tally, say, signal }: Circumstances,
+): Promise<void> => {
+  const bodies = messages.map(({ queue, messageId }) =>
+    JSON.stringify({ queue, id: messageId, data: { text: 'x'.repeat(drawn(SIZES, chance).bytes) } }),
+  );
+  const again: string[] = [];
+  for (let start = 0; start < bodies.length || again.length > 0; start += BATCH) {
+    signal.throwIfAborted();
+    if (start > 0 && start % TOLD_EVERY === 0) say(`${start} published; ${JSON.stringify(tally.counts())}`);
+    const repeats = again.splice(0);
+    const batch = bodies.slice(start, start + BATCH);
+    again.push(...batch.filter(() => chance.happens(TWICE)));
+    tally.count('published_twice', repeats.length);
+    await send([...repeats, ...batch]);
+    await pause(BATCH_INTERVAL_MS, undefined, { signal });
+  }
+
+  async function send(all: readonly string[]): Promise<void> {
+    for (let start = 0; start < all.length; start += BATCH) {
+      const Entries = all
+        .slice(start, start + BATCH)
+        .map((MessageBody, index) => ({ Id: String(index), MessageBody }));
+      const { Failed = [] } = await sqs.send(
+        new SendMessageBatchCommand({ QueueUrl: endpoints.ingressQueueUrl, Entries }),
+      );
+      if (Failed.length > 0) throw new Error(`SQS refused ${Failed.length} messages of a batch`);
+    }
+  }
+};
+
+const drawn = <T extends { share: number }>(items: readonly T[], chance: Chance): T => {
+  let left = chance.next();
+  for (const item of items) {
+    left -= item.share;
+    if (left < 0) return item;
+  }
+  return chance.pick(items);
+};
