@@ -25,11 +25,12 @@ export const planWakeUp = (dueAt: number, now: number, thresholdSeconds: number)
 
 /**
  * A step of the way by SQS: the whole remainder, or as much as SQS takes. An early wake-up always goes on like this,
- * so that no second schedule is made for one due time.
+ * so that no second schedule is made for one due time. SQS takes whole seconds: rounded to the nearest, a wake-up comes at
+ * most half a second late, or as much too early, which deliver waits for. Always rounded up, it would be a second late.
  */
 export const planHop = (dueAt: number, now: number): { by: 'sqs_delay'; delaySeconds: number } => ({
   by: 'sqs_delay',
-  delaySeconds: Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil((dueAt - now) / 1000))),
+  delaySeconds: Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.round((dueAt - now) / 1000))),
 });
 
 /**
