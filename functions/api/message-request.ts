@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { FieldError } from '../../shared/domain/errors.ts';
+import { MAX_DELAY_SECONDS } from '../../shared/domain/wake-up-plan.ts';
 import { elementSources, propertySource } from '../../shared/messages/json-slice.ts';
 import type { Json } from '../../shared/messages/json-slice.ts';
 import type { PostedMessage } from '../../shared/pipeline/administer-messages.ts';
@@ -9,9 +10,6 @@ import { MAX_TTL_SECONDS, seconds } from './seconds.ts';
 
 /** Ten SQS batches. Zaqar takes 20. */
 const MAX_MESSAGES = 100;
-
-/** The longest that SQS delays a message (design §8). */
-const MAX_DELAY_SECONDS = 900;
 
 /** Control characters, lone surrogates and non-characters: what SQS or a header could not carry. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\uFFFE\uFFFF]/u;

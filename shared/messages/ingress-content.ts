@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_DELAY_SECONDS } from '../domain/wake-up-plan.ts';
 import { readBinaryCloudEvent, readStructuredCloudEvent } from './cloud-event.ts';
 import { firstField } from './field-fault.ts';
 import { eventTime, isObject, typeText, type Content, type ReadContent } from './ingress-fields.ts';
@@ -23,9 +24,6 @@ const whole = (json: Json): ReadContent => ({ ok: true, content: { data: wholeSo
 
 /** Longest `ttl`: beyond any retention, and safe to add to a time. */
 const MAX_TTL_SECONDS = 2 ** 31 - 1;
-
-/** SQS's longest DelaySeconds (Amazon SQS message quotas). */
-const MAX_DELAY_SECONDS = 900;
 
 const ownEnvelope = z.object({
   queue: z.string().exactOptional(),

@@ -10,7 +10,7 @@ import type { Delivery } from '../domain/delivery.ts';
 import { ADDRESS_FORBIDDEN, outcomeOf, type Reply } from '../domain/outcome.ts';
 import { absenceOf, type Subscription } from '../domain/subscription.ts';
 import { webhookRequest } from '../domain/webhook-request.ts';
-import { hasTimeForRequest, type DeliverContext } from './deliver-context.ts';
+import { hasTimeForRequest, momentOf, type DeliverContext } from './deliver-context.ts';
 import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptUntil } from './message-keeping.ts';
 import { payOwed } from './owed.ts';
@@ -60,9 +60,9 @@ const giveBack = async (
   context: DeliverContext,
   { delivery, work, received }: HeldDelivery,
 ): Promise<void> => {
-  const { ports, settings } = context;
+  const { ports } = context;
   ports.journal.note({ fact: 'time_given_back', key: delivery.key, attempt: delivery.attempts.length + 1 });
-  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  const at = momentOf(context);
   const result = await ports.deliveries.write(release(delivery, received.owner, at));
   if (result.kind === 'refused') {
     await watchOver(context, work, result.current);
@@ -133,7 +133,7 @@ const record = async (
   if (verdict.kind !== 'delivered' && delivery.attempts.length === 0) {
     await keepMessage(ports, held.work, keptUntil(ports.clock.now(), settings));
   }
-  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  const at = momentOf(context);
   const result = await ports.deliveries.write(
     recordAttempt(delivery, received.owner, { attempt, verdict }, at),
   );
@@ -177,10 +177,10 @@ const recordLate = async (
   attempt: Attempt,
   current: Delivery | undefined,
 ): Promise<void> => {
-  const { ports, settings } = context;
+  const { ports } = context;
   let found = current;
   while (found !== undefined) {
-    const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+    const at = momentOf(context);
     const result = await ports.deliveries.write(recordLateResult(found, attempt, at));
     if (result.kind === 'written') {
       ports.journal.note({ fact: 'late_result', key: work.key, attempt });
@@ -193,8 +193,8 @@ const recordLate = async (
 };
 
 const cancelHeld = async (context: DeliverContext, held: HeldDelivery, reason: string): Promise<void> => {
-  const { ports, settings } = context;
-  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  const { ports } = context;
+  const at = momentOf(context);
   const result = await ports.deliveries.write(cancelLeased(held.delivery, held.received.owner, reason, at));
   if (result.kind === 'refused') await watchOver(context, held.work, result.current);
   else ports.journal.note({ fact: 'delivery_cancelled', key: held.delivery.key, reason });

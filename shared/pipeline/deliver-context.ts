@@ -1,3 +1,4 @@
+import type { Moment } from '../domain/delivery-entry.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeadLetters, Undeliverables } from '../ports/dead-letters.ts';
@@ -34,6 +35,12 @@ export type DeliverSettings = {
 };
 
 export type DeliverContext = { ports: DeliverPorts; settings: DeliverSettings };
+
+/** When a transition is made, and how long its record is kept from then on. */
+export const momentOf = ({ ports, settings }: DeliverContext): Moment => ({
+  now: ports.clock.now(),
+  retentionMs: settings.retentionMs,
+});
 
 /** One receive of a job or wake-up. */
 export type Received = {

@@ -4,7 +4,13 @@ import { cancelLeased } from '../domain/delivery-result.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { absenceOf } from '../domain/subscription.ts';
 import { attemptDelivery } from './attempt-delivery.ts';
-import { hasTimeForAttempt, leaseUntil, type DeliverContext, type Received } from './deliver-context.ts';
+import {
+  hasTimeForAttempt,
+  leaseUntil,
+  momentOf,
+  type DeliverContext,
+  type Received,
+} from './deliver-context.ts';
 import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptBody, keptUntil, messageFor } from './message-keeping.ts';
 import { payOwed } from './owed.ts';
@@ -112,11 +118,11 @@ const endWithoutMessage = async (
   { work, received }: Arrival,
   delivery: Delivery,
 ): Promise<void> => {
-  const { ports, settings } = context;
+  const { ports } = context;
   const reason = 'body_missing';
   await ports.deadLetters.bury({ id: received.id, body: received.text }, reason);
   ports.journal.note({ fact: 'dead_lettered', id: received.id, reason });
-  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+  const at = momentOf(context);
   const result = await ports.deliveries.write(cancelLeased(delivery, received.owner, reason, at));
   if (result.kind === 'refused') await watchOver(context, work, result.current);
   else ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });

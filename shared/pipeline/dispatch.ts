@@ -1,8 +1,7 @@
 import type { DeliveryJob } from '../domain/delivery-job.ts';
 import { bucketOf, bucketsFor } from '../domain/fan-out.ts';
-import { bodyBytes, MAX_BODY_IN_JOB, type MessageBody } from '../domain/message-body.ts';
+import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD, type MessageBody } from '../domain/message-body.ts';
 import type { Message } from '../domain/message.ts';
-import { payloadKeyOf } from '../domain/payload-key.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import { planHop } from '../domain/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -70,7 +69,7 @@ const accept = async (
   delayMs: number,
 ): Promise<void> => {
   const { ports } = context;
-  const body = await bodyForJobs(ports.payloads, message);
+  const body = await placeOf(ports.payloads, message, MAX_BODY_IN_JOB);
   const drafted = await draftRecord(context, message, list, body);
   const { kind, record } = await ports.messageRecords.accept(drafted);
   // A repeat may meet another function's cache: the membership on record counts, so it is read afresh.
@@ -88,13 +87,6 @@ const accept = async (
   const { delaySeconds: leftSeconds } = planHop(record.acceptedAt + delayMs, ports.clock.now());
   const jobs = matching.map((subscription) => jobFor(subscription, record, body, delayMs));
   await ports.deliveryQueue.send(jobs, leftSeconds);
-};
-
-const bodyForJobs = async (payloads: Payloads, message: Message): Promise<MessageBody> => {
-  if (bodyBytes(message) <= MAX_BODY_IN_JOB) return { kind: 'inline', message };
-  const payloadKey = payloadKeyOf(message);
-  await payloads.put(payloadKey, message);
-  return { kind: 'stored', payloadKey };
 };
 
 const draftRecord = async (
@@ -128,7 +120,7 @@ const keptFromStart = async (
   body: MessageBody,
 ): Promise<MessageBody | undefined> => {
   if (body.kind === 'stored') return body;
-  return retainMessages === 'all' ? placeOf(payloads, message) : undefined;
+  return retainMessages === 'all' ? placeOf(payloads, message, MAX_BODY_ON_RECORD) : undefined;
 };
 
 /** Those that had not expired when the message was accepted. */

@@ -12,9 +12,13 @@ type Keeping = { messageRecords: MessageRecords; payloads: Payloads };
 export const keptUntil = (now: number, settings: { retentionMs: number; retryAfterCapMs: number }): number =>
   now + longestScheduleMs(settings.retryAfterCapMs) + settings.retentionMs;
 
-/** Where a message is kept, having put it into the payload bucket if it is too large for its record. */
-export const placeOf = async (payloads: Payloads, message: Message): Promise<MessageBody> => {
-  if (bodyBytes(message) <= MAX_BODY_ON_RECORD) return { kind: 'inline', message };
+/** Where a message goes, having put it into the payload bucket if it has more bytes than it may have inline. */
+export const placeOf = async (
+  payloads: Payloads,
+  message: Message,
+  mostInline: number,
+): Promise<MessageBody> => {
+  if (bodyBytes(message) <= mostInline) return { kind: 'inline', message };
   const payloadKey = payloadKeyOf(message);
   await payloads.put(payloadKey, message);
   return { kind: 'stored', payloadKey };
@@ -35,7 +39,7 @@ const placeForJob = async (ports: Keeping, { key, body }: DeliveryJob): Promise<
   if (body.kind === 'stored') return body;
   const isLarge = bodyBytes(body.message) > MAX_BODY_ON_RECORD;
   const kept = isLarge ? await keptBody(ports, key) : undefined;
-  return kept ?? (await placeOf(ports.payloads, body.message));
+  return kept ?? (await placeOf(ports.payloads, body.message, MAX_BODY_ON_RECORD));
 };
 
 /** Where a kept message is; undefined if it was not kept, has expired or was erased. */

@@ -1,7 +1,7 @@
 import type { Delivery, Owed } from '../domain/delivery.ts';
 import { settle } from '../domain/delivery-result.ts';
 import type { MessageBody } from '../domain/message-body.ts';
-import type { DeliverContext } from './deliver-context.ts';
+import { momentOf, type DeliverContext } from './deliver-context.ts';
 
 /**
  * Does what a finished delivery still owes, and takes each thing off the record once it is done. A crash in between
@@ -12,11 +12,11 @@ export const payOwed = async (
   ended: Delivery,
   body: MessageBody | undefined,
 ): Promise<void> => {
-  const { ports, settings } = context;
+  const { ports } = context;
   let delivery = ended;
   for (const owed of ended.owed) {
     await pay(context, owed, delivery, body);
-    const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+    const at = momentOf(context);
     const result = await ports.deliveries.write(settle(delivery, owed, at));
     // Somebody else settles this delivery at the same time, or it is under way again: what is left is theirs.
     if (result.kind === 'refused') return;

@@ -1,7 +1,7 @@
-import { enter, enterLapsed, reenter, refusalOf, type Entry, type Moment } from '../domain/delivery-entry.ts';
+import { enter, enterLapsed, reenter, refusalOf, type Entry } from '../domain/delivery-entry.ts';
 import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import type { Delivery, Transition } from '../domain/delivery.ts';
-import type { DeliverContext } from './deliver-context.ts';
+import { momentOf, type DeliverContext } from './deliver-context.ts';
 
 /** What came of entering a delivery. `dropped`: nothing is left to do for this message. */
 export type Taking =
@@ -51,11 +51,6 @@ export const takeDelivery = async (
   }
   throw new ContendedDeliveryError(work);
 };
-
-const momentOf = ({ ports, settings }: DeliverContext): Moment => ({
-  now: ports.clock.now(),
-  retentionMs: settings.retentionMs,
-});
 
 const afterRefusal = (
   context: DeliverContext,

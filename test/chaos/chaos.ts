@@ -2,17 +2,13 @@ import { Console } from 'node:console';
 import { parseArgs } from 'node:util';
 import { Problem } from '../../cli/local/install/problem.mjs';
 import { untilInterrupted } from '../../cli/interruption.ts';
+import { wholeNumber } from '../support/whole-number.ts';
 import { isBalanced, runChaos, type ChaosRequest } from './run.ts';
 
 const USAGE =
   'usage: npm run chaos -- --messages N (1 to 5000, 2000 by default) [--seed S (0 to 4294967290)] [--json]';
 
 type Request = ChaosRequest & { json: boolean };
-
-const wholeNumber = (text: string, least: number, most: number): number | undefined => {
-  const value = Number(text);
-  return /^[0-9]{1,10}$/.test(text) && value >= least && value <= most ? value : undefined;
-};
 
 /** Undefined: not to be understood. */
 const requestOf = (args: readonly string[]): Request | undefined => {

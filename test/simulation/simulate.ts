@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { availableParallelism } from 'node:os';
+import { wholeNumber } from '../support/whole-number.ts';
 import { runCampaign } from './campaign.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { runScenario } from './run-scenario.ts';
@@ -10,11 +11,6 @@ const USAGE =
   'usage: npm run simulate -- --seed N (0 to 4294967295) --faults F (1 to 1000000000) [--workers 1..16] [--json], or --replay SEED for one scenario';
 
 type Request = { seed: number; faults: number; workers: number; json: boolean; replay: number | undefined };
-
-const wholeNumber = (text: string, least: number, most: number): number | undefined => {
-  const value = Number(text);
-  return /^[0-9]{1,10}$/.test(text) && value >= least && value <= most ? value : undefined;
-};
 
 /** Undefined: not to be understood. */
 const requestOf = (args: readonly string[]): Request | undefined => {
