@@ -1,4 +1,4 @@
-import { CloudFormationClient, DescribeStacksCommand, type Output } from '@aws-sdk/client-cloudformation';
+import type { CloudFormation, Output } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
 import { failureText } from './failure-text.ts';
 import { endpointsFile, readEndpoints, resourcesOf, type Endpoints } from './local/endpoints.ts';
@@ -57,7 +57,9 @@ const localDeployment = (file: string): Deployment | undefined => {
 };
 
 const deployedAs = async (name: string): Promise<Deployment> => {
-  const cloudFormation = new CloudFormationClient();
+  // Not loaded before: what works on the local start has no use for it.
+  const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
+  const cloudFormation = new CloudFormation();
   const stacks = [`${name}Pipeline`, `${name}State`];
   const outputs = await Promise.all(stacks.map((stack) => outputsOf(cloudFormation, stack)));
   try {
@@ -73,11 +75,11 @@ const deployedAs = async (name: string): Promise<Deployment> => {
 };
 
 const outputsOf = async (
-  cloudFormation: CloudFormationClient,
+  cloudFormation: CloudFormation,
   stack: string,
 ): Promise<(readonly [string, string])[]> => {
   try {
-    const { Stacks = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName: stack }));
+    const { Stacks = [] } = await cloudFormation.describeStacks({ StackName: stack });
     return Stacks.flatMap(({ Outputs = [] }) => Outputs).flatMap(namedValue);
   } catch (cause) {
     throw new Problem(notFound(stack, cause), { cause });

@@ -1,8 +1,13 @@
+import { readerLeft } from './output/lost-output.ts';
+
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
+/** As shells report a program that Ctrl-C ended. */
+export const INTERRUPTED = 130;
+
 /**
- * Works with a signal that Ctrl-C aborts. A second Ctrl-C changes nothing: under npm one comes as two, since npm passes
- * on what the terminal has sent already.
+ * Works with a signal that Ctrl-C aborts, and so does a reader that has gone. A second Ctrl-C changes nothing: under npm one
+ * comes as two, since npm passes on what the terminal has sent already.
  */
 export const untilInterrupted = async <Result>(
   work: (signal: AbortSignal) => Promise<Result>,
@@ -13,7 +18,7 @@ export const untilInterrupted = async <Result>(
   };
   for (const name of SIGNALS) process.on(name, abort);
   try {
-    return await work(interrupted.signal);
+    return await work(AbortSignal.any([interrupted.signal, readerLeft]));
   } finally {
     for (const name of SIGNALS) process.off(name, abort);
   }

@@ -43,8 +43,17 @@ const concurrency = () => wholeNumber('concurrent invocations', 2, 1000);
 const CIDR_RULE = 'must be a list of CIDR ranges, such as 10.0.0.0/8,fd00::/8';
 const ROUTES_RULE = `must be a JSON object whose values are queue names (${QUEUE_NAME_RULE})`;
 const LOG_RETENTION_RULE = `must be one of ${LOG_RETENTION_DAYS.join(', ')}`;
+const DAYS_RULE = 'must be a number of days from 0 to 365';
 const AUDIENCE_RULE = 'must be a list of audiences';
 const DEPLOYMENT_RULE = 'must start with a letter and hold at most 64 letters, digits and hyphens';
+
+const PUBLIC_URL_RULE =
+  'must be an http or https URL of at most 200 characters without a query, a fragment or a slash at its end';
+
+const isPublicUrl = (text: string): boolean => {
+  const filled = text.replaceAll('{host}', 'host').replaceAll('{apiId}', 'id');
+  return text.length <= 200 && /^https?:\/\/[^\s?#{}]*[^\s?#{}/]$/.test(filled) && URL.canParse(filled);
+};
 
 const schema = z.strictObject({
   /** Prefix of the stacks' names, and this deployment's name in logs and metrics. Default `Posthaste`. */
@@ -107,6 +116,16 @@ const schema = z.strictObject({
       z.array(z.string(AUDIENCE_RULE).min(1, AUDIENCE_RULE), AUDIENCE_RULE).min(1, AUDIENCE_RULE),
     )
     .optional(),
+  /**
+   * Whether a new subscriber is asked to confirm, and gets nothing else before it has. A queue can ask for it by itself
+   * with `_confirm_subscriptions` in its metadata. Default false.
+   */
+  subscriptionConfirmation: z.preprocess(valueOf, z.boolean('must be true or false')).default(false),
+  /**
+   * Where subscribers reach the API to confirm, if not at its own domain: a URL, in which `{host}` stands for the Host
+   * header and `{apiId}` for the API of the request that subscribes. Default the API's own domain.
+   */
+  publicApiUrl: z.string(PUBLIC_URL_RULE).refine(isPublicUrl, PUBLIC_URL_RULE).optional(),
   /** Queue of an event that names none, by its source, detail-type or topic. JSON. Default none. */
   ingressRoutes: z
     .preprocess(
@@ -124,6 +143,13 @@ const schema = z.strictObject({
     .default(RetentionDays.ONE_MONTH),
   /** How much later than the policy says a subscriber's Retry-After may move an attempt, in seconds, to a day. Default 3600. */
   retryAfterCapSeconds: wholeNumber('seconds', 0, 86_400).default(3600),
+  /**
+   * Days without a success, and with 20 failures at least, after which a subscription is disabled as `failing`: 0 to 365,
+   * also a part of a day. 0: never. Default 5.
+   */
+  disableFailingAfterDays: z
+    .preprocess(valueOf, z.number(DAYS_RULE).min(0, DAYS_RULE).max(365, DAYS_RULE))
+    .default(5),
   /** How long past due, in seconds, a retry is before reconcile wakes it, 5 to 900. Default 30. */
   overdueAfterSeconds: wholeNumber('seconds', 5, 900).default(30),
 });

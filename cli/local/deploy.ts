@@ -59,17 +59,25 @@ const synthesised = (deployment: Deployment): Promise<string> =>
 
 const bootstrap = (deployment: Deployment): Promise<void> =>
   step('Preparing the account (cdk bootstrap)', () =>
-    cdk(deployment, 'bootstrap', ['bootstrap', `aws://${localAws.account}/${localAws.region}`]),
+    cdk(deployment, 'bootstrap', ['bootstrap', ACCOUNT], deployment.folder),
   );
+
+const ACCOUNT = `aws://${localAws.account}/${localAws.region}`;
 
 const contextOf = (settings: Settings): string[] =>
   Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 
-const cdk = async ({ endpoint, folder, signal }: Deployment, name: string, args: string[]): Promise<void> => {
+/** In the project's own folder, unless the app there is not to be run, which would lock `cdk.out` for others. */
+const cdk = async (
+  { endpoint, folder, signal }: Deployment,
+  name: string,
+  args: string[],
+  cwd = projectRoot,
+): Promise<void> => {
   const log = join(folder, `cdk-${name}.log`);
   rmSync(log, { force: true });
   const env = { ...plainEnvironment(), ...awsEnvironment(endpoint), ...QUIET, ...QUICK };
-  const { code } = await runGroup('cdk', [...args, '--no-notices'], { env, cwd: projectRoot, log, signal });
+  const { code } = await runGroup('cdk', [...args, '--no-notices'], { env, cwd, log, signal });
   if (code !== 0) {
     throw new Problem(`cdk ${name} failed. The end of its output (all of it: ${log}):\n${tailOf(log)}`);
   }

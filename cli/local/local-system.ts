@@ -17,8 +17,14 @@ export type LocalSystemOptions = {
 /** The real stacks, deployed by the real CDK on a local AWS of their own. */
 export type LocalSystem = { endpoints: Endpoints; emulator: Emulator };
 
-/** Every invocation at once is a process of its own here, on a few cores that the emulator needs too. */
-const LAPTOP: Settings = { dispatchConcurrency: '2', deliverConcurrency: '5', retryConcurrency: '5' };
+const LAPTOP: Settings = {
+  // Every invocation at once is a process of its own here, on a few cores that the emulator needs too.
+  dispatchConcurrency: '2',
+  deliverConcurrency: '5',
+  retryConcurrency: '5',
+  // The API's own host name does not resolve here (endpoints.ts).
+  publicApiUrl: 'http://{host}/_aws/execute-api/{apiId}/$default',
+};
 
 /** @throws Problem with what to do, when it cannot be brought up; nothing is left running then. */
 export const startLocalSystem = async (options: LocalSystemOptions): Promise<LocalSystem> => {

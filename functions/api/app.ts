@@ -1,21 +1,37 @@
 import { Hono } from 'hono';
-import {
-  InvalidMarkerError,
-  QueueBusyError,
-  QueueMissingError,
-} from '../../shared/ports/subscription-registry.ts';
 import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
-import { errorAnswer, invalidFields, notFound, RefusedRequest } from './error-answers.ts';
+import { errorAnswer, notFound, RefusedRequest } from './error-answers.ts';
+import { refusalOf } from './refusal.ts';
+import { addByHandRoutes } from './routes/by-hand.ts';
+import { addBooksRoutes } from './routes/books.ts';
+import { addConfirmationRoute } from './routes/confirmation.ts';
+import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addMessageRoutes } from './routes/messages.ts';
+import { addOpenApiRoute } from './routes/openapi.ts';
 import { addQueueRoutes } from './routes/queues.ts';
+import { addRecoveryRoutes } from './routes/recoveries.ts';
+import { addSecretRoutes } from './routes/secrets.ts';
+import { addServiceRoutes } from './routes/service.ts';
+import { addSubscriptionTestRoute } from './routes/subscription-test.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
+import { addTransferRoutes } from './routes/transfer.ts';
 
 /** The administration API (docs/api.md). Who may call it is API Gateway's to decide. */
 export const createApi = (dependencies: ApiDependencies): Api => {
   const api: Api = new Hono<ApiEnvironment>({ strict: false });
   addQueueRoutes(api, dependencies);
   addSubscriptionRoutes(api, dependencies);
+  addConfirmationRoute(api, dependencies);
+  addSubscriptionTestRoute(api, dependencies);
+  addTransferRoutes(api, dependencies);
+  addSecretRoutes(api, dependencies);
   addMessageRoutes(api, dependencies);
+  addDeliveryRoutes(api, dependencies);
+  addByHandRoutes(api, dependencies);
+  addBooksRoutes(api, dependencies);
+  addRecoveryRoutes(api, dependencies);
+  addOpenApiRoute(api, dependencies);
+  addServiceRoutes(api, dependencies);
   refuseOtherMethods(api);
   api.notFound(() => errorAnswer(notFound('such route')));
   api.onError((error, context) => {
@@ -28,23 +44,6 @@ export const createApi = (dependencies: ApiDependencies): Api => {
     );
   });
   return api;
-};
-
-const refusalOf = (error: Error): RefusedRequest | undefined => {
-  if (error instanceof RefusedRequest) return error;
-  if (error instanceof InvalidMarkerError) {
-    return invalidFields([{ field: 'marker', message: 'is not from this listing' }]);
-  }
-  if (error instanceof QueueMissingError) {
-    return new RefusedRequest('conflict', 'the queue was deleted meanwhile');
-  }
-  if (error instanceof QueueBusyError) {
-    return new RefusedRequest(
-      'conflict',
-      'subscriptions kept being added meanwhile; the queue is still there',
-    );
-  }
-  return undefined;
 };
 
 const refuseOtherMethods = (api: Api): void => {

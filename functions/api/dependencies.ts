@@ -2,20 +2,49 @@ import type { Hono } from 'hono';
 import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
+import type { DeliveryQueue } from '../../shared/ports/delivery-queue.ts';
+import type { DeliveryListings } from '../../shared/ports/delivery-listings.ts';
 import type { Ingress } from '../../shared/ports/ingress.ts';
+import type { MessageListings } from '../../shared/ports/message-listings.ts';
 import type { MessageRecords } from '../../shared/ports/message-records.ts';
+import type { Operations } from '../../shared/ports/operations.ts';
+import type { OperatorEvents } from '../../shared/ports/operator-events.ts';
+import type { QueueDepths } from '../../shared/ports/queue-depths.ts';
+import type { Payloads } from '../../shared/ports/payloads.ts';
+import type { Recoveries } from '../../shared/ports/recoveries.ts';
+import type { SecretSealer } from '../../shared/ports/signing-secrets.ts';
 import type { SubscriptionRegistry } from '../../shared/ports/subscription-registry.ts';
+import type { Journal } from '../../shared/ports/journal.ts';
+import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { Audit, Caller } from './audit.ts';
 
 /** What the API is made of. */
 export type ApiDependencies = {
+  /** Of the product, for the API's description. */
+  version: string;
   registry: SubscriptionRegistry;
   records: MessageRecords;
+  messageListings: MessageListings;
+  payloads: Payloads;
   deliveries: Deliveries;
+  deliveryListings: DeliveryListings;
   ingress: Ingress;
+  recoveries: Recoveries;
+  operations: Operations;
+  queueDepths: QueueDepths;
+  operatorEvents: OperatorEvents;
+  /** Where what we send to one subscription ourselves goes, past dispatch. */
+  deliveryQueue: DeliveryQueue;
+  secretSealer: SecretSealer;
+  /** For retries by hand, and for schedules that nobody needs any more. */
+  wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
+  journal: Journal;
   clock: Clock;
   /** A fresh id, safe as a subscription's and as a message's. */
   newId: () => string;
+  /** As many bytes as asked for, which nobody can guess. */
+  randomBytes: (bytes: number) => Uint8Array;
+  settings: ApiSettings;
   /** Completes a partial policy, so it is checked together with it. */
   defaultRetryPolicy: RetryPolicy;
   /** Why we would never call this URL; undefined where we would. */
@@ -25,7 +54,19 @@ export type ApiDependencies = {
   reportFault: (fault: Error, caller: Caller) => void;
 };
 
-/** Hono's environment: each request comes with its caller. */
-export type ApiEnvironment = { Bindings: { caller: Caller } };
+/** Times in milliseconds. */
+export type ApiSettings = {
+  /** How long records are kept. */
+  retentionMs: number;
+  /** The most that a Retry-After adds to a delay. */
+  retryAfterCapMs: number;
+  /** How long past due a retry counts as overdue. */
+  overdueAfterMs: number;
+  /** Every new subscriber is asked whether it wants to be one, whatever its queue says. */
+  subscriptionConfirmation: boolean;
+};
+
+/** Hono's environment: each request comes with its caller, and with where the API is reached from outside. */
+export type ApiEnvironment = { Bindings: { caller: Caller; publicUrl: string } };
 
 export type Api = Hono<ApiEnvironment>;

@@ -1,4 +1,18 @@
+import * as z from 'zod';
 import type { FieldError } from '../../shared/domain/errors.ts';
+
+const ERROR_CODES = [
+  'invalid_request',
+  'invalid_json',
+  'invalid_retry_policy',
+  'not_found',
+  'method_not_allowed',
+  'conflict',
+  'too_large',
+  'internal',
+] as const;
+
+type ErrorCode = (typeof ERROR_CODES)[number];
 
 const statusOfCode = {
   invalid_request: 400,
@@ -9,9 +23,7 @@ const statusOfCode = {
   conflict: 409,
   too_large: 413,
   internal: 500,
-} as const;
-
-type ErrorCode = keyof typeof statusOfCode;
+} as const satisfies Record<ErrorCode, number>;
 
 /** A request that gets an error for its answer. Thrown anywhere on the way of a request, before anything is written. */
 export class RefusedRequest extends Error {
@@ -38,14 +50,17 @@ export const notFound = (what: string): RefusedRequest =>
   new RefusedRequest('not_found', `there is no ${what}`);
 
 /** The one shape of every error (design §7). */
+export const errorSchema = z.object({
+  error: z.object({
+    code: z.enum(ERROR_CODES),
+    message: z.string(),
+    fields: z.array(z.object({ field: z.string(), message: z.string() })).exactOptional(),
+  }),
+});
+
+export const errorBody = ({ code, message, fields }: RefusedRequest): z.infer<typeof errorSchema> => ({
+  error: { code, message, ...(fields.length > 0 && { fields: [...fields] }) },
+});
+
 export const errorAnswer = (refused: RefusedRequest, headers: Record<string, string> = {}): Response =>
-  Response.json(
-    {
-      error: {
-        code: refused.code,
-        message: refused.message,
-        ...(refused.fields.length > 0 && { fields: refused.fields }),
-      },
-    },
-    { status: statusOfCode[refused.code], headers },
-  );
+  Response.json(errorBody(refused), { status: statusOfCode[refused.code], headers });

@@ -1,11 +1,30 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { subscriberUrlFault } from '../../shared/adapters/address-guard.ts';
-import { documentClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import {
+  documentClient,
+  eventBridgeClient,
+  kmsClient,
+  s3Client,
+  schedulerClient,
+  sqsClient,
+} from '../../shared/adapters/aws-clients.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
+import { dynamoMessageListings } from '../../shared/adapters/dynamo-message-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
+import { dynamoRecoveries } from '../../shared/adapters/dynamo-recoveries.ts';
 import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
+import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge-operator-events.ts';
+import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
+import { kmsSecretSealer } from '../../shared/adapters/kms-signing-secrets.ts';
 import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
+import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
+import { schedulerRemoval } from '../../shared/adapters/scheduler-wake-ups.ts';
+import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
 import { sqsIngress } from '../../shared/adapters/sqs-ingress.ts';
+import { sqsOperations } from '../../shared/adapters/sqs-operations.ts';
+import { sqsQueueDepths } from '../../shared/adapters/sqs-queue-depths.ts';
+import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { apiEnvironment } from '../../shared/config/environment.ts';
 import { createApi } from './app.ts';
@@ -17,20 +36,47 @@ import type { HttpApiAnswer } from './http-api-event.ts';
 
 const environment = apiEnvironment();
 const journal = powertoolsJournal({ deployment: environment.deployment, service: 'api' });
-const dynamo = documentClient();
+const deadline = invocationDeadline();
+const dynamo = documentClient({ deadline });
+const sqs = sqsClient({ deadline });
+const pacing = {
+  sleep: (milliseconds: number) => systemClock.sleep(milliseconds),
+  random: Math.random,
+  deadline,
+};
 
 const api = createApi({
-  registry: dynamoSubscriptionRegistry(dynamo, environment.subscriptionsTable, systemClock),
+  version: environment.version,
+  registry: dynamoSubscriptionRegistry(dynamo, environment.subscriptionsTable, pacing),
   records: dynamoMessageRecords(dynamo, environment.deliveriesTable),
+  messageListings: dynamoMessageListings(dynamo, environment.deliveriesTable),
+  payloads: s3Payloads(s3Client({ deadline }), environment.payloadBucket),
   deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
-  ingress: sqsIngress({
-    sqs: sqsClient(),
-    queueUrl: environment.ingressQueueUrl,
-    sleep: (milliseconds) => systemClock.sleep(milliseconds),
-    random: Math.random,
+  deliveryListings: dynamoDeliveryListings(dynamo, environment.deliveriesTable, pacing),
+  ingress: sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),
+  secretSealer: kmsSecretSealer(kmsClient({ deadline }), environment.secretsKeyArn),
+  wakeUps: {
+    ...sqsWakeUps(sqsClient({ deadline }), environment.retryQueueUrl),
+    ...schedulerRemoval(schedulerClient({ deadline }), { group: environment.scheduleGroup }),
+  },
+  journal,
+  recoveries: dynamoRecoveries(dynamo, environment.deliveriesTable),
+  operations: sqsOperations(sqs, environment.operationQueueUrl),
+  queueDepths: sqsQueueDepths(sqs, environment.queueUrls),
+  operatorEvents: eventBridgeOperatorEvents(eventBridgeClient({ deadline }), {
+    busName: environment.operatorEventBus,
+    deployment: environment.deployment,
   }),
+  deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
+  settings: {
+    retentionMs: environment.retentionDays * 24 * 60 * 60 * 1000,
+    retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+    overdueAfterMs: environment.overdueAfterSeconds * 1000,
+    subscriptionConfirmation: environment.subscriptionConfirmation,
+  },
   clock: systemClock,
   newId: randomUUID,
+  randomBytes,
   defaultRetryPolicy: environment.defaultRetryPolicy,
   subscriberFault: (url) => subscriberUrlFault(url, environment.allowedAddresses),
   audit: auditLog(journal.logger),
@@ -43,10 +89,10 @@ const api = createApi({
 
 /** Every fault becomes an answer; only an event that is not an HTTP API's throws, which fails the invocation. */
 const answer = async (event: unknown): Promise<HttpApiAnswer> => {
-  const { request, caller } = parseHttpApiEvent(event);
-  return httpApiAnswer(await api.fetch(request, { caller }));
+  const { request, ...from } = parseHttpApiEvent(event, environment.publicApiUrl);
+  return httpApiAnswer(await api.fetch(request, from));
 };
 
 // Called by Lambda
 
-export const handler = (event: unknown): Promise<HttpApiAnswer> => answer(event);
+export const handler = deadline.timed(answer);

@@ -1,14 +1,19 @@
 import * as z from 'zod';
+import { DEFAULT_ROUTE, isOpenPath } from '../../shared/config/open-routes.ts';
 import type { Caller } from './audit.ts';
 
-/** What we use of an HTTP API's event, payload format 2.0. No header means anything to us, Zaqar's own two included. */
+/** What we use of an HTTP API's event, payload format 2.0. Zaqar's own two headers mean nothing to us. */
 const httpApiEvent = z.object({
+  routeKey: z.string().default(DEFAULT_ROUTE),
   rawPath: z.string(),
   rawQueryString: z.string().default(''),
   body: z.string().nullish(),
   isBase64Encoded: z.boolean().default(false),
+  headers: z.object({ host: z.string().exactOptional() }).default({}),
   requestContext: z.object({
     requestId: z.string(),
+    apiId: z.string().default(''),
+    domainName: z.string().default('api.invalid'),
     http: z.object({ method: z.string() }),
     authorizer: z
       .object({
@@ -24,14 +29,28 @@ type HttpApiEvent = z.infer<typeof httpApiEvent>;
 /** Payload format 2.0. */
 export type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; body: string };
 
+export type ApiRequest = { request: Request; caller: Caller; publicUrl: string };
+
 /**
+ * @param publicApiUrl where the API is reached from outside, if not at its own domain
  * @throws ZodError for an event that no HTTP API sent. The path is as the `$default` stage gives it, without a stage in
  * front, and already decoded.
  */
-export const parseHttpApiEvent = (event: unknown): { request: Request; caller: Caller } => {
+export const parseHttpApiEvent = (event: unknown, publicApiUrl?: string): ApiRequest => {
   const parsed = httpApiEvent.parse(event);
   const { requestId } = parsed.requestContext;
-  return { request: requestOf(parsed), caller: { principal: principalOf(parsed), requestId } };
+  return {
+    request: requestOf(parsed),
+    caller: { principal: principalOf(parsed), requestId },
+    publicUrl: publicUrlOf(parsed, publicApiUrl),
+  };
+};
+
+const publicUrlOf = ({ headers, requestContext }: HttpApiEvent, publicApiUrl?: string): string => {
+  const { apiId, domainName } = requestContext;
+  if (publicApiUrl === undefined) return `https://${domainName}`;
+  const { host = domainName } = headers;
+  return publicApiUrl.replaceAll('{host}', () => host).replaceAll('{apiId}', () => apiId);
 };
 
 export const httpApiAnswer = async (response: Response): Promise<HttpApiAnswer> => ({
@@ -44,11 +63,15 @@ export const httpApiAnswer = async (response: Response): Promise<HttpApiAnswer> 
 const UNBUILDABLE: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /** A body that comes with GET is left behind: Request has no room for it, and no route reads it. */
-const requestOf = ({ rawPath, rawQueryString, requestContext, ...event }: HttpApiEvent): Request => {
+const requestOf = (parsed: HttpApiEvent): Request => {
+  const { routeKey, rawPath, rawQueryString, requestContext, ...event } = parsed;
   const { method: asked } = requestContext.http;
   const method = UNBUILDABLE.has(asked) ? 'OPTIONS' : asked;
   // Decoded, these are part of a segment; in a URL they would end the path, or be decoded once more.
-  const path = isAmbiguous(rawPath) ? NOWHERE : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
+  const path =
+    isAmbiguous(rawPath) || !isServedBy(routeKey, rawPath)
+      ? NOWHERE
+      : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
   const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
   return new Request(`https://api.invalid${path}?${rawQueryString}`, { method, ...(body && { body }) });
 };
@@ -59,6 +82,10 @@ const requestOf = ({ rawPath, rawQueryString, requestContext, ...event }: HttpAp
  */
 const isAmbiguous = (path: string): boolean =>
   /\p{Cc}/u.test(path) || path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+
+/** Nobody was authorised for what came by an open route, so it reaches nothing else, however its path was written. */
+const isServedBy = (routeKey: string, path: string): boolean =>
+  routeKey === DEFAULT_ROUTE || isOpenPath(path);
 
 /** No route leads here. */
 const NOWHERE = '/';

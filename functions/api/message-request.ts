@@ -5,30 +5,20 @@ import { elementSources, propertySource } from '../../shared/messages/json-slice
 import type { Json } from '../../shared/messages/json-slice.ts';
 import type { PostedMessage } from '../../shared/pipeline/administer-messages.ts';
 import { invalidFields } from './error-answers.ts';
+import { messageType, printable } from './printable.ts';
 import { parsed } from './request-json.ts';
 import { MAX_TTL_SECONDS, seconds } from './seconds.ts';
 
 /** Ten SQS batches. Zaqar takes 20. */
 const MAX_MESSAGES = 100;
 
-/** Control characters, lone surrogates and non-characters: what SQS or a header could not carry. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\uFFFE\uFFFF]/u;
-
-const printable = (maxLength: number) => {
-  const rule = `must be text of 1 to ${maxLength} characters without control characters`;
-  return z
-    .string(rule)
-    .min(1, rule)
-    .max(maxLength, rule)
-    .refine((text) => !UNPRINTABLE.test(text), rule);
-};
-
-const postedMessages = z.strictObject({
+/** The body of a post. */
+export const postedMessagesSchema = z.strictObject({
   messages: z
     .array(
       z.strictObject({
         id: printable(1024).exactOptional(),
-        type: printable(256).exactOptional(),
+        type: messageType.exactOptional(),
         // Only its source text matters, so only that is looked at.
         body: z.unknown().exactOptional(),
         ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
@@ -45,7 +35,7 @@ const postedMessages = z.strictObject({
  * @throws RefusedRequest
  */
 export const messagesOf = (json: Json): PostedMessage[] => {
-  const { messages } = parsed(postedMessages, json.value);
+  const { messages } = parsed(postedMessagesSchema, json.value);
   const list = { source: propertySource(json, 'messages') ?? '', value: messages };
   const sources = elementSources(list) ?? [];
   const read = messages.map(({ body, ...message }, index) => {
@@ -57,7 +47,8 @@ export const messagesOf = (json: Json): PostedMessage[] => {
   return read.flatMap(({ data, ...message }) => (data === undefined ? [] : [{ ...message, data }]));
 };
 
-const bodyFault = (data: string | undefined, field: string): FieldError[] => {
+/** What SQS would not take of a message's data, which is JSON source text. */
+export const bodyFault = (data: string | undefined, field: string): FieldError[] => {
   if (data === undefined) return [{ field, message: 'is required' }];
   // SQS takes no text with these two in it; written as an escape they pass.
   if (/[\uFFFE\uFFFF]/.test(data))

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Page, PageRequest } from '../../shared/ports/subscription-registry.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { parsed } from './request-json.ts';
 
 /** A page as long as Zaqar's by default. */
@@ -8,28 +8,37 @@ const MAX_LIMIT = 100;
 const LIMIT_RULE = `must be an integer from 1 to ${MAX_LIMIT}`;
 const MAX_MARKER_LENGTH = 2048;
 
-const pageQuery = z.object({
+/** The query of every long listing. */
+export const pageFields = {
   limit: z
     .string()
-    .regex(/^\d{1,4}$/, LIMIT_RULE)
+    .refine((text) => /^\d{1,4}$/.test(text), LIMIT_RULE)
     .transform(Number)
     .pipe(z.number().min(1, LIMIT_RULE).max(MAX_LIMIT, LIMIT_RULE))
-    .default(DEFAULT_LIMIT),
+    .default(DEFAULT_LIMIT)
+    .meta({ override: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT } }),
   marker: z.string().min(1).max(MAX_MARKER_LENGTH).exactOptional(),
-});
+};
+
+/** Zaqar's client sends more with some listings, to no effect. */
+export const pageQuery = z.object(pageFields);
 
 /** @throws RefusedRequest `invalid_request` naming `limit` or `marker`. */
 export const pageRequest = (query: Record<string, string>): PageRequest => parsed(pageQuery, query);
 
-type Link = { rel: 'next'; href: string };
+export const linksSchema = z.array(z.object({ rel: z.literal('next'), href: z.string() }));
 
-/** The way to the next page, in Zaqar's form; empty on the last page. */
+type Link = z.infer<typeof linksSchema>[number];
+
+/** The way to the next page of what `query` asked for, in Zaqar's form; empty on the last page. */
 export const nextLinks = (
   path: string,
-  { marker }: Page<unknown>,
-  { limit, ...query }: { limit: number; detailed?: 'true' },
+  { marker }: Pick<Page<unknown>, 'marker'>,
+  query: Readonly<Record<string, string | number>>,
 ): readonly Link[] => {
   if (marker === undefined) return [];
-  const search = new URLSearchParams({ ...query, limit: String(limit), marker });
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) search.set(name, String(value));
+  search.set('marker', marker);
   return [{ rel: 'next', href: `${path}?${search.toString()}` }];
 };

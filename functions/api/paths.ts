@@ -1,5 +1,6 @@
-import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message.ts';
-import { invalidFields } from './error-answers.ts';
+import { isQueueName, messageIdOf, QUEUE_NAME_RULE } from '../../shared/domain/message.ts';
+import type { MessageKey } from '../../shared/domain/message.ts';
+import { invalidFields, notFound } from './error-answers.ts';
 
 export const QUEUES = '/v2/queues';
 
@@ -8,6 +9,31 @@ export const queuePath = (queue: string): string => `${QUEUES}/${queue}`;
 /** @throws RefusedRequest `invalid_request` naming `queue`. */
 export const queueName = (name: string): string => {
   if (!isQueueName(name)) throw invalidFields([{ field: 'queue', message: `must be ${QUEUE_NAME_RULE}` }]);
+  return name;
+};
+
+/**
+ * The message of a path. The producer's own id finds it as well as the one that we made of it.
+ * @throws RefusedRequest `invalid_request` naming `queue`.
+ */
+export const messageKey = ({ queue, message }: { queue: string; message: string }): MessageKey => ({
+  queue: queueName(queue),
+  messageId: messageIdOf({ id: message }).id,
+});
+
+/**
+ * The subscription of a path.
+ * @throws RefusedRequest `invalid_request` naming `queue`, `not_found` for what was never given out as an id
+ */
+export const subscriptionName = ({
+  queue,
+  subscription,
+}: {
+  queue: string;
+  subscription: string;
+}): { queue: string; subscriptionId: string } => {
+  const name = { queue: queueName(queue), subscriptionId: subscription };
+  if (!isSubscriptionId(subscription)) throw notFound('such subscription');
   return name;
 };
 

@@ -1,11 +1,40 @@
+import * as z from 'zod';
+import { CONFIRM_SUBSCRIPTIONS } from '../../shared/domain/confirmation.ts';
 import type { FieldError } from '../../shared/domain/errors.ts';
+import { retryPolicySchema } from '../../shared/domain/retry-policy-schema.ts';
+import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { Queue } from '../../shared/domain/subscription.ts';
 import { invalidFields, RefusedRequest } from './error-answers.ts';
+import { retryPolicyAt } from './retry-policy-field.ts';
 
 /** What Zaqar allows by default, and well under the 400 KB of a DynamoDB item. */
 const MAX_METADATA_BYTES = 65_536;
 
 /** Deeper than anyone nests by hand. */
 const MAX_METADATA_DEPTH = 32;
+
+/** What metadata is, for the API's description: any object, with these members of a meaning. `queueFields` checks it. */
+export const queueMetadataSchema = z.looseObject({
+  _retry_policy: retryPolicySchema.exactOptional(),
+  [CONFIRM_SUBSCRIPTIONS]: z.boolean().exactOptional(),
+});
+
+/**
+ * A queue's metadata with what its members of a meaning say.
+ * @throws RefusedRequest naming the member
+ */
+export const queueFields = (
+  value: unknown,
+  defaults: RetryPolicy,
+): Pick<Queue, 'metadata' | 'retryPolicy'> => {
+  const metadata = queueMetadata(value);
+  const { _retry_policy: given, [CONFIRM_SUBSCRIPTIONS]: confirms = false } = metadata;
+  if (typeof confirms !== 'boolean') {
+    throw invalidFields([{ field: CONFIRM_SUBSCRIPTIONS, message: 'must be true or false' }]);
+  }
+  if (given === undefined) return { metadata };
+  return { metadata, retryPolicy: retryPolicyAt('_retry_policy', given, defaults) };
+};
 
 /**
  * Metadata is any JSON object that we can give back as it came.
@@ -28,8 +57,8 @@ export const queueMetadata = (value: unknown): Record<string, unknown> => {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Iterative: a deep value must not exhaust the stack before its depth is refused. */
-const faultWithin = (metadata: Record<string, unknown>): FieldError | undefined => {
+/** What cannot be kept, by the outermost member. Iterative: a deep value must not exhaust the stack before its depth is refused. */
+export const faultWithin = (metadata: Record<string, unknown>): FieldError | undefined => {
   const pending = Object.entries(metadata).map(([field, value]) => ({ field, value, depth: 1 }));
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const { field, value, depth } = entry;

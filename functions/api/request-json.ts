@@ -5,19 +5,34 @@ import type { Json } from '../../shared/messages/json-slice.ts';
 import { invalidFields, RefusedRequest } from './error-answers.ts';
 
 /** As much as one SQS message holds (design §8). */
-const MAX_REQUEST_BYTES = 1_048_576;
+export const MAX_REQUEST_BYTES = 1_048_576;
+
+type BodyOf = { arrayBuffer(): Promise<ArrayBuffer> };
 
 /** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` for anything that is not one JSON value in UTF-8. */
-export const readJson = async (request: { arrayBuffer(): Promise<ArrayBuffer> }): Promise<Json> => {
+export const readJson = async (request: BodyOf): Promise<Json> => {
+  const json = parseJson(await readText(request));
+  if (json === undefined) throw notJson();
+  return json;
+};
+
+/** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` for anything that is not UTF-8. */
+export const readText = async (request: BodyOf): Promise<string> => {
   const bytes = await request.arrayBuffer();
   if (bytes.byteLength > MAX_REQUEST_BYTES) {
     throw new RefusedRequest('too_large', `the request body is over ${MAX_REQUEST_BYTES} bytes`);
   }
   const text = decodedUtf8(bytes);
-  const json = text === undefined ? undefined : parseJson(text);
-  if (json === undefined) throw new RefusedRequest('invalid_json', 'the request body is not JSON in UTF-8');
-  return json;
+  if (text === undefined) throw notJson();
+  return text;
 };
+
+const notJson = (): RefusedRequest =>
+  new RefusedRequest('invalid_json', 'the request body is not JSON in UTF-8');
+
+/** As `readJson`; no body at all is an empty object. */
+export const readOptionalJson = async (request: BodyOf): Promise<Json> =>
+  (await request.arrayBuffer()).byteLength === 0 ? { source: '{}', value: {} } : readJson(request);
 
 /** Undefined: not UTF-8. Nothing is replaced, because what is published must arrive as it is. */
 const decodedUtf8 = (bytes: ArrayBuffer): string | undefined => {

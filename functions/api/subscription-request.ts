@@ -1,39 +1,74 @@
 import * as z from 'zod';
 import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
-import type { SubscriptionOptions } from '../../shared/domain/subscription.ts';
-import { RESERVED_HEADERS, ZAQAR_MESSAGE } from '../../shared/domain/webhook-request.ts';
-import { RefusedRequest } from './error-answers.ts';
+import type { Disabled, SubscriptionOptions } from '../../shared/domain/subscription.ts';
+import { ZAQAR_MESSAGE } from '../../shared/domain/webhook-request.ts';
+import { invalidFields, RefusedRequest } from './error-answers.ts';
+import { contentFilter, eventTypes } from './interests-request.ts';
+import { postHeaders } from './post-headers.ts';
 import { parsed } from './request-json.ts';
 import { retryPolicyAt } from './retry-policy-field.ts';
 import { MAX_TTL_SECONDS, seconds } from './seconds.ts';
 
 /** With its headers and its template a subscription stays well under the 400 KB of a DynamoDB item. */
 const MAX_OPTIONS_BYTES = 65_536;
-const MAX_POST_HEADERS = 50;
-/** What common HTTP servers take as a request's headers, in bytes; ours come on top. */
-const MAX_POST_HEADERS_BYTES = 8192;
+
+/** The most that a deployment can have (infra/settings.ts). */
+const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
 
 export type SubscriptionFields = { subscriber: string; options: SubscriptionOptions; ttl?: number };
+
+/** What is left out stays as it is; a `ttl` of null is for ever. */
+export type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'ttl'>> & { ttl?: number | null };
+
+/** Of an import; `disabled` says why it was, if it was. */
+export type SubscriptionLine = SubscriptionFields & { disabled?: Disabled };
+
+type Rules = { defaultRetryPolicy: RetryPolicy; subscriberFault: (url: string) => string | undefined };
 
 /**
  * `{"subscriber", "ttl"?, "options"?}`, checked to the last field.
  * @throws RefusedRequest
  */
-export const subscriptionFields = (
-  value: unknown,
-  context: { defaultRetryPolicy: RetryPolicy; subscriberFault: (url: string) => string | undefined },
-): SubscriptionFields => {
-  const schema = subscription.extend({
-    subscriber: z.string().superRefine((url, refinement) => {
-      const fault = context.subscriberFault(url);
-      if (fault !== undefined) refinement.addIssue(fault);
-    }),
+export const subscriptionFields = (value: unknown, rules: Rules): SubscriptionFields => {
+  const schema = subscriptionRequestSchema.extend({ subscriber: subscriberBy(rules) });
+  const { options, ...fields } = parsed(schema, value);
+  return { ...fields, options: optionsOf(options, rules) };
+};
+
+/**
+ * Any of `{"subscriber"?, "ttl"?, "options"?}`; options are given as a whole.
+ * @throws RefusedRequest
+ */
+export const subscriptionPatch = (value: unknown, rules: Rules): SubscriptionPatch => {
+  const schema = subscriptionPatchSchema.extend({ subscriber: subscriberBy(rules).exactOptional() });
+  const { options, ...fields } = parsed(schema, value);
+  if (options === undefined && Object.keys(fields).length === 0) {
+    throw invalidFields([{ field: 'body', message: 'must hold subscriber, ttl or options' }]);
+  }
+  return { ...fields, ...(options && { options: optionsOf(options, rules) }) };
+};
+
+/** A line of an export. @throws RefusedRequest */
+export const subscriptionLine = (value: unknown, rules: Rules): SubscriptionLine => {
+  const schema = subscriptionLineSchema.extend({ subscriber: subscriberBy(rules) });
+  const { options, disabled, ...fields } = parsed(schema, value);
+  return {
+    ...fields,
+    options: optionsOf(options, rules),
+    ...(disabled && { disabled: { ...disabled, at: Date.parse(disabled.at) } }),
+  };
+};
+
+const subscriberBy = ({ subscriberFault }: Rules) =>
+  z.string().superRefine((url, refinement) => {
+    const fault = subscriberFault(url);
+    if (fault !== undefined) refinement.addIssue(fault);
   });
-  const {
-    subscriber,
-    ttl,
-    options: { _retry_policy: given, ...others },
-  } = parsed(schema, value);
+
+const optionsOf = (
+  { _retry_policy: given, ...others }: z.output<typeof optionsSchema>,
+  context: Rules,
+): SubscriptionOptions => {
   const policy =
     given === undefined
       ? undefined
@@ -43,64 +78,43 @@ export const subscriptionFields = (
   if (Buffer.byteLength(JSON.stringify(options)) > MAX_OPTIONS_BYTES) {
     throw new RefusedRequest('too_large', `the options are over ${MAX_OPTIONS_BYTES} bytes`);
   }
-  return {
-    subscriber,
-    options,
-    ...(ttl !== undefined && { ttl }),
-  };
+  return options;
 };
 
-/** A token (RFC 9110 §5.6.2). */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Printable ASCII and tab: what lies beyond is read differently by different servers (RFC 9110 §5.5). */
-const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+/** Field by field; what the retry policy holds, `retryPolicyAt` checks. */
+export const optionsSchema = z.strictObject({
+  _retry_policy: z.unknown().exactOptional(),
+  post_headers: postHeaders.exactOptional(),
+  post_data: z
+    .string()
+    .refine((text) => text.split(ZAQAR_MESSAGE).length <= 2, `must hold ${ZAQAR_MESSAGE} at most once`)
+    .exactOptional(),
+  raw_delivery: z.boolean().exactOptional(),
+  attempt_timeout: seconds(1, MAX_ATTEMPT_TIMEOUT_SECONDS).exactOptional(),
+  event_types: eventTypes.exactOptional(),
+  filter: contentFilter.exactOptional(),
+});
 
-const isObjectWithProto = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__');
-
-const headerNameFault = (name: string): string | undefined => {
-  if (!HEADER_NAME.test(name)) return 'is not a valid header name';
-  return RESERVED_HEADERS.has(name.toLowerCase()) ? 'is a header that cannot be set' : undefined;
-};
-
-const postHeaders = z
-  .unknown()
-  // zod's record would drop it without a word.
-  .refine((headers) => !isObjectWithProto(headers), 'must not hold __proto__')
-  .pipe(
-    z
-      .record(z.string(), z.string().regex(HEADER_VALUE, 'must be printable ASCII'))
-      .superRefine((headers, refinement) => {
-        const seen = new Set<string>();
-        for (const name of Object.keys(headers)) {
-          const fault =
-            headerNameFault(name) ?? (seen.has(name.toLowerCase()) ? 'is given twice' : undefined);
-          if (fault !== undefined) refinement.addIssue({ code: 'custom', path: [name], message: fault });
-          seen.add(name.toLowerCase());
-        }
-      })
-      .refine(
-        (headers) => Object.keys(headers).length <= MAX_POST_HEADERS,
-        `must be at most ${MAX_POST_HEADERS} headers`,
-      )
-      .refine(
-        (headers) => Object.entries(headers).flat().join('').length <= MAX_POST_HEADERS_BYTES,
-        `must be at most ${MAX_POST_HEADERS_BYTES} bytes in all`,
-      ),
-  );
-
-const subscription = z.strictObject({
+/** The body of a subscribing request. */
+export const subscriptionRequestSchema = z.strictObject({
   subscriber: z.string(),
   ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
-  options: z
+  options: optionsSchema.default({}),
+});
+
+/** The body of a PATCH. */
+export const subscriptionPatchSchema = z.strictObject({
+  subscriber: z.string().exactOptional(),
+  ttl: seconds(1, MAX_TTL_SECONDS).nullable().exactOptional(),
+  options: optionsSchema.exactOptional(),
+});
+
+/** One line of an export and of an import. */
+export const subscriptionLineSchema = subscriptionRequestSchema.extend({
+  disabled: z
     .strictObject({
-      _retry_policy: z.unknown().exactOptional(),
-      post_headers: postHeaders.exactOptional(),
-      post_data: z
-        .string()
-        .refine((text) => text.split(ZAQAR_MESSAGE).length <= 2, `must hold ${ZAQAR_MESSAGE} at most once`)
-        .exactOptional(),
-      raw_delivery: z.boolean().exactOptional(),
+      reason: z.enum(['manual', 'gone', 'failing'], 'must be manual, gone or failing'),
+      at: z.iso.datetime('must be a time in UTC, such as 2026-11-21T12:00:00.000Z'),
     })
-    .default({}),
+    .exactOptional(),
 });

@@ -1,8 +1,18 @@
-import { documentClient, s3Client, schedulerClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import {
+  documentClient,
+  eventBridgeClient,
+  kmsClient,
+  s3Client,
+  schedulerClient,
+  sqsClient,
+} from '../../shared/adapters/aws-clients.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
+import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge-operator-events.ts';
 import { httpSubscriber } from '../../shared/adapters/http-subscriber.ts';
+import type { CallDeadline } from '../../shared/adapters/invocation-deadline.ts';
+import { kmsSecretOpener } from '../../shared/adapters/kms-signing-secrets.ts';
 import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
 import { schedulerWakeUps } from '../../shared/adapters/scheduler-wake-ups.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
@@ -14,25 +24,37 @@ import type { deliverEnvironment } from '../../shared/config/environment.ts';
 import type { DeliverContext } from '../../shared/pipeline/deliver-context.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 type Environment = ReturnType<typeof deliverEnvironment>;
 
 /** deliver on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
-export const deliverContextOf = (environment: Environment, journal: Journal): DeliverContext => ({
-  ports: portsOf(environment, journal),
+export const deliverContextOf = (
+  environment: Environment,
+  journal: Journal,
+  deadline: CallDeadline,
+): DeliverContext => ({
+  ports: portsOf(environment, journal, deadline),
   settings: {
     attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
     schedulerThresholdSeconds: environment.schedulerThresholdSeconds,
-    retentionMs: environment.retentionDays * 24 * 60 * 60 * 1000,
+    retentionMs: environment.retentionDays * DAY_MS,
+    subscriptionCacheMs: environment.subscriptionCacheSeconds * 1000,
+    disableFailingAfterMs: environment.disableFailingAfterDays * DAY_MS,
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     defaultRetryPolicy: environment.defaultRetryPolicy,
     userAgent: `Posthaste/${environment.version}`,
   },
 });
 
-const portsOf = (environment: Environment, journal: Journal): DeliverContext['ports'] => {
-  const sqs = sqsClient();
-  const dynamo = documentClient();
-  const payloads = s3Payloads(s3Client(), environment.payloadBucket);
+const portsOf = (
+  environment: Environment,
+  journal: Journal,
+  deadline: CallDeadline,
+): DeliverContext['ports'] => {
+  const sqs = sqsClient({ deadline });
+  const dynamo = documentClient({ deadline });
+  const payloads = s3Payloads(s3Client({ deadline }), environment.payloadBucket);
   return {
     clock,
     journal,
@@ -44,15 +66,17 @@ const portsOf = (environment: Environment, journal: Journal): DeliverContext['po
       cacheSeconds: environment.subscriptionCacheSeconds,
     }),
     subscriber: httpSubscriber({ allowedAddresses: environment.allowedAddresses }),
+    secretOpener: kmsSecretOpener(kmsClient({ deadline }), { keyArn: environment.secretsKeyArn, clock }),
     deliveryQueue: sqsDeliveryQueue({
       sqs,
       queueUrl: environment.deliveryQueueUrl,
       sleep: (milliseconds) => clock.sleep(milliseconds),
       random: Math.random,
+      deadline,
     }),
     wakeUps: {
       ...sqsWakeUps(sqs, environment.retryQueueUrl),
-      ...schedulerWakeUps(schedulerClient(), {
+      ...schedulerWakeUps(schedulerClient({ deadline }), {
         group: environment.scheduleGroup,
         roleArn: environment.schedulerRoleArn,
         retryQueueArn: environment.retryQueueArn,
@@ -64,5 +88,9 @@ const portsOf = (environment: Environment, journal: Journal): DeliverContext['po
       payloadBucket: environment.payloadBucket,
     }),
     deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
+    operatorEvents: eventBridgeOperatorEvents(eventBridgeClient({ deadline }), {
+      busName: environment.operatorEventBus,
+      deployment: environment.deployment,
+    }),
   };
 };

@@ -1,4 +1,5 @@
 import type { Context, SQSRecord } from 'aws-lambda';
+import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
 import { deliverEnvironment } from '../../shared/config/environment.ts';
 import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
@@ -10,7 +11,8 @@ import { deliverContextOf } from './deliver-context.ts';
 
 const environment = deliverEnvironment();
 const journal = powertoolsJournal({ deployment: environment.deployment, service: 'deliver' });
-const deliverContext = deliverContextOf(environment, journal);
+const deadline = invocationDeadline();
+const deliverContext = deliverContextOf(environment, journal, deadline);
 
 // For every record: a throw means that a service of ours failed, and the message comes again. What can never be
 // understood is buried with its reason instead of being tried ten times.
@@ -33,4 +35,4 @@ const deliverRecord = async (record: SQSRecord, context: Context): Promise<void>
 
 // Called by Lambda, with up to ten jobs of the delivery queue or wake-ups of the retry queue
 
-export const handler = sqsHandler(journal, deliverRecord);
+export const handler = deadline.timed(sqsHandler(journal, deliverRecord));

@@ -2,6 +2,7 @@ import type { SQSMessageAttributes, SQSRecord } from 'aws-lambda';
 import { documentClient, s3Client, sqsClient } from '../../shared/adapters/aws-clients.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
+import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
 import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
@@ -16,8 +17,9 @@ import { sqsHandler } from '../sqs-handler.ts';
 
 const environment = dispatchEnvironment();
 const journal = powertoolsJournal({ deployment: environment.deployment, service: 'dispatch' });
-const sqs = sqsClient();
-const dynamo = documentClient();
+const deadline = invocationDeadline();
+const sqs = sqsClient({ deadline });
+const dynamo = documentClient({ deadline });
 
 const dispatchContext: DispatchContext = {
   ports: {
@@ -28,12 +30,13 @@ const dispatchContext: DispatchContext = {
       cacheSeconds: environment.subscriptionCacheSeconds,
     }),
     messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
-    payloads: s3Payloads(s3Client(), environment.payloadBucket),
+    payloads: s3Payloads(s3Client({ deadline }), environment.payloadBucket),
     deliveryQueue: sqsDeliveryQueue({
       sqs,
       queueUrl: environment.deliveryQueueUrl,
       sleep: (milliseconds) => clock.sleep(milliseconds),
       random: Math.random,
+      deadline,
     }),
     deadLetters: sqsDeadLetters(sqs, environment.ingressDeadLetterUrl),
   },
@@ -62,4 +65,4 @@ const textsOf = (attributes: SQSMessageAttributes): Record<string, string> =>
 
 // Called by Lambda, with up to ten messages of the ingress queue
 
-export const handler = sqsHandler(journal, dispatchRecord);
+export const handler = deadline.timed(sqsHandler(journal, dispatchRecord));

@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import { documentClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
+import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
@@ -11,14 +12,15 @@ import { reconcile, type Reconciliation } from '../../shared/pipeline/reconcile.
 
 const environment = reconcileEnvironment();
 const journal = powertoolsJournal({ deployment: environment.deployment, service: 'reconcile' });
-const dynamo = documentClient();
+const deadline = invocationDeadline();
+const dynamo = documentClient({ deadline });
 
 const reconcileContext = {
   ports: {
     clock,
     journal,
     deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
-    wakeUps: sqsWakeUps(sqsClient(), environment.retryQueueUrl),
+    wakeUps: sqsWakeUps(sqsClient({ deadline }), environment.retryQueueUrl),
   },
   settings: {
     overdueAfterMs: environment.overdueAfterSeconds * 1000,
@@ -28,7 +30,7 @@ const reconcileContext = {
 
 // Called by Lambda, every minute. A throw is a failed run, which shows in the function's errors; the next minute goes on.
 
-export const handler = async (_event: unknown, context: Context): Promise<Reconciliation> => {
+export const handler = deadline.timed(async (_event: unknown, context: Context): Promise<Reconciliation> => {
   try {
     return await reconcile(reconcileContext, () => context.getRemainingTimeInMillis());
   } catch (error) {
@@ -37,4 +39,4 @@ export const handler = async (_event: unknown, context: Context): Promise<Reconc
   } finally {
     journal.flush();
   }
-};
+});

@@ -1,7 +1,13 @@
-import { HttpApi, HttpNoneAuthorizer, type IHttpRouteAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2';
+import {
+  HttpApi,
+  HttpMethod,
+  HttpNoneAuthorizer,
+  type IHttpRouteAuthorizer,
+} from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Construct } from 'constructs';
+import { openRoutes } from '../../shared/config/open-routes.ts';
 import type { ApiAuthorization, DeploymentSettings } from '../settings.ts';
 import type { ApiFunction } from './api-function.ts';
 
@@ -10,18 +16,27 @@ export interface AdministrationApiProps {
   readonly handler: ApiFunction;
 }
 
-/** The HTTP API in front of the api function. Every route of it is authorised in the same way. */
+/** The HTTP API in front of the api function. Its callers are authorised, all in the same way, but for two routes. */
 export class AdministrationApi extends Construct {
   readonly url: string;
   readonly apiId: string;
 
   constructor(scope: Construct, id: string, { settings, handler }: AdministrationApiProps) {
     super(scope, id);
+    const integration = new HttpLambdaIntegration('Handler', handler.lambda);
     const api = new HttpApi(this, 'HttpApi', {
       description: 'Posthaste: administration',
-      defaultIntegration: new HttpLambdaIntegration('Handler', handler.lambda),
+      defaultIntegration: integration,
       defaultAuthorizer: authorizerOf(settings.apiAuthorization),
     });
+    for (const { path, methods } of openRoutes) {
+      api.addRoutes({
+        path,
+        methods: methods.map((method) => HttpMethod[method]),
+        integration,
+        authorizer: new HttpNoneAuthorizer(),
+      });
+    }
     this.url = api.apiEndpoint;
     this.apiId = api.apiId;
   }

@@ -3,6 +3,7 @@ import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../settings.ts';
 import { type FunctionVariables, NodeFunction } from './node-function.ts';
+import type { OperatorEvents } from './operator-events.ts';
 import type { RetrySchedules } from './retry-schedules.ts';
 import type { HoldingQueue, WorkQueue } from './sqs-queue.ts';
 import type { State } from './state.ts';
@@ -14,6 +15,7 @@ export interface DeliverFunctionProps {
   readonly retry: WorkQueue;
   readonly deliveryDeadLetters: HoldingQueue;
   readonly undeliverable: HoldingQueue;
+  readonly operatorEvents: OperatorEvents;
   readonly schedules: RetrySchedules;
 }
 
@@ -41,8 +43,9 @@ export class DeliverFunction extends NodeFunction {
       // a runaway loop and drop it after some 16 rounds (Lambda developer guide, "Recursive loop detection").
       recursiveLoop: RecursiveLoop.ALLOW,
     });
-    state.subscriptions.grantFindAndDisable(this.role);
+    state.subscriptions.grantFindAndNoteHealth(this.role);
     state.deliveries.grantDeliver(this.role);
+    state.secretsKey.grantOpen(this.role);
     state.payloads.grantGet(this.role);
     state.payloads.grantPut(this.role);
     // First attempts that are not due yet, and those that the invocation has no time for, go back where they came from.
@@ -50,6 +53,7 @@ export class DeliverFunction extends NodeFunction {
     retry.grantSend(this.role);
     props.undeliverable.grantSend(this.role);
     props.deliveryDeadLetters.grantSend(this.role);
+    props.operatorEvents.grantPublish(this.role);
     props.schedules.grantSchedule(this.role);
     this.consume('FirstAttempts', { queue: delivery, maxConcurrency: settings.deliverConcurrency });
     this.consume('Retries', { queue: retry, maxConcurrency: settings.retryConcurrency });
@@ -62,11 +66,14 @@ const variablesOf = (props: DeliverFunctionProps): FunctionVariables => {
     subscriptionsTable: state.subscriptions.name,
     deliveriesTable: state.deliveries.name,
     payloadBucket: state.payloads.name,
+    secretsKeyArn: state.secretsKey.arn,
     deliveryQueueUrl: props.delivery.url,
     retryQueueUrl: props.retry.url,
     retryQueueArn: props.retry.arn,
     deliveryDeadLetterUrl: props.deliveryDeadLetters.url,
     undeliverableQueueUrl: props.undeliverable.url,
+    operatorEventBus: props.operatorEvents.busName,
+    disableFailingAfterDays: String(settings.disableFailingAfterDays),
     scheduleGroup: schedules.groupName,
     schedulerRoleArn: schedules.roleArn,
     schedulerDeadLetterArn: schedules.deadLetters.arn,

@@ -68,16 +68,44 @@ export class DeliveriesTable extends Construct {
   /** What is overdue, found and moved ahead. */
   grantReconcile(grantee: IGrantable): void {
     this.grant(grantee, 'dynamodb:UpdateItem');
-    Grant.addToPrincipal({
-      grantee,
-      actions: ['dynamodb:Query'],
-      resourceArns: [`${this.table.tableArn}/index/${deliveryIndexes.overdue.name}`],
-    });
+    this.grantQuery(grantee, deliveryIndexes.overdue);
   }
 
-  /** A message and its deliveries. */
-  grantRead(grantee: IGrantable): Grant {
-    return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:Query');
+  /** How many are overdue. */
+  grantCountOverdue(grantee: IGrantable): void {
+    this.grantQuery(grantee, deliveryIndexes.overdue);
+  }
+
+  /** Listings of deliveries page by page, their transitions by hand, bodies kept anew, and the records of recoveries. */
+  grantOperate(grantee: IGrantable): void {
+    this.grantDeliver(grantee);
+    this.grant(grantee, 'dynamodb:BatchGetItem');
+    this.grantQuery(grantee, deliveryIndexes.byQueue, deliveryIndexes.bySubscription);
+  }
+
+  /** Messages and deliveries, one by one and in listings. */
+  grantRead(grantee: IGrantable): void {
+    this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:Query');
+    const { byHour, byQueue, bySubscription } = deliveryIndexes;
+    this.grantQuery(grantee, byHour, byQueue, bySubscription);
+  }
+
+  /** The body, taken off its MESSAGE item. */
+  grantErase(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:UpdateItem');
+  }
+
+  /** The records of recoveries. */
+  grantRecover(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:PutItem');
+  }
+
+  private grantQuery(grantee: IGrantable, ...indexes: IndexKeys[]): Grant {
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['dynamodb:Query'],
+      resourceArns: indexes.map(({ name }) => `${this.table.tableArn}/index/${name}`),
+    });
   }
 
   private grant(grantee: IGrantable, ...actions: string[]): Grant {

@@ -64,13 +64,14 @@ const lateness = (deployment: string): GraphWidget =>
     'ms',
   );
 
-const ages = ({ ingress, delivery, retry }: Pipeline): GraphWidget =>
+const ages = ({ ingress, delivery, retry, operation }: Pipeline): GraphWidget =>
   graph(
     'Age of the oldest message',
     [
       ingress.metricAgeOfOldest({ label: 'ingress' }),
       delivery.metricAgeOfOldest({ label: 'delivery' }),
       retry.metricAgeOfOldest({ label: 'retry' }),
+      operation.metricAgeOfOldest({ label: 'operation' }),
     ],
     's',
   );
@@ -95,12 +96,13 @@ const deadLetters = (pipeline: Pipeline): SingleValueWidget =>
       pipeline.ingressDeadLetters.metricWaiting({ label: 'ingress dead letters' }),
       pipeline.deliveryDeadLetters.metricWaiting({ label: 'delivery dead letters' }),
       pipeline.schedules.deadLetters.metricWaiting({ label: 'scheduler dead letters' }),
+      pipeline.operationDeadLetters.metricWaiting({ label: 'operation dead letters' }),
       pipeline.undeliverable.metricWaiting({ label: 'undeliverable' }),
     ],
   });
 
-const functionsOf = ({ dispatch, deliver, reconcile, api }: Pipeline) =>
-  Object.entries({ dispatch, deliver, reconcile, api });
+const functionsOf = ({ dispatch, deliver, reconcile, operate, api }: Pipeline) =>
+  Object.entries({ dispatch, deliver, reconcile, operate, api });
 
 /** A record that fails comes again without an error of its function, so both are shown. */
 const errors = (deployment: string, pipeline: Pipeline): GraphWidget =>

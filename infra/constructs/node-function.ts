@@ -48,6 +48,8 @@ export interface ConsumeProps {
   readonly queue: WorkQueue;
   /** Most concurrent invocations by this queue, 2 to 1000. */
   readonly maxConcurrency: number;
+  /** Messages at once, 1 to 10. @default 10 */
+  readonly batchSize?: number;
 }
 
 /**
@@ -110,12 +112,12 @@ export class NodeFunction extends Construct {
    * Feeds the function from a queue: up to 10 messages at once, each answered for by itself. Concurrency is bounded by
    * the mapping, so that nothing is reserved: accounts with a small quota refuse reservations.
    */
-  protected consume(id: string, { queue, maxConcurrency }: ConsumeProps): void {
+  protected consume(id: string, { queue, maxConcurrency, batchSize = BATCH }: ConsumeProps): void {
     queue.grantConsume(this.role);
     new EventSourceMapping(this, id, {
       target: this.function,
       eventSourceArn: queue.arn,
-      batchSize: BATCH,
+      batchSize,
       maxConcurrency,
       reportBatchItemFailures: true,
     });

@@ -35,10 +35,11 @@ export class PayloadBucket extends Construct {
     this.name = this.bucket.bucketName;
   }
 
+  /** Removing as well: of a message that is erased meanwhile, whoever puts it there must leave nothing behind. */
   grantPut(grantee: IGrantable): Grant {
     return Grant.addToPrincipal({
       grantee,
-      actions: ['s3:PutObject'],
+      actions: ['s3:PutObject', 's3:DeleteObject'],
       resourceArns: [this.bucket.arnForObjects('*')],
     });
   }

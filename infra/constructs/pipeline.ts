@@ -4,6 +4,8 @@ import { AdministrationApi } from './administration-api.ts';
 import { ApiFunction } from './api-function.ts';
 import { DeliverFunction } from './deliver-function.ts';
 import { DispatchFunction } from './dispatch-function.ts';
+import { OperateFunction } from './operate-function.ts';
+import { OperatorEvents } from './operator-events.ts';
 import { ReconcileFunction } from './reconcile-function.ts';
 import { RetrySchedules } from './retry-schedules.ts';
 import { HoldingQueue, WorkQueue } from './sqs-queue.ts';
@@ -25,10 +27,16 @@ export class Pipeline extends Construct {
   readonly retry: WorkQueue;
   /** Deliveries that subscribers refused or that ran out of retries, for whoever wants them. */
   readonly undeliverable: HoldingQueue;
+  /** What operators are told. */
+  readonly operatorEvents: OperatorEvents;
   readonly schedules: RetrySchedules;
+  readonly operationDeadLetters: HoldingQueue;
+  /** Orders of long work. */
+  readonly operation: WorkQueue;
   readonly dispatch: DispatchFunction;
   readonly deliver: DeliverFunction;
   readonly reconcile: ReconcileFunction;
+  readonly operate: OperateFunction;
   readonly api: ApiFunction;
   readonly administration: AdministrationApi;
 
@@ -48,7 +56,14 @@ export class Pipeline extends Construct {
     this.delivery = new WorkQueue(this, 'Delivery', attempts);
     this.retry = new WorkQueue(this, 'Retry', attempts);
     this.undeliverable = new HoldingQueue(this, 'Undeliverable');
+    this.operatorEvents = new OperatorEvents(this, 'OperatorEvents');
     this.schedules = new RetrySchedules(this, 'Schedules', { target: this.retry });
+
+    this.operationDeadLetters = new HoldingQueue(this, 'OperationDeadLetters');
+    this.operation = new WorkQueue(this, 'Operation', {
+      consumerTimeout: OperateFunction.timeout,
+      deadLetters: this.operationDeadLetters,
+    });
 
     const { ingress, ingressDeadLetters, delivery, deliveryDeadLetters, retry, undeliverable, schedules } =
       this;
@@ -66,10 +81,39 @@ export class Pipeline extends Construct {
       retry,
       deliveryDeadLetters,
       undeliverable,
+      operatorEvents: this.operatorEvents,
       schedules,
     });
     this.reconcile = new ReconcileFunction(this, 'Reconcile', { settings, state, retry });
-    this.api = new ApiFunction(this, 'Api', { settings, state, ingress });
+    this.operate = new OperateFunction(this, 'Operate', {
+      settings,
+      state,
+      operation: this.operation,
+      operationDeadLetters: this.operationDeadLetters,
+      retry,
+      schedules,
+    });
+    this.api = new ApiFunction(this, 'Api', {
+      settings,
+      state,
+      operatorEvents: this.operatorEvents,
+      ingress,
+      operation: this.operation,
+      delivery,
+      retry,
+      schedules,
+      queues: {
+        ingress,
+        delivery,
+        retry,
+        operation: this.operation,
+        undeliverable,
+        ingressDeadLetters,
+        deliveryDeadLetters,
+        schedulerDeadLetters: schedules.deadLetters,
+        operationDeadLetters: this.operationDeadLetters,
+      },
+    });
     this.administration = new AdministrationApi(this, 'Administration', { settings, handler: this.api });
   }
 }

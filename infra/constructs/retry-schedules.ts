@@ -48,9 +48,24 @@ export class RetrySchedules extends Construct {
 
   /** To create schedules in this group, with this role and no other. */
   grantSchedule(grantee: IGrantable): void {
+    this.grantOnSchedules(grantee, 'scheduler:CreateSchedule');
     Grant.addToPrincipal({
       grantee,
-      actions: ['scheduler:CreateSchedule'],
+      actions: ['iam:PassRole'],
+      resourceArns: [this.roleArn],
+      conditions: { StringEquals: { 'iam:PassedToService': SCHEDULER } },
+    });
+  }
+
+  /** To take back a schedule of this group that nobody needs any more. */
+  grantUnschedule(grantee: IGrantable): void {
+    this.grantOnSchedules(grantee, 'scheduler:DeleteSchedule');
+  }
+
+  private grantOnSchedules(grantee: IGrantable, action: string): void {
+    Grant.addToPrincipal({
+      grantee,
+      actions: [action],
       resourceArns: [
         Stack.of(this).formatArn({
           service: 'scheduler',
@@ -58,12 +73,6 @@ export class RetrySchedules extends Construct {
           resourceName: `${this.groupName}/*`,
         }),
       ],
-    });
-    Grant.addToPrincipal({
-      grantee,
-      actions: ['iam:PassRole'],
-      resourceArns: [this.roleArn],
-      conditions: { StringEquals: { 'iam:PassedToService': SCHEDULER } },
     });
   }
 }

@@ -14,7 +14,7 @@ const MAX_RECEIVES = 10;
 const VISIBILITY_PER_TIMEOUT = 6;
 
 /** What every SQS queue of ours has: TLS only, encrypted at rest, no name of its own, and its metrics. */
-class SqsQueue extends Construct {
+export class SqsQueue extends Construct {
   readonly url: string;
   readonly arn: string;
   readonly name: string;
@@ -37,6 +37,11 @@ class SqsQueue extends Construct {
   /** A batch is sent under the same action. */
   grantSend(grantee: IGrantable): Grant {
     return this.grant(grantee, 'sqs:SendMessage');
+  }
+
+  /** To ask how much lies in it. */
+  grantCount(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'sqs:GetQueueAttributes');
   }
 
   /** Messages waiting, those in flight and delayed not counted. */

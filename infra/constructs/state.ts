@@ -2,6 +2,7 @@ import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../settings.ts';
 import { DeliveriesTable } from './deliveries-table.ts';
 import { PayloadBucket } from './payload-bucket.ts';
+import { SecretsKey } from './secrets-key.ts';
 import { SubscriptionsTable } from './subscriptions-table.ts';
 
 export interface StateProps {
@@ -13,12 +14,14 @@ export class State extends Construct {
   readonly subscriptions: SubscriptionsTable;
   readonly deliveries: DeliveriesTable;
   readonly payloads: PayloadBucket;
+  readonly secretsKey: SecretsKey;
 
   constructor(scope: Construct, id: string, { settings }: StateProps) {
     super(scope, id);
     const disposable = settings.local;
     this.subscriptions = new SubscriptionsTable(this, 'Subscriptions', { disposable });
     this.deliveries = new DeliveriesTable(this, 'Deliveries', { disposable });
+    this.secretsKey = new SecretsKey(this, 'Secrets', { disposable });
     this.payloads = new PayloadBucket(this, 'Payloads', {
       disposable,
       retentionDays: settings.retentionDays,

@@ -46,9 +46,14 @@ export class SubscriptionsTable extends Construct {
     return this.grant(grantee, 'dynamodb:Query');
   }
 
-  /** Single items, and disabling a subscription whose subscriber is gone. */
-  grantFindAndDisable(grantee: IGrantable): Grant {
+  /** Single items, and noting the health of a subscription: that it fails, or is disabled for it. */
+  grantFindAndNoteHealth(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+  }
+
+  /** Single items, and removing a subscription that is marked for deletion. */
+  grantFindAndRemove(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:DeleteItem');
   }
 
   /** All of it. A transaction is granted by the actions inside it. */

@@ -22,5 +22,6 @@ export class StateStack extends Stack {
     new CfnOutput(this, 'SubscriptionsTable', { value: this.state.subscriptions.name });
     new CfnOutput(this, 'DeliveriesTable', { value: this.state.deliveries.name });
     new CfnOutput(this, 'PayloadBucket', { value: this.state.payloads.name });
+    new CfnOutput(this, 'SecretsKeyArn', { value: this.state.secretsKey.arn });
   }
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Attempt, BroughtBy, Phase } from '../domain/attempt.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { lengthened, shortened } from './short-names.ts';

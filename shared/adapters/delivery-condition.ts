@@ -17,6 +17,10 @@ export const conditionOf = (expect: StandingExpectation, to: Expression): string
       return `${awaiting(expect.recorded, to)} AND ${sameLease(expect.lease, to)}`;
     case 'leased':
       return `${awaiting(expect.recorded, to)} AND ${equal(['lease', 'owner'], expect.owner, to)}`;
+    case 'open':
+      return `${awaiting(expect.recorded, to)} AND ${sameOrNone(['next', 'dueAt'], expect.dueAt, to)} AND ${leaseAsRead(expect.lease, to)}`;
+    case 'over':
+      return over(expect, to);
     case 'present':
       return exists(to);
     case 'undelivered':
@@ -37,6 +41,21 @@ const awaiting = (recorded: number, to: Expression): string =>
 
 const due = (now: number, to: Expression): string =>
   `(attribute_not_exists(${to.name('next')}) OR ${to.name('next', 'dueAt')} <= ${to.value(now)})`;
+
+const over = (expect: Extract<StandingExpectation, { kind: 'over' }>, to: Expression): string =>
+  [
+    equal(['status'], expect.status, to),
+    `size(${to.name('attempts')}) = ${to.value(expect.recorded)}`,
+    // The first round is not written.
+    expect.round === 1 ? `attribute_not_exists(${to.name('round')})` : equal(['round'], expect.round, to),
+    `attribute_not_exists(${to.name('owed')})`,
+  ].join(' AND ');
+
+const leaseAsRead = (lease: Lease | undefined, to: Expression): string =>
+  lease === undefined ? `attribute_not_exists(${to.name('lease')})` : sameLease(lease, to);
+
+const sameOrNone = (path: readonly string[], value: unknown, to: Expression): string =>
+  value === undefined ? `attribute_not_exists(${to.name(...path)})` : equal(path, value, to);
 
 const sameLease = (lease: Lease, to: Expression): string =>
   `${equal(['lease', 'owner'], lease.owner, to)} AND ${equal(['lease', 'until'], lease.until, to)}`;

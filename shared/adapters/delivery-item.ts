@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { deliveryIndexes, ttlAttribute } from '../config/tables.ts';
 import type { Delivery, NextAttempt } from '../domain/delivery.ts';
 import { attemptItemOf, attemptItemSchema } from './attempt-item.ts';
@@ -32,7 +32,8 @@ const fields = {
     .exactOptional(),
   policy: policyItemSchema.exactOptional(),
   lease: z.object({ owner: z.string(), until: z.number() }).exactOptional(),
-  owed: z.array(z.enum(['undeliverable', 'disable_subscription'])).default([]),
+  owed: z.array(z.enum(['undeliverable', 'disable_subscription', 'exhausted_event'])).default([]),
+  recoveries: z.array(z.string()).default([]),
   overdueAt: z.number().exactOptional(),
   updatedAt: z.number(),
   expiresAt: z.number(),
@@ -77,6 +78,7 @@ export const deliveryItemOf = (delivery: Delivery): Record<string, unknown> => (
     policy: delivery.policy === undefined ? undefined : policyItemOf(delivery.policy),
     lease: delivery.lease,
     owed: delivery.owed,
+    recoveries: delivery.recoveries,
     overdueAt: delivery.overdueAt,
     updatedAt: delivery.updatedAt,
     expiresAt: delivery.expiresAt,
@@ -99,6 +101,7 @@ export const isUsual = (name: string, value: unknown): boolean => {
       return value === 0;
     case 'lateResults':
     case 'owed':
+    case 'recoveries':
       return Array.isArray(value) && value.length === 0;
     default:
       return false;

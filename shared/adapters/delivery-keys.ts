@@ -25,17 +25,35 @@ export const itemKeyOf = (key: DeliveryKey): Record<'pk' | 'sk', string> => ({
   [primaryKey.sort]: `${DELIVERY}${key.subscriptionId}`,
 });
 
+type ItemKey = { pk: string; sk: string };
+
 /** The way back, since the indexes carry keys only. Undefined: no key of a delivery. */
-export const deliveryKeyOf = (item: { pk: string; sk: string }): DeliveryKey | undefined => {
-  const [queue, messageId, bucket, ...rest] = item.pk.split('#');
-  if (queue === undefined || messageId === undefined || bucket === undefined || rest.length > 0)
-    return undefined;
-  if (!/^\d+$/.test(bucket) || !item.sk.startsWith(DELIVERY)) return undefined;
-  return { queue, messageId, subscriptionId: item.sk.slice(DELIVERY.length), bucket: Number(bucket) };
+export const deliveryKeyOf = ({ pk, sk }: ItemKey): DeliveryKey | undefined => {
+  const place = partitionParts(pk);
+  if (place === undefined || !sk.startsWith(DELIVERY)) return undefined;
+  return { ...place, subscriptionId: sk.slice(DELIVERY.length) };
 };
 
-/** Times in keys sort as text: 13 digits last until the year 2286. */
-export const sortableTime = (time: number): string => String(time).padStart(13, '0');
+/** Undefined: no key of a message. */
+export const messageKeyOf = ({ pk, sk }: ItemKey): MessageKey | undefined => {
+  const place = partitionParts(pk);
+  if (place?.bucket !== 0 || sk !== MESSAGE) return undefined;
+  return { queue: place.queue, messageId: place.messageId };
+};
+
+const partitionParts = (pk: string): (MessageKey & { bucket: number }) | undefined => {
+  const [queue, messageId, bucket, ...rest] = pk.split('#');
+  if (queue === undefined || messageId === undefined || bucket === undefined || rest.length > 0)
+    return undefined;
+  return /^\d+$/.test(bucket) ? { queue, messageId, bucket: Number(bucket) } : undefined;
+};
+
+/** 13 digits, which last until November 2286. */
+export const LAST_TIME = 9_999_999_999_999;
+
+/** Times in keys sort as text. One that does not fit is the first or the last that does. */
+export const sortableTime = (time: number): string =>
+  String(Math.min(Math.max(time, 0), LAST_TIME)).padStart(13, '0');
 
 /** Immutable, so written at creation; without the partition keys beside it the item is in neither index. */
 export const notDeliveredSortOf = (key: DeliveryKey, acceptedAt: number): string =>
@@ -45,10 +63,23 @@ export const notDeliveredSortOf = (key: DeliveryKey, acceptedAt: number): string
 export const isListed = (status: Status): boolean => status !== 'pending' && status !== 'delivered';
 
 export const listingPartitionsOf = (key: DeliveryKey): Record<string, string> => ({
-  [deliveryIndexes.byQueue.partition]: `${key.queue}#${shardOf(identityOf(key), shards.byQueue)}`,
-  [deliveryIndexes.bySubscription.partition]:
-    `${key.queue}#${key.subscriptionId}#${shardOf(key.messageId, shards.bySubscription)}`,
+  [deliveryIndexes.byQueue.partition]: byQueuePartition(key.queue, shardOf(identityOf(key), shards.byQueue)),
+  [deliveryIndexes.bySubscription.partition]: bySubscriptionPartition(
+    key,
+    shardOf(key.messageId, shards.bySubscription),
+  ),
 });
+
+export const byQueuePartition = (queue: string, shard: number): string => `${queue}#${shard}`;
+
+export const bySubscriptionPartition = (
+  { queue, subscriptionId }: Pick<DeliveryKey, 'queue' | 'subscriptionId'>,
+  shard: number,
+): string => `${queue}#${subscriptionId}#${shard}`;
+
+/** `<queue>#2026-11-21T14#<shard>`, the hour in UTC. */
+export const byHourPartition = (queue: string, acceptedAt: number, shard: number): string =>
+  `${queue}#${new Date(acceptedAt).toISOString().slice(0, 13)}#${shard}`;
 
 export const overduePartition = (shard: number): string => `OVERDUE#${shard}`;
 

@@ -11,7 +11,7 @@ import { conditionOf } from './delivery-condition.ts';
 import { deliveryItemOf, deliveryOf } from './delivery-item.ts';
 import { itemKeyOf } from './delivery-keys.ts';
 import { updateOf } from './delivery-update.ts';
-import { deliveriesOfMessage, overdueDeliveries } from './dynamo-delivery-queries.ts';
+import { overdueDeliveries } from './dynamo-delivery-queries.ts';
 import { expression } from './expression.ts';
 import { ttlOf } from './record.ts';
 
@@ -38,7 +38,6 @@ export const dynamoDeliveries = (client: DynamoDBDocumentClient, tableName: stri
     );
     return Item === undefined ? undefined : deliveryOf(Item);
   },
-  ofMessage: (message, buckets) => deliveriesOfMessage(client, tableName, message, buckets),
   overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
 });
 

@@ -1,33 +1,11 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { DynamoDBDocumentClient, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
-import { z } from 'zod';
-import { deliveryIndexes, primaryKey } from '../config/tables.ts';
-import type { Delivery } from '../domain/delivery.ts';
-import type { MessageKey } from '../domain/message.ts';
+import * as z from 'zod';
+import { deliveryIndexes } from '../config/tables.ts';
 import type { OverdueDelivery } from '../ports/deliveries.ts';
-import { deliveryItemKeySchema, deliveryOf } from './delivery-item.ts';
-import { deliveryPrefix, overduePartition, partitionOf, shards } from './delivery-keys.ts';
-import { queriedItems } from './dynamo-query.ts';
+import { deliveryItemKeySchema } from './delivery-item.ts';
+import { overduePartition, shards } from './delivery-keys.ts';
 import { decoded } from './record.ts';
-
-/** Bucket after bucket, by subscription in each; strongly consistent. */
-export const deliveriesOfMessage = async (
-  client: DynamoDBDocumentClient,
-  tableName: string,
-  message: MessageKey,
-  buckets: number,
-): Promise<Delivery[]> => {
-  const read = async (bucket: number): Promise<Delivery[]> => {
-    const items = await queriedItems(client, {
-      TableName: tableName,
-      ConsistentRead: true,
-      KeyConditionExpression: `${primaryKey.partition} = :partition AND begins_with(${primaryKey.sort}, :prefix)`,
-      ExpressionAttributeValues: { ':partition': partitionOf(message, bucket), ':prefix': deliveryPrefix },
-    });
-    return items.map(deliveryOf);
-  };
-  return (await Promise.all(Array.from({ length: buckets }, (_, bucket) => read(bucket)))).flat();
-};
 
 type LastKey = QueryCommandOutput['LastEvaluatedKey'];
 type Cursor = { shard: number; from?: LastKey };

@@ -3,9 +3,15 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, ttlAttribute } from '../config/tables.ts';
 import type { MessageBody } from '../domain/message-body.ts';
 import type { MessageKey } from '../domain/message.ts';
-import type { MessageRecord, MessageRecords } from '../ports/message-records.ts';
+import type { Keeping, MessageRecord, MessageRecords } from '../ports/message-records.ts';
 import { ifConditionHolds } from './dynamo-condition.ts';
-import { bodyItemOf, messageItemKeyOf, messageItemOf, messageRecordOf } from './message-item.ts';
+import {
+  bodyItemOf,
+  erasedBodyItem,
+  messageItemKeyOf,
+  messageItemOf,
+  messageRecordOf,
+} from './message-item.ts';
 import { ttlOf } from './record.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -38,12 +44,25 @@ export const dynamoMessageRecords = (client: DynamoDBDocumentClient, tableName: 
       // read costs a tenth, and they share one key. A record that is gone cannot keep anything.
       const until = Math.ceil(expiresAt / DAY_MS) * DAY_MS;
       const current = await find(key);
-      if (current === undefined || (current.body !== undefined && current.expiresAt >= until)) return;
+      if (current === undefined) return 'forgotten';
+      const isTaken = current.body !== undefined || current.erasedAt !== undefined;
+      if (isTaken && current.expiresAt >= until) return keepingOf(current);
       const write = keep(tableName, { key, body, expiresAt: Math.max(until, current.expiresAt) });
-      // Refused: gone, or somebody kept the body meanwhile, and for longer.
-      await ifConditionHolds(client.send(new UpdateCommand(write)));
+      const kept = await ifConditionHolds(client.send(new UpdateCommand(write)));
+      // Refused: gone, or somebody kept or erased the body meanwhile, and for longer.
+      return keepingOf(kept === undefined ? await find(key) : messageRecordOf(key, kept.Attributes));
+    },
+    eraseBody: async (key, at) => {
+      const erased = await ifConditionHolds(client.send(new UpdateCommand(erase(tableName, key, at))));
+      // Refused: gone, or erased before.
+      return erased === undefined ? find(key) : messageRecordOf(key, erased.Attributes);
     },
   };
+};
+
+const keepingOf = (record: MessageRecord | undefined): Keeping => {
+  if (record === undefined) return 'forgotten';
+  return record.erasedAt === undefined ? 'kept' : 'erased';
 };
 
 const putIfAbsent = (tableName: string, record: MessageRecord) => ({
@@ -72,4 +91,15 @@ const keep = (tableName: string, kept: { key: MessageKey; body: MessageBody; exp
     ':expiresAt': kept.expiresAt,
     ':ttl': ttlOf(kept.expiresAt),
   },
+  ReturnValues: 'ALL_NEW' as const,
+});
+
+const erase = (tableName: string, key: MessageKey, at: number) => ({
+  TableName: tableName,
+  Key: messageItemKeyOf(key),
+  UpdateExpression: 'SET #body = :erased',
+  ConditionExpression: `attribute_exists(${primaryKey.partition}) AND attribute_not_exists(#body.#erasedAt)`,
+  ExpressionAttributeNames: { '#body': 'body', '#erasedAt': 'erasedAt' },
+  ExpressionAttributeValues: { ':erased': erasedBodyItem(at) },
+  ReturnValues: 'ALL_NEW' as const,
 });

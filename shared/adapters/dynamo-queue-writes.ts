@@ -2,6 +2,7 @@ import { DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/l
 import { primaryKey } from '../config/tables.ts';
 import type { Queue } from '../domain/subscription.ts';
 import { QueueBusyError } from '../ports/subscription-registry.ts';
+import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
 import { ifConditionHolds } from './dynamo-condition.ts';
 import { queriedItems } from './dynamo-query.ts';
 import { transacted } from './dynamo-transaction.ts';
@@ -11,6 +12,7 @@ import {
   queueAttributesOf,
   queueItemKey,
   queueItemOf,
+  queueOf,
   queuePartition,
   subscriberItemKey,
   subscriptionItemKey,
@@ -24,7 +26,7 @@ import type { QueueTally } from './subscription-item.ts';
 export const putQueue = async (
   { client, tableName }: RegistryTable,
   queue: Queue,
-): Promise<'created' | 'replaced'> => {
+): ReturnType<SubscriptionRegistry['putQueue']> => {
   const to = expression();
   const sets = Object.entries(queueAttributesOf(queue)).map(
     ([name, value]) => `${to.name(name)} = ${to.value(value)}`,
@@ -42,7 +44,7 @@ export const putQueue = async (
       ...to.attributes(),
     }),
   );
-  return Attributes === undefined ? 'created' : 'replaced';
+  return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: queueOf(Attributes) };
 };
 
 export const ensureQueue = async ({ client, tableName }: RegistryTable, queue: Queue): Promise<void> => {

@@ -1,18 +1,22 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, subscriptionIndexes } from '../config/tables.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
+import { changeQueue } from './dynamo-queue-change.ts';
 import { deleteQueue, ensureQueue, putQueue } from './dynamo-queue-writes.ts';
 import { queriedItems } from './dynamo-query.ts';
-import { addSubscription, deleteSubscription } from './dynamo-subscription-writes.ts';
+import { changeSubscription, markDeleted } from './dynamo-subscription-changes.ts';
+import { addSubscription, removeMarked } from './dynamo-subscription-writes.ts';
+import type { Pacing } from './invocation-deadline.ts';
 import { lastOf, pageOf, QUEUE_LISTING } from './page-marker.ts';
 import type { RegistryTable } from './registry-table.ts';
 import {
+  holderOf,
   queueItemKey,
   queueOf,
   queuePartition,
   QUEUES,
+  subscriberItemKey,
   subscriptionItemKey,
   subscriptionOf,
   subscriptionPrefix,
@@ -22,7 +26,7 @@ import {
 export const dynamoSubscriptionRegistry = (
   client: DynamoDBDocumentClient,
   tableName: string,
-  clock: Pick<Clock, 'sleep'>,
+  clock: Pacing,
 ): SubscriptionRegistry => {
   const table: RegistryTable = { client, tableName, clock };
 
@@ -40,6 +44,7 @@ export const dynamoSubscriptionRegistry = (
 
   return {
     putQueue: (queue) => putQueue(table, queue),
+    changeQueue: (name, change) => changeQueue(table, name, change),
     ensureQueue: (queue) => ensureQueue(table, queue),
     findQueue: async (name) => {
       const found = await item(queueItemKey(name));
@@ -65,6 +70,10 @@ export const dynamoSubscriptionRegistry = (
     deleteQueue: (name) => deleteQueue(table, name),
     addSubscription: (subscription) => addSubscription(table, subscription),
     findSubscription,
+    findBySubscriber: async (queue, subscriber) => {
+      const claim = await item(subscriberItemKey({ queue, subscriber }));
+      return claim === undefined ? undefined : findSubscription(queue, holderOf(claim));
+    },
     listSubscriptions: async (queue, page) => {
       const last = lastOf(queue, page);
       const items = await queriedItems(
@@ -80,9 +89,8 @@ export const dynamoSubscriptionRegistry = (
       );
       return pageOf(queue, items.map(subscriptionOf), page.limit, ({ id }) => id);
     },
-    deleteSubscription: async (queue, subscriptionId) => {
-      const subscription = await findSubscription(queue, subscriptionId);
-      if (subscription !== undefined) await deleteSubscription(table, subscription);
-    },
+    changeSubscription: (target, change) => changeSubscription(table, target, change),
+    markDeleted: (target) => markDeleted(table, target),
+    removeMarked: (queue, subscriptionId) => removeMarked(table, queue, subscriptionId),
   };
 };

@@ -3,12 +3,12 @@ import { primaryKey } from '../config/tables.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import { QueueMissingError } from '../ports/subscription-registry.ts';
 import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
+import { ifConditionHolds } from './dynamo-condition.ts';
 import { transacted } from './dynamo-transaction.ts';
 import type { RegistryTable } from './registry-table.ts';
 import {
   holderOf,
   queueItemKey,
-  subscriberItemKey,
   subscriberItemOf,
   subscriptionItemKey,
   subscriptionItemOf,
@@ -56,23 +56,16 @@ export const addSubscription = async (
   throw result.error;
 };
 
-/** The subscription with its claim on the subscriber, if that is still its own. */
-export const deleteSubscription = async (
-  { client, tableName, clock }: RegistryTable,
-  subscription: Subscription,
+/** Its claim on the subscriber went when it was marked. */
+export const removeMarked = async (
+  { client, tableName }: RegistryTable,
+  queue: string,
+  subscriptionId: string,
 ): Promise<void> => {
-  const deletion = { TableName: tableName, Key: subscriptionItemKey(subscription.queue, subscription.id) };
-  const result = await transacted(client, clock, [
-    { Delete: deletion },
-    {
-      Delete: {
-        TableName: tableName,
-        Key: subscriberItemKey(subscription),
-        ConditionExpression: `${ABSENT} OR subscriptionId = :id`,
-        ExpressionAttributeValues: { ':id': subscription.id },
-      },
-    },
-  ]);
-  // It had expired, and the subscriber is another subscription's by now.
-  if (result.kind === 'refused') await client.send(new DeleteCommand(deletion));
+  const deletion = new DeleteCommand({
+    TableName: tableName,
+    Key: subscriptionItemKey(queue, subscriptionId),
+    ConditionExpression: 'attribute_exists(deletedAt)',
+  });
+  await ifConditionHolds(client.send(deletion));
 };

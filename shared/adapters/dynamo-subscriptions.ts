@@ -1,11 +1,11 @@
-import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { primaryKey } from '../config/tables.ts';
 import type { Queue, Subscription } from '../domain/subscription.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { SubscriptionList, Subscriptions } from '../ports/subscriptions.ts';
-import { ifConditionHolds } from './dynamo-condition.ts';
 import { queriedItems } from './dynamo-query.ts';
+import { changeHealth, disable } from './dynamo-subscription-health.ts';
 import { readCache } from './read-cache.ts';
 import {
   isQueueItem,
@@ -53,16 +53,17 @@ export const dynamoSubscriptions = (
       return { queue: foundQueue, subscription };
     },
     disable: async (queue, subscriptionId, disabled) => {
-      const update = new UpdateCommand({
-        TableName: tableName,
-        Key: subscriptionItemKey(queue, subscriptionId),
-        UpdateExpression: 'SET disabled = :disabled',
-        ConditionExpression: `attribute_exists(${primaryKey.partition}) AND attribute_not_exists(disabled)`,
-        ExpressionAttributeValues: { ':disabled': { reason: disabled.reason, at: disabled.at } },
-      });
-      await ifConditionHolds(client.send(update));
+      const inForce = await disable(client, { tableName, queue, subscriptionId }, disabled);
       lists.forget(queue);
       subscriptions.forget(nameOf(queue, subscriptionId));
+      return inForce;
+    },
+    changeHealth: async (queue, subscriptionId, change) => {
+      const result = await changeHealth(client, { tableName, queue, subscriptionId }, change);
+      // Written or refused, what is cached is older.
+      lists.forget(queue);
+      subscriptions.forget(nameOf(queue, subscriptionId));
+      return result;
     },
   };
 };

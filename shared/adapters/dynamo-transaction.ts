@@ -2,10 +2,10 @@ import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import type { DynamoDBDocumentClient, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { Clock } from '../ports/clock.ts';
+import { hasTimeAfter, type Pacing } from './invocation-deadline.ts';
 
 /** For every write of the transaction in order: whether its condition failed, and the item that it failed on, if asked for. */
-type RefusedWrite = { failed: boolean; item: unknown };
+export type RefusedWrite = { failed: boolean; item: unknown };
 
 export type TransactionResult =
   | { kind: 'written' }
@@ -14,13 +14,20 @@ export type TransactionResult =
 const MAX_TRIES = 8;
 const FIRST_PAUSE_MS = 25;
 
+/** Of an item in a cancelled transaction: it had another one just now, or was throttled. The SDK repeats neither. */
+const PASSING: ReadonlySet<string> = new Set([
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]);
+
 /**
- * Writes all or nothing. Where another transaction has one of the items just now (the SDK does not try that again), it is
- * tried anew after a pause, eight times in all. Errors pass through, but for a condition that did not hold.
+ * Writes all or nothing. Where an item could not be had just now, it is tried anew after a pause, eight times in all and as
+ * long as there is time. Errors pass through, but for a condition that did not hold.
  */
 export const transacted = async (
   client: DynamoDBDocumentClient,
-  clock: Pick<Clock, 'sleep'>,
+  { sleep, deadline }: Pacing,
   writes: NonNullable<TransactWriteCommandInput['TransactItems']>,
 ): Promise<TransactionResult> => {
   for (let tried = 1; ; tried += 1) {
@@ -29,16 +36,17 @@ export const transacted = async (
       return { kind: 'written' };
     } catch (error) {
       if (!(error instanceof TransactionCanceledException)) throw error;
-      if (hasReason(error, 'ConditionalCheckFailed'))
-        return { kind: 'refused', writes: refusedWrites(error), error };
-      if (!hasReason(error, 'TransactionConflict') || tried === MAX_TRIES) throw error;
+      const writes = refusedWrites(error);
+      if (writes.some(({ failed }) => failed)) return { kind: 'refused', writes, error };
+      const pauseMs = Math.random() * FIRST_PAUSE_MS * 2 ** tried;
+      if (!isPassing(error) || tried === MAX_TRIES || !hasTimeAfter(pauseMs, deadline)) throw error;
+      await sleep(pauseMs);
     }
-    await clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried);
   }
 };
 
-const hasReason = ({ CancellationReasons }: TransactionCanceledException, code: string): boolean =>
-  CancellationReasons?.some(({ Code }) => Code === code) === true;
+const isPassing = ({ CancellationReasons = [] }: TransactionCanceledException): boolean =>
+  CancellationReasons.some(({ Code = '' }) => PASSING.has(Code));
 
 const refusedWrites = ({ CancellationReasons = [] }: TransactionCanceledException): RefusedWrite[] =>
   CancellationReasons.map(({ Code, Item }) => ({

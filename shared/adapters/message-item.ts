@@ -1,9 +1,9 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { deliveryIndexes, ttlAttribute } from '../config/tables.ts';
 import type { MessageBody } from '../domain/message-body.ts';
 import type { Message, MessageKey } from '../domain/message.ts';
 import type { MessageRecord } from '../ports/message-records.ts';
-import { MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
+import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
 import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 
 /** A message kept on its own record: queue and id are the record's. */
@@ -15,7 +15,14 @@ const keptMessageSchema = z.object({
   expiresAt: z.number().exactOptional(),
 } satisfies Record<Exclude<keyof Message, 'queue' | 'id'>, z.ZodType>);
 
-const bodySchema = z.union([z.object({ message: keptMessageSchema }), z.object({ payloadKey: z.string() })]);
+/** What is left of a body that was erased stands in its place, so that none is kept there again. */
+const erasedSchema = z.object({ erasedAt: z.number() });
+
+const bodySchema = z.union([
+  z.object({ message: keptMessageSchema }),
+  z.object({ payloadKey: z.string() }),
+  erasedSchema,
+]);
 
 const recordSchema = z.object({
   acceptedAt: z.number(),
@@ -27,7 +34,7 @@ const recordSchema = z.object({
   buckets: z.number(),
   body: bodySchema.exactOptional(),
   expiresAt: z.number(),
-} satisfies Record<Exclude<keyof MessageRecord, 'key'>, z.ZodType>);
+} satisfies Record<Exclude<keyof MessageRecord, 'key' | 'erasedAt'>, z.ZodType>);
 
 export const messageItemKeyOf = (key: MessageKey): { pk: string; sk: string } => ({
   pk: partitionOf(key, 0),
@@ -37,13 +44,17 @@ export const messageItemKeyOf = (key: MessageKey): { pk: string; sk: string } =>
 /** @throws UnreadableRecordError */
 export const messageRecordOf = (key: MessageKey, item: unknown): MessageRecord => {
   const { body, ...record } = decodedRecord(recordSchema, item);
-  return { key, ...record, ...(body === undefined ? {} : { body: bodyOf(key, body) }) };
+  return { key, ...record, ...(body === undefined ? {} : fieldsOf(key, body)) };
 };
 
-const bodyOf = (key: MessageKey, body: z.output<typeof bodySchema>): MessageBody =>
-  'message' in body
-    ? { kind: 'inline', message: { queue: key.queue, id: key.messageId, ...body.message } }
-    : { kind: 'stored', payloadKey: body.payloadKey };
+const fieldsOf = (
+  key: MessageKey,
+  body: z.output<typeof bodySchema>,
+): Pick<MessageRecord, 'body' | 'erasedAt'> => {
+  if ('erasedAt' in body) return { erasedAt: body.erasedAt };
+  if ('payloadKey' in body) return { body: { kind: 'stored', payloadKey: body.payloadKey } };
+  return { body: { kind: 'inline', message: { queue: key.queue, id: key.messageId, ...body.message } } };
+};
 
 /** Nothing undefined is in what the schema gives, and nothing that the record says anyway. */
 export const bodyItemOf = (body: MessageBody): Record<string, unknown> => {
@@ -54,6 +65,8 @@ export const bodyItemOf = (body: MessageBody): Record<string, unknown> => {
       return { message: keptMessageSchema.parse(body.message) };
   }
 };
+
+export const erasedBodyItem = (at: number): z.input<typeof erasedSchema> => ({ erasedAt: at });
 
 export const messageItemOf = ({ key, body, ...record }: MessageRecord): Record<string, unknown> => ({
   ...messageItemKeyOf(key),
@@ -68,7 +81,3 @@ export const messageItemOf = ({ key, body, ...record }: MessageRecord): Record<s
   [deliveryIndexes.byHour.sort]: `${sortableTime(record.acceptedAt)}#${key.messageId}`,
   [ttlAttribute]: ttlOf(record.expiresAt),
 });
-
-/** `<queue>#2026-11-21T14#<shard>`, the hour in UTC. */
-const byHourPartition = (queue: string, acceptedAt: number, shard: number): string =>
-  `${queue}#${new Date(acceptedAt).toISOString().slice(0, 13)}#${shard}`;

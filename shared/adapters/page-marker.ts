@@ -1,15 +1,22 @@
-import { z } from 'zod';
-import { InvalidMarkerError } from '../ports/subscription-registry.ts';
-import type { Page, PageRequest } from '../ports/subscription-registry.ts';
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import { InvalidMarkerError } from '../ports/page.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
 
 const markerSchema = z.tuple([z.string(), z.string().min(1).max(256)]);
 
 /** The listing of all queues; that of a queue's subscriptions goes by the queue's name, which holds no `#`. */
 export const QUEUE_LISTING = '#queues';
 
-/** An opaque marker: which listing gave it out, and the last item that was given. */
-const markerOf = (listing: string, last: string): string =>
-  Buffer.from(JSON.stringify([listing, last])).toString('base64url');
+/** An opaque marker: a digest that only the listing's own markers have, and the last item that was given. */
+export const markerOf = (listing: string, last: string): string =>
+  Buffer.from(JSON.stringify([digestOf(listing, last), last])).toString('base64url');
+
+const digestOf = (listing: string, last: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([listing, last]))
+    .digest('base64url')
+    .slice(0, 16);
 
 /**
  * The item after which a page begins; undefined for the first page. A marker holds no more than a name in its own
@@ -20,9 +27,9 @@ export const lastOf = (listing: string, { marker }: PageRequest): string | undef
   if (marker === undefined) return undefined;
   const parsed = markerSchema.safeParse(parsedJson(Buffer.from(marker, 'base64url').toString()));
   if (!parsed.success) throw new InvalidMarkerError();
-  const [from, last] = parsed.data;
+  const [, last] = parsed.data;
   // Decoding base64url skips what it does not know; only the exact text that we would give out is taken.
-  if (from !== listing || markerOf(from, last) !== marker) throw new InvalidMarkerError();
+  if (markerOf(listing, last) !== marker) throw new InvalidMarkerError();
   return last;
 };
 

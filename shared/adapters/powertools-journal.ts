@@ -3,6 +3,7 @@ import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { metricDimension, metricNames, metricNamespace } from '../config/metrics.ts';
 import type { Attempt } from '../domain/attempt.ts';
 import type { DeliveryKey } from '../domain/delivery.ts';
+import type { OperatorEvent } from '../domain/operator-event.ts';
 import type { Fact, Journal } from '../ports/journal.ts';
 
 export type LambdaJournal = Journal & {
@@ -13,7 +14,7 @@ export type LambdaJournal = Journal & {
   logger: Logger;
 };
 
-/** `service` is the function: dispatch, deliver, reconcile or api. */
+/** `service` is the function: dispatch, deliver, reconcile, operate or api. */
 export const powertoolsJournal = (given: { deployment: string; service: string }): LambdaJournal => {
   const { deployment, service } = given;
   const logger = new Logger({ serviceName: service, persistentKeys: { deployment } });
@@ -44,10 +45,14 @@ const WARNINGS: ReadonlySet<Fact['fact']> = new Set([
   'schedule_refused',
   'dead_lettered',
   'reconciled',
+  'operation_dropped',
   'policy_adjusted',
 ]);
 
-const levelOf = ({ fact }: Fact): 'info' | 'warn' => (WARNINGS.has(fact) ? 'warn' : 'info');
+const levelOf = ({ fact }: Fact): 'info' | 'warn' | 'error' => {
+  if (fact === 'health_unnoted') return 'error';
+  return WARNINGS.has(fact) ? 'warn' : 'info';
+};
 
 /** A fact as the keys of a log line, its ids on top. Snippets stay out: a subscriber may answer with what it was sent. */
 const linesOf = (fact: Fact): Record<string, unknown> => {
@@ -63,9 +68,16 @@ const linesOf = (fact: Fact): Record<string, unknown> => {
     }
     case 'message_refused':
     case 'dead_lettered':
+    case 'operation_continued':
+    case 'operation_dropped':
+    case 'recovery_completed':
     case 'policy_adjusted':
+    case 'health_unnoted':
       return fact;
+    case 'operator_told':
+      return { fact: fact.fact, ...newsOf(fact.event) };
     case 'delivery_cancelled':
+    case 'retried_by_hand':
     case 'lease_lost':
     case 'wake_up_set':
     case 'schedule_refused':
@@ -76,6 +88,15 @@ const linesOf = (fact: Fact): Record<string, unknown> => {
       return { ...rest, ...idsOf(key) };
     }
   }
+};
+
+const newsOf = (event: OperatorEvent): Record<string, unknown> => {
+  if (event.type !== 'delivery.exhausted') {
+    const { type, ...rest } = event;
+    return { event: type, ...rest };
+  }
+  const { type, key, ...rest } = event;
+  return { event: type, ...idsOf(key), ...rest };
 };
 
 const idsOf = ({ queue, messageId, subscriptionId }: DeliveryKey) => ({ queue, messageId, subscriptionId });
@@ -103,15 +124,30 @@ const measuresOf = (fact: Fact): Measure[] => {
       return [one(metricNames.reconciled)];
     case 'dead_lettered':
       return [one(metricNames.deadLettered)];
+    case 'operator_told':
+      return [one(NEWS_NAMES[fact.event.type])];
+    case 'health_unnoted':
+      return [one(metricNames.faults)];
     case 'delivery_cancelled':
+    case 'retried_by_hand':
     case 'late_result':
     case 'lease_lost':
     case 'schedule_refused':
     case 'time_given_back':
+    case 'operation_continued':
+    case 'operation_dropped':
+    case 'recovery_completed':
     case 'policy_adjusted':
       return [];
   }
 };
+
+const NEWS_NAMES = {
+  'delivery.exhausted': metricNames.deliveriesExhausted,
+  'subscription.failing': metricNames.subscriptionsFailing,
+  'subscription.recovered': metricNames.subscriptionsRecovered,
+  'subscription.disabled': metricNames.subscriptionsDisabled,
+} as const;
 
 const OUTCOME_NAMES = {
   delivered: metricNames.attemptsDelivered,

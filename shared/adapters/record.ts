@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Written on every record. */
 export const RECORD_VERSION = 1;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import { lengthened, shortened } from './short-names.ts';
 

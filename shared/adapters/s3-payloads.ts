@@ -1,4 +1,12 @@
-import { GetObjectCommand, NoSuchKey, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  NoSuchKey,
+  paginateListObjectsV2,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { payloadPrefixOf } from '../domain/payload-key.ts';
 import { decodeMessage, encodeMessage } from '../messages/message-body.ts';
 import type { Payloads } from '../ports/payloads.ts';
 
@@ -27,4 +35,17 @@ export const s3Payloads = (s3: S3Client, bucket: string): Payloads => ({
       throw error;
     }
   },
+  remove: (payloadKey) => removed(s3, bucket, payloadKey),
+  removeAll: async (message) => {
+    const Prefix = payloadPrefixOf(message);
+    for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, { Bucket: bucket, Prefix })) {
+      // As a rule one: a second is there only where two messages came under one id.
+      for (const { Key } of Contents) if (Key !== undefined) await removed(s3, bucket, Key);
+    }
+  },
 });
+
+/** S3 answers alike whether there was such an object or not. */
+const removed = async (s3: S3Client, bucket: string, payloadKey: string): Promise<void> => {
+  await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: payloadKey }));
+};

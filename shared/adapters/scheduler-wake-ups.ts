@@ -2,7 +2,9 @@ import {
   ActionAfterCompletion,
   ConflictException,
   CreateScheduleCommand,
+  DeleteScheduleCommand,
   FlexibleTimeWindowMode,
+  ResourceNotFoundException,
   type CreateScheduleCommandInput,
   type SchedulerClient,
 } from '@aws-sdk/client-scheduler';
@@ -22,6 +24,23 @@ export type ScheduleSettings = {
 
 /** Scheduler's own retries when SQS refuses the wake-up. Beyond this, reconcile has long woken the delivery. */
 const TARGET_RETRIES = { MaximumEventAgeInSeconds: 3_600, MaximumRetryAttempts: 30 };
+
+/** Takes back what `schedulerWakeUps` set. @throws what the SDK throws for a request that will never be taken. */
+export const schedulerRemoval = (
+  scheduler: SchedulerClient,
+  { group }: Pick<ScheduleSettings, 'group'>,
+): Pick<WakeUps, 'unschedule'> => ({
+  unschedule: async (name) => {
+    try {
+      await scheduler.send(new DeleteScheduleCommand({ Name: name, GroupName: group }));
+      return 'removed';
+    } catch (error) {
+      if (error instanceof ResourceNotFoundException) return 'absent';
+      if (isRefusal(error)) return 'refused';
+      throw error;
+    }
+  },
+});
 
 /**
  * Wake-ups by one-shot schedules of EventBridge Scheduler, which delete themselves.

@@ -5,15 +5,11 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import { inParallel } from './in-parallel.ts';
+import { hasTimeAfter, type Pacing } from './invocation-deadline.ts';
 import { sqsMessage, type OutgoingMessage } from './sqs-message.ts';
 
 /** A queue, and what sending to it needs of time and chance: `random` is uniform in [0, 1). */
-export type BatchTarget = {
-  sqs: SQSClient;
-  queueUrl: string;
-  sleep: (milliseconds: number) => Promise<void>;
-  random: () => number;
-};
+export type BatchTarget = Pacing & { sqs: SQSClient; queueUrl: string; random: () => number };
 
 /** Some messages of a call could not be sent. The others were. */
 export class MessagesNotSentError extends Error {
@@ -51,7 +47,8 @@ type Failure = { entry: Entry; code: string; again: boolean; cause?: unknown };
 
 /**
  * Sends messages in batches. Entries that SQS failed for a reason of its own are sent again, in new batches, after a
- * jittered wait; entries that it will never take (SenderFault), and requests that the SDK has repeated already, are not.
+ * jittered wait if there is time; entries that it will never take (SenderFault), and requests that the SDK has repeated
+ * already, are not.
  * @throws MessagesNotSentError
  */
 export const sendInBatches = async (
@@ -64,10 +61,11 @@ export const sendInBatches = async (
     const failures = (
       await inParallel(batchesOf(pending), SIDE_BY_SIDE, (batch) => send(target, batch))
     ).flat();
-    const isLast = round === MAX_ROUNDS;
+    const waitMs = target.random() * FIRST_WAIT_MS * 2 ** (round - 1);
+    const isLast = round === MAX_ROUNDS || !hasTimeAfter(waitMs, target.deadline);
     final.push(...failures.filter(({ again }) => isLast || !again));
     pending = isLast ? [] : failures.filter(({ again }) => again).map(({ entry }) => entry);
-    if (pending.length > 0) await target.sleep(target.random() * FIRST_WAIT_MS * 2 ** (round - 1));
+    if (pending.length > 0) await target.sleep(waitMs);
   }
   if (final.length === 0) return;
   const codes = [...new Set(final.map(({ code }) => code))];

@@ -16,7 +16,7 @@ export type UndeliverablesSettings = { queueUrl: string; payloadBucket: string }
  */
 export const sqsUndeliverables = (
   sqs: SQSClient,
-  payloads: Payloads,
+  payloads: Pick<Payloads, 'put' | 'get'>,
   { queueUrl, payloadBucket }: UndeliverablesSettings,
 ): Undeliverables => ({
   send: async (notice) => {
@@ -27,7 +27,7 @@ export const sqsUndeliverables = (
 
 const bodyOf = async (
   { delivery, body }: UndeliverableNotice,
-  payloads: Payloads,
+  payloads: Pick<Payloads, 'put' | 'get'>,
   bucket: string,
 ): Promise<string> => {
   const message = await messageOf(body, payloads);
@@ -39,5 +39,7 @@ const bodyOf = async (
   return encodeUndeliverableNotice(delivery, { kind: 'reference', dataRef: `s3://${bucket}/${payloadKey}` });
 };
 
-const messageOf = async (body: MessageBody | undefined, payloads: Payloads): Promise<Message | undefined> =>
-  body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message;
+const messageOf = async (
+  body: MessageBody | undefined,
+  payloads: Pick<Payloads, 'put' | 'get'>,
+): Promise<Message | undefined> => (body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message);

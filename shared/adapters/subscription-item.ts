@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { subscriptionIndexes, ttlAttribute } from '../config/tables.ts';
-import type { Queue, Subscription, SubscriptionOptions } from '../domain/subscription.ts';
+import type { Formerly, Queue, Subscription, SubscriptionOptions } from '../domain/subscription.ts';
 import { subscriberIdentity } from '../domain/subscriber-url.ts';
 import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { partialPolicySchema } from './retry-policy-item.ts';
@@ -30,6 +30,11 @@ export const subscriberItemKey = ({
   pk: queuePartition(queue),
   sk: `${subscriberPrefix}${createHash('sha256').update(subscriberIdentity(subscriber)).digest('base64url')}`,
 });
+
+const itemSchema = z.record(z.string(), z.unknown());
+
+/** An item with all that is in it. */
+export const itemOf = (item: unknown): Record<string, unknown> => itemSchema.parse(item);
 
 const queueItemSchema = z.object({ sk: z.literal(META) });
 
@@ -79,7 +84,24 @@ const optionsSchema = z.looseObject({
   post_headers: z.record(z.string(), z.string()).exactOptional(),
   post_data: z.string().exactOptional(),
   raw_delivery: z.boolean().exactOptional(),
+  attempt_timeout: z.number().exactOptional(),
+  event_types: z.array(z.string()).exactOptional(),
+  filter: z.unknown().exactOptional(),
 } satisfies Record<keyof SubscriptionOptions, z.ZodType>);
+
+const formerlySchema = z.object({
+  event_types: optionsSchema.shape.event_types,
+  filter: optionsSchema.shape.filter,
+  until: z.number(),
+} satisfies Record<keyof Formerly, z.ZodType>);
+
+const disabledReasonSchema = z.enum(['manual', 'gone', 'failing']);
+
+const subscriptionEventSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('subscription.disabled'), reason: disabledReasonSchema, at: z.number() }),
+  z.object({ type: z.literal('subscription.failing'), since: z.number(), failures: z.number() }),
+  z.object({ type: z.literal('subscription.recovered'), since: z.number(), at: z.number() }),
+]);
 
 const subscriptionSchema = z.object({
   id: z.string(),
@@ -89,7 +111,14 @@ const subscriptionSchema = z.object({
   createdAt: z.number(),
   lifetime: z.number().exactOptional(),
   expiresAt: z.number().exactOptional(),
-  disabled: z.object({ reason: z.enum(['gone']), at: z.number() }).exactOptional(),
+  disabled: z.object({ reason: disabledReasonSchema, at: z.number() }).exactOptional(),
+  unconfirmed: z.object({ tokenHash: z.string(), at: z.number() }).exactOptional(),
+  failing: z.object({ since: z.number(), failures: z.number() }).exactOptional(),
+  unsent: z.object({ event: subscriptionEventSchema, at: z.number() }).exactOptional(),
+  secrets: z.array(z.object({ sealed: z.string(), expiresAt: z.number().exactOptional() })).exactOptional(),
+  confirmedAt: z.number().exactOptional(),
+  formerly: json.pipe(formerlySchema).exactOptional(),
+  deletedAt: z.number().exactOptional(),
 });
 
 /** @throws UnreadableRecordError */
@@ -102,12 +131,14 @@ export const subscriptionOf = (item: unknown): Subscription => {
 export const subscriptionItemOf = ({
   ttl,
   options,
+  formerly,
   ...subscription
 }: Subscription): Record<string, unknown> => ({
   ...subscriptionItemKey(subscription.queue, subscription.id),
   v: RECORD_VERSION,
   ...subscription,
   options: JSON.stringify(options),
+  ...(formerly === undefined ? {} : { formerly: JSON.stringify(formerly) }),
   ...(ttl === undefined ? {} : { lifetime: ttl }),
   ...timeToLiveOf(subscription),
 });
@@ -125,8 +156,16 @@ const holderSchema = z.object({ subscriptionId: z.string() });
 /** Whose subscriber it is. @throws UnreadableRecordError */
 export const holderOf = (item: unknown): string => decodedRecord(holderSchema, item).subscriptionId;
 
-const timeToLiveOf = ({ expiresAt }: Pick<Subscription, 'expiresAt'>): Record<string, number> =>
-  expiresAt === undefined ? {} : { [ttlAttribute]: ttlOf(expiresAt) };
+/** In milliseconds; longer than SQS keeps the operation that removes a marked subscription (design §8). */
+const MARKED_FOR_MS = 7 * 24 * 60 * 60 * 1000;
+
+const timeToLiveOf = ({
+  expiresAt,
+  deletedAt,
+}: Pick<Subscription, 'expiresAt' | 'deletedAt'>): Record<string, number> => {
+  const until = deletedAt === undefined ? expiresAt : deletedAt + MARKED_FOR_MS;
+  return until === undefined ? {} : { [ttlAttribute]: ttlOf(until) };
+};
 
 const tallySchema = z.object({ createdAt: z.number(), subscriptionsAdded: z.number().default(0) });
 

@@ -55,6 +55,7 @@ const known = {
   subscriptionsTable: text,
   deliveriesTable: text,
   payloadBucket: text,
+  secretsKeyArn: text,
   ingressQueueUrl: url,
   ingressDeadLetterUrl: url,
   deliveryQueueUrl: url,
@@ -62,6 +63,9 @@ const known = {
   retryQueueArn: text,
   deliveryDeadLetterUrl: url,
   undeliverableQueueUrl: url,
+  operatorEventBus: text,
+  operationQueueUrl: url,
+  operationDeadLetterUrl: url,
   scheduleGroup: text,
   schedulerRoleArn: text,
   schedulerDeadLetterArn: text,
@@ -72,7 +76,16 @@ const known = {
   retentionDays: wholeNumber(15, 36_500),
   retainMessages: text.pipe(z.enum(['failed', 'all'], 'is neither failed nor all')),
   retryAfterCapSeconds: wholeNumber(0, MOST_SECONDS),
+  disableFailingAfterDays: text
+    .transform(Number)
+    .pipe(z.number('is not a number').min(0, 'is under 0').max(365, 'is over 365')),
   overdueAfterSeconds: wholeNumber(0, MOST_SECONDS),
+  queueUrls: json.pipe(z.record(z.string(), z.url('is not a URL'))),
+  subscriptionConfirmation: text
+    .pipe(z.enum(['true', 'false'], 'is neither true nor false'))
+    .transform((flag) => flag === 'true'),
+  /** With `{host}` and `{apiId}` in it, so no URL yet. */
+  publicApiUrl: text.optional(),
   allowedAddresses: json.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()], 'is not a CIDR range'))),
   ingressRoutes: json.pipe(z.record(z.string(), z.string().min(1))),
 };
@@ -98,11 +111,14 @@ const deliverSchema = z.object({
   subscriptionsTable: known.subscriptionsTable,
   deliveriesTable: known.deliveriesTable,
   payloadBucket: known.payloadBucket,
+  secretsKeyArn: known.secretsKeyArn,
   deliveryQueueUrl: known.deliveryQueueUrl,
   retryQueueUrl: known.retryQueueUrl,
   retryQueueArn: known.retryQueueArn,
   deliveryDeadLetterUrl: known.deliveryDeadLetterUrl,
   undeliverableQueueUrl: known.undeliverableQueueUrl,
+  operatorEventBus: known.operatorEventBus,
+  disableFailingAfterDays: known.disableFailingAfterDays,
   scheduleGroup: known.scheduleGroup,
   schedulerRoleArn: known.schedulerRoleArn,
   schedulerDeadLetterArn: known.schedulerDeadLetterArn,
@@ -123,13 +139,39 @@ const reconcileSchema = z.object({
   overdueAfterSeconds: known.overdueAfterSeconds,
 });
 
+const operateSchema = z.object({
+  ...everyFunction,
+  subscriptionsTable: known.subscriptionsTable,
+  deliveriesTable: known.deliveriesTable,
+  payloadBucket: known.payloadBucket,
+  retryQueueUrl: known.retryQueueUrl,
+  scheduleGroup: known.scheduleGroup,
+  operationQueueUrl: known.operationQueueUrl,
+  operationDeadLetterUrl: known.operationDeadLetterUrl,
+  retentionDays: known.retentionDays,
+  retryAfterCapSeconds: known.retryAfterCapSeconds,
+});
+
 const apiSchema = z.object({
   ...everyFunction,
   subscriptionsTable: known.subscriptionsTable,
   deliveriesTable: known.deliveriesTable,
+  secretsKeyArn: known.secretsKeyArn,
+  payloadBucket: known.payloadBucket,
   ingressQueueUrl: known.ingressQueueUrl,
   defaultRetryPolicy: known.defaultRetryPolicy,
   allowedAddresses: known.allowedAddresses,
+  operationQueueUrl: known.operationQueueUrl,
+  retentionDays: known.retentionDays,
+  retryAfterCapSeconds: known.retryAfterCapSeconds,
+  deliveryQueueUrl: known.deliveryQueueUrl,
+  overdueAfterSeconds: known.overdueAfterSeconds,
+  queueUrls: known.queueUrls,
+  retryQueueUrl: known.retryQueueUrl,
+  scheduleGroup: known.scheduleGroup,
+  subscriptionConfirmation: known.subscriptionConfirmation,
+  publicApiUrl: known.publicApiUrl,
+  operatorEventBus: known.operatorEventBus,
 });
 
 type Source = Readonly<Record<string, string | undefined>>;
@@ -155,6 +197,9 @@ export const deliverEnvironment = (source: Source = process.env) => read(deliver
 
 /** What reconcile needs. @throws EnvironmentError */
 export const reconcileEnvironment = (source: Source = process.env) => read(reconcileSchema, source);
+
+/** What operate needs. @throws EnvironmentError */
+export const operateEnvironment = (source: Source = process.env) => read(operateSchema, source);
 
 /** What the API needs. @throws EnvironmentError */
 export const apiEnvironment = (source: Source = process.env) => read(apiSchema, source);

@@ -20,6 +20,11 @@ export const metricNames = {
   wakeUpsDropped: 'WakeUpsDropped',
   reconciled: 'Reconciled',
   deadLettered: 'DeadLettered',
-  /** Records and requests that one of our own services made fail; they come again. Lambda counts no error for these. */
+  /** What operators were told of, by kind; counts. */
+  deliveriesExhausted: 'DeliveriesExhausted',
+  subscriptionsFailing: 'SubscriptionsFailing',
+  subscriptionsRecovered: 'SubscriptionsRecovered',
+  subscriptionsDisabled: 'SubscriptionsDisabled',
+  /** What one of our own services made fail: records and requests, which come again, and notes of a subscription's health. Lambda counts no error for these. */
   faults: 'Faults',
 } as const;

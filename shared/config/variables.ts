@@ -4,6 +4,8 @@ export const variables = {
   subscriptionsTable: 'SUBSCRIPTIONS_TABLE',
   deliveriesTable: 'DELIVERIES_TABLE',
   payloadBucket: 'PAYLOAD_BUCKET',
+  /** The KMS key under which signing secrets are sealed. */
+  secretsKeyArn: 'SECRETS_KEY_ARN',
   ingressQueueUrl: 'INGRESS_QUEUE_URL',
   ingressDeadLetterUrl: 'INGRESS_DEAD_LETTER_URL',
   deliveryQueueUrl: 'DELIVERY_QUEUE_URL',
@@ -11,6 +13,9 @@ export const variables = {
   retryQueueArn: 'RETRY_QUEUE_ARN',
   deliveryDeadLetterUrl: 'DELIVERY_DEAD_LETTER_URL',
   undeliverableQueueUrl: 'UNDELIVERABLE_QUEUE_URL',
+  operatorEventBus: 'OPERATOR_EVENT_BUS',
+  operationQueueUrl: 'OPERATION_QUEUE_URL',
+  operationDeadLetterUrl: 'OPERATION_DEAD_LETTER_URL',
   scheduleGroup: 'SCHEDULE_GROUP',
   schedulerRoleArn: 'SCHEDULER_ROLE_ARN',
   schedulerDeadLetterArn: 'SCHEDULER_DEAD_LETTER_ARN',
@@ -22,11 +27,19 @@ export const variables = {
   retentionDays: 'RETENTION_DAYS',
   retainMessages: 'RETAIN_MESSAGES',
   retryAfterCapSeconds: 'RETRY_AFTER_CAP_SECONDS',
+  /** After so long without a success a subscription is disabled; 0: never. */
+  disableFailingAfterDays: 'DISABLE_FAILING_AFTER_DAYS',
   /** How long past due a delivery is before reconcile wakes it. */
   overdueAfterSeconds: 'OVERDUE_AFTER_SECONDS',
   /** JSON list of CIDR ranges that subscribers may be at though they are not global unicast. */
   allowedAddresses: 'ALLOWED_ADDRESSES',
   /** JSON object: source, detail-type or topic → queue. */
   ingressRoutes: 'INGRESS_ROUTES',
+  /** JSON object: name of an SQS queue of ours → its URL, for the health of all. */
+  queueUrls: 'QUEUE_URLS',
+  /** `true`: every new subscriber is asked for confirmation. */
+  subscriptionConfirmation: 'SUBSCRIPTION_CONFIRMATION',
+  /** Where the API is reached from outside; absent: at its own domain. */
+  publicApiUrl: 'PUBLIC_API_URL',
   version: 'POSTHASTE_VERSION',
 } as const;

@@ -34,7 +34,13 @@ export type Redriven = {
 
 /**
  * What can be done with a letter. `identity` stays the same should it become a dead letter again, which SQS's id does
- * not. `skip`: sending it back would do no good.
+ * not. `skip`: bringing it back would do no good.
  */
-export type LetterReading =
-  { kind: 'redrive'; message: Redriven; identity: string } | { kind: 'skip'; reason: string };
+export type LetterReading<Message = Redriven> =
+  { kind: 'redrive'; message: Message; identity: string } | { kind: 'skip'; reason: string };
+
+/**
+ * What came of bringing a letter back. `settled`: nothing is left to do about it, and it is removed as well; `refused`: it
+ * cannot be done, and it stays.
+ */
+export type BroughtBack = { kind: 'redriven' } | { kind: 'settled' | 'refused'; reason: string };

@@ -30,6 +30,7 @@ const opening = (job: DeliveryJob, entry: Entry, at: Moment): Transition => ({
     lost: 0,
     lease: entry.kind === 'lease' ? entry.lease : undefined,
     owed: [],
+    recoveries: [],
     updatedAt: at.now,
     expiresAt: at.now + at.retentionMs,
   },
@@ -43,13 +44,17 @@ export const reenter = (work: DeliveryJob | WakeUp, entry: Entry, at: Moment): T
   change: { ...fieldsOf(entry), updatedAt: at.now, expiresAt: at.now + at.retentionMs },
 });
 
-/** Enters in the place of a holder whose lease ran out: its request may have reached the subscriber, so it counts. */
+/**
+ * Enters in the place of a holder whose lease ran out: its request may have reached the subscriber, so it counts. From then
+ * on a first attempt is in the overdue index like any other (its message is kept by now): what has gone wrong once is not left to SQS alone.
+ */
 export const enterLapsed = (delivery: Delivery, lapsed: Lease, entry: Entry, at: Moment): Transition => ({
   name: entry.kind === 'lease' ? 'take_over' : 'cancel',
   key: delivery.key,
   expect: { kind: 'lapsed', recorded: delivery.attempts.length, lease: lapsed },
   change: {
     ...fieldsOf(entry),
+    ...(entry.kind === 'lease' && delivery.overdueAt === undefined ? { overdueAt: entry.lease.until } : {}),
     lost: delivery.lost + 1,
     updatedAt: at.now,
     expiresAt: at.now + at.retentionMs,

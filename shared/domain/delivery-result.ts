@@ -56,11 +56,13 @@ const changeOf = (verdict: Verdict, attempt: Attempt, now: number): StatusChange
         policy: verdict.policy,
       };
     case 'exhausted':
-      return { ...ended('exhausted', 'retries_exhausted', OWED, now), policy: verdict.policy };
+      return { ...ended('exhausted', 'retries_exhausted', OWED_WHEN_EXHAUSTED, now), policy: verdict.policy };
   }
 };
 
 const OWED: readonly Owed[] = ['undeliverable'];
+
+const OWED_WHEN_EXHAUSTED: readonly Owed[] = ['undeliverable', 'exhausted_event'];
 
 /** Disabled first, so that a subscriber that asked never to be called again is not called meanwhile. */
 const OWED_WHEN_GONE: readonly Owed[] = ['disable_subscription', 'undeliverable'];
@@ -130,9 +132,9 @@ export const release = (delivery: Delivery, owner: string, at: Moment): Transiti
   },
 });
 
-/** Takes one thing that was done off what a terminal record owes. */
-export const settle = (delivery: Delivery, done: Owed, at: Moment): Transition => {
-  const owed = delivery.owed.filter((one) => one !== done);
+/** Takes what was done off what a terminal record owes. */
+export const settle = (delivery: Delivery, done: readonly Owed[], at: Moment): Transition => {
+  const owed = delivery.owed.filter((one) => !done.includes(one));
   return {
     name: 'settle',
     key: delivery.key,
@@ -144,6 +146,12 @@ export const settle = (delivery: Delivery, done: Owed, at: Moment): Transition =
       expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
     },
   };
+};
+
+/** When its last attempt was over, whenever that is asked (milliseconds since the epoch). */
+export const endOf = ({ attempts, updatedAt }: Delivery): number => {
+  const last = attempts.at(-1);
+  return last === undefined ? updatedAt : last.startedAt + last.durationMs;
 };
 
 /** How long reconcile leaves a delivery alone once it has woken it, so that a backlog is not multiplied (design §6). */

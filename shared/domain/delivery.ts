@@ -14,7 +14,7 @@ export type Lease = { owner: string; until: number };
 export type NextAttempt = { number: number; phase: Phase; dueAt: number; by: Mechanism };
 
 /** What a terminal record still has to do. */
-export type Owed = 'undeliverable' | 'disable_subscription';
+export type Owed = 'undeliverable' | 'disable_subscription' | 'exhausted_event';
 
 /** The record of a delivery. Times are milliseconds since the epoch. */
 export type Delivery = {
@@ -34,6 +34,8 @@ export type Delivery = {
   policy?: RetryPolicy | undefined;
   lease?: Lease | undefined;
   owed: readonly Owed[];
+  /** The last recoveries that gave it a round, by their ids, so that an order that comes twice gives it one. */
+  recoveries: readonly string[];
   /** When reconcile looks at it; absent where nothing is outstanding but what SQS itself brings back. */
   overdueAt?: number | undefined;
   updatedAt: number;
@@ -52,6 +54,10 @@ export type Expectation =
   | { kind: 'lapsed'; recorded: number; lease: Lease }
   /** The lease is mine, and my attempt is the one to be recorded. */
   | { kind: 'leased'; recorded: number; owner: string }
+  /** Open, and exactly as read: by hand nothing is changed that was not seen. */
+  | { kind: 'open'; recorded: number; lease: Lease | undefined; dueAt: number | undefined }
+  /** Over, and nothing was done about it since it was read. */
+  | { kind: 'over'; status: TerminalStatus; recorded: number; round: number }
   | { kind: 'present' }
   | { kind: 'undelivered' }
   /** What is owed is exactly what was read, so that two who settle do not undo each other. */
@@ -66,7 +72,8 @@ export type Change = {
   round?: number;
   lost?: number;
   next?: NextAttempt | null;
-  policy?: RetryPolicy;
+  policy?: RetryPolicy | null;
+  recoveries?: readonly string[];
   lease?: Lease | null;
   owed?: readonly Owed[];
   overdueAt?: number | null;
@@ -88,7 +95,17 @@ export type Transition =
     };
 
 export type TransitionName =
-  'open' | 'claim' | 'take_over' | 'record' | 'record_late' | 'release' | 'cancel' | 'settle' | 'postpone';
+  | 'open'
+  | 'claim'
+  | 'take_over'
+  | 'record'
+  | 'record_late'
+  | 'release'
+  | 'cancel'
+  | 'settle'
+  | 'postpone'
+  | 'hasten'
+  | 'reopen';
 
 /** Whether the condition of a write holds on the record as it is. The DynamoDB adapter says the same in its own language. */
 export const holds = (expect: Expectation, current: Delivery | undefined): boolean => {
@@ -104,6 +121,10 @@ export const holds = (expect: Expectation, current: Delivery | undefined): boole
       return isAwaiting(current, expect.recorded) && isSameLease(current.lease, expect.lease);
     case 'leased':
       return isAwaiting(current, expect.recorded) && current.lease?.owner === expect.owner;
+    case 'open':
+      return isAsRead(current, expect);
+    case 'over':
+      return isOver(current, expect);
     case 'present':
       return true;
     case 'undelivered':
@@ -121,6 +142,17 @@ const isAwaiting = (delivery: Delivery, recorded: number): boolean =>
 const isDue = (delivery: Delivery, now: number): boolean =>
   delivery.next === undefined || delivery.next.dueAt <= now;
 
+const isAsRead = (current: Delivery, expect: Extract<Expectation, { kind: 'open' }>): boolean =>
+  isAwaiting(current, expect.recorded) &&
+  current.next?.dueAt === expect.dueAt &&
+  (expect.lease === undefined ? current.lease === undefined : isSameLease(current.lease, expect.lease));
+
+const isOver = (current: Delivery, expect: Extract<Expectation, { kind: 'over' }>): boolean =>
+  current.status === expect.status &&
+  current.attempts.length === expect.recorded &&
+  current.round === expect.round &&
+  current.owed.length === 0;
+
 const isSameLease = (lease: Lease | undefined, other: Lease): boolean =>
   lease?.owner === other.owner && lease.until === other.until;
 
@@ -135,7 +167,8 @@ export const apply = (change: Change, current: Delivery): Delivery => ({
   lateResults: appended(current.lateResults, change.appendLateResult),
   lost: change.lost ?? current.lost,
   next: changed(change.next, current.next),
-  policy: change.policy ?? current.policy,
+  policy: changed(change.policy, current.policy),
+  recoveries: change.recoveries ?? current.recoveries,
   lease: changed(change.lease, current.lease),
   owed: change.owed ?? current.owed,
   overdueAt: changed(change.overdueAt, current.overdueAt),

@@ -19,7 +19,7 @@ export type Message = {
 /** A message's place in the records. */
 export type MessageKey = { queue: string; messageId: string };
 
-const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+export const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const MESSAGE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export const QUEUE_NAME_RULE = '1 to 64 of A-Z a-z 0-9 _ . -';

@@ -8,7 +8,7 @@ type PolicyCandidates = {
   defaults: RetryPolicy;
 };
 
-type PolicySource = 'subscription' | 'queue' | 'defaults';
+export type PolicySource = 'subscription' | 'queue' | 'defaults';
 
 export type PolicyInForce = CompletedRetryPolicy & { source: PolicySource };
 

@@ -4,24 +4,26 @@ import { limitErrors, MAXIMUM_DELAY_LIMIT_SECONDS, WHOLE_POLICY } from './retry-
 import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from './retry-policy.ts';
 import type { PartialRetryPolicy, RetryPolicy } from './retry-policy.ts';
 
-const integer = (rule: string, minimum: number, maximum = Infinity) =>
-  z.number(rule).refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, rule);
+/** Not `z.int`: what is too large for it is an integer too, and refused for what it adds up to. */
+const integer = (rule: string, minimum: number) =>
+  z.number(rule).refine(Number.isInteger, rule).min(minimum, rule).meta({ type: 'integer' });
 
 const oneOf = <const Word extends string>(...words: Word[]) =>
   z.enum(words, `must be one of ${words.join(', ')}`);
 
 const retries = integer('must be an integer, 0 or more', 0);
 const minimumDelay = integer('must be an integer number of seconds, 1 or more', 1);
-const maximumDelay = integer(
-  `must be an integer number of seconds, 1 to ${MAXIMUM_DELAY_LIMIT_SECONDS} (7 days)`,
-  1,
-  MAXIMUM_DELAY_LIMIT_SECONDS,
-);
+const maximumDelayRule = `must be an integer number of seconds, 1 to ${MAXIMUM_DELAY_LIMIT_SECONDS} (7 days)`;
+const maximumDelay = integer(maximumDelayRule, 1).max(MAXIMUM_DELAY_LIMIT_SECONDS, maximumDelayRule);
 const exponentRule = 'must be a number greater than 1';
-const retriedStatus = integer('must be a list of integers, each 300 to 499', 300, 499).refine(
-  (status) => status !== 410,
-  'must not hold 410: a subscriber that answers 410 Gone is disabled, not retried',
-);
+const statusRule = 'must be a list of integers, each 300 to 499';
+const retriedStatus = integer(statusRule, 300)
+  .max(499, statusRule)
+  .refine(
+    (status) => status !== 410,
+    'must not hold 410: a subscriber that answers 410 Gone is disabled, not retried',
+  )
+  .meta({ type: 'integer', not: { const: 410 } });
 
 const FIELDS = {
   retries_with_no_delay: retries.exactOptional(),
@@ -38,18 +40,16 @@ const FIELDS = {
   ).exactOptional(),
   ignore_subscription_override: z.boolean('must be true or false').exactOptional(),
   backoff_retries: retries.exactOptional(),
-  backoff_exponent: z
-    .number(exponentRule)
-    .refine((value) => value > 1, exponentRule)
-    .exactOptional(),
+  backoff_exponent: z.number(exponentRule).gt(1, exponentRule).exactOptional(),
   jitter: oneOf('none', 'full', 'equal').exactOptional(),
   retry_on_status: z
-    .array(retriedStatus, 'must be a list of integers, each 300 to 499')
-    .transform((statuses) => [...new Set(statuses)])
+    .array(retriedStatus, statusRule)
+    .overwrite((statuses) => [...new Set(statuses)])
     .exactOptional(),
 } satisfies Record<keyof RetryPolicy, z.ZodType>;
 
-const schema = z.strictObject(FIELDS, 'must be an object');
+/** Field by field; `parseRetryPolicy` checks the whole. */
+export const retryPolicySchema = z.strictObject(FIELDS, 'must be an object');
 
 type Refused = { ok: false; fields: FieldError[] };
 
@@ -61,7 +61,7 @@ export const parseRetryPolicy = (
   input: unknown,
   defaults: RetryPolicy = DEFAULT_RETRY_POLICY,
 ): { ok: true; policy: PartialRetryPolicy } | Refused => {
-  const parsed = schema.safeParse(input);
+  const parsed = retryPolicySchema.safeParse(input);
   const wrong = parsed.success ? [] : fieldErrorsOf(parsed.error);
   const names = new Set(wrong.map(({ field }) => field));
   const right = parsed.success ? parsed.data : rightFieldsOf(input, names);
@@ -79,7 +79,7 @@ export const parseDefaultRetryPolicy = (input: unknown): { ok: true; policy: Ret
 
 const rightFieldsOf = (input: unknown, wrong: ReadonlySet<string>): PartialRetryPolicy => {
   if (typeof input !== 'object' || input === null) return {};
-  const right = schema.safeParse(
+  const right = retryPolicySchema.safeParse(
     Object.fromEntries(Object.entries(input).filter(([field]) => !wrong.has(field))),
   );
   return right.success ? right.data : {};

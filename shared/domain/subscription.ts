@@ -1,4 +1,6 @@
+import { confirmationIdOf } from './confirmation.ts';
 import type { PartialRetryPolicy } from './retry-policy.ts';
+import type { SealedSecret } from './secret-rotation.ts';
 
 /** A named channel. `metadata` is the user's own and may hold `_retry_policy`, which is given parsed as well. */
 export type Queue = {
@@ -16,6 +18,12 @@ export type SubscriptionOptions = {
   post_data?: string;
   /** Send the bare data. */
   raw_delivery?: boolean;
+  /** Seconds that an attempt may take in all, where that is less than the deployment's. */
+  attempt_timeout?: number;
+  /** Only messages of these types match. */
+  event_types?: readonly string[];
+  /** Only messages whose data has this content match (shared/domain/content-filter.ts). As it was given. */
+  filter?: unknown;
 };
 
 /** A subscriber's URL and options on one queue. Times are milliseconds since the epoch. */
@@ -28,16 +36,77 @@ export type Subscription = {
   /** Seconds, as the user gave it. */
   ttl?: number;
   expiresAt?: number;
-  disabled?: { reason: DisabledReason; at: number };
+  disabled?: Disabled;
+  /** Its subscriber was asked whether it wants to be one, and has not said yes. */
+  unconfirmed?: Unconfirmed;
+  /** When it said yes, if it was asked. */
+  confirmedAt?: number;
+  /** Since when it has only failed. */
+  failing?: Failing;
+  /** What operators may not have been told of it yet. */
+  unsent?: Unsent;
+  /** What its requests are signed with, the current one first. None on one from before there were signatures. */
+  secrets?: readonly SealedSecret[];
+  /** What it asked for before `options` last changed in that. */
+  formerly?: Formerly;
+  /** Marked for deletion: gone for everybody, while a job cancels what is pending for it. */
+  deletedAt?: number;
 };
 
-export type DisabledReason = 'gone';
+/** Which messages a subscription asks for. */
+export type Interests = Pick<SubscriptionOptions, 'event_types' | 'filter'>;
+
+/** Interests that were in force until then (milliseconds since the epoch). */
+export type Formerly = Interests & { until: number };
+
+/** `manual`: by its operator; `gone`: by a 410; `failing`: because nothing else has come back for days. */
+export type DisabledReason = 'manual' | 'gone' | 'failing';
+
+export type Disabled = { reason: DisabledReason; at: number };
+
+/** `at`: since when it is. `tokenHash`: base64url of the SHA-256 of the token in the link, which itself is kept nowhere. */
+export type Unconfirmed = { tokenHash: string; at: number };
+
+/** `failures` is counted up to what disabling takes, and no further. */
+export type Failing = { since: number; failures: number };
+
+/** What happened to a subscription that its operator wants to be told of. */
+export type SubscriptionEvent =
+  | { type: 'subscription.disabled'; reason: DisabledReason; at: number }
+  | { type: 'subscription.failing'; since: number; failures: number }
+  | { type: 'subscription.recovered'; since: number; at: number };
+
+/** Written together with what it tells of, and taken off once it is sent, so that a crash in between loses nothing. */
+export type Unsent = { event: SubscriptionEvent; at: number };
+
+/** Milliseconds that an attempt may take in all: what the subscription asks for, and never more than the deployment's. */
+export const attemptTimeoutOf = ({ options }: Subscription, deploymentMs: number): number =>
+  Math.min(deploymentMs, (options.attempt_timeout ?? Infinity) * 1000);
 
 /** Why a subscription takes no requests, if so. */
-export type Absence = 'subscription_deleted' | 'subscription_expired' | 'disabled';
+export type Absence =
+  'subscription_deleted' | 'subscription_expired' | 'subscription_unconfirmed' | 'disabled';
 
-export const absenceOf = (subscription: Subscription | undefined, now: number): Absence | undefined => {
-  if (subscription === undefined) return 'subscription_deleted';
-  if (subscription.expiresAt !== undefined && subscription.expiresAt <= now) return 'subscription_expired';
+/** `messageId`: what is to be sent. Where confirmation is awaited, the message that asks for it passes and no other. */
+export const absenceOf = (
+  subscription: Subscription | undefined,
+  now: number,
+  messageId?: string,
+): Absence | undefined => {
+  if (!isThere(subscription, now)) return goneAs(subscription);
+  const { unconfirmed } = subscription;
+  if (unconfirmed !== undefined && messageId !== confirmationIdOf(unconfirmed))
+    return 'subscription_unconfirmed';
   return subscription.disabled === undefined ? undefined : 'disabled';
 };
+
+/** Neither marked for deletion nor expired: whoever administers it sees it. */
+export const isThere = (subscription: Subscription | undefined, now: number): subscription is Subscription =>
+  subscription !== undefined &&
+  subscription.deletedAt === undefined &&
+  (subscription.expiresAt === undefined || subscription.expiresAt > now);
+
+const goneAs = (subscription: Subscription | undefined): Absence =>
+  subscription === undefined || subscription.deletedAt !== undefined
+    ? 'subscription_deleted'
+    : 'subscription_expired';

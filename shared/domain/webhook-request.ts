@@ -1,4 +1,7 @@
+import { confirmationIdOf } from './confirmation.ts';
 import type { Message } from './message.ts';
+import { signatureHeader } from './signature.ts';
+import type { SigningSecret } from './signing-secret.ts';
 import type { Subscription } from './subscription.ts';
 
 /** One attempt's request, ready to be sent: the bytes of `body` are the bytes on the wire. */
@@ -44,32 +47,50 @@ export const bodyOf = (message: Message): string => {
 /** Where the body goes in a `post_data` template; once, so that a template cannot multiply what a producer sends. */
 export const ZAQAR_MESSAGE = '"$zaqar_message$"';
 
-const renderedBody = (message: Message, options: Subscription['options']): string => {
+const renderedBody = (message: Message, { options, unconfirmed }: Subscription): string => {
+  // Whoever is asked to confirm has to be able to read the question, whatever form the answer to it will bring about.
+  if (unconfirmed !== undefined && message.id === confirmationIdOf(unconfirmed)) return bodyOf(message);
   if (options.raw_delivery === true) return message.data;
   const body = bodyOf(message);
   return options.post_data === undefined ? body : options.post_data.replace(ZAQAR_MESSAGE, () => body);
 };
 
+/** What an attempt adds to what is sent. `startedAt` is in milliseconds since the epoch. */
+export type AttemptMade = {
+  startedAt: number;
+  userAgent: string;
+  /** Those in force when it started. Without any it goes out unsigned. */
+  secrets: readonly SigningSecret[];
+};
+
 /**
  * The request of one attempt. Headers after the Standard Webhooks specification: `webhook-id` is the message id and
- * constant over attempts, `webhook-timestamp` is the attempt's own, in whole seconds.
+ * constant over attempts, `webhook-timestamp` is the attempt's own, in whole seconds, and `webhook-signature` covers
+ * both and the body.
  */
 export const webhookRequest = (
   message: Message,
   subscription: Subscription,
-  attempt: { startedAt: number; userAgent: string },
-): WebhookRequest => ({
-  url: subscription.subscriber,
-  headers: {
-    'content-type': 'application/json',
-    'user-agent': attempt.userAgent,
-    ...lowerCased(subscription.options.post_headers ?? {}),
-    'accept-encoding': 'identity',
-    'webhook-id': message.id,
-    'webhook-timestamp': String(Math.floor(attempt.startedAt / 1000)),
-  },
-  body: renderedBody(message, subscription.options),
-});
+  { startedAt, userAgent, secrets }: AttemptMade,
+): WebhookRequest => {
+  const body = renderedBody(message, subscription);
+  const timestamp = Math.floor(startedAt / 1000);
+  return {
+    url: subscription.subscriber,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      ...lowerCased(subscription.options.post_headers ?? {}),
+      'accept-encoding': 'identity',
+      'webhook-id': message.id,
+      'webhook-timestamp': String(timestamp),
+      ...(secrets.length === 0
+        ? {}
+        : { 'webhook-signature': signatureHeader(secrets, { id: message.id, timestamp, body }) }),
+    },
+    body,
+  };
+};
 
 const lowerCased = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(

@@ -1,7 +1,11 @@
+import * as z from 'zod';
 import type { DeadLetter, LetterAttribute, LetterReading } from '../domain/dead-letter.ts';
 import { withOurs } from './attribute-room.ts';
 import { parseDeliveryRecord } from './delivery-job.ts';
+import { firstField } from './field-fault.ts';
 import { ID_ATTRIBUTE } from './ingress-message.ts';
+import { parseJson } from './json-slice.ts';
+import { undeliverableNoticeSchema } from './undeliverable-notice.ts';
 
 /** Why dispatch or deliver buried a message. */
 export const REASON_ATTRIBUTE = 'reason';
@@ -41,6 +45,33 @@ export const readDeliveryLetter = ({ body }: DeadLetter): LetterReading => {
     kind: 'redrive',
     message: { to, body, attributes: {}, group: key.subscriptionId },
     identity,
+  };
+};
+
+/** A delivery that ended undelivered, and how many attempts it had then. */
+export type EndedDelivery = {
+  queue: string;
+  messageId: string;
+  subscriptionId: string;
+  attemptCount: number;
+};
+
+/** No more of a notice than says which delivery it is about: what else an older release wrote does not matter. */
+const endedSchema = undeliverableNoticeSchema
+  .pick({ queue: true, messageId: true, subscriptionId: true })
+  .extend({ attempts: z.array(z.unknown()) });
+
+/** A notice of the undeliverable queue. One delivery is one identity, however many notices there are of it. */
+export const readUndeliverableNotice = ({ body }: DeadLetter): LetterReading<EndedDelivery> => {
+  const json = parseJson(body);
+  if (json === undefined) return { kind: 'skip', reason: 'not_json' };
+  const parsed = endedSchema.safeParse(json.value);
+  if (!parsed.success) return { kind: 'skip', reason: `invalid_field:${firstField(parsed.error)}` };
+  const { attempts, ...key } = parsed.data;
+  return {
+    kind: 'redrive',
+    message: { ...key, attemptCount: attempts.length },
+    identity: JSON.stringify([key.queue, key.messageId, key.subscriptionId]),
   };
 };
 

@@ -2,16 +2,17 @@ import * as z from 'zod';
 import type { Attempt } from '../domain/attempt.ts';
 import type { Delivery, NextAttempt } from '../domain/delivery.ts';
 
-const time = z.iso.datetime({ precision: 3 });
+/** RFC 3339 in UTC with milliseconds. */
+export const timeView = z.iso.datetime({ precision: 3 });
 
-const attemptView = z.object({
+export const attemptView = z.object({
   number: z.int().positive(),
   round: z.int().positive(),
   phase: z.enum(['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual']),
   /** What brought a retry about, and when it was due. */
   by: z.enum(['same_invocation', 'sqs_delay', 'scheduler', 'reconcile']).exactOptional(),
-  dueAt: time.exactOptional(),
-  startedAt: time,
+  dueAt: timeView.exactOptional(),
+  startedAt: timeView,
   durationMs: z.number(),
   outcome: z.enum(['delivered', 'failed', 'rejected']),
   statusCode: z.int().exactOptional(),
@@ -24,11 +25,11 @@ const attemptView = z.object({
 const nextAttemptView = z.object({
   number: z.int().positive(),
   phase: attemptView.shape.phase,
-  dueAt: time,
+  dueAt: timeView,
   by: z.enum(['same_invocation', 'sqs_delay', 'scheduler']),
 });
 
-const policyView = z.object({
+export const policyView = z.object({
   retries_with_no_delay: z.int(),
   minimum_delay_retries: z.int(),
   minimum_delay: z.int(),
@@ -50,7 +51,7 @@ export const deliveryViewSchema = z.object({
   status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
   reason: z.string().exactOptional(),
   attempts: z.array(attemptView),
-  nextAttemptAt: time.exactOptional(),
+  nextAttemptAt: timeView.exactOptional(),
   nextAttempt: nextAttemptView.exactOptional(),
   /** Results that came after their lease was gone; beside the numbered attempts, not among them. */
   lateResults: z.array(attemptView).exactOptional(),
@@ -86,4 +87,4 @@ const viewOfAttempt = ({ startedAt, dueAt, ...attempt }: Attempt): DeliveryView[
   startedAt: timeText(startedAt),
 });
 
-const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString();
+export const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString();

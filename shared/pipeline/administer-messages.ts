@@ -1,10 +1,11 @@
-import type { Delivery } from '../domain/delivery.ts';
 import { messageIdOf } from '../domain/message.ts';
 import type { MessageKey } from '../domain/message.ts';
+import type { MessageStanding } from '../domain/message-standing.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Deliveries } from '../ports/deliveries.ts';
+import type { DeliveryListings } from '../ports/delivery-listings.ts';
 import type { Ingress } from '../ports/ingress.ts';
 import type { MessageRecords } from '../ports/message-records.ts';
+import type { Payloads } from '../ports/payloads.ts';
 import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
 
 /** What one SQS message holds, in bytes (design §8). */
@@ -55,11 +56,34 @@ const ingressBody = (queue: string, message: PostedMessage & { id: string }): st
   return `${JSON.stringify({ queue, id, type, ttl, delay }).slice(0, -1)},"data":${data}}`;
 };
 
+type Kept = { records: MessageRecords; payloads: Payloads };
+
 /** Undefined: there is no such message, or dispatch has not come to it yet. */
-export const deliveriesOfMessage = async (
-  context: { records: MessageRecords; deliveries: Deliveries },
+export const messageStanding = async (
+  { records, payloads, deliveryListings }: Kept & { deliveryListings: Pick<DeliveryListings, 'tally'> },
   message: MessageKey,
-): Promise<readonly Delivery[] | undefined> => {
-  const record = await context.records.find(message);
-  return record && context.deliveries.ofMessage(message, record.buckets);
+): Promise<MessageStanding | undefined> => {
+  const record = await records.find(message);
+  if (record === undefined) return undefined;
+  const { body } = record;
+  const [deliveries, kept] = await Promise.all([
+    deliveryListings.tally(message, record.buckets),
+    body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message,
+  ]);
+  return { ...record, deliveries, data: kept?.data };
+};
+
+/**
+ * Erases what is kept of a message's data, for good: no retry and no recovery will find it, and it is not kept again. The
+ * record goes first, since from then on nobody puts anything into the bucket that would stay there. Safe to repeat, and
+ * a repeat completes what a crash left undone.
+ */
+export const eraseBody = async (
+  { records, payloads, clock }: Kept & { clock: Pick<Clock, 'now'> },
+  message: MessageKey,
+): Promise<'erased' | 'no_such_message'> => {
+  const record = await records.eraseBody(message, clock.now());
+  if (record === undefined) return 'no_such_message';
+  await payloads.removeAll(message);
+  return 'erased';
 };

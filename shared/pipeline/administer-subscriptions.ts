@@ -1,9 +1,23 @@
-import type { Subscription, SubscriptionOptions } from '../domain/subscription.ts';
+import { makeSecret, type SigningSecret } from '../domain/signing-secret.ts';
+import { unredacted } from '../domain/credential-headers.ts';
+import type { Disabled, Subscription, SubscriptionOptions } from '../domain/subscription.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { SecretSealer } from '../ports/signing-secrets.ts';
 import { QueueMissingError, type SubscriptionRegistry } from '../ports/subscription-registry.ts';
+import {
+  askConfirmation,
+  asksSubscribersOf,
+  newQuestion,
+  type ConfirmationContext,
+} from './ask-confirmation.ts';
 
 /** What subscribing needs of the world. */
-export type SubscribeContext = { registry: SubscriptionRegistry; clock: Clock; newId: () => string };
+export type SubscribeContext = ConfirmationContext & {
+  registry: SubscriptionRegistry;
+  secretSealer: SecretSealer;
+  clock: Clock;
+  newId: () => string;
+};
 
 /** A subscription as asked for, checked. `ttl` is in seconds. */
 export type SubscriptionRequest = {
@@ -11,26 +25,45 @@ export type SubscriptionRequest = {
   subscriber: string;
   options: SubscriptionOptions;
   ttl?: number;
+  /** It begins disabled, as it was where it comes from. */
+  disabled?: Disabled;
 };
 
 export type SubscribeResult =
-  { kind: 'subscribed'; subscription: Subscription } | { kind: 'conflict'; subscriptionId: string };
+  /** `secret`: the one to sign with, which cannot be had again. */
+  | { kind: 'subscribed'; subscription: Subscription; secret: SigningSecret }
+  | { kind: 'conflict'; subscriptionId: string };
 
-/** Creates the queue if there is none, as Zaqar does. A subscriber that the queue has already is a conflict. */
+/**
+ * Creates the queue if there is none, as Zaqar does. A subscriber that the queue has already is a conflict. Where
+ * confirmation is asked for, the subscriber gets a link under `publicUrl`, and nothing else before it was followed.
+ * @throws UnknownCredentialsError where a header comes redacted
+ */
 export const subscribe = async (
   context: SubscribeContext,
   request: SubscriptionRequest,
+  publicUrl: string,
 ): Promise<SubscribeResult> => {
-  const { registry, clock, newId } = context;
+  const { registry, secretSealer, clock, newId, randomBytes } = context;
+  const id = newId();
+  const secret = makeSecret('v1', randomBytes);
+  const sealed = await secretSealer.seal({ queue: request.queue, subscriptionId: id }, secret);
   const createdAt = clock.now();
   const subscription: Subscription = {
     ...request,
-    id: newId(),
+    options: unredacted(request.options),
+    id,
     createdAt,
+    secrets: [{ sealed }],
     ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
   };
-  const result = await added(registry, subscription);
-  return result.kind === 'added' ? { kind: 'subscribed', subscription } : result;
+  const asks = await asksSubscribersOf(context, request.queue);
+  const question = asks ? newQuestion(context) : undefined;
+  const kept = question === undefined ? subscription : { ...subscription, unconfirmed: question.unconfirmed };
+  const result = await added(registry, kept);
+  if (result.kind !== 'added') return result;
+  if (question !== undefined) await askConfirmation(context, kept, question, publicUrl);
+  return { kind: 'subscribed', subscription: kept, secret };
 };
 
 /** Once more where the queue was deleted in between: a conflict would say that the subscriber is there already. */

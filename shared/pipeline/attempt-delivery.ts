@@ -7,13 +7,16 @@ import {
   type Verdict,
 } from '../domain/delivery-result.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import { ADDRESS_FORBIDDEN, outcomeOf, type Reply } from '../domain/outcome.ts';
-import { absenceOf, type Subscription } from '../domain/subscription.ts';
+import { ADDRESS_FORBIDDEN, isGone, outcomeOf, type Reply } from '../domain/outcome.ts';
+import { secretsInForce } from '../domain/secret-rotation.ts';
+import { absenceOf, attemptTimeoutOf, type Subscription } from '../domain/subscription.ts';
 import { webhookRequest } from '../domain/webhook-request.ts';
 import { hasTimeForRequest, momentOf, type DeliverContext } from './deliver-context.ts';
 import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptUntil } from './message-keeping.ts';
+import { openedFor, type OpenedSecret } from './opened-secrets.ts';
 import { payOwed } from './owed.ts';
+import { noteHealth } from './subscription-health.ts';
 import { judge, policyFor } from './verdict.ts';
 import { armNext, sendAgain, watchOver } from './wake-up-arming.ts';
 
@@ -38,12 +41,21 @@ const attemptOnce = async (
     await cancelHeld(context, held, ending ?? 'subscription_deleted');
     return undefined;
   }
+  const secrets = await openedFor(context, held, subscription);
   if (!leaseOutlivesRequest(context, held)) {
     await giveBack(context, held);
     return undefined;
   }
-  const made = await request(context, held, subscription);
-  return record(context, held, made);
+  const made = await request(context, held, subscription, secrets);
+  const continued = await record(context, held, made);
+  // After a 410 it is disabled; there is nothing more to note.
+  if (!isGone(made.reply)) await noteHealth(context, subscription, made.attempt);
+  return continued && (await lookedUpAnew(context, continued));
+};
+
+const lookedUpAnew = async ({ ports }: DeliverContext, held: HeldDelivery): Promise<HeldDelivery> => {
+  const { queue, subscriptionId } = held.delivery.key;
+  return { ...held, target: await ports.subscriptions.find(queue, subscriptionId, 'fresh') };
 };
 
 /** Calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time. */
@@ -74,7 +86,7 @@ const giveBack = async (
 
 const endingOf = ({ target, message }: HeldDelivery, now: number): string | undefined => {
   if (message.expiresAt !== undefined && message.expiresAt <= now) return 'message_expired';
-  return absenceOf(target.subscription, now);
+  return absenceOf(target.subscription, now, message.id);
 };
 
 type Made = { attempt: Attempt; reply: Reply };
@@ -83,13 +95,15 @@ const request = async (
   context: DeliverContext,
   held: HeldDelivery,
   subscription: Subscription,
+  opened: readonly OpenedSecret[],
 ): Promise<Made> => {
   const { ports, settings } = context;
   const { delivery, message } = held;
   const startedAt = ports.clock.now();
+  const secrets = secretsInForce(opened, startedAt).map(({ secret }) => secret);
   const reply = await ports.subscriber.post(
-    webhookRequest(message, subscription, { startedAt, userAgent: settings.userAgent }),
-    settings.attemptTimeoutMs,
+    webhookRequest(message, subscription, { startedAt, userAgent: settings.userAgent, secrets }),
+    attemptTimeoutOf(subscription, settings.attemptTimeoutMs),
   );
   const attempt: Attempt = {
     number: delivery.attempts.length + 1,
@@ -150,19 +164,13 @@ const continueOrClose = async (
   held: HeldDelivery,
   verdict: Verdict,
 ): Promise<HeldDelivery | undefined> => {
-  const { ports } = context;
   switch (verdict.kind) {
     case 'delivered':
       return undefined;
-    case 'retry': {
-      if (verdict.lease === undefined) {
-        await armNext(context, held.delivery);
-        return undefined;
-      }
-      const { queue, subscriptionId } = held.delivery.key;
-      const target = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
-      return { ...held, target, by: 'same_invocation' };
-    }
+    case 'retry':
+      if (verdict.lease !== undefined) return { ...held, by: 'same_invocation' };
+      await armNext(context, held.delivery);
+      return undefined;
     case 'rejected':
     case 'exhausted':
       await payOwed(context, held.delivery, held.body);

@@ -1,12 +1,15 @@
 import type { Moment } from '../domain/delivery-entry.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
+import type { HealthRules } from '../domain/subscription-health.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeadLetters, Undeliverables } from '../ports/dead-letters.ts';
 import type { Deliveries } from '../ports/deliveries.ts';
 import type { DeliveryQueue } from '../ports/delivery-queue.ts';
 import type { Journal } from '../ports/journal.ts';
 import type { MessageRecords } from '../ports/message-records.ts';
+import type { OperatorEvents } from '../ports/operator-events.ts';
 import type { Payloads } from '../ports/payloads.ts';
+import type { SecretOpener } from '../ports/signing-secrets.ts';
 import type { Subscriber } from '../ports/subscriber.ts';
 import type { Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
@@ -18,10 +21,12 @@ export type DeliverPorts = {
   payloads: Payloads;
   subscriptions: Subscriptions;
   subscriber: Subscriber;
+  secretOpener: SecretOpener;
   deliveryQueue: DeliveryQueue;
-  wakeUps: WakeUps;
+  wakeUps: Omit<WakeUps, 'unschedule'>;
   undeliverables: Undeliverables;
   deadLetters: DeadLetters;
+  operatorEvents: OperatorEvents;
   journal: Journal;
 };
 
@@ -32,7 +37,7 @@ export type DeliverSettings = {
   retryAfterCapMs: number;
   defaultRetryPolicy: RetryPolicy;
   userAgent: string;
-};
+} & HealthRules;
 
 export type DeliverContext = { ports: DeliverPorts; settings: DeliverSettings };
 

@@ -3,6 +3,7 @@ import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import { cancelLeased } from '../domain/delivery-result.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { absenceOf } from '../domain/subscription.ts';
+import type { Freshness } from '../ports/subscriptions.ts';
 import { attemptDelivery } from './attempt-delivery.ts';
 import {
   hasTimeForAttempt,
@@ -14,6 +15,7 @@ import {
 import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptBody, keptUntil, messageFor } from './message-keeping.ts';
 import { payOwed } from './owed.ts';
+import { noteAbsence } from './subscription-health.ts';
 import { takeDelivery, type Taking } from './take-delivery.ts';
 import { armNext, sendAgain, watchOver } from './wake-up-arming.ts';
 
@@ -45,15 +47,10 @@ const enterAndAttempt = async (
   received: Received,
 ): Promise<void> => {
   const { ports, settings } = context;
-  const { queue, subscriptionId } = work.key;
-  const target = await ports.subscriptions.find(
-    queue,
-    subscriptionId,
-    work.kind === 'job' ? 'cached' : 'fresh',
-  );
-  const absence = absenceOf(target.subscription, ports.clock.now());
-  // What was not sent because its subscription is disabled can be recovered later, so its message has to be there then.
-  if (absence === 'disabled') await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
+  const { target, absence } = await lookedUp(context, work);
+  // What was not sent to a subscription that may come back can be recovered then, so its message has to be there.
+  if (absence === 'disabled' || absence === 'subscription_unconfirmed')
+    await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
   const now = ports.clock.now();
   const entry: Entry =
     absence === undefined
@@ -62,9 +59,22 @@ const enterAndAttempt = async (
   const taking = await takeDelivery(context, work, entry);
   if (taking.kind === 'taken' && entry.kind === 'cancel') {
     ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason: entry.reason });
+    if (target.subscription !== undefined) await noteAbsence(context, target.subscription);
     return;
   }
   await follow(context, { work, received, target }, taking);
+};
+
+/** What a cache says against a subscription is asked again: it may have been enabled or confirmed since. */
+const lookedUp = async ({ ports }: DeliverContext, { kind, key }: DeliveryJob | WakeUp) => {
+  const { queue, subscriptionId, messageId } = key;
+  const lookUp = async (freshness: Freshness) => {
+    const target = await ports.subscriptions.find(queue, subscriptionId, freshness);
+    return { target, absence: absenceOf(target.subscription, ports.clock.now(), messageId) };
+  };
+  if (kind === 'wake_up') return lookUp('fresh');
+  const cached = await lookUp('cached');
+  return cached.absence === undefined ? cached : lookUp('fresh');
 };
 
 type Arrival = Pick<HeldDelivery, 'work' | 'received' | 'target'>;
@@ -112,16 +122,22 @@ const attemptTaken = async (context: DeliverContext, arrival: Arrival, delivery:
   await attemptDelivery(context, { ...arrival, delivery, ...found, ...(by === undefined ? {} : { by }) });
 };
 
-/** A retry that finds no body can never succeed: it is dead-lettered for a person to see, and its record says why. */
+/**
+ * A retry that finds no body can never succeed, and its record says why. One that was erased was meant to be gone; any other
+ * is dead-lettered for a person to see.
+ */
 const endWithoutMessage = async (
   context: DeliverContext,
   { work, received }: Arrival,
   delivery: Delivery,
 ): Promise<void> => {
   const { ports } = context;
-  const reason = 'body_missing';
-  await ports.deadLetters.bury({ id: received.id, body: received.text }, reason);
-  ports.journal.note({ fact: 'dead_lettered', id: received.id, reason });
+  const isErased = (await ports.messageRecords.find(work.key))?.erasedAt !== undefined;
+  const reason = isErased ? 'body_erased' : 'body_missing';
+  if (!isErased) {
+    await ports.deadLetters.bury({ id: received.id, body: received.text }, reason);
+    ports.journal.note({ fact: 'dead_lettered', id: received.id, reason });
+  }
   const at = momentOf(context);
   const result = await ports.deliveries.write(cancelLeased(delivery, received.owner, reason, at));
   if (result.kind === 'refused') await watchOver(context, work, result.current);

@@ -1,7 +1,16 @@
+import {
+  addresseesOf,
+  contentOf,
+  listedAt,
+  type Acceptance,
+  type Addressees,
+  type Content,
+} from '../domain/addressees.ts';
 import type { DeliveryJob } from '../domain/delivery-job.ts';
 import { bucketOf, bucketsFor } from '../domain/fan-out.ts';
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD, type MessageBody } from '../domain/message-body.ts';
 import type { Message } from '../domain/message.ts';
+import { payloadKeyOf } from '../domain/payload-key.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import { planHop } from '../domain/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -70,12 +79,18 @@ const accept = async (
 ): Promise<void> => {
   const { ports } = context;
   const body = await placeOf(ports.payloads, message, MAX_BODY_IN_JOB);
-  const drafted = await draftRecord(context, message, list, body);
-  const { kind, record } = await ports.messageRecords.accept(drafted);
-  // A repeat may meet another function's cache: the membership on record counts, so it is read afresh.
-  const members =
-    kind === 'accepted' ? list : ((await ports.subscriptions.list(message.queue, 'fresh')) ?? list);
-  const matching = membersOf(members, record);
+  const content = contentOf(message);
+  const acceptance = {
+    acceptedAt: ports.clock.now(),
+    listedAt: listedAt(list.readAt, list.subscriptions),
+  };
+  const first = addresseesOf(list.subscriptions, content, acceptance);
+  const { kind, record } = await ports.messageRecords.accept(
+    await draftRecord(context, message, body, { ...acceptance, ...first }),
+  );
+  // Erased since it first came: what this copy has put into the bucket must not stay there.
+  if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
+  const { matching } = kind === 'accepted' ? first : await addresseesOfRepeat(context, record, content, list);
   ports.journal.note({
     fact: 'message_accepted',
     message: record.key,
@@ -89,24 +104,36 @@ const accept = async (
   await ports.deliveryQueue.send(jobs, leftSeconds);
 };
 
+/**
+ * The record says as of when the message goes to whom. The list is read afresh, because a repeat may meet another
+ * function's cache; of a queue that was deleted meanwhile there is only what was read just now.
+ */
+const addresseesOfRepeat = async (
+  { ports }: DispatchContext,
+  record: MessageRecord,
+  content: Content,
+  read: SubscriptionList,
+): Promise<Addressees> => {
+  const list = (await ports.subscriptions.list(record.key.queue, 'fresh')) ?? read;
+  return addresseesOf(list.subscriptions, content, record);
+};
+
 const draftRecord = async (
   { ports, settings }: DispatchContext,
   message: Message,
-  list: SubscriptionList,
   body: MessageBody,
+  { acceptedAt, listedAt, matching, filtered }: Acceptance & Addressees,
 ): Promise<MessageRecord> => {
-  const acceptedAt = ports.clock.now();
-  const matched = unexpiredAt(list.subscriptions, acceptedAt).length;
   const kept = await keptFromStart(settings.retainMessages, ports.payloads, message, body);
   return {
     key: { queue: message.queue, messageId: message.id },
     acceptedAt,
-    listedAt: listedAt(list),
+    listedAt,
     ...(message.type === undefined ? {} : { type: message.type }),
-    matched,
-    filtered: 0,
+    matched: matching.length,
+    filtered,
     duplicates: 0,
-    buckets: bucketsFor(matched),
+    buckets: bucketsFor(matching.length),
     ...(kept === undefined ? {} : { body: kept }),
     expiresAt: kept === undefined ? acceptedAt + settings.retentionMs : keptUntil(acceptedAt, settings),
   };
@@ -122,18 +149,6 @@ const keptFromStart = async (
   if (body.kind === 'stored') return body;
   return retainMessages === 'all' ? placeOf(payloads, message, MAX_BODY_ON_RECORD) : undefined;
 };
-
-/** Those that had not expired when the message was accepted. */
-const unexpiredAt = (subscriptions: readonly Subscription[], acceptedAt: number): Subscription[] =>
-  subscriptions.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > acceptedAt);
-
-/** What a repeat may address: the members of the list that the first acceptance read. */
-const membersOf = (list: SubscriptionList, record: MessageRecord): Subscription[] =>
-  unexpiredAt(list.subscriptions, record.acceptedAt).filter(({ createdAt }) => createdAt <= record.listedAt);
-
-/** Clocks differ between functions: whatever is on the list was created by then, whatever its own clock said. */
-const listedAt = ({ readAt, subscriptions }: SubscriptionList): number =>
-  subscriptions.reduce((latest, { createdAt }) => Math.max(latest, createdAt), readAt);
 
 const jobFor = (
   subscription: Subscription,

@@ -24,14 +24,29 @@ export const placeOf = async (
   return { kind: 'stored', payloadKey };
 };
 
-/** Keeps the message of a job so that its retries find it. A wake-up's message is kept already. Safe to repeat. */
+/**
+ * Keeps the message of a job so that its retries find it; one that was erased is not kept again. A wake-up's message is kept
+ * already. Safe to repeat.
+ */
 export const keepMessage = async (
   ports: Keeping,
   work: DeliveryJob | WakeUp,
   until: number,
 ): Promise<void> => {
   if (work.kind === 'wake_up') return;
-  await ports.messageRecords.keepBody(work.key, await placeForJob(ports, work), until);
+  await keepAt(ports, work.key, await placeForJob(ports, work), until);
+};
+
+/** False: it was erased, so nothing of it may stay where it has just been put either. */
+const keepAt = async (
+  ports: Keeping,
+  key: MessageKey,
+  body: MessageBody,
+  until: number,
+): Promise<boolean> => {
+  const keeping = await ports.messageRecords.keepBody(key, body, until);
+  if (keeping === 'erased' && body.kind === 'stored') await ports.payloads.remove(body.payloadKey);
+  return keeping !== 'erased';
 };
 
 /** Looked for first where keeping means another object in the bucket: one subscriber's failure keeps it for all. */
@@ -55,4 +70,22 @@ export const messageFor = async (
   if (body === undefined) return undefined;
   const message = body.kind === 'inline' ? body.message : await ports.payloads.get(body.payloadKey);
   return message === undefined ? undefined : { message, body };
+};
+
+/**
+ * The kept message of a delivery that gets another round, kept for that round as well; undefined where it is gone. What
+ * lies in the payload bucket is put there anew, because objects expire by their age.
+ */
+export const keptForAnotherRound = async (
+  ports: Keeping,
+  key: MessageKey,
+  until: number,
+): Promise<Message | undefined> => {
+  const record = await ports.messageRecords.find(key);
+  if (record?.body === undefined) return undefined;
+  const { body, expiresAt } = record;
+  const message = body.kind === 'inline' ? body.message : await ports.payloads.get(body.payloadKey);
+  if (message === undefined) return undefined;
+  if (body.kind === 'stored' && expiresAt < until) await ports.payloads.put(body.payloadKey, message);
+  return (await keepAt(ports, key, body, until)) ? message : undefined;
 };

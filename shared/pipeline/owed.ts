@@ -1,43 +1,79 @@
 import type { Delivery, Owed } from '../domain/delivery.ts';
-import { settle } from '../domain/delivery-result.ts';
+import { endOf, settle } from '../domain/delivery-result.ts';
 import type { MessageBody } from '../domain/message-body.ts';
 import { momentOf, type DeliverContext } from './deliver-context.ts';
+import { tell } from './operator-news.ts';
+
+/** What a finished delivery owes could not be done, all or part of it. Transient: whoever looks at the record next does the rest. */
+export class OwedUnpaidError extends Error {
+  override readonly name = 'OwedUnpaidError';
+
+  constructor({ key }: Delivery, failures: readonly { owed: Owed; cause: unknown }[]) {
+    const names = failures.map(({ owed }) => owed).join(', ');
+    const causes = failures.map(({ cause }) => cause);
+    super(`Delivery ${key.queue}/${key.messageId}/${key.subscriptionId} still owes: ${names}`, {
+      cause: causes.length === 1 ? causes[0] : new AggregateError(causes),
+    });
+  }
+}
 
 /**
- * Does what a finished delivery still owes, and takes each thing off the record once it is done. A crash in between
- * does it once more: nothing owed is forgotten, and an undeliverable message may come twice.
+ * Does what a finished delivery still owes, and takes all that was done off the record by one write: what fails holds up
+ * nothing else. A crash in between does it once more, so nothing owed is forgotten, and everything may come twice.
+ * @throws OwedUnpaidError
  */
 export const payOwed = async (
   context: DeliverContext,
   ended: Delivery,
   body: MessageBody | undefined,
 ): Promise<void> => {
-  const { ports } = context;
-  let delivery = ended;
+  const paid: Owed[] = [];
+  const failures: { owed: Owed; cause: unknown }[] = [];
   for (const owed of ended.owed) {
-    await pay(context, owed, delivery, body);
-    const at = momentOf(context);
-    const result = await ports.deliveries.write(settle(delivery, owed, at));
-    // Somebody else settles this delivery at the same time, or it is under way again: what is left is theirs.
-    if (result.kind === 'refused') return;
-    delivery = result.delivery;
+    try {
+      await pay(context, owed, ended, body);
+      paid.push(owed);
+    } catch (cause) {
+      failures.push({ owed, cause });
+    }
   }
+  // Refused: somebody else settles this delivery at the same time, or it is under way again. What is left is theirs.
+  if (paid.length > 0) await context.ports.deliveries.write(settle(ended, paid, momentOf(context)));
+  if (failures.length > 0) throw new OwedUnpaidError(ended, failures);
 };
 
 const pay = async (
-  { ports }: DeliverContext,
+  context: DeliverContext,
   owed: Owed,
   delivery: Delivery,
   body: MessageBody | undefined,
 ): Promise<void> => {
   switch (owed) {
     case 'undeliverable':
-      await ports.undeliverables.send(body === undefined ? { delivery } : { delivery, body });
+      await context.ports.undeliverables.send(body === undefined ? { delivery } : { delivery, body });
       return;
-    case 'disable_subscription': {
-      const { queue, subscriptionId } = delivery.key;
-      await ports.subscriptions.disable(queue, subscriptionId, { reason: 'gone', at: ports.clock.now() });
+    case 'disable_subscription':
+      await disableGone(context, delivery);
       return;
-    }
+    case 'exhausted_event':
+      await tell(context.ports, {
+        type: 'delivery.exhausted',
+        key: delivery.key,
+        attempts: delivery.attempts.length,
+        at: endOf(delivery),
+      });
+      return;
   }
+};
+
+/**
+ * Of many deliveries that were answered 410, the one that disabled tells of it. It knows itself by the time, so that a
+ * repeat of it tells once more.
+ */
+const disableGone = async ({ ports }: DeliverContext, delivery: Delivery): Promise<void> => {
+  const { queue, subscriptionId } = delivery.key;
+  const disabled = { reason: 'gone', at: endOf(delivery) } as const;
+  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled);
+  if (inForce?.reason === disabled.reason && inForce.at === disabled.at)
+    await tell(ports, { type: 'subscription.disabled', queue, subscriptionId, ...disabled });
 };

@@ -1,4 +1,4 @@
-import type { DeadLetter, HeldLetter, LetterReading, Redriven } from '../domain/dead-letter.ts';
+import type { BroughtBack, DeadLetter, HeldLetter, LetterReading, Redriven } from '../domain/dead-letter.ts';
 import { pollInterval } from '../domain/poll-interval.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeadLetterQueue, WorkQueues } from '../ports/dead-letter-queue.ts';
@@ -9,8 +9,13 @@ export type RedrivePorts = {
   clock: Pick<Clock, 'sleep'>;
 };
 
-export type RedriveOrder = {
-  read: (letter: DeadLetter) => LetterReading;
+export type BringBackPorts<Message> = Pick<RedrivePorts, 'deadLetters' | 'clock'> & {
+  /** One answer for each, in order. @throws when it does not work at all; it can be repeated. */
+  bringBack: (messages: readonly Message[]) => Promise<readonly BroughtBack[]>;
+};
+
+export type RedriveOrder<Message = Redriven> = {
+  read: (letter: DeadLetter) => LetterReading<Message>;
   /** Letters sent later are left: some of them are those that this run sent back, and that failed again. */
   startedAt: number;
   /** Letters sent earlier are left. */
@@ -24,8 +29,10 @@ export type RedriveOrder = {
 
 export type RedriveTally = {
   redriven: number;
-  /** Left because sending them back would do no good: how many, by reason. */
+  /** Left because bringing them back would do no good: how many, by reason. */
   skipped: Readonly<Record<string, number>>;
+  /** Removed because nothing was left to do about them: how many, by reason. Absent if there are none. */
+  settled?: Readonly<Record<string, number>>;
   /** Left for another reason, as far as they were looked at. */
   left: number;
 };
@@ -60,11 +67,11 @@ const POLLING = { floor: 0.5, ceiling: 2 };
 /** SQS shows no more once 120,000 messages of a queue are held ("Amazon SQS message quotas"). */
 const MOST_HELD = 100_000;
 
-type Run = {
-  ports: RedrivePorts;
-  order: RedriveOrder;
-  redriven: number;
-  skipped: Map<string, number>;
+type Tally = { redriven: number; skipped: Map<string, number>; settled: Map<string, number> };
+
+type Run<Message> = Tally & {
+  ports: BringBackPorts<Message>;
+  order: RedriveOrder<Message>;
   /**
    * Letters to be left, held until the end so that the queue shows others, by id. The receipt is that of the last
    * receive: a letter comes again when the time for which it was held is over.
@@ -79,12 +86,31 @@ type Run = {
  * twice, and claims make the copy harmless. Nothing is sent back twice in one run, so it ends whatever fails again.
  * @throws RedriveFailedError
  */
-export const redrive = async (ports: RedrivePorts, order: RedriveOrder): Promise<RedriveResult> => {
-  const run: Run = {
+export const redrive = (
+  { workQueues, ...ports }: RedrivePorts,
+  order: RedriveOrder,
+): Promise<RedriveResult> => {
+  const bringBack = async (messages: readonly Redriven[]): Promise<BroughtBack[]> => {
+    await workQueues.send(messages);
+    return messages.map(() => ({ kind: 'redriven' }));
+  };
+  return redriveBy({ ...ports, bringBack }, order);
+};
+
+/**
+ * The same, whatever it takes to bring a letter back.
+ * @throws RedriveFailedError
+ */
+export const redriveBy = async <Message>(
+  ports: BringBackPorts<Message>,
+  order: RedriveOrder<Message>,
+): Promise<RedriveResult> => {
+  const run: Run<Message> = {
     ports,
     order,
     redriven: 0,
     skipped: new Map(),
+    settled: new Map(),
     held: new Map(),
     identities: new Set(),
   };
@@ -98,7 +124,7 @@ export const redrive = async (ports: RedrivePorts, order: RedriveOrder): Promise
   return result;
 };
 
-const runToTheEnd = async (run: Run): Promise<RedriveResult> => {
+const runToTheEnd = async <Message>(run: Run<Message>): Promise<RedriveResult> => {
   const end = await workOff(run);
   const tally = tallyOf(run);
   if (end === 'emptied') return { ...tally, end };
@@ -106,7 +132,7 @@ const runToTheEnd = async (run: Run): Promise<RedriveResult> => {
   return { ...tally, left: tally.left + Math.max(0, uncounted), end };
 };
 
-const workOff = async (run: Run): Promise<RedriveEnd> => {
+const workOff = async <Message>(run: Run<Message>): Promise<RedriveEnd> => {
   const { ports, order } = run;
   let interval = pollInterval(POLLING);
   for (let empty = 0; empty < EMPTY_POLLS;) {
@@ -128,9 +154,9 @@ const workOff = async (run: Run): Promise<RedriveEnd> => {
 };
 
 /** Whether any of the letters was new. */
-const sortOut = async (run: Run, letters: readonly DeadLetter[]): Promise<boolean> => {
+const sortOut = async <Message>(run: Run<Message>, letters: readonly DeadLetter[]): Promise<boolean> => {
   const fresh = letters.filter(({ id }) => !run.held.has(id));
-  const taken: { letter: DeadLetter; message: Redriven }[] = [];
+  const taken: { letter: DeadLetter; message: Message }[] = [];
   for (const letter of letters) {
     // Until it is removed, a letter that is to go is held like those that are to stay: a failure releases it.
     run.held.set(letter.id, { id: letter.id, receipt: letter.receipt });
@@ -145,12 +171,12 @@ const sortOut = async (run: Run, letters: readonly DeadLetter[]): Promise<boolea
 };
 
 /** Undefined: the letter stays. */
-const judge = (run: Run, letter: DeadLetter): Redriven | undefined => {
+const judge = <Message>(run: Run<Message>, letter: DeadLetter): Message | undefined => {
   const { startedAt, since = -Infinity, read } = run.order;
   if (letter.sentAt > startedAt || letter.sentAt < since) return undefined;
   const reading = read(letter);
   if (reading.kind === 'skip') {
-    run.skipped.set(reading.reason, (run.skipped.get(reading.reason) ?? 0) + 1);
+    count(run.skipped, reading.reason);
     return undefined;
   }
   if (run.identities.has(reading.identity)) return undefined;
@@ -158,19 +184,37 @@ const judge = (run: Run, letter: DeadLetter): Redriven | undefined => {
   return reading.message;
 };
 
-const sendBack = async (
-  run: Run,
-  taken: readonly { letter: DeadLetter; message: Redriven }[],
+const sendBack = async <Message>(
+  run: Run<Message>,
+  taken: readonly { letter: DeadLetter; message: Message }[],
 ): Promise<void> => {
-  await run.ports.workQueues.send(taken.map(({ message }) => message));
-  await run.ports.deadLetters.remove(taken.map(({ letter }) => letter));
-  for (const { letter } of taken) run.held.delete(letter.id);
-  run.redriven += taken.length;
+  const results = await run.ports.bringBack(taken.map(({ message }) => message));
+  const removed: DeadLetter[] = [];
+  for (const [index, { letter }] of taken.entries()) {
+    const result = results[index];
+    if (result === undefined) throw new TypeError(`no word of the letter ${letter.id}`);
+    if (result.kind === 'refused') count(run.skipped, result.reason);
+    else removed.push(letter);
+    if (result.kind === 'settled') count(run.settled, result.reason);
+  }
+  if (removed.length > 0) await run.ports.deadLetters.remove(removed);
+  for (const { id } of removed) run.held.delete(id);
+  run.redriven += results.filter(({ kind }) => kind === 'redriven').length;
 };
 
-const tallyOf = ({ redriven, skipped, held }: Run): RedriveTally => ({
+const count = (reasons: Map<string, number>, reason: string): void => {
+  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+};
+
+const tallyOf = ({
+  redriven,
+  skipped,
+  settled,
+  held,
+}: Tally & { held: ReadonlyMap<string, HeldLetter> }): RedriveTally => ({
   redriven,
   skipped: Object.fromEntries(skipped),
+  ...(settled.size > 0 && { settled: Object.fromEntries(settled) }),
   left: held.size - skippedIn(skipped),
 });
 

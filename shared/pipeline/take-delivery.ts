@@ -2,6 +2,7 @@ import { enter, enterLapsed, reenter, refusalOf, type Entry } from '../domain/de
 import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import type { Delivery, Transition } from '../domain/delivery.ts';
 import { momentOf, type DeliverContext } from './deliver-context.ts';
+import { keepMessage, keptUntil } from './message-keeping.ts';
 
 /** What came of entering a delivery. `dropped`: nothing is left to do for this message. */
 export type Taking =
@@ -48,6 +49,9 @@ export const takeDelivery = async (
     const step = afterRefusal(context, work, entry, result.current);
     if (step.kind !== 'try') return step;
     transition = step.transition;
+    // Whoever takes over a first attempt puts it under reconcile's eyes, whose wake-ups carry no message.
+    if (transition.name === 'take_over')
+      await keepMessage(ports, work, keptUntil(ports.clock.now(), context.settings));
   }
   throw new ContendedDeliveryError(work);
 };

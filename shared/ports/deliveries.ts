@@ -1,5 +1,4 @@
 import type { Delivery, DeliveryKey, Transition } from '../domain/delivery.ts';
-import type { MessageKey } from '../domain/message.ts';
 
 /** `refused`: the condition did not hold; `current` is the record that refused it, undefined where there is none. */
 export type WriteResult =
@@ -12,8 +11,6 @@ export interface Deliveries {
   write(transition: Transition): Promise<WriteResult>;
   /** Strongly consistent. */
   find(key: DeliveryKey): Promise<Delivery | undefined>;
-  /** Every recorded delivery of a message, all of its buckets. */
-  ofMessage(message: MessageKey, buckets: number): Promise<readonly Delivery[]>;
   /** Retrying or owing something, `overdueAt` ≤ before, the oldest first within each shard; at most `limit`. */
   overdue(before: number, limit: number): Promise<readonly OverdueDelivery[]>;
 }

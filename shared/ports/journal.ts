@@ -1,6 +1,8 @@
 import type { Attempt, Mechanism } from '../domain/attempt.ts';
 import type { DeliveryKey, Status } from '../domain/delivery.ts';
 import type { MessageKey } from '../domain/message.ts';
+import type { OperatorEvent } from '../domain/operator-event.ts';
+import type { Operation } from '../domain/operation.ts';
 
 /** What happened, in the field's words. Adapters make log lines and metrics of it; never payloads, never secrets. */
 export type Fact =
@@ -17,6 +19,7 @@ export type Fact =
       nextBy?: Mechanism;
     }
   | { fact: 'delivery_cancelled'; key: DeliveryKey; reason: string }
+  | { fact: 'retried_by_hand'; key: DeliveryKey; attempt: number; round: number }
   | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt }
   | { fact: 'lease_lost'; key: DeliveryKey; attempt: number }
   | { fact: 'wake_up_set'; key: DeliveryKey; attempt: number; by: Mechanism; dueAt: number }
@@ -30,7 +33,15 @@ export type Fact =
   | { fact: 'dead_lettered'; id: string; reason: string }
   | { fact: 'time_given_back'; key: DeliveryKey; attempt: number }
   | { fact: 'reconciled'; key: DeliveryKey; overdueMs: number }
-  | { fact: 'policy_adjusted'; queue: string; warning: string };
+  /** operate sent the rest of an order to itself. */
+  | { fact: 'operation_continued'; operation: Operation['kind']; queue: string; delaySeconds: number }
+  /** A recovery that has no record: whoever ordered it was told that it failed. */
+  | { fact: 'operation_dropped'; operation: Operation['kind']; queue: string }
+  | { fact: 'recovery_completed'; queue: string; recoveryId: string; found: number; reopened: number }
+  | { fact: 'policy_adjusted'; queue: string; warning: string }
+  | { fact: 'operator_told'; event: OperatorEvent }
+  /** What an attempt says of its subscription's health is not on record. Its delivery is. */
+  | { fact: 'health_unnoted'; queue: string; subscriptionId: string; error: Error };
 
 export interface Journal {
   note(fact: Fact): void;

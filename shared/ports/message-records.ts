@@ -14,14 +14,21 @@ export type MessageRecord = {
   buckets: number;
   /** Inline: on the MESSAGE item itself. */
   body?: MessageBody;
+  /** When the body was erased by hand; then there is none, and none is kept again. */
+  erasedAt?: number;
   expiresAt: number;
 };
+
+/** `kept`: a body is on record, this one or the one before it. `forgotten`: there is no such record any more. */
+export type Keeping = 'kept' | 'erased' | 'forgotten';
 
 export interface MessageRecords {
   /** Writes the record if there is none; else counts a duplicate and answers with the record as it stands. */
   accept(record: MessageRecord): Promise<{ kind: 'accepted' | 'duplicate'; record: MessageRecord }>;
   /** Strongly consistent. */
   find(key: MessageKey): Promise<MessageRecord | undefined>;
-  /** Keeps the body, if none is kept yet, and lets the record live until `expiresAt` at least. */
-  keepBody(key: MessageKey, body: MessageBody, expiresAt: number): Promise<void>;
+  /** Keeps the body, if none is kept yet and none was erased, and lets the record live until `expiresAt` at least. */
+  keepBody(key: MessageKey, body: MessageBody, expiresAt: number): Promise<Keeping>;
+  /** Takes the body off the record for good. Answers with the record after it; undefined: there is none. Safe to repeat. */
+  eraseBody(key: MessageKey, at: number): Promise<MessageRecord | undefined>;
 }

@@ -1,4 +1,5 @@
-import type { DisabledReason, Queue, Subscription } from '../domain/subscription.ts';
+import type { HealthChange } from '../domain/subscription-health.ts';
+import type { Disabled, Queue, Subscription } from '../domain/subscription.ts';
 
 /**
  * How old an answer may be: `cached` up to the deployment's `subscriptionCacheSeconds`, `fresh` strongly consistent.
@@ -14,6 +15,10 @@ export type SubscriptionList = {
   readAt: number;
 };
 
+/** `refused`: the condition did not hold; `current` is the subscription that refused it, undefined where it is gone. */
+export type HealthResult =
+  { kind: 'written'; subscription: Subscription } | { kind: 'refused'; current: Subscription | undefined };
+
 /** What dispatch and deliver need of the subscriptions table. */
 export interface Subscriptions {
   /** Undefined: there is no such queue. */
@@ -24,10 +29,11 @@ export interface Subscriptions {
     subscriptionId: string,
     freshness: Freshness,
   ): Promise<{ queue: Queue | undefined; subscription: Subscription | undefined }>;
-  /** Disables for a reason. A subscription that is gone, or disabled already, stays as it is. */
-  disable(
-    queue: string,
-    subscriptionId: string,
-    disabled: { reason: DisabledReason; at: number },
-  ): Promise<void>;
+  /**
+   * Disables for a reason. A subscription that is gone, or disabled already, stays as it is. The answer is what it is
+   * disabled for then; undefined where it is gone.
+   */
+  disable(queue: string, subscriptionId: string, disabled: Disabled): Promise<Disabled | undefined>;
+  /** One conditional write. A subscription that is gone refuses it. */
+  changeHealth(queue: string, subscriptionId: string, change: HealthChange): Promise<HealthResult>;
 }

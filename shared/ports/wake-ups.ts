@@ -9,4 +9,9 @@ export interface WakeUps {
    * A name already in use counts as scheduled. `refused`: throttled, over quota or otherwise not to be had now.
    */
   schedule(name: string, at: number, wakeUp: WakeUp): Promise<'scheduled' | 'refused'>;
+  /**
+   * Removes a schedule that nobody needs any more. `refused`: throttled or otherwise not to be had now; it fires then, and
+   * finds nothing to do.
+   */
+  unschedule(name: string): Promise<'removed' | 'absent' | 'refused'>;
 }

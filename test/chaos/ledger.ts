@@ -1,8 +1,8 @@
-import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import type { Delivery } from '../../shared/domain/delivery.ts';
-import { deliveriesOfMessage } from '../../shared/pipeline/administer-messages.ts';
+import { listOfMessage } from '../../shared/pipeline/administer-deliveries.ts';
 import { endOf, type Pair } from './books.ts';
 import type { Listener, System } from './deployed-system.ts';
 import type { ReceiversLog } from './subscribers.ts';
@@ -31,14 +31,18 @@ export const ledgerOf = (
 ): Ledger => {
   const context = {
     records: dynamoMessageRecords(dynamo, endpoints.deliveriesTable),
-    deliveries: dynamoDeliveries(dynamo, endpoints.deliveriesTable),
+    deliveryListings: dynamoDeliveryListings(dynamo, endpoints.deliveriesTable, {
+      sleep: (milliseconds) => pause(milliseconds),
+      random: Math.random,
+    }),
   };
   const byQueue = Map.groupBy(listeners, ({ queue }) => queue);
 
   const pairsOf = async (message: Published): Promise<NamedPair[]> => {
     const { queue, messageId } = message;
-    const records: readonly Delivery[] = (await deliveriesOfMessage(context, message)) ?? [];
-    const bySubscription = new Map(records.map((record) => [record.key.subscriptionId, record]));
+    // A page holds more than listen on any queue.
+    const page = await listOfMessage(context, message, { limit: 100 });
+    const bySubscription = new Map(page?.items.map((record) => [record.key.subscriptionId, record]));
     return (byQueue.get(queue) ?? []).map(({ path, subscriptionId }) => ({
       name: `${path} ${messageId}`,
       record: bySubscription.get(subscriptionId),

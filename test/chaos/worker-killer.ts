@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Chance } from '../simulation/chance.ts';
+import { isKilled, isWorkerIn, processes, type Process } from '../support/processes.ts';
 import type { FaultTally } from './fault-tally.ts';
 
 /**
@@ -9,8 +8,6 @@ import type { FaultTally } from './fault-tally.ts';
  * a new one needs a second or two on a busy machine: more often, and nothing would ever be finished.
  */
 const INTERVAL = { least: 2_000, most: 5_000 };
-
-type Process = { pid: number; parent: number; command: string };
 
 /**
  * Kills one worker of the functions after the other, until told to stop. Only processes that descend from this one and
@@ -29,14 +26,6 @@ export const killWorkers = async (
   }
 };
 
-const processes = async (): Promise<Process[]> => {
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args=']);
-  return stdout.split('\n').flatMap((line) => {
-    const [, pid, parent, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
-    return command === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
-  });
-};
-
 const workersAmong = (all: readonly Process[], folder: string): number[] => {
   const parents = new Map(all.map(({ pid, parent }) => [pid, parent]));
   const isOurs = (pid: number): boolean => {
@@ -44,17 +33,7 @@ const workersAmong = (all: readonly Process[], folder: string): number[] => {
     return parent !== undefined && (parent === process.pid || isOurs(parent));
   };
   return all
-    .filter(({ command }) => command.includes(`${folder}/tmp/`) && command.endsWith('/_worker.js'))
+    .filter((one) => isWorkerIn(folder, one))
     .map(({ pid }) => pid)
     .filter(isOurs);
-};
-
-/** False: it had ended meanwhile. */
-const isKilled = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
-    throw error;
-  }
 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { apply, holds } from '../../shared/domain/delivery.ts';
+import { apply, holds, isOpen } from '../../shared/domain/delivery.ts';
 import type { Change, Delivery, Expectation, Transition } from '../../shared/domain/delivery.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { arbitraryChange, arbitraryDelivery } from '../support/delivery-arbitraries.ts';
@@ -195,22 +195,39 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
 };
 
 /** An expectation of the case's kind, fitted to the record where that can be, so that many hold. */
-const expectationFor = (which: number, { attempts, lease, owed, overdueAt }: Delivery): Standing => {
+const expectationFor = (which: number, record: Delivery): Standing => {
   const expectation = expectationCases[which]?.expectation ?? { kind: 'present' };
-  const recorded = attempts.length;
+  const recorded = record.attempts.length;
   switch (expectation.kind) {
     case 'claimable':
       return { ...expectation, recorded };
     case 'lapsed':
-      return { ...expectation, recorded, lease: lease ?? expectation.lease };
     case 'leased':
-      return { ...expectation, recorded, owner: lease?.owner ?? expectation.owner };
+      return leaseFor(expectation, record);
+    case 'open':
+      return { ...expectation, recorded, lease: record.lease, dueAt: record.next?.dueAt };
+    case 'over':
+      return endFor(expectation, record);
     case 'owing':
-      return { ...expectation, owed };
+      return { ...expectation, owed: record.owed };
     case 'overdue_at':
-      return { ...expectation, overdueAt: overdueAt ?? expectation.overdueAt };
+      return { ...expectation, overdueAt: record.overdueAt ?? expectation.overdueAt };
     case 'present':
     case 'undelivered':
       return expectation;
   }
 };
+
+type OfKind<Kind extends Standing['kind']> = Extract<Standing, { kind: Kind }>;
+
+const leaseFor = (expectation: OfKind<'lapsed' | 'leased'>, { attempts, lease }: Delivery): Standing =>
+  expectation.kind === 'lapsed'
+    ? { ...expectation, recorded: attempts.length, lease: lease ?? expectation.lease }
+    : { ...expectation, recorded: attempts.length, owner: lease?.owner ?? expectation.owner };
+
+const endFor = (expectation: OfKind<'over'>, { attempts, round, status }: Delivery): Standing => ({
+  ...expectation,
+  recorded: attempts.length,
+  round,
+  status: isOpen(status) ? expectation.status : status,
+});

@@ -62,6 +62,42 @@ export const expectationCases: readonly ExpectationCase[] = [
     record: { status: 'retrying', attempts: [anAttempt()], lease },
     refused: [...terminal, ...otherCounts, ...otherLeases],
   },
+  {
+    title: 'an open record without a lease to be as it was read',
+    expectation: { kind: 'open', recorded: 1, lease: undefined, dueAt: SOME_TIME },
+    record: { status: 'retrying', attempts: [anAttempt()], next },
+    refused: [
+      ...terminal,
+      ...otherCounts,
+      { but: 'that was leased meanwhile', instead: { lease } },
+      { but: 'whose due time was moved', instead: { next: { ...next, dueAt: SOME_TIME + 1 } } },
+      { but: 'that has no due time any more', instead: { next: undefined } },
+    ],
+  },
+  {
+    title: 'an open record under a lease to be as it was read',
+    expectation: { kind: 'open', recorded: 0, lease, dueAt: undefined },
+    record: { status: 'pending', lease },
+    refused: [
+      ...terminal,
+      ...otherLeases,
+      { but: 'with an attempt', instead: { attempts: [anAttempt()] } },
+      { but: 'whose lease was renewed', instead: { lease: { ...lease, until: SOME_TIME + 1 } } },
+      { but: 'that has a due time by now', instead: { next } },
+    ],
+  },
+  ...[1, 3].map((round): ExpectationCase => ({
+    title: `to be over since it was read in round ${round}`,
+    expectation: { kind: 'over', status: 'exhausted', recorded: 1, round },
+    record: { status: 'exhausted', attempts: [anAttempt()], round },
+    refused: [
+      ...otherCounts,
+      { but: 'that is under way again', instead: { status: 'retrying' } },
+      { but: 'that a late success ended', instead: { status: 'delivered' } },
+      { but: 'that had another round', instead: { round: round + 1 } },
+      { but: 'that still owes something', instead: { owed: ['undeliverable'] } },
+    ],
+  })),
   { title: 'a record', expectation: { kind: 'present' }, record: {}, refused: [] },
   {
     title: 'no success yet',
@@ -114,6 +150,7 @@ const full: Partial<Delivery> = {
   policy: DEFAULT_RETRY_POLICY,
   lease,
   owed: ['undeliverable'],
+  recoveries: ['r-1'],
   overdueAt: SOME_TIME,
 };
 
@@ -147,6 +184,14 @@ export const changeCases: readonly ChangeCase[] = [
     record: full,
     change: { policy: otherPolicy },
     after: { policy: otherPolicy },
+  },
+  { title: 'forgets the policy', record: full, change: { policy: null }, after: { policy: undefined } },
+  { title: 'notes a recovery', record: {}, change: { recoveries: ['r-1'] }, after: { recoveries: ['r-1'] } },
+  {
+    title: 'notes another recovery',
+    record: full,
+    change: { recoveries: ['r-1', 'r-2'] },
+    after: { recoveries: ['r-1', 'r-2'] },
   },
   { title: 'sets a lease', record: {}, change: { lease }, after: { lease } },
   { title: 'removes the lease', record: full, change: { lease: null }, after: { lease: undefined } },

@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../shared/domain/delivery.ts';
+import type { Delivery, Status } from '../../shared/domain/delivery.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
-import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
+import type {
+  DeliveryListings,
+  DeliverySelection,
+  ListedDelivery,
+} from '../../shared/ports/delivery-listings.ts';
+import { InvalidMarkerError, type Page, type PageRequest } from '../../shared/ports/page.ts';
+import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 
-const create = async (deliveries: Deliveries, all: readonly Delivery[]): Promise<void> => {
+export type ListedDeliveries = { deliveries: Deliveries; listings: DeliveryListings };
+
+export const createAll = async (deliveries: Deliveries, all: readonly Delivery[]): Promise<void> => {
   await Promise.all(
     all.map((delivery) =>
       deliveries.write({ name: 'open', key: delivery.key, expect: { kind: 'absent' }, create: delivery }),
@@ -12,117 +20,187 @@ const create = async (deliveries: Deliveries, all: readonly Delivery[]): Promise
   );
 };
 
-/** `make` gives a keeper that holds nothing yet: what is overdue is looked for over all queues. */
-export const describeDeliveryListingsContract = (name: string, make: () => Promise<Deliveries>): void => {
+const listed = ({ key, acceptedAt, status }: Delivery): ListedDelivery => ({ key, acceptedAt, status });
+
+/** Pages one after the other, to the end. */
+const allPages = async <T>(
+  limit: number,
+  ask: (request: PageRequest) => Promise<Page<T>>,
+): Promise<(readonly T[])[]> => {
+  const pages: (readonly T[])[] = [];
+  for (let request: PageRequest | undefined = { limit }; request !== undefined;) {
+    const { items, marker }: Page<T> = await ask(request);
+    pages.push(items);
+    request = marker === undefined ? undefined : { limit, marker };
+  }
+  return pages;
+};
+
+/** Every test has a queue of its own, so `make` may give the same store again. */
+export const describeDeliveryListingsContract = (name: string, make: () => ListedDeliveries): void => {
+  /** As many as asked for, a second apart, three of them at each time, for one of two subscriptions. */
+  const spread = (queue: string, count: number, status: (index: number) => Status = () => 'retrying') =>
+    Array.from({ length: count }, (_, index) =>
+      aDelivery({
+        key: aDeliveryKey({ queue, subscriptionId: index % 2 === 0 ? 'even' : 'odd' }),
+        acceptedAt: SOME_TIME + 1000 * Math.floor(index / 3),
+        status: status(index),
+      }),
+    );
+
+  const withDeliveries = async (all: (queue: string) => readonly Delivery[]) => {
+    const { deliveries, listings } = make();
+    const queue = randomUUID();
+    const created = all(queue);
+    await createAll(deliveries, created);
+    const oldest = created.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+    return { deliveries, listings, queue, oldest, newest: oldest.toReversed() };
+  };
+
+  const placeOf = ({ key, acceptedAt }: Delivery): string =>
+    `${acceptedAt}#${key.messageId}#${key.subscriptionId}`;
+
   describe(`listings of deliveries ${name}`, () => {
-    it('lists the deliveries of a message, bucket by bucket and by subscription', async () => {
-      const deliveries = await make();
-      const messageId = randomUUID();
-      const places = [
-        [1, 'b'],
-        [0, 'z'],
-        [2, 'a'],
-        [0, 'B'],
-        [0, 'a'],
-        [1, 'a'],
-      ] satisfies [number, string][];
-      const all = places.map(([bucket, subscriptionId]) =>
-        aDelivery({ key: aDeliveryKey({ messageId, bucket, subscriptionId }) }),
+    it('has those that failed and those that ended otherwise than delivered', async () => {
+      const statuses = ['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled'] as const;
+      const { listings, queue, oldest } = await withDeliveries((of) =>
+        statuses.map((status, second) =>
+          aDelivery({
+            key: aDeliveryKey({ queue: of }),
+            status,
+            acceptedAt: SOME_TIME + second,
+            ...(status === 'cancelled' ? { reason: 'disabled' } : {}),
+          }),
+        ),
       );
-      await create(deliveries, [
-        ...all,
-        aDelivery(),
-        aDelivery({ key: aDeliveryKey({ messageId, queue: 'other' }) }),
-      ]);
-      const listed = await deliveries.ofMessage({ queue: 'orders.eu-1', messageId }, 3);
-      expect(listed.map(({ key }) => [key.bucket, key.subscriptionId])).toEqual([
-        [0, 'B'],
-        [0, 'a'],
-        [0, 'z'],
-        [1, 'a'],
-        [1, 'b'],
-        [2, 'a'],
-      ]);
-      expect(new Set(listed)).toEqual(new Set(all));
-      expect(await deliveries.ofMessage({ queue: 'orders.eu-1', messageId }, 1)).toHaveLength(3);
-      expect(await deliveries.ofMessage({ queue: 'orders.eu-1', messageId: randomUUID() }, 3)).toEqual([]);
+      const { items } = await listings.oldest({ queue }, { limit: 10 });
+      const expected = oldest.filter(({ status }) => status !== 'pending' && status !== 'delivered');
+      expect(items).toEqual(expected.map(listed));
     });
 
-    it('lists a message with more deliveries than go into one answer', async () => {
-      const deliveries = await make();
-      const messageId = randomUUID();
-      // Near 8 KB each, so that 250 are 2 MB: DynamoDB answers with 1 MB at a time.
-      const attempts = Array.from({ length: 30 }, (_, index) =>
-        anAttempt({ number: index + 1, snippet: 'x'.repeat(256) }),
-      );
-      const all = Array.from({ length: 250 }, (_, index) =>
-        aDelivery({
-          key: aDeliveryKey({ messageId, subscriptionId: String(index).padStart(3, '0') }),
-          attempts,
-        }),
-      );
-      await create(deliveries, all);
-      expect(await deliveries.ofMessage({ queue: 'orders.eu-1', messageId }, 1)).toEqual(all);
+    it.each([2, 7, 29, 30, 31])('gives each once, %i at a time, newest and oldest first', async (limit) => {
+      const { listings, queue, newest, oldest } = await withDeliveries((of) => spread(of, 30));
+      const down = await allPages(limit, (page) => listings.newest({ queue }, page));
+      expect(down.flat()).toEqual(newest.map(listed));
+      expect(down.slice(0, -1).every((page) => page.length === limit)).toBe(true);
+      const up = await allPages(limit, (page) => listings.oldest({ queue }, page));
+      expect(up.flat()).toEqual(oldest.map(listed));
     });
 
-    it('finds what is overdue, up to the very millisecond', async () => {
-      const deliveries = await make();
-      const overdue = [1, 2, 3].map((overdueAt) => aDelivery({ status: 'retrying', overdueAt }));
-      await create(deliveries, [...overdue, aDelivery({ overdueAt: 4 }), aDelivery()]);
-      expect(await deliveries.overdue(3, 10)).toEqual(
-        overdue.map(({ key, overdueAt }) => ({ key, overdueAt })),
-      );
-      expect(await deliveries.overdue(0, 10)).toEqual([]);
+    it.each([1, 4, 100])('gives those of one subscription, %i at a time', async (limit) => {
+      const { listings, queue, newest } = await withDeliveries((of) => spread(of, 20));
+      const selection = { queue, subscriptionId: 'odd' };
+      const pages = await allPages(limit, (page) => listings.newest(selection, page));
+      const odd = newest.filter(({ key }) => key.subscriptionId === 'odd');
+      expect(pages.flat()).toEqual(odd.map(listed));
     });
 
-    it('does not find what was settled, and finds what was postponed at its new time', async () => {
-      const deliveries = await make();
-      const [settled, postponed] = [aDelivery({ overdueAt: 1 }), aDelivery({ overdueAt: 1 })];
-      await create(deliveries, [settled, postponed]);
-      for (const [{ key, expiresAt }, overdueAt] of [
-        [settled, null],
-        [postponed, 9],
-      ] satisfies [Delivery, number | null][]) {
-        const change = { overdueAt, updatedAt: SOME_TIME, expiresAt };
-        await deliveries.write({ name: 'settle', key, expect: { kind: 'overdue_at', overdueAt: 1 }, change });
+    it.each([1, 3, 100])('gives those with one status, few among many, %i at a time', async (limit) => {
+      const { listings, queue, newest } = await withDeliveries((of) =>
+        spread(of, 60, (index) => (index % 20 === 7 ? 'exhausted' : 'retrying')),
+      );
+      const exhausted = newest.filter(({ status }) => status === 'exhausted');
+      for (const subscriptionId of [undefined, 'odd']) {
+        const selection: DeliverySelection = {
+          queue,
+          status: 'exhausted',
+          ...(subscriptionId === undefined ? {} : { subscriptionId }),
+        };
+        const pages = await allPages(limit, (page) => listings.newest(selection, page));
+        expect(pages.flat()).toEqual(exhausted.map(listed));
       }
-      expect(await deliveries.overdue(8, 10)).toEqual([]);
-      expect(await deliveries.overdue(9, 10)).toEqual([{ key: postponed.key, overdueAt: 9 }]);
     });
 
-    it.each([1, 7, 8, 20, 59, 60, 61])(
-      'finds no more than %i of sixty that are overdue, and as many as there are',
+    it.each([1, 4, 50])(
+      'gives those of a window with its begin and without its end, %i at a time',
       async (limit) => {
-        const deliveries = await make();
-        await create(
-          deliveries,
-          Array.from({ length: 60 }, (_, index) => aDelivery({ overdueAt: index + 1 })),
-        );
-        const found = await deliveries.overdue(60, limit);
-        expect(found).toHaveLength(Math.min(limit, 60));
-        expect(new Set(found.map(({ key }) => key.subscriptionId)).size).toBe(found.length);
+        const { listings, queue, newest, oldest } = await withDeliveries((of) => spread(of, 30));
+        const window = { queue, since: SOME_TIME + 2000, until: SOME_TIME + 5000 };
+        const within = ({ acceptedAt }: Delivery) => acceptedAt >= window.since && acceptedAt < window.until;
+        const down = await allPages(limit, (page) => listings.newest(window, page));
+        expect(down.flat()).toEqual(newest.filter(within).map(listed));
+        const up = await allPages(limit, (page) => listings.oldest(window, page));
+        expect(up.flat()).toEqual(oldest.filter(within).map(listed));
+        expect(up.flat()).toHaveLength(9);
       },
     );
 
-    it('comes to everything that is overdue, page by page, though others keep coming', async () => {
-      const deliveries = await make();
-      const all = Array.from({ length: 30 }, (_, index) => aDelivery({ overdueAt: index + 1 }));
-      await create(deliveries, all);
-      const waiting = new Set(all.map(({ key }) => key.subscriptionId));
-      for (let page = 0; page < 20 && waiting.size > 0; page += 1) {
-        for (const { key, overdueAt } of await deliveries.overdue(1000, 5)) {
-          waiting.delete(key.subscriptionId);
-          const change = { overdueAt: 2000, updatedAt: SOME_TIME, expiresAt: SOME_TIME * 2 };
-          await deliveries.write({
-            name: 'postpone',
-            key,
-            expect: { kind: 'overdue_at', overdueAt },
-            change,
-          });
-        }
-        await create(deliveries, [aDelivery({ overdueAt: 500 })]);
+    it('takes times that no message ever had', async () => {
+      const { listings, queue, oldest } = await withDeliveries((of) => spread(of, 3));
+      for (const window of [
+        { since: -62_135_596_800_000, until: 253_402_300_799_999 },
+        { until: 8.64e15 },
+        { since: 0 },
+      ]) {
+        const { items } = await listings.oldest({ queue, ...window }, { limit: 10 });
+        expect(items).toEqual(oldest.map(listed));
       }
-      expect(waiting).toEqual(new Set());
+      for (const window of [{ since: 5000, until: 5000 }, { since: 253_402_300_799_999 }, { until: 0 }]) {
+        expect(await listings.newest({ queue, ...window }, { limit: 10 })).toEqual({ items: [] });
+      }
+    });
+
+    it('gives nothing of a queue that has none', async () => {
+      const { listings } = make();
+      const queue = randomUUID();
+      expect(await listings.newest({ queue }, { limit: 3 })).toEqual({ items: [] });
+      expect(await listings.oldest({ queue, subscriptionId: 's' }, { limit: 3 })).toEqual({ items: [] });
+    });
+
+    it('goes on where it ended, whatever becomes of the deliveries in between', async () => {
+      const { deliveries, listings, queue, newest } = await withDeliveries((of) => spread(of, 20));
+      const { items, marker = '' } = await listings.newest({ queue }, { limit: 8 });
+      const last = items.at(-1);
+      for (const delivery of newest.filter(({ key }) => key.messageId === last?.key.messageId)) {
+        await deliveries.write({
+          name: 'record',
+          key: delivery.key,
+          expect: { kind: 'present' },
+          change: { status: 'delivered', updatedAt: SOME_TIME, expiresAt: delivery.expiresAt },
+        });
+      }
+      await createAll(deliveries, [
+        aDelivery({ key: aDeliveryKey({ queue }), status: 'rejected', acceptedAt: SOME_TIME * 2 }),
+      ]);
+      const rest = await listings.newest({ queue }, { limit: 20, marker });
+      expect(rest).toEqual({ items: newest.slice(8).map(listed) });
+    });
+
+    it('refuses a marker of any other listing, and one that was tampered with', async () => {
+      const { listings, queue } = await withDeliveries((of) => spread(of, 12));
+      const { marker = '' } = await listings.newest({ queue }, { limit: 5 });
+      const limit = 5;
+      const others: (() => Promise<unknown>)[] = [
+        () => listings.oldest({ queue }, { limit, marker }),
+        () => listings.newest({ queue: randomUUID() }, { limit, marker }),
+        () => listings.newest({ queue, subscriptionId: 'odd' }, { limit, marker }),
+        () => listings.newest({ queue, status: 'retrying' }, { limit, marker }),
+        () => listings.newest({ queue, since: 0 }, { limit, marker }),
+        ...['', 'x', `${marker}x`, `${marker}=`, marker.slice(1), marker.slice(0, -4)].map(
+          (forged) => () => listings.newest({ queue }, { limit, marker: forged }),
+        ),
+        () => listings.newest({ queue }, { limit, marker: withAnotherDigit(marker) }),
+      ];
+      for (const ask of others) await expect(ask(), ask.toString()).rejects.toThrow(InvalidMarkerError);
+    });
+
+    it('reads the records of keys, and leaves out those that are gone', async () => {
+      const { listings, newest } = await withDeliveries((of) => spread(of, 100));
+      const keys = newest.map(({ key }) => key);
+      const records = await listings.records([...keys.slice(1), aDeliveryKey()]);
+      expect(new Set(records)).toEqual(new Set(newest.slice(1)));
+      expect(await listings.records([])).toEqual([]);
     });
   });
+};
+
+/** The same text, but for a digit of the time that it holds. */
+const withAnotherDigit = (marker: string): string => {
+  const text = Buffer.from(marker, 'base64url').toString();
+  const changed = text.replace(
+    /"(\d)(\d{12})/,
+    (_, first: string, rest: string) => `"${9 - Number(first)}${rest}`,
+  );
+  expect(changed).not.toBe(text);
+  return Buffer.from(changed).toString('base64url');
 };

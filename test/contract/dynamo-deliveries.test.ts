@@ -10,7 +10,7 @@ import { deployment } from '../support/deployment.ts';
 import { countingClient, forgetfulClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { describeDeliveriesContract } from './deliveries.contract.ts';
-import { describeDeliveryListingsContract } from './delivery-listings.contract.ts';
+import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
 
 const { dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(tables.deleteAll);
 
 describeDeliveriesContract('in DynamoDB', () => dynamoDeliveries(dynamo, table));
-describeDeliveryListingsContract('in DynamoDB', async () =>
+describeOverdueDeliveriesContract('in DynamoDB', async () =>
   dynamoDeliveries(dynamo, await tables.like(endpoints.deliveriesTable)),
 );
 

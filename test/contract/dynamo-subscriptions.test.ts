@@ -8,9 +8,13 @@ import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient, interruptedClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
+import { describeRegistryChangesContract } from './registry-changes.contract.ts';
+import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
 import { describeRegistryPagesContract } from './registry-pages.contract.ts';
+import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
 import { describeSubscriptionRegistryContract } from './subscription-registry.contract.ts';
-import { describeSubscriptionsContract } from './subscriptions.contract.ts';
+import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './subscriptions.contract.ts';
+import { removeSubscription } from '../support/remove-subscription.ts';
 
 const { dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
@@ -33,10 +37,15 @@ const aReader = () => {
 };
 
 describeSubscriptionRegistryContract('in DynamoDB', () => registryOf(table));
+describeRegistryChangesContract('in DynamoDB', () => registryOf(table));
+describeRegistryDeletionsContract('in DynamoDB', () => ({
+  registry: registryOf(table),
+  subscriptions: aReader().subscriptions,
+}));
 describeRegistryPagesContract('in DynamoDB', async () =>
   registryOf(await tables.like(endpoints.subscriptionsTable)),
 );
-describeSubscriptionsContract('in DynamoDB', () => {
+const underTest = (): SubscriptionsUnderTest => {
   const { subscriptions, time } = aReader();
   return {
     subscriptions,
@@ -45,7 +54,9 @@ describeSubscriptionsContract('in DynamoDB', () => {
       time.now = now;
     },
   };
-});
+};
+describeSubscriptionsContract('in DynamoDB', underTest);
+describeSubscriptionHealthContract('in DynamoDB', underTest);
 
 describe('what is cached of the subscriptions table', () => {
   const kept = async () => {
@@ -60,7 +71,7 @@ describe('what is cached of the subscriptions table', () => {
   it('is a list, for as long as the setting says and no longer', async () => {
     const { subscriptions, registry, requests, time, queue, subscription } = await kept();
     const first = await subscriptions.list(queue.name, 'cached');
-    await registry.deleteSubscription(queue.name, subscription.id);
+    await removeSubscription(registry, queue.name, subscription.id);
     time.now += 4_999;
     expect(await subscriptions.list(queue.name, 'cached')).toEqual(first);
     expect(first?.readAt).toBe(SOME_TIME);
@@ -84,7 +95,7 @@ describe('what is cached of the subscriptions table', () => {
   it('is renewed by what was read fresh', async () => {
     const { subscriptions, registry, requests, queue, subscription } = await kept();
     await subscriptions.list(queue.name, 'cached');
-    await registry.deleteSubscription(queue.name, subscription.id);
+    await removeSubscription(registry, queue.name, subscription.id);
     const other = { ...subscription, id: 'other' };
     await registry.addSubscription(other);
     await subscriptions.list(queue.name, 'fresh');

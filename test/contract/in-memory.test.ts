@@ -1,19 +1,30 @@
 import { inMemoryDeliveries } from '../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryMessageRecords } from '../support/in-memory/in-memory-message-records.ts';
+import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
 import { inMemorySubscriptions } from '../support/in-memory/in-memory-subscriptions.ts';
 import { describeDeliveriesContract } from './deliveries.contract.ts';
-import { describeDeliveryListingsContract } from './delivery-listings.contract.ts';
+import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
+import { describeRecoveriesContract } from './recoveries.contract.ts';
+import { describeRegistryChangesContract } from './registry-changes.contract.ts';
+import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
 import { describeRegistryPagesContract } from './registry-pages.contract.ts';
+import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
 import { describeSubscriptionRegistryContract } from './subscription-registry.contract.ts';
-import { describeSubscriptionsContract } from './subscriptions.contract.ts';
+import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './subscriptions.contract.ts';
 
 describeDeliveriesContract('in memory', inMemoryDeliveries);
-describeDeliveryListingsContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
+describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
+describeRecoveriesContract('in memory', inMemoryRecoveries);
 describeSubscriptionRegistryContract('in memory', inMemorySubscriptions);
+describeRegistryChangesContract('in memory', inMemorySubscriptions);
+describeRegistryDeletionsContract('in memory', () => {
+  const store = inMemorySubscriptions();
+  return { registry: store, subscriptions: store };
+});
 describeRegistryPagesContract('in memory', () => Promise.resolve(inMemorySubscriptions()));
-describeSubscriptionsContract('in memory', () => {
+const underTest = (): SubscriptionsUnderTest => {
   const time = { now: 0 };
   const store = inMemorySubscriptions({ now: () => time.now });
   return {
@@ -23,4 +34,6 @@ describeSubscriptionsContract('in memory', () => {
       time.now = now;
     },
   };
-});
+};
+describeSubscriptionsContract('in memory', underTest);
+describeSubscriptionHealthContract('in memory', underTest);

@@ -156,5 +156,55 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
         record: { duplicates: 1, body: stored },
       });
     });
+
+    it('erases a body for good: none is kept in its place, by nobody', async () => {
+      const records = make();
+      const key = aKey();
+      const bare = aRecord({ key });
+      const record = { ...bare, body: inline(key) };
+      const erased = { ...bare, erasedAt: SOME_TIME + 7 };
+      await records.accept(record);
+      expect(await records.eraseBody(key, SOME_TIME + 7)).toEqual(erased);
+      expect(await records.find(key)).toEqual(erased);
+      expect(await records.keepBody(key, stored, SOME_TIME)).toBe('erased');
+      const again = await records.accept(record);
+      expect(again).toMatchObject({ kind: 'duplicate', record: { duplicates: 1, erasedAt: SOME_TIME + 7 } });
+      expect(again.record).not.toHaveProperty('body');
+      expect(await records.find(key)).toEqual(again.record);
+    });
+
+    it('erases where nothing is kept, so that nothing will be', async () => {
+      const records = make();
+      const key = aKey();
+      await records.accept(aRecord({ key }));
+      await records.eraseBody(key, SOME_TIME);
+      expect(await records.keepBody(key, inline(key), SOME_TIME)).toBe('erased');
+      expect(await records.find(key)).toMatchObject({ erasedAt: SOME_TIME });
+      expect(await records.find(key)).not.toHaveProperty('body');
+    });
+
+    it('remembers when a body was first erased, as long as its retries may ask', async () => {
+      const records = make();
+      const record = aRecord({ body: stored });
+      await records.accept(record);
+      await records.eraseBody(record.key, SOME_TIME);
+      expect(await records.eraseBody(record.key, SOME_TIME + 9)).toMatchObject({ erasedAt: SOME_TIME });
+      const until = record.expiresAt + 40 * 24 * 60 * 60 * 1000;
+      await records.keepBody(record.key, stored, until);
+      const found = await records.find(record.key);
+      expect(found).toMatchObject({ erasedAt: SOME_TIME });
+      expect(found?.expiresAt).toBeGreaterThanOrEqual(until);
+    });
+
+    it('says whether a body was kept', async () => {
+      const records = make();
+      const { key } = aRecord();
+      expect(await records.keepBody(key, stored, SOME_TIME)).toBe('forgotten');
+      expect(await records.eraseBody(key, SOME_TIME)).toBeUndefined();
+      await records.accept(aRecord({ key }));
+      expect(await records.keepBody(key, stored, SOME_TIME)).toBe('kept');
+      expect(await records.keepBody(key, inline(key), SOME_TIME)).toBe('kept');
+      expect(await records.find(key)).toMatchObject({ body: stored });
+    });
   });
 };

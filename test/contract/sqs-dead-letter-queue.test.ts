@@ -1,25 +1,15 @@
-import { randomUUID } from 'node:crypto';
-import { CreateQueueCommand, DeleteQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll } from 'vitest';
 import { sqsDeadLetterQueue } from '../../shared/adapters/sqs-dead-letter-queue.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { LetterAttribute } from '../../shared/domain/dead-letter.ts';
 import { deployment } from '../support/deployment.ts';
+import { privateQueues } from '../support/private-queues.ts';
 import { describeDeadLetterQueueContract } from './dead-letter-queue.contract.ts';
 
 const { sqs } = deployment;
-const queueUrls: string[] = [];
-
-afterAll(async () => {
-  for (const QueueUrl of queueUrls) await sqs.send(new DeleteQueueCommand({ QueueUrl }));
-});
-
-const privateQueue = async (): Promise<string> => {
-  const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: `dead-letters-${randomUUID()}` }));
-  if (QueueUrl === undefined) throw new Error('SQS gave no queue URL');
-  queueUrls.push(QueueUrl);
-  return QueueUrl;
-};
+const queues = privateQueues(sqs);
+afterAll(queues.deleteAll);
 
 const valueOf = (attribute: LetterAttribute) =>
   'text' in attribute
@@ -27,7 +17,7 @@ const valueOf = (attribute: LetterAttribute) =>
     : { DataType: attribute.type, BinaryValue: attribute.bytes };
 
 describeDeadLetterQueueContract('in SQS', async () => {
-  const queueUrl = await privateQueue();
+  const queueUrl = await queues.create();
   return {
     queue: sqsDeadLetterQueue({ sqs, queueUrl, sleep: (milliseconds) => systemClock.sleep(milliseconds) }),
     put: async (body, attributes = {}) => {

@@ -5,6 +5,7 @@ import { QueueMissingError } from '../../shared/ports/subscription-registry.ts';
 import type { SubscriptionRegistry } from '../../shared/ports/subscription-registry.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
+import { removeSubscription } from '../support/remove-subscription.ts';
 
 /** What administration relies on. */
 export const describeSubscriptionRegistryContract = (
@@ -21,10 +22,10 @@ export const describeSubscriptionRegistryContract = (
         createdAt: 1,
       });
       expect(await registry.findQueue(queue.name)).toBeUndefined();
-      expect(await registry.putQueue(queue)).toBe('created');
+      expect(await registry.putQueue(queue)).toEqual({ kind: 'created' });
       expect(await registry.findQueue(queue.name)).toEqual(queue);
       const plain = aQueue({ name: queue.name, metadata: { b: 2 }, createdAt: 2 });
-      expect(await registry.putQueue(plain)).toBe('replaced');
+      expect(await registry.putQueue(plain)).toEqual({ kind: 'replaced', before: queue });
       expect(await registry.findQueue(queue.name)).toEqual({ ...plain, createdAt: 1 });
     });
 
@@ -175,7 +176,7 @@ export const describeSubscriptionRegistryContract = (
       const third = { ...second, id: 'third' };
       expect(await registry.addSubscription(third)).toEqual({ kind: 'conflict', subscriptionId: 'second' });
       // The expired one goes without taking the subscriber from its successor.
-      await registry.deleteSubscription(subscription.queue, subscription.id);
+      await removeSubscription(registry, subscription.queue, subscription.id);
       expect(await registry.findSubscription(subscription.queue, subscription.id)).toBeUndefined();
       expect(await registry.addSubscription(third)).toEqual({ kind: 'conflict', subscriptionId: 'second' });
     });
@@ -195,10 +196,10 @@ export const describeSubscriptionRegistryContract = (
 
     it('frees the subscriber of a subscription that is deleted', async () => {
       const { registry, subscription } = await withSubscription(make());
-      await registry.deleteSubscription(subscription.queue, subscription.id);
+      await removeSubscription(registry, subscription.queue, subscription.id);
       expect(await registry.findSubscription(subscription.queue, subscription.id)).toBeUndefined();
       expect(await registry.addSubscription({ ...subscription, id: 'second' })).toEqual({ kind: 'added' });
-      await registry.deleteSubscription(subscription.queue, subscription.id);
+      await removeSubscription(registry, subscription.queue, subscription.id);
       expect(await registry.findSubscription(subscription.queue, 'second')).toBeDefined();
     });
   });

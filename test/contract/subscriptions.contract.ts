@@ -5,6 +5,7 @@ import type { SubscriptionRegistry } from '../../shared/ports/subscription-regis
 import type { Freshness, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
+import { removeSubscription } from '../support/remove-subscription.ts';
 
 export type SubscriptionsUnderTest = {
   subscriptions: Subscriptions;
@@ -114,7 +115,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       const { subscriptions, registry, queue, all } = await kept(2);
       for (const freshness of bothWays) await subscriptions.find(queue.name, '0000', freshness);
       await subscriptions.list(queue.name, 'cached');
-      await registry.deleteSubscription(queue.name, '0000');
+      await removeSubscription(registry, queue.name, '0000');
       await registry.putQueue({ ...queue, metadata: { colour: 'blau' } });
       expect(await subscriptions.find(queue.name, '0000', 'fresh')).toMatchObject({
         queue: { metadata: { colour: 'blau' } },
@@ -136,7 +137,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
 
     it('does not bring back a subscription by disabling it', async () => {
       const { subscriptions, registry, queue } = await kept(1);
-      await registry.deleteSubscription(queue.name, '0000');
+      await removeSubscription(registry, queue.name, '0000');
       await subscriptions.disable(queue.name, '0000', gone);
       expect((await subscriptions.find(queue.name, '0000', 'fresh')).subscription).toBeUndefined();
     });

@@ -6,14 +6,22 @@ const routesWith = (settings: Record<string, unknown>) =>
     ({ Properties }) => ({ key: Properties['RouteKey'], authorization: Properties['AuthorizationType'] }),
   );
 
+const CONFIRM = '/v2/queues/{queue}/subscriptions/{subscription}/confirm';
+
+/** Whether we are there, and a confirmation's link: nobody else gets in without proving who they are. */
+const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`].map((key) => ({
+  key,
+  authorization: 'NONE',
+}));
+
 describe('the API', () => {
   it('asks for IAM signatures unless told otherwise', () => {
-    expect(routesWith({})).toEqual([{ key: '$default', authorization: 'AWS_IAM' }]);
+    expect(routesWith({})).toEqual([{ key: '$default', authorization: 'AWS_IAM' }, ...OPEN]);
   });
 
   it('asks nobody on a laptop that says so', () => {
     const settings = { local: true, apiAuthorization: 'none' };
-    expect(routesWith(settings)).toEqual([{ key: '$default', authorization: 'NONE' }]);
+    expect(routesWith(settings)).toEqual([{ key: '$default', authorization: 'NONE' }, ...OPEN]);
   });
 
   it('asks for tokens of the issuer and audience that were set', () => {
@@ -22,7 +30,7 @@ describe('the API', () => {
       jwtIssuer: 'https://id.example.com',
       jwtAudience: ['posthaste'],
     };
-    expect(routesWith(settings)).toEqual([{ key: '$default', authorization: 'JWT' }]);
+    expect(routesWith(settings)).toEqual([{ key: '$default', authorization: 'JWT' }, ...OPEN]);
     templatesFor(settings).pipeline.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
       AuthorizerType: 'JWT',
       IdentitySource: ['$request.header.Authorization'],

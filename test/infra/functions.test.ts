@@ -8,7 +8,7 @@ const FUNCTION = 'AWS::Lambda::Function';
 const { pipeline } = templatesFor({ logRetentionDays: 7 });
 const { pipeline: onLaptop } = templatesFor({ local: true, apiAuthorization: 'none' });
 
-const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Api'].map((name) => ({
+const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => ({
   name,
   path: `Pipeline${name}`,
 }));
@@ -47,7 +47,7 @@ describe('each function', () => {
     expect(resourceAt(pipeline, FUNCTION, `${path}Function`).Properties['Role']).toEqual(arnOf(role.id));
   });
 
-  it('is one of four: CDK adds none, on a laptop neither', () => {
+  it('is one of five: CDK adds none, on a laptop neither', () => {
     expect(resourcesOf(pipeline, FUNCTION).size).toBe(functions.length);
     expect(resourcesOf(onLaptop, FUNCTION).size).toBe(functions.length);
   });
@@ -60,11 +60,15 @@ describe('each function', () => {
 });
 
 describe('recursive loops', () => {
-  it('are allowed to deliver, whose retries come back to it, and to nobody else', () => {
+  it('are allowed to deliver and operate, whose work comes back to them, and to nobody else', () => {
     const allowed = [...resourcesOf(pipeline, FUNCTION)]
       .filter(([, { Properties }]) => Properties['RecursiveLoop'] === 'Allow')
       .map(([id]) => id);
-    expect(allowed).toEqual([resourceAt(pipeline, FUNCTION, 'PipelineDeliverFunction').id]);
+    expect(allowed).toEqual(
+      ['PipelineDeliverFunction', 'PipelineOperateFunction'].map(
+        (path) => resourceAt(pipeline, FUNCTION, path).id,
+      ),
+    );
   });
 });
 
@@ -93,11 +97,14 @@ describe('the environment', () => {
         variables.subscriptionsTable,
         variables.deliveriesTable,
         variables.payloadBucket,
+        variables.secretsKeyArn,
         variables.deliveryQueueUrl,
         variables.retryQueueUrl,
         variables.retryQueueArn,
         variables.deliveryDeadLetterUrl,
         variables.undeliverableQueueUrl,
+        variables.operatorEventBus,
+        variables.disableFailingAfterDays,
         variables.scheduleGroup,
         variables.schedulerRoleArn,
         variables.schedulerDeadLetterArn,
@@ -120,13 +127,39 @@ describe('the environment', () => {
       ],
     },
     {
+      name: 'Operate',
+      names: [
+        variables.subscriptionsTable,
+        variables.deliveriesTable,
+        variables.payloadBucket,
+        variables.retryQueueUrl,
+        variables.scheduleGroup,
+        variables.operationQueueUrl,
+        variables.operationDeadLetterUrl,
+        variables.retentionDays,
+        variables.retryAfterCapSeconds,
+      ],
+    },
+    {
       name: 'Api',
       names: [
         variables.subscriptionsTable,
         variables.deliveriesTable,
+        variables.secretsKeyArn,
         variables.ingressQueueUrl,
         variables.defaultRetryPolicy,
         variables.allowedAddresses,
+        variables.operationQueueUrl,
+        variables.operatorEventBus,
+        variables.retentionDays,
+        variables.retryAfterCapSeconds,
+        variables.payloadBucket,
+        variables.deliveryQueueUrl,
+        variables.retryQueueUrl,
+        variables.scheduleGroup,
+        variables.queueUrls,
+        variables.overdueAfterSeconds,
+        variables.subscriptionConfirmation,
       ],
     },
   ])('of $name holds what it needs and nothing more', ({ name, names }) => {
@@ -134,7 +167,8 @@ describe('the environment', () => {
   });
 
   it('has every variable that there is, in one function at least', () => {
-    const set = new Set(functions.flatMap(({ name }) => Object.keys(environmentOf(name))));
+    const { pipeline: template } = templatesFor({ publicApiUrl: 'https://hooks.example.com' });
+    const set = new Set(functions.flatMap(({ name }) => Object.keys(environmentOf(name, template))));
     expect([...set].toSorted()).toEqual(['NODE_OPTIONS', ...Object.values(variables)].toSorted());
   });
 

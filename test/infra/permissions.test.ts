@@ -24,6 +24,8 @@ const tableIndex = (name: string, index: string) => ({
   'Fn::Join': ['', [imported(tableId(name)), `/index/${index}`]],
 });
 const bucket = imported(resourceAt(state, 'AWS::S3::Bucket', 'StatePayloadsBucket').id);
+const eventBus = arnOf(resourceAt(pipeline, 'AWS::Events::EventBus', 'PipelineOperatorEventsBus').id);
+const secretsKey = imported(resourceAt(state, 'AWS::KMS::Key', 'StateSecretsKey').id);
 const objects = { 'Fn::Join': ['', [bucket, '/*']] };
 
 /** What a role may do, apart from writing its own log: `action` → resources. */
@@ -51,6 +53,7 @@ describe('a function may do what it does, and nothing else', () => {
       'dynamodb:PutItem': [table('Deliveries')],
       'dynamodb:UpdateItem': [table('Deliveries')],
       's3:PutObject': [objects],
+      's3:DeleteObject': [objects],
       'sqs:SendMessage': [queueArn('Delivery'), queueArn('IngressDeadLetters')],
     });
   });
@@ -61,8 +64,11 @@ describe('a function may do what it does, and nothing else', () => {
       'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
       'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],
       'dynamodb:PutItem': [table('Deliveries')],
+      // What it signs with it opens, and it makes no secrets.
+      'kms:Decrypt': [secretsKey],
       's3:GetObject': [objects],
       's3:PutObject': [objects],
+      's3:DeleteObject': [objects],
       's3:ListBucket': [bucket],
       'sqs:SendMessage': [
         queueArn('DeliveryDeadLetters'),
@@ -70,6 +76,7 @@ describe('a function may do what it does, and nothing else', () => {
         queueArn('Retry'),
         queueArn('Undeliverable'),
       ],
+      'events:PutEvents': [eventBus],
       'scheduler:CreateSchedule': [expect.anything()],
       'iam:PassRole': [expect.anything()],
     });
@@ -83,18 +90,71 @@ describe('a function may do what it does, and nothing else', () => {
     });
   });
 
-  it('api', () => {
-    expect(grantsOf('Api')).toEqual({
+  it('operate', () => {
+    expect(grantsOf('Operate')).toEqual({
+      ...consume(queueArn('Operation')),
       'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
-      'dynamodb:Query': [table('Subscriptions'), tableIndex('Subscriptions', 'queues'), table('Deliveries')],
+      // The mark of a subscription that was deleted.
       'dynamodb:DeleteItem': [table('Subscriptions')],
-      'dynamodb:PutItem': [table('Subscriptions')],
-      'dynamodb:UpdateItem': [table('Subscriptions')],
-      'sqs:SendMessage': [queueArn('Ingress')],
+      'dynamodb:BatchGetItem': [table('Deliveries')],
+      'dynamodb:PutItem': [table('Deliveries')],
+      'dynamodb:UpdateItem': [table('Deliveries')],
+      'dynamodb:Query': [tableIndex('Deliveries', 'by-queue'), tableIndex('Deliveries', 'by-subscription')],
+      's3:GetObject': [objects],
+      's3:PutObject': [objects],
+      's3:DeleteObject': [objects],
+      's3:ListBucket': [bucket],
+      'sqs:SendMessage': [queueArn('OperationDeadLetters'), queueArn('Operation'), queueArn('Retry')],
+      'scheduler:DeleteSchedule': [expect.anything()],
     });
   });
 
-  it.each(['Dispatch', 'Deliver', 'Reconcile', 'Api'])('%s writes its own log only', (name) => {
+  it('api', () => {
+    expect(grantsOf('Api')).toEqual({
+      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
+      'dynamodb:BatchGetItem': [table('Deliveries')],
+      'dynamodb:Query': [
+        table('Subscriptions'),
+        tableIndex('Deliveries', 'by-hour'),
+        tableIndex('Deliveries', 'by-queue'),
+        tableIndex('Deliveries', 'by-subscription'),
+        tableIndex('Deliveries', 'overdue'),
+        tableIndex('Subscriptions', 'queues'),
+        table('Deliveries'),
+      ],
+      'dynamodb:DeleteItem': [table('Subscriptions')],
+      'dynamodb:PutItem': [table('Subscriptions'), table('Deliveries')],
+      'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],
+      's3:GetObject': [objects],
+      's3:PutObject': [objects],
+      's3:DeleteObject': [objects],
+      's3:ListBucket': [bucket],
+      // What it made or was given it cannot read again.
+      'kms:GenerateDataKey': [secretsKey],
+      'events:PutEvents': [eventBus],
+      'sqs:SendMessage': [
+        queueArn('Delivery'),
+        queueArn('Ingress'),
+        queueArn('Operation'),
+        queueArn('Retry'),
+      ],
+      // How much lies in each.
+      'sqs:GetQueueAttributes': [
+        queueArn('DeliveryDeadLetters'),
+        queueArn('Delivery'),
+        queueArn('IngressDeadLetters'),
+        queueArn('Ingress'),
+        queueArn('OperationDeadLetters'),
+        queueArn('Operation'),
+        queueArn('Retry'),
+        queueArn('SchedulesDeadLetters'),
+        queueArn('Undeliverable'),
+      ],
+      'scheduler:DeleteSchedule': [expect.anything()],
+    });
+  });
+
+  it.each(['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'])('%s writes its own log only', (name) => {
     const logs = statementsAt(pipeline, `Pipeline${name}RoleDefaultPolicy`).filter(({ actions }) =>
       actions.some((action) => action.startsWith('logs:')),
     );
@@ -123,6 +183,12 @@ describe('no statement', () => {
       expect(resources).not.toContain('*');
       expect(actions.filter((action) => action.includes('*'))).toEqual([]);
     }
+  });
+
+  it('lets anybody read a table from end to end', () => {
+    const actions = allStatements.flatMap((statement) => statement.actions);
+    expect(actions).toContain('dynamodb:Query');
+    expect(actions.filter((action) => /^dynamodb:(?:Scan|PartiQL|Export)/i.test(action))).toEqual([]);
   });
 });
 

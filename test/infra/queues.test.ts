@@ -11,17 +11,19 @@ const sources = [
   { path: 'PipelineIngressQueue', deadLetters: 'PipelineIngressDeadLettersQueue' },
   { path: 'PipelineDeliveryQueue', deadLetters: 'PipelineDeliveryDeadLettersQueue' },
   { path: 'PipelineRetryQueue', deadLetters: 'PipelineDeliveryDeadLettersQueue' },
+  { path: 'PipelineOperationQueue', deadLetters: 'PipelineOperationDeadLettersQueue' },
 ];
 
 const holding = [
   { path: 'PipelineIngressDeadLettersQueue' },
   { path: 'PipelineDeliveryDeadLettersQueue' },
   { path: 'PipelineSchedulesDeadLettersQueue' },
+  { path: 'PipelineOperationDeadLettersQueue' },
   { path: 'PipelineUndeliverableQueue' },
 ];
 
 describe('SQS queues', () => {
-  it('are the seven of the design', () => {
+  it('are the nine of the design', () => {
     const ids = [...resourcesOf(pipeline, QUEUE).keys()].map((id) => id.slice(0, -8));
     expect(ids.toSorted()).toEqual([...sources, ...holding].map(({ path }) => path).toSorted());
   });
@@ -76,6 +78,11 @@ describe('the visibility timeout', () => {
     expect(visibilityOf('PipelineIngressQueue')).toBe(6 * 30);
   });
 
+  it('of the operation queue is six times the timeout of operate', () => {
+    expect(timeoutOf('PipelineOperateFunction')).toBe(60);
+    expect(visibilityOf('PipelineOperationQueue')).toBe(6 * 60);
+  });
+
   it.each([1, 15, 30])(
     'of both queues of deliver follows an attempt timeout of %d s',
     (attemptTimeoutSeconds) => {
@@ -120,7 +127,17 @@ describe('event source mappings', () => {
     },
   );
 
-  it('are three', () => {
-    expect(resourcesOf(template, 'AWS::Lambda::EventSourceMapping').size).toBe(3);
+  it('gives operate one order at a time, and five jobs side by side', () => {
+    expect(mapping('PipelineOperateOperations')).toEqual({
+      BatchSize: 1,
+      EventSourceArn: arnOf(resourceAt(template, QUEUE, 'PipelineOperationQueue').id),
+      FunctionName: { Ref: resourceAt(template, 'AWS::Lambda::Function', 'PipelineOperateFunction').id },
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: 5 },
+    });
+  });
+
+  it('are four', () => {
+    expect(resourcesOf(template, 'AWS::Lambda::EventSourceMapping').size).toBe(4);
   });
 });

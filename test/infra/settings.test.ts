@@ -27,14 +27,18 @@ describe('settings', () => {
       ingressRoutes: {},
       logRetentionDays: 30,
       retryAfterCapSeconds: 3600,
+      disableFailingAfterDays: 5,
       overdueAfterSeconds: 30,
+      subscriptionConfirmation: false,
     });
   });
 
   it('mean the same as text of the command line and as values of cdk.json', () => {
     const values = {
       local: true,
+      subscriptionConfirmation: true,
       attemptTimeoutSeconds: 20,
+      disableFailingAfterDays: 0.5,
       defaultRetryPolicy: { minimum_delay: 1 },
       allowedAddresses: ['10.0.0.0/8', 'fd00::/8'],
       ingressRoutes: { 'my.shop': 'orders' },
@@ -42,7 +46,9 @@ describe('settings', () => {
     };
     const text = {
       local: 'true',
+      subscriptionConfirmation: 'true',
       attemptTimeoutSeconds: '20',
+      disableFailingAfterDays: '0.5',
       defaultRetryPolicy: '{"minimum_delay": 1}',
       allowedAddresses: '10.0.0.0/8, fd00::/8',
       ingressRoutes: '{"my.shop": "orders"}',
@@ -50,6 +56,13 @@ describe('settings', () => {
     };
     expect(parseSettings(text)).toEqual(parseSettings(values));
   });
+
+  it.each(['https://hooks.example', 'https://hooks.example/a/b', 'http://{host}/apis/{apiId}/$default'])(
+    'take %s for where the API is reached',
+    (publicApiUrl) => {
+      expect(parseSettings({ publicApiUrl }).publicApiUrl).toBe(publicApiUrl);
+    },
+  );
 
   it.each([
     ['attemptTimeoutSeconds', '0'],
@@ -64,6 +77,15 @@ describe('settings', () => {
     ['deliverConcurrency', 1001],
     ['retryConcurrency', true],
     ['local', 'yes'],
+    ['subscriptionConfirmation', 'yes'],
+    ['publicApiUrl', 'hooks.example'],
+    ['publicApiUrl', 'ftp://hooks.example'],
+    ['publicApiUrl', 'https://'],
+    ['publicApiUrl', 'https://hooks.example/'],
+    ['publicApiUrl', 'https://hooks.example?a=b'],
+    ['publicApiUrl', 'https://hooks.example#a'],
+    ['publicApiUrl', 'https://{domain}'],
+    ['publicApiUrl', `https://hooks.example/${'x'.repeat(200)}`],
     ['retainMessages', 'some'],
     ['apiAuthorization', 'basic'],
     ['allowedAddresses', '10.0.0.0'],
@@ -72,6 +94,9 @@ describe('settings', () => {
     ['logRetentionDays', 10],
     ['logRetentionDays', '9999'],
     ['deployment', '1st'],
+    ['disableFailingAfterDays', -1],
+    ['disableFailingAfterDays', '366'],
+    ['disableFailingAfterDays', 'never'],
     ['retryAfterCapSeconds', 86_401],
     ['overdueAfterSeconds', 4],
     ['defaultRetryPolicy', 'fast'],

@@ -13,6 +13,7 @@ const { state, pipeline, monitoring } = templatesFor();
 const STATEFUL_TYPES = [
   'AWS::DynamoDB::GlobalTable',
   'AWS::S3::Bucket',
+  'AWS::KMS::Key',
   'AWS::SQS::Queue',
   'AWS::Scheduler::ScheduleGroup',
 ];
@@ -26,6 +27,7 @@ describe('logical ids of what holds data', () => {
       'StateSubscriptionsTable496AA08A',
       'StateDeliveriesTable26D3AB7D',
       'StatePayloadsBucketB3AEA3C7',
+      'StateSecretsKey7082AE5F',
     ]);
   });
 
@@ -38,6 +40,8 @@ describe('logical ids of what holds data', () => {
       'PipelineRetryQueue5BCC9CC5',
       'PipelineUndeliverableQueue4B18D83D',
       'PipelineSchedulesDeadLettersQueueDF22BD75',
+      'PipelineOperationDeadLettersQueueEBB3632B',
+      'PipelineOperationQueueD971FC5F',
       'PipelineSchedulesGroup634E730D',
     ]);
   });
@@ -75,7 +79,12 @@ describe('the stacks', () => {
   });
 
   it('say what they made', () => {
-    expect(outputsOf(state)).toEqual(['DeliveriesTable', 'PayloadBucket', 'SubscriptionsTable']);
+    expect(outputsOf(state)).toEqual([
+      'DeliveriesTable',
+      'PayloadBucket',
+      'SecretsKeyArn',
+      'SubscriptionsTable',
+    ]);
     expect(outputsOf(pipeline)).toEqual([
       'ApiFunction',
       'ApiId',
@@ -86,6 +95,10 @@ describe('the stacks', () => {
       'DispatchFunction',
       'IngressDeadLetterUrl',
       'IngressQueueUrl',
+      'OperateFunction',
+      'OperationDeadLetterUrl',
+      'OperationQueueUrl',
+      'OperatorEventBus',
       'ReconcileFunction',
       'RetryQueueUrl',
       'ScheduleGroup',
@@ -115,6 +128,7 @@ describe('the dashboard', () => {
     'ingress dead letters',
     'delivery dead letters',
     'scheduler dead letters',
+    'operation dead letters',
     'undeliverable',
   ])('shows %s', (what) => {
     expect(body).toContain(what);
@@ -127,8 +141,9 @@ describe('Posthaste inside another stack', () => {
     new Posthaste(stack, 'Webhooks');
     const template = Template.fromStack(stack);
     template.resourceCountIs('AWS::DynamoDB::GlobalTable', 2);
-    template.resourceCountIs('AWS::Lambda::Function', 4);
-    template.resourceCountIs('AWS::SQS::Queue', 7);
+    template.resourceCountIs('AWS::Lambda::Function', 5);
+    template.resourceCountIs('AWS::KMS::Key', 1);
+    template.resourceCountIs('AWS::SQS::Queue', 9);
     template.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
     template.allResources('AWS::DynamoDB::GlobalTable', { DeletionPolicy: 'Retain' });
   });

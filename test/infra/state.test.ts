@@ -87,6 +87,43 @@ describe('the indexes', () => {
   });
 });
 
+describe('the key of signing secrets', () => {
+  const KEY = 'AWS::KMS::Key';
+
+  it('is symmetric, renewed every year, and kept: without it no secret could be opened again', () => {
+    const { DeletionPolicy, UpdateReplacePolicy, Properties } = resourceAt(onAws, KEY, 'StateSecretsKey');
+    expect([DeletionPolicy, UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
+    expect(Properties).toMatchObject({ EnableKeyRotation: true });
+    expect(Properties).not.toHaveProperty('KeySpec');
+    expect(Properties).not.toHaveProperty('KeyUsage');
+  });
+
+  it('leaves it to IAM of its own account who may use it, and lets nobody else', () => {
+    expect(resourceAt(onAws, KEY, 'StateSecretsKey').Properties['KeyPolicy']).toEqual({
+      Version: '2012-10-17',
+      Statement: [
+        {
+          Effect: 'Allow',
+          Action: 'kms:*',
+          Resource: '*',
+          Principal: {
+            AWS: {
+              'Fn::Join': [
+                '',
+                ['arn:', { Ref: 'AWS::Partition' }, ':iam::', { Ref: 'AWS::AccountId' }, ':root'],
+              ],
+            },
+          },
+        },
+      ],
+    });
+  });
+
+  it('goes with the laptop', () => {
+    expect(resourceAt(onLaptop, KEY, 'StateSecretsKey').DeletionPolicy).toBe('Delete');
+  });
+});
+
 describe('the payload bucket', () => {
   it('is private, encrypted and kept', () => {
     expect(resourceAt(onAws, 'AWS::S3::Bucket', 'StatePayloadsBucket')).toMatchObject({

@@ -5,7 +5,9 @@ import {
   type DeliveryKey,
   type Transition,
 } from '../../shared/domain/delivery.ts';
+import type { DeliveryListings } from '../../shared/ports/delivery-listings.ts';
 import type { Deliveries, OverdueDelivery, WriteResult } from '../../shared/ports/deliveries.ts';
+import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
 import type { Faults } from './faults.ts';
 import { deliveryName, type Actor, type Grant, type History } from './history.ts';
 import { MINUTE } from './scenario.ts';
@@ -14,6 +16,7 @@ import type { VirtualTime } from './virtual-time.ts';
 export type DeliveryStore = {
   /** The port, as one actor has it. */
   portFor(actor: Actor): Deliveries;
+  listings: DeliveryListings;
   find(name: string): Delivery | undefined;
   all(): Iterable<[string, Delivery]>;
   /** The right that an actor holds to make a request, and until when by its own lease. */
@@ -93,10 +96,9 @@ export const deliveryStore = (world: {
     portFor: (actor) => ({
       write: (transition) => Promise.resolve(write(actor, transition)),
       find: (key) => Promise.resolve(find(deliveryName(key))),
-      ofMessage: ({ messageId }) =>
-        Promise.resolve([...records.values()].filter(({ key }) => key.messageId === messageId)),
       overdue: (before, limit) => Promise.resolve(overdue(before, limit)),
     }),
+    listings: inMemoryDeliveryListings({ records }),
     find,
     all: () => records,
     grantOf: (owner, delivery) => grants.get(`${owner} ${delivery}`),

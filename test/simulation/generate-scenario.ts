@@ -8,6 +8,7 @@ import {
   MINUTE,
   SECOND,
   type FaultRates,
+  type Intervention,
   type PlannedChange,
   type PlannedMessage,
   type PlannedSubscription,
@@ -24,16 +25,20 @@ export const generateScenario = (seed: number): Scenario => {
   const subscriptions = Array.from({ length: generateFanOut(chance, isLarge) }, (_, index) =>
     generateSubscription(chance, index, calmAt),
   );
+  const messages = Array.from({ length: isLarge ? 1 : chance.int(1, 2) }, (_, index) =>
+    generateMessage(chance, index, calmAt),
+  );
   return {
     seed,
     settings: generateSettings(chance),
     queuePolicy: chance.happens(0.5) ? generatePartialPolicy(chance) : undefined,
     subscriptions,
-    messages: Array.from({ length: isLarge ? 1 : chance.int(1, 2) }, (_, index) =>
-      generateMessage(chance, index, calmAt),
-    ),
+    messages,
     changes: Array.from({ length: chance.pick([0, 0, 1, 1, 2, 4]) }, () =>
       generateChange(chance, chance.pick(subscriptions).id, calmAt),
+    ),
+    interventions: Array.from({ length: chance.pick([0, 0, 0, 1, 2, 6]) }, (_, index) =>
+      generateIntervention(chance, index, { subscriptions, messages, calmAt }),
     ),
     standstills: chance.happens(0.15) ? [generateStandstill(chance, calmAt)] : [],
     rates: generateRates(chance, isLarge),
@@ -54,6 +59,7 @@ const generateSettings = (chance: Chance): SimulatedSettings => ({
   retryAfterCapMs: chance.pick([60 * SECOND, HOUR, HOUR]),
   overdueAfterMs: 30 * SECOND,
   cacheSeconds: chance.pick([0, 5, 5]),
+  disableFailingAfterMs: chance.pick([0, 5 * MINUTE, HOUR, 5 * DAY]),
   retainMessages: chance.happens(0.2) ? 'all' : 'failed',
   defaultRetryPolicy: { ...generatePolicy(chance), ignore_subscription_override: false },
 });
@@ -64,6 +70,7 @@ const generateSubscription = (chance: Chance, index: number, calmAt: number): Pl
   policy: chance.happens(0.5) ? generatePartialPolicy(chance) : undefined,
   ttlSeconds: chance.happens(0.05) ? Math.ceil((DAY + chance.int(1, calmAt)) / SECOND) : undefined,
   rawDelivery: chance.happens(0.1),
+  failures: chance.happens(0.2) ? chance.int(14, 20) : 0,
   answers: generateAnswers(chance),
 });
 
@@ -92,9 +99,29 @@ const generateChange = (chance: Chance, id: string, calmAt: number): PlannedChan
   if (dice < 0.4) return { at, kind: 'queue_policy', policy };
   if (dice < 0.6) return { at, kind: 'subscription_url', id };
   if (dice < 0.8)
-    return { at, kind: chance.pick(['subscription_deleted', 'subscription_disabled'] as const), id };
+    return {
+      at,
+      kind: chance.pick(['subscription_deleted', 'subscription_disabled', 'subscription_enabled'] as const),
+      id,
+    };
   if (dice < 0.82) return { at, kind: 'queue_deleted' };
   return { at, kind: 'settings', settings: generateSettings(chance) };
+};
+
+/** Often while something is under way, and late enough at times that all is over. */
+const generateIntervention = (
+  chance: Chance,
+  index: number,
+  { subscriptions, messages, calmAt }: Pick<Scenario, 'subscriptions' | 'messages' | 'calmAt'>,
+): Intervention => {
+  const at = chance.int(0, chance.pick([2 * MINUTE, 2 * MINUTE, calmAt, 3 * calmAt]));
+  if (chance.happens(0.2)) return { at, kind: 'recover', id: `r${chance.pick([index, 0])}` };
+  return {
+    at,
+    kind: chance.pick(['retry', 'retry', 'cancel'] as const),
+    messageId: chance.pick(messages).id,
+    subscriptionId: chance.pick(subscriptions).id,
+  };
 };
 
 const generateStandstill = (chance: Chance, calmAt: number): Standstill => {

@@ -1,4 +1,5 @@
 import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery.ts';
+import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
 import type { Reply } from '../../shared/domain/outcome.ts';
 import type { MessageRecord } from '../../shared/ports/message-records.ts';
 import type { Fault } from './faults.ts';
@@ -67,8 +68,10 @@ export type History = {
   writes: Write[];
   wakeUps: SentWakeUp[];
   acceptances: Acceptance[];
-  /** Deliveries that an undeliverable notice was sent for. */
-  notices: Set<string>;
+  /** Undeliverable notices, by delivery and the round that had ended. */
+  notices: { delivery: string; round: number }[];
+  /** What operators were told. */
+  events: OperatorEvent[];
   buried: { reason: string; name: string; at: number }[];
   /** A line for each happening, where one was asked for. */
   trace: string[] | undefined;
@@ -79,7 +82,8 @@ export const emptyHistory = (traced: boolean): History => ({
   writes: [],
   wakeUps: [],
   acceptances: [],
-  notices: new Set(),
+  notices: [],
+  events: [],
   buried: [],
   trace: traced ? [] : undefined,
 });

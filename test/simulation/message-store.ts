@@ -1,3 +1,4 @@
+import { payloadPrefixOf } from '../../shared/domain/payload-key.ts';
 import type { Message } from '../../shared/domain/message.ts';
 import type { MessageRecord, MessageRecords } from '../../shared/ports/message-records.ts';
 import type { Payloads } from '../../shared/ports/payloads.ts';
@@ -31,13 +32,22 @@ export const messageStore = (time: VirtualTime, history: History): MessageStore 
       find: ({ messageId }) => Promise.resolve(find(messageId)),
       keepBody: ({ messageId }, body, expiresAt) => {
         const known = find(messageId);
-        if (known !== undefined)
-          records.set(messageId, {
-            ...known,
-            body: known.body ?? body,
-            expiresAt: Math.max(known.expiresAt, expiresAt),
-          });
-        return Promise.resolve();
+        if (known === undefined) return Promise.resolve('forgotten');
+        const isErased = known.erasedAt !== undefined;
+        records.set(messageId, {
+          ...known,
+          ...(isErased ? {} : { body: known.body ?? body }),
+          expiresAt: Math.max(known.expiresAt, expiresAt),
+        });
+        return Promise.resolve(isErased ? 'erased' : 'kept');
+      },
+      eraseBody: ({ messageId }, at) => {
+        const known = find(messageId);
+        if (known === undefined) return Promise.resolve(undefined);
+        const erased = { ...known, erasedAt: known.erasedAt ?? at };
+        delete erased.body;
+        records.set(messageId, erased);
+        return Promise.resolve(erased);
       },
     }),
     payloads: {
@@ -46,6 +56,15 @@ export const messageStore = (time: VirtualTime, history: History): MessageStore 
         return Promise.resolve();
       },
       get: (payloadKey) => Promise.resolve(objects.get(payloadKey)),
+      remove: (payloadKey) => {
+        objects.delete(payloadKey);
+        return Promise.resolve();
+      },
+      removeAll: (message) => {
+        for (const payloadKey of objects.keys())
+          if (payloadKey.startsWith(payloadPrefixOf(message))) objects.delete(payloadKey);
+        return Promise.resolve();
+      },
     },
   };
 };

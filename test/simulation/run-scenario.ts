@@ -1,9 +1,11 @@
 import type { Subscription } from '../../shared/domain/subscription.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
+import { byHand } from './interventions.ts';
 import { messageOf } from './planned-message.ts';
 import {
   DAY,
+  HOUR,
   QUEUE,
   SECOND,
   START,
@@ -55,6 +57,11 @@ const plan = (world: SimulatedWorld): void => {
     time.at(START + change.at, () => {
       makeChange(world, change);
     });
+  const { intervene } = byHand(world);
+  for (const intervention of scenario.interventions)
+    time.at(START + intervention.at, () => {
+      intervene(intervention);
+    });
   for (const message of scenario.messages)
     for (const at of [message.at, ...message.republishedAt])
       time.at(START + at, () => {
@@ -63,7 +70,7 @@ const plan = (world: SimulatedWorld): void => {
 };
 
 const subscriptionOf = ({ receivers }: SimulatedWorld, planned: PlannedSubscription): Subscription => {
-  const { id, policy, rawDelivery, ttlSeconds } = planned;
+  const { id, policy, rawDelivery, ttlSeconds, failures } = planned;
   const createdAt = START + planned.at;
   return {
     id,
@@ -74,6 +81,8 @@ const subscriptionOf = ({ receivers }: SimulatedWorld, planned: PlannedSubscript
       ...(rawDelivery ? { raw_delivery: true } : {}),
     },
     createdAt,
+    secrets: [{ sealed: id }],
+    ...(failures === 0 ? {} : { failing: { since: START - HOUR, failures } }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: createdAt + ttlSeconds * SECOND }),
   };
 };
@@ -103,6 +112,9 @@ const makeChange = (world: SimulatedWorld, change: PlannedChange): void => {
       return;
     case 'subscription_disabled':
       subscriptions.disable(change.id);
+      return;
+    case 'subscription_enabled':
+      subscriptions.enable(change.id);
       return;
     case 'subscription_policy':
     case 'subscription_url':

@@ -9,10 +9,13 @@ import {
   noAttemptNumber,
   noLease,
   nothingOwed,
+  recoveryForgotten,
   scheduleNamesWithoutDueTime,
+  takenOverWithoutMessage,
   wakeUpBeforeRecord,
 } from './sabotage.ts';
-import type { Scenario } from './scenario.ts';
+import { sentBeforeTold, successUnnoted } from './sabotage-health.ts';
+import { HOUR, type Scenario } from './scenario.ts';
 import { shrink } from './shrink.ts';
 import type { Sabotage } from './simulated-world.ts';
 
@@ -50,6 +53,12 @@ const withLateSuccesses = (scenario: Scenario): Scenario => ({
     },
   })),
   rates: { calls: 0.2, messages: 0.3 },
+});
+
+/** Two orders for the same recovery, when everything has come to an end. */
+const recoveredTwice = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  interventions: [30, 50].map((hours) => ({ at: hours * HOUR, kind: 'recover', id: 'r0' })),
 });
 
 describe('the simulation catches a pipeline', () => {
@@ -91,7 +100,24 @@ describe('the simulation catches a pipeline', () => {
     expect(await isCaught(lateSuccessDoesNotWin, 'delivered_wins', 3_000, withLateSuccesses)).toBe(true);
   });
 
+  it('whose deliveries do not remember which recovery brought them back: they come back twice', async () => {
+    expect(await isCaught(recoveryForgotten, 'once_per_recovery', 300, recoveredTwice)).toBe(true);
+  });
+
+  it('that takes over a first attempt without keeping its message: reconcile wakes it in vain', async () => {
+    expect(await isCaught(takenOverWithoutMessage, 'the_body_is_kept', 3_000)).toBe(true);
+  });
+
+  it('that does not note successes: a subscription is disabled that was not failing', async () => {
+    expect(await isCaught(successUnnoted, 'disabled_as_failing', 3_000)).toBe(true);
+  });
+
+  it('that takes off what operators are to be told before it is sent: a crash takes it along', async () => {
+    expect(await isCaught(sentBeforeTold, 'operators_are_told', 3_000)).toBe(true);
+  });
+
   it.each([
+    ['everything is recovered twice', recoveredTwice],
     ['everything goes by Scheduler', byScheduler],
     ['successes come late', withLateSuccesses],
   ])('and not one that is right, where %s', async (_, adapted) => {

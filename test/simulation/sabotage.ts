@@ -1,23 +1,25 @@
 import type { Delivery, Transition } from '../../shared/domain/delivery.ts';
 import { planHop } from '../../shared/domain/wake-up-plan.ts';
-import type { DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { deliveryName } from './history.ts';
 import type { Sabotage } from './simulated-world.ts';
+import type { StepPorts } from './ports.ts';
 
 type Write = Deliveries['write'];
 type Revision = Exclude<Transition, { create: Delivery }>;
 
 const isRevision = (transition: Transition): transition is Revision => 'change' in transition;
 
-const withWrite = (ports: DeliverPorts, write: Write): DeliverPorts => ({
+/** A port's methods, which a proxy keeps to itself. */
+const portOf = (port: Deliveries): Deliveries => ({
+  write: (transition) => port.write(transition),
+  find: (key) => port.find(key),
+  overdue: (before, limit) => port.overdue(before, limit),
+});
+
+const withWrite = (ports: StepPorts, write: Write): StepPorts => ({
   ...ports,
-  deliveries: {
-    write,
-    find: (key) => ports.deliveries.find(key),
-    ofMessage: (message, buckets) => ports.deliveries.ofMessage(message, buckets),
-    overdue: (before, limit) => ports.deliveries.overdue(before, limit),
-  },
+  deliveries: { ...portOf(ports.deliveries), write },
 });
 
 const written = (delivery: Delivery | undefined): WriteResult =>
@@ -53,7 +55,7 @@ export const wakeUpBeforeRecord: Sabotage = {
     const unlessSent = async <T>(attempt: number, instead: T, send: () => Promise<T>): Promise<T> =>
       attempt === sent ? instead : await send();
     const { wakeUps, clock } = ports;
-    const early: DeliverPorts = {
+    const early: StepPorts = {
       ...ports,
       wakeUps: {
         sendDelayed: (wakeUp, delaySeconds) =>
@@ -62,6 +64,7 @@ export const wakeUpBeforeRecord: Sabotage = {
           unlessSent<'scheduled' | 'refused'>(wakeUp.attempt, 'scheduled', () =>
             wakeUps.schedule(name, at, wakeUp),
           ),
+        unschedule: (name) => wakeUps.unschedule(name),
       },
     };
     return withWrite(early, async (transition) => {
@@ -126,6 +129,7 @@ export const scheduleNamesWithoutDueTime: Sabotage = {
     wakeUps: {
       sendDelayed: (wakeUp, delaySeconds) => ports.wakeUps.sendDelayed(wakeUp, delaySeconds),
       schedule: (name, at, wakeUp) => ports.wakeUps.schedule(name.replace(/-[0-9]+$/, ''), at, wakeUp),
+      unschedule: (name) => ports.wakeUps.unschedule(name.replace(/-[0-9]+$/, '')),
     },
   }),
 };
@@ -134,16 +138,17 @@ export const scheduleNamesWithoutDueTime: Sabotage = {
 export const bodyKeptAfterRecord: Sabotage = {
   ports: (ports) => {
     const { messageRecords } = ports;
-    let keep = (): Promise<void> => Promise.resolve();
-    const late: DeliverPorts = {
+    let keep = (): Promise<unknown> => Promise.resolve();
+    const late: StepPorts = {
       ...ports,
       messageRecords: {
         accept: (record) => messageRecords.accept(record),
         find: (key) => messageRecords.find(key),
         keepBody: (...given) => {
           keep = () => messageRecords.keepBody(...given);
-          return Promise.resolve();
+          return Promise.resolve('kept');
         },
+        eraseBody: (key, at) => messageRecords.eraseBody(key, at),
       },
     };
     return withWrite(late, async (transition) => {
@@ -178,4 +183,42 @@ export const lateSuccessDoesNotWin: Sabotage = {
       };
       return ports.deliveries.write({ ...transition, change });
     }),
+};
+
+/** A delivery does not remember which recoveries have brought it back. */
+export const recoveryForgotten: Sabotage = {
+  ports: (ports, { deliveries }) => ({
+    ...ports,
+    deliveries: {
+      ...portOf(ports.deliveries),
+      find: (key) => {
+        const found = deliveries.find(deliveryName(key));
+        return Promise.resolve(found && { ...found, recoveries: [] });
+      },
+    },
+  }),
+};
+
+/** Whoever takes over a first attempt leaves its message to the job alone. */
+export const takenOverWithoutMessage: Sabotage = {
+  ports: (ports) => {
+    let keep = (): Promise<unknown> => Promise.resolve();
+    const { messageRecords } = ports;
+    const late: StepPorts = {
+      ...ports,
+      messageRecords: {
+        accept: (record) => messageRecords.accept(record),
+        find: (key) => messageRecords.find(key),
+        keepBody: (...given) => {
+          keep = () => messageRecords.keepBody(...given);
+          return Promise.resolve('kept');
+        },
+        eraseBody: (key, at) => messageRecords.eraseBody(key, at),
+      },
+    };
+    return withWrite(late, async (transition) => {
+      if (transition.name !== 'take_over') await keep();
+      return await ports.deliveries.write(transition);
+    });
+  },
 };

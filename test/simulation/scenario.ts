@@ -9,6 +9,7 @@ export type Scenario = {
   subscriptions: readonly PlannedSubscription[];
   messages: readonly PlannedMessage[];
   changes: readonly PlannedChange[];
+  interventions: readonly Intervention[];
   /** Windows in which a queue hands nothing out. */
   standstills: readonly Standstill[];
   rates: FaultRates;
@@ -26,6 +27,7 @@ export type SimulatedSettings = {
   retryAfterCapMs: number;
   overdueAfterMs: number;
   cacheSeconds: number;
+  disableFailingAfterMs: number;
   retainMessages: 'failed' | 'all';
   defaultRetryPolicy: RetryPolicy;
 };
@@ -37,6 +39,8 @@ export type PlannedSubscription = {
   policy: PartialRetryPolicy | undefined;
   ttlSeconds: number | undefined;
   rawDelivery: boolean;
+  /** How often it had failed since an hour before, when everything began. */
+  failures: number;
   answers: Answers;
 };
 
@@ -66,8 +70,14 @@ export type PlannedChange = { at: number } & (
   | { kind: 'subscription_url'; id: string }
   | { kind: 'subscription_deleted'; id: string }
   | { kind: 'subscription_disabled'; id: string }
+  | { kind: 'subscription_enabled'; id: string }
   | { kind: 'queue_deleted' }
   | { kind: 'settings'; settings: Partial<SimulatedSettings> }
+);
+
+/** What an operator does to one delivery, or to all that are over at that time. */
+export type Intervention = { at: number } & (
+  { kind: 'retry' | 'cancel'; messageId: string; subscriptionId: string } | { kind: 'recover'; id: string }
 );
 
 export type QueueName = 'ingress' | 'delivery' | 'retry';

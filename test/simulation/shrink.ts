@@ -73,6 +73,8 @@ const simplifications: readonly ((scenario: Scenario) => Scenario[])[] = [
   (scenario) => without(scenario.subscriptions).map((subscriptions) => ({ ...scenario, subscriptions })),
   (scenario) => (scenario.changes.length === 0 ? [] : [{ ...scenario, changes: [] }]),
   (scenario) => without(scenario.changes).map((changes) => ({ ...scenario, changes })),
+  (scenario) => without(scenario.interventions).map((interventions) => ({ ...scenario, interventions })),
+  (scenario) => (scenario.interventions.length === 0 ? [] : [{ ...scenario, interventions: [] }]),
   (scenario) => (scenario.standstills.length === 0 ? [] : [{ ...scenario, standstills: [] }]),
   (scenario) => (scenario.skewMs === 0 ? [] : [{ ...scenario, skewMs: 0 }]),
   (scenario) =>

@@ -1,8 +1,8 @@
 import { deliver } from '../../shared/pipeline/deliver.ts';
 import { dispatch } from '../../shared/pipeline/dispatch.ts';
 import { reconcile } from '../../shared/pipeline/reconcile.ts';
-import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { deliveryName, type Actor, type Invocation } from './history.ts';
+import { actorOf, machinesOf, portsOf, type Machine, type Running } from './machines.ts';
 import { MINUTE, SECOND } from './scenario.ts';
 import type { Receipt } from './simulated-queue.ts';
 import {
@@ -12,32 +12,8 @@ import {
   type SimulatedWorld,
   type Work,
 } from './simulated-world.ts';
-import { stepPorts } from './step-ports.ts';
 
 const USER_AGENT = 'Posthaste/simulation';
-const MACHINES = 3;
-
-/** A machine that functions run on: its clock, and what it has read a moment ago. */
-type Machine = { clockOffset: number; subscriptions: Subscriptions };
-
-const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) => {
-  const machines = Array.from({ length: MACHINES }, (_, index): Machine => {
-    const clockOffset = Math.round((world.faults.chance(`machine ${index}`) * 2 - 1) * world.scenario.skewMs);
-    const clock = { now: () => world.time.now() + clockOffset };
-    return {
-      clockOffset,
-      subscriptions: world.subscriptions.portFor(clock, world.scenario.settings.cacheSeconds),
-    };
-  });
-  return (name) => {
-    const machine = machines[Math.floor(world.faults.chance(`on ${name}`) * MACHINES)];
-    if (machine === undefined) throw new RangeError('There are no machines.');
-    return machine;
-  };
-};
-
-type Running = { world: SimulatedWorld; machine: Machine; invocation: Invocation; endsAt: number };
-
 /** The functions as Lambda runs them: a batch side by side, killed when its time is up, acknowledged as a whole. */
 export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
   const machineFor = machinesOf(world);
@@ -76,15 +52,6 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
   };
 };
 
-const actorOf = ({ world, machine, invocation }: Running, name: string, owner: string): Actor => ({
-  name,
-  owner,
-  invocation,
-  startedAt: world.time.now(),
-  clockOffset: machine.clockOffset,
-  settings: world.settings,
-});
-
 const runDispatch = async (receipt: Receipt<Published>, running: Running): Promise<void> => {
   const { world, machine } = running;
   const { message, delaySeconds } = receipt.value;
@@ -115,16 +82,15 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running): Promise<voi
   await deliver(
     {
       ports: portsOf(world, machine, actor, receipt.acknowledge),
-      settings: { ...actor.settings, userAgent: USER_AGENT },
+      settings: {
+        ...actor.settings,
+        subscriptionCacheMs: actor.settings.cacheSeconds * SECOND,
+        userAgent: USER_AGENT,
+      },
     },
     work,
     { id: receipt.id, text: '{}', receiveCount, owner, remainingMs: () => endsAt - world.time.now() },
   );
-};
-
-const portsOf = (world: SimulatedWorld, machine: Machine, actor: Actor, acknowledge: () => void) => {
-  const ports = stepPorts(world, actor, machine.subscriptions);
-  return world.sabotage.ports?.(ports, { actor, acknowledge, deliveries: world.deliveries }) ?? ports;
 };
 
 const RECONCILE_MS = MINUTE;

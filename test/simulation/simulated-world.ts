@@ -1,10 +1,10 @@
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery-job.ts';
 import type { Message } from '../../shared/domain/message.ts';
-import type { DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
 import { injectFaults, type Faults } from './faults.ts';
 import { emptyHistory, type Actor, type History } from './history.ts';
 import { messageStore, type MessageStore } from './message-store.ts';
+import type { StepPorts } from './ports.ts';
 import { simulatedReceivers, type Receivers } from './receivers.ts';
 import { SECOND, START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
 import { simulatedQueue, type Receipt, type SimulatedQueue } from './simulated-queue.ts';
@@ -19,9 +19,9 @@ export type Work = DeliveryJob | WakeUp;
 export type Sabotage = {
   /** Between the step and its ports. */
   ports?: (
-    ports: DeliverPorts,
+    ports: StepPorts,
     context: { actor: Actor; acknowledge: () => void; deliveries: DeliveryStore },
-  ) => DeliverPorts;
+  ) => StepPorts;
   /** What a wake-up says when it is received. */
   work?: (work: Work, deliveries: DeliveryStore) => Work;
 };

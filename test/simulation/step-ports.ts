@@ -1,17 +1,22 @@
+import { makeSecret } from '../../shared/domain/signing-secret.ts';
 import type { DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
 import type { DeliveryQueue } from '../../shared/ports/delivery-queue.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { faultyPorts } from './faulty-ports.ts';
 import { deliveryName, type Actor } from './history.ts';
 import { SECOND } from './scenario.ts';
+import type { StepPorts } from './ports.ts';
 import { workName, type SimulatedWorld } from './simulated-world.ts';
+
+/** Whose signature it is does not matter here; that it can fail to be had does. */
+const SECRET = makeSecret('v1', (bytes) => new Uint8Array(bytes));
 
 /** The world's ports, all that any of the steps asks for, as one actor has them: with its clock, its faults, and its name on what it does. */
 export const stepPorts = (
   world: SimulatedWorld,
   actor: Actor,
   subscriptions: DeliverPorts['subscriptions'],
-): DeliverPorts => {
+): StepPorts => {
   const { time, history } = world;
   const faulty = faultyPorts(actor, world);
   const clock = {
@@ -24,14 +29,22 @@ export const stepPorts = (
   return {
     clock: faultyClock(clock, faulty('clock', clock)),
     deliveries: faulty('deliveries', world.deliveries.portFor(actor)),
+    deliveryListings: faulty('deliveryListings', world.deliveries.listings),
     messageRecords: faulty('messageRecords', world.messages.recordsFor(actor)),
     payloads: faulty('payloads', world.messages.payloads),
     subscriptions: faulty('subscriptions', subscriptions),
     subscriber: faulty('subscriber', world.receivers.portFor(actor)),
+    secretOpener: faulty('secretOpener', { open: () => Promise.resolve(SECRET) }),
     deliveryQueue: faulty('deliveryQueue', deliveryQueueOf(world)),
     wakeUps: faulty('wakeUps', wakeUpsOf(world, actor)),
     undeliverables: faulty('undeliverables', {
-      send: ({ delivery }) => Promise.resolve(void history.notices.add(deliveryName(delivery.key))),
+      send: ({ delivery }) =>
+        Promise.resolve(
+          void history.notices.push({ delivery: deliveryName(delivery.key), round: delivery.round }),
+        ),
+    }),
+    operatorEvents: faulty('operatorEvents', {
+      publish: (event) => Promise.resolve(void history.events.push(event)),
     }),
     deadLetters: faulty('deadLetters', {
       bury: ({ id }, reason) =>
@@ -84,5 +97,6 @@ const wakeUpsOf = (world: SimulatedWorld, actor: Actor): WakeUps => {
       note(wakeUp, 'scheduler', world.schedules.set(name, at, wakeUp));
       return Promise.resolve('scheduled');
     },
+    unschedule: (name) => Promise.resolve(world.schedules.remove(name)),
   };
 };

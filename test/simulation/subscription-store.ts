@@ -1,6 +1,7 @@
 import { readCache } from '../../shared/adapters/read-cache.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
-import type { Queue, Subscription } from '../../shared/domain/subscription.ts';
+import { allows, changedBy } from '../../shared/domain/subscription-health.ts';
+import type { Disabled, Queue, Subscription } from '../../shared/domain/subscription.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { QUEUE } from './scenario.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -17,6 +18,7 @@ export type SubscriptionStore = {
   find(id: string): Subscription | undefined;
   delete(id: string): void;
   disable(id: string): void;
+  enable(id: string): void;
   /** Every version there was; undefined where it was not there. */
   queueVersions: readonly Version<Queue | undefined>[];
   versionsOf(id: string): readonly Version<Subscription | undefined>[];
@@ -38,13 +40,10 @@ export const subscriptionStore = (time: VirtualTime): SubscriptionStore => {
     subscriptions.set(id, versions);
   };
 
-  const disable = (id: string): void => {
+  const disable = (id: string, disabled: Disabled): void => {
     const subscription = find(id);
-    if (subscription !== undefined)
-      setVersion(id, {
-        ...subscription,
-        disabled: subscription.disabled ?? { reason: 'gone', at: time.now() },
-      });
+    if (subscription !== undefined && subscription.disabled === undefined)
+      setVersion(id, { ...subscription, disabled });
   };
 
   const portFor = (clock: { now: () => number }, cacheSeconds: number): Subscriptions => {
@@ -56,17 +55,29 @@ export const subscriptionStore = (time: VirtualTime): SubscriptionStore => {
       const queue = queueNow();
       return queue && { queue, subscriptions: present(), readAt: clock.now() };
     };
+    const forget = (id: string): void => {
+      lists.forget(QUEUE);
+      members.forget(id);
+    };
     return {
       list: (queue, freshness) => lists[freshness](queue, () => Promise.resolve(readList())),
       find: async (queue, id, freshness) => ({
         queue: await queues[freshness](queue, () => Promise.resolve(queueNow())),
         subscription: await members[freshness](id, () => Promise.resolve(find(id))),
       }),
-      disable: (_queue, id) => {
-        disable(id);
-        lists.forget(QUEUE);
-        members.forget(id);
-        return Promise.resolve();
+      disable: (_queue, id, disabled) => {
+        disable(id, disabled);
+        forget(id);
+        return Promise.resolve(find(id)?.disabled);
+      },
+      changeHealth: (_queue, id, change) => {
+        forget(id);
+        const current = find(id);
+        if (current === undefined || !allows(current, change))
+          return Promise.resolve({ kind: 'refused', current });
+        const subscription = changedBy(change, current);
+        setVersion(id, subscription);
+        return Promise.resolve({ kind: 'written', subscription });
       },
     };
   };
@@ -95,7 +106,17 @@ export const subscriptionStore = (time: VirtualTime): SubscriptionStore => {
     delete: (id) => {
       if (find(id) !== undefined) setVersion(id, undefined);
     },
-    disable,
+    disable: (id) => {
+      disable(id, { reason: 'manual', at: time.now() });
+    },
+    enable: (id) => {
+      const current = find(id);
+      if (current?.disabled === undefined) return;
+      const enabled = { ...current };
+      delete enabled.disabled;
+      delete enabled.failing;
+      setVersion(id, enabled);
+    },
     queueVersions,
     versionsOf: (id) => subscriptions.get(id) ?? [],
   };

@@ -51,11 +51,22 @@ export const subscribe = async (
 
 /** What is recorded of a message; undefined before it was dispatched. */
 export const deliveriesOf = async (queue: string, messageId: string): Promise<DeliveryView[] | undefined> => {
-  const path = `/v2/queues/${queue}/messages/${messageId}/deliveries`;
-  const response = await callApi('GET', path);
-  if (response.status === 404) return undefined;
-  return z.object({ deliveries: z.array(deliveryViewSchema) }).parse(await response.json()).deliveries;
+  const found: DeliveryView[] = [];
+  let path: string | undefined = `/v2/queues/${queue}/messages/${messageId}/deliveries?limit=100`;
+  while (path !== undefined) {
+    const response = await callApi('GET', path);
+    if (response.status === 404) return undefined;
+    const { deliveries, links } = deliveriesPage.parse(await response.json());
+    found.push(...deliveries);
+    path = links[0]?.href;
+  }
+  return found;
 };
+
+const deliveriesPage = z.object({
+  deliveries: z.array(deliveryViewSchema),
+  links: z.array(z.object({ href: z.string() })),
+});
 
 export const isOver = ({ status }: DeliveryView): boolean => status !== 'pending' && status !== 'retrying';
 

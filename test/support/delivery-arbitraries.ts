@@ -87,7 +87,7 @@ const next: fc.Arbitrary<NextAttempt> = fc.record(
   { noNullPrototype: true },
 );
 const owed: fc.Arbitrary<Owed[]> = fc.uniqueArray(
-  fc.constantFrom<Owed[]>('undeliverable', 'disable_subscription'),
+  fc.constantFrom<Owed[]>('undeliverable', 'disable_subscription', 'exhausted_event'),
 );
 const status = fc.constantFrom<Status[]>(
   'pending',
@@ -112,6 +112,7 @@ export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(
     policy,
     lease,
     owed,
+    recoveries: fc.array(text, { maxLength: 3 }),
     overdueAt: time,
     updatedAt: time,
     expiresAt: time,
@@ -127,6 +128,7 @@ export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(
       'lateResults',
       'lost',
       'owed',
+      'recoveries',
       'updatedAt',
       'expiresAt',
     ],
@@ -141,7 +143,8 @@ export const arbitraryChange: fc.Arbitrary<Change> = fc.record(
     round: fc.integer({ min: 1, max: 9 }),
     lost: fc.nat({ max: 3 }),
     next: fc.option(next),
-    policy,
+    policy: fc.option(policy),
+    recoveries: fc.array(text, { maxLength: 3 }),
     lease: fc.option(lease),
     owed,
     overdueAt: fc.option(time),

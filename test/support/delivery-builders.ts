@@ -33,6 +33,7 @@ export const aDelivery = (overrides: Partial<Delivery> = {}): Delivery => ({
   lateResults: [],
   lost: 0,
   owed: [],
+  recoveries: [],
   updatedAt: SOME_TIME,
   expiresAt: SOME_TIME + 30 * 24 * 60 * 60 * 1000,
   ...overrides,

@@ -10,6 +10,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The deployed system that this test run shares. Isolate by queue names. */
     endpoints: Endpoints;
+    /** Its logs and temporary files. */
+    folder: string;
   }
 }
 
@@ -31,6 +33,7 @@ const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   const stopping = new AbortController();
   const { endpoints, emulator } = await startLocalSystem({ folder, settings, signal: stopping.signal });
   project.provide('endpoints', endpoints);
+  project.provide('folder', folder);
   return () => emulator.stop();
 };
 

@@ -16,6 +16,8 @@ const client = {
 /** The deployed system under test, and clients that see it as its account's root user does. */
 export const deployment = {
   endpoints,
+  /** Options for a client of one's own. */
+  client,
   sqs: new SQSClient(client),
   lambda: new LambdaClient(client),
   scheduler: new SchedulerClient(client),

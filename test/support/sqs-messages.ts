@@ -47,6 +47,9 @@ export const sendTogether = async (queueUrl: string, bodies: readonly string[]):
   if (Failed.length > 0) throw new Error(`SQS refused ${Failed.length} of the batch`);
 };
 
+/** Seconds for which what is not looked for stays hidden, so that one sees what is behind it. */
+const HIDDEN_SECONDS = 2;
+
 /** The first message of a queue that is the one looked for, taken off it. Others are left for whoever waits for them. */
 export const taken = (
   queueUrl: string,
@@ -56,21 +59,30 @@ export const taken = (
   eventually(
     `a message on ${queueUrl.split('/').at(-1) ?? queueUrl}`,
     async () => {
-      const { Messages = [] } = await deployment.sqs.send(
-        new ReceiveMessageCommand({
-          QueueUrl: queueUrl,
-          MaxNumberOfMessages: 10,
-          VisibilityTimeout: 0,
-          MessageAttributeNames: ['All'],
-        }),
-      );
-      const wanted = Messages.find(isWanted);
-      if (wanted !== undefined) {
-        await deployment.sqs.send(
-          new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: wanted.ReceiptHandle }),
-        );
+      for (
+        let messages = await received(queueUrl);
+        messages.length > 0;
+        messages = await received(queueUrl)
+      ) {
+        const wanted = messages.find(isWanted);
+        if (wanted === undefined) continue;
+        const { ReceiptHandle } = wanted;
+        await deployment.sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+        return wanted;
       }
-      return wanted;
+      return undefined;
     },
     withinMs,
   );
+
+const received = async (queueUrl: string): Promise<readonly Message[]> => {
+  const { Messages = [] } = await deployment.sqs.send(
+    new ReceiveMessageCommand({
+      QueueUrl: queueUrl,
+      MaxNumberOfMessages: 10,
+      VisibilityTimeout: HIDDEN_SECONDS,
+      MessageAttributeNames: ['All'],
+    }),
+  );
+  return Messages;
+};

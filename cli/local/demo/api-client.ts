@@ -4,8 +4,10 @@ import { deliveryViewSchema, type DeliveryView } from '../../../shared/messages/
 /** What the demo asks of the administration API. */
 export type ApiClient = {
   createQueue: (queue: string) => Promise<void>;
-  /** @returns the subscription's id */
-  subscribe: (queue: string, subscription: { subscriber: string; options: object }) => Promise<string>;
+  subscribe: (
+    queue: string,
+    subscription: { subscriber: string; options: object },
+  ) => Promise<{ id: string; secret: string }>;
   /** Undefined as long as the message is not on record. */
   deliveriesOf: (queue: string, messageId: string) => Promise<DeliveryView[] | undefined>;
 };
@@ -21,7 +23,7 @@ export class ApiRefusal extends Error {
   }
 }
 
-const subscribed = z.object({ subscription_id: z.string() });
+const subscribed = z.object({ subscription_id: z.string(), secret: z.string() });
 const deliveries = z.object({ deliveries: z.array(deliveryViewSchema) });
 
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -44,11 +46,12 @@ export const apiClient = (apiUrl: string, signal: AbortSignal): ApiClient => {
     },
     subscribe: async (queue, subscription) => {
       const answer = await call('POST', `/v2/queues/${queue}/subscriptions`, subscription);
-      return subscribed.parse(answer).subscription_id;
+      const { subscription_id: id, secret } = subscribed.parse(answer);
+      return { id, secret };
     },
     deliveriesOf: async (queue, messageId) => {
       try {
-        const path = `/v2/queues/${queue}/messages/${encodeURIComponent(messageId)}/deliveries`;
+        const path = `/v2/queues/${queue}/messages/${encodeURIComponent(messageId)}/deliveries?limit=100`;
         return deliveries.parse(await call('GET', path)).deliveries;
       } catch (error) {
         if (error instanceof ApiRefusal && error.status === 404) return undefined;

@@ -1,7 +1,9 @@
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { isOpen } from '../../../shared/domain/delivery.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { localAws } from '../local-aws.ts';
+import { openOperatorInbox } from '../operator-inbox.ts';
 import { apiClient, type ApiClient } from './api-client.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { startDemoReceiver, type DemoReceiver } from './receiver.ts';
@@ -31,11 +33,14 @@ export type Demo = {
 export const runDemo = async (options: DemoOptions): Promise<Demo> => {
   const { endpoints, signal, startedAt } = options;
   const api = apiClient(endpoints.apiUrl, signal);
+  const clients = clientsOf(endpoints);
+  const inbox = await openOperatorInbox(clients, endpoints.operatorEventBus);
   const names = new Map<string, string>();
   const feed = createFeed({
     api,
     queue: demoQueue,
     nameOf: (subscriptionId) => names.get(subscriptionId) ?? subscriptionId.slice(0, 8),
+    news: inbox.take,
     print: (line) => {
       console.log(`  ${line}`);
     },
@@ -45,10 +50,15 @@ export const runDemo = async (options: DemoOptions): Promise<Demo> => {
     onRequest: feed.follow,
     onTaken: announceFirst(startedAt),
   });
+  const close = async (): Promise<void> => {
+    clients.sqs.destroy();
+    clients.eventBridge.destroy();
+    await receiver.close();
+  };
   try {
     console.log(`\n${demoHeading(options.schedulerThreshold)}`);
     await subscribeAll(api, receiver, names);
-    await publish(endpoints, feed);
+    await publish(clients.sqs, endpoints.ingressQueueUrl, feed);
     await feed.runUntil(over(feed));
     const verdicts = deliveriesOf({
       feed,
@@ -57,9 +67,9 @@ export const runDemo = async (options: DemoOptions): Promise<Demo> => {
       schedulerThreshold: options.schedulerThreshold,
     }).map(judge);
     console.log(`\n${verdictTable(verdicts)}\n`);
-    return { verdicts, showMore: () => feed.runUntil(() => false), close: receiver.close };
+    return { verdicts, showMore: () => feed.runUntil(() => false), close };
   } catch (error) {
-    await receiver.close();
+    await close();
     throw error;
   }
 };
@@ -84,35 +94,45 @@ const subscribeAll = async (
   await api.createQueue(demoQueue);
   for (const subscriber of demoSubscribers) {
     const options = { _retry_policy: subscriber.policy };
-    names.set(
-      await api.subscribe(demoQueue, { subscriber: receiver.urlOf(subscriber), options }),
-      subscriber.name,
-    );
+    const { id, secret } = await api.subscribe(demoQueue, {
+      subscriber: receiver.urlOf(subscriber),
+      options,
+    });
+    receiver.trust(subscriber, secret);
+    names.set(id, subscriber.name);
     console.log(`  ${subscriber.name.padEnd(9)}  ${subscriber.shows}`);
   }
 };
 
-const publish = async ({ endpoint, region, ingressQueueUrl }: Endpoints, feed: Feed): Promise<void> => {
-  const client = new SQSClient({ endpoint, region, credentials: localAws.credentials });
+const clientsOf = ({ endpoint, region }: Endpoints) => {
+  const config = { endpoint, region, credentials: localAws.credentials };
+  return { sqs: new SQSClient(config), eventBridge: new EventBridgeClient(config) };
+};
+
+const publish = async (sqs: SQSClient, ingressQueueUrl: string, feed: Feed): Promise<void> => {
   console.log(
     `\nPublishing ${demoMessages.length} messages to the ingress queue; every attempt as it is made:`,
   );
   for (const message of demoMessages) {
     feed.follow(message.id);
     const MessageBody = JSON.stringify({ queue: demoQueue, ...message });
-    await client.send(new SendMessageCommand({ QueueUrl: ingressQueueUrl, MessageBody }));
+    await sqs.send(new SendMessageCommand({ QueueUrl: ingressQueueUrl, MessageBody }));
   }
-  client.destroy();
 };
 
-/** All deliveries over, or more time gone than they can take. */
+/** All deliveries over and told of, or more time gone than they can take. */
 const over = (feed: Feed): (() => boolean) => {
   const deadline = Date.now() + OVER_WITHIN_MS;
-  return () => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed.seen(id)));
+  return () => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed, id));
 };
 
-const isSettled = (views: ReturnType<Feed['seen']>): boolean =>
-  views.length >= demoSubscribers.length && views.every(({ status }) => !isOpen(status));
+const isSettled = (feed: Feed, messageId: string): boolean => {
+  const views = feed.seen(messageId);
+  return (
+    views.length >= demoSubscribers.length &&
+    views.every((view) => !isOpen(view.status) && (view.status !== 'exhausted' || feed.isTold(view)))
+  );
+};
 
 type Seen = {
   feed: Feed;
@@ -126,12 +146,12 @@ const deliveriesOf = ({ feed, receiver, names, schedulerThreshold }: Seen): Demo
     const view = feed
       .seen(message)
       .find(({ subscriptionId }) => names.get(subscriptionId) === subscriber.name);
-    const requests = receiver.requests(subscriber, message);
     return {
       subscriber,
       message,
       view,
-      requests,
+      requests: receiver.requests(subscriber, message),
+      unverified: receiver.unverified(subscriber, message),
       schedulerThreshold,
     };
   };

@@ -32,7 +32,8 @@ export const feedLine = ({ message, subscriber, attempt, step }: FeedLine): stri
     stepText(step),
   ].join('  ');
 
-const clockTime = (time: string): string => {
+/** A time as the clock on the wall shows it. */
+export const clockTime = (time: string): string => {
   const at = new Date(time);
   const part = (value: number, digits = 2): string => String(value).padStart(digits, '0');
   return `${part(at.getHours())}:${part(at.getMinutes())}:${part(at.getSeconds())}.${part(at.getMilliseconds(), 3)}`;

@@ -2,8 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isOpen } from '../../../shared/domain/delivery.ts';
 import { pollInterval } from '../../../shared/domain/poll-interval.ts';
 import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { OperatorEventMessage } from '../../../shared/messages/operator-event.ts';
 import type { ApiClient } from './api-client.ts';
 import { feedLine, type FeedLine } from './feed-line.ts';
+import { newsLine } from './news-line.ts';
 import { nextStep } from './next-step.ts';
 
 /** A message whose deliveries are all over is looked at for this long yet. */
@@ -13,6 +15,8 @@ export type FeedOptions = {
   api: ApiClient;
   queue: string;
   nameOf: (subscriptionId: string) => string;
+  /** What operators were told since it was asked last. */
+  news: () => Promise<readonly OperatorEventMessage[]>;
   print: (line: string) => void;
   signal: AbortSignal;
 };
@@ -22,13 +26,18 @@ export type Feed = {
   follow: (messageId: string) => void;
   /** The deliveries of a message as last seen. */
   seen: (messageId: string) => readonly DeliveryView[];
+  /** Whether operators were told that this delivery is exhausted. */
+  isTold: (delivery: DeliveryView) => boolean;
   /** Polls until the condition holds; ends with the signal. */
   runUntil: (isDone: () => boolean) => Promise<void>;
 };
 
 type Followed = { label: string; views: DeliveryView[]; shown: Map<string, number>; changedAt: number };
 
-/** Prints every attempt of the messages it follows, once, in the order in which they were made. */
+/**
+ * Prints every attempt of the messages it follows, once, in the order in which they were made, and what operators are
+ * told as it comes.
+ */
 export const createFeed = (options: FeedOptions): Feed => {
   const followed = new Map<string, Followed>();
 
@@ -44,6 +53,21 @@ export const createFeed = (options: FeedOptions): Feed => {
       message.shown.set(view.subscriptionId, view.attempts.length);
     }
     return lines;
+  };
+
+  const toldOf = new Set<string>();
+  const names = {
+    subscriber: options.nameOf,
+    message: (messageId: string) => followed.get(messageId)?.label ?? messageId,
+  };
+
+  const printNews = async (): Promise<number> => {
+    const news = await options.news();
+    for (const event of news) {
+      options.print(newsLine(event, names, new Date()));
+      if (event['detail-type'] === 'delivery.exhausted') toldOf.add(nameOf(event.detail));
+    }
+    return news.length;
   };
 
   const look = async (): Promise<number> => {
@@ -62,7 +86,7 @@ export const createFeed = (options: FeedOptions): Feed => {
       .flat()
       .toSorted((one, other) => one.attempt.startedAt.localeCompare(other.attempt.startedAt));
     for (const line of lines) options.print(feedLine(line));
-    return lines.length;
+    return lines.length + (await printNews());
   };
 
   return {
@@ -77,6 +101,7 @@ export const createFeed = (options: FeedOptions): Feed => {
       options.print(`${label} is message ${messageId}`);
     },
     seen: (messageId) => followed.get(messageId)?.views ?? [],
+    isTold: (delivery) => toldOf.has(nameOf(delivery)),
     runUntil: async (isDone) => {
       let interval = pollInterval({ floor: 0.25, ceiling: 1 });
       while (!options.signal.aborted) {
@@ -87,6 +112,9 @@ export const createFeed = (options: FeedOptions): Feed => {
     },
   };
 };
+
+const nameOf = ({ messageId, subscriptionId }: { messageId: string; subscriptionId: string }): string =>
+  `${messageId}/${subscriptionId}`;
 
 const isAwaited = ({ views, changedAt }: Followed, now: number): boolean =>
   views.length === 0 || views.some(({ status }) => isOpen(status)) || now - changedAt < QUIET_MS;

@@ -18,6 +18,8 @@ export type DemoDelivery = {
   view: DeliveryView | undefined;
   /** Requests that the receiver counted. */
   requests: number;
+  /** Those among them that did not carry the signature they have to. */
+  unverified: number;
   /** Seconds from which on a retry goes by EventBridge Scheduler, as deployed. */
   schedulerThreshold: number;
 };
@@ -38,7 +40,7 @@ export const judge = (delivery: DemoDelivery): Verdict => {
 
 const faultsOf = (
   view: DeliveryView,
-  { subscriber, requests, schedulerThreshold }: DemoDelivery,
+  { subscriber, requests, unverified, schedulerThreshold }: DemoDelivery,
 ): string[] => {
   const { expected } = subscriber;
   const attempts = view.attempts.length;
@@ -48,6 +50,7 @@ const faultsOf = (
     [view.status === expected.status, `is ${view.status}, not ${expected.status}`],
     [attempts === expected.attempts, `took ${attempts} attempts, not ${expected.attempts}`],
     [requests === attempts, `has ${attempts} attempts on record, but ${requests} requests came`],
+    [unverified === 0, `came ${unverified} times without a good signature`],
     [wasScheduled || !isForScheduler, 'was not woken by EventBridge Scheduler'],
   ];
   return findings.flatMap(([isAsExpected, fault]) => (isAsExpected ? [] : [fault]));

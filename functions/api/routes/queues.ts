@@ -1,42 +1,57 @@
 import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription.ts';
+import { deleteQueue } from '../../../shared/pipeline/change-subscription.ts';
+import { queueDifference, queueDigest } from '../audit-digest.ts';
 import type { Api, ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../error-answers.ts';
-import { nextLinks, pageRequest } from '../paging.ts';
+import { flag } from '../flag.ts';
+import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueName, queuePath, QUEUES } from '../paths.ts';
-import { queueMetadata } from '../queue-metadata.ts';
-import { parsed, readJson } from '../request-json.ts';
-import { retryPolicyAt } from '../retry-policy-field.ts';
+import { queueFields, queueMetadata, queueMetadataSchema } from '../queue-metadata.ts';
+import { patched, queuePatch } from '../queue-patch.ts';
+import { parsed, readJson, readOptionalJson } from '../request-json.ts';
 
 export const addQueueRoutes = (api: Api, dependencies: ApiDependencies): void => {
   const { registry, clock, defaultRetryPolicy, audit } = dependencies;
 
   api.get(QUEUES, async (context) => {
-    const query = context.req.query();
-    const request = pageRequest(query);
-    const { detailed } = parsed(listQuery, query);
+    const { detailed, ...request } = parsed(queueListQuery, context.req.query());
     const page = await registry.listQueues(request);
-    return context.json({
+    const links = nextLinks(QUEUES, page, { limit: request.limit, ...(detailed && { detailed: 'true' }) });
+    const answer: z.input<typeof queueListSchema> = {
       queues: page.items.map((queue) => listed(queue, detailed)),
-      links: nextLinks(QUEUES, page, { limit: request.limit, ...(detailed && { detailed: 'true' }) }),
-    });
+      links: [...links],
+    };
+    return context.json(answer);
   });
 
   api.put('/v2/queues/:queue', async (context) => {
     const name = queueName(context.req.param('queue'));
-    const metadata = await metadataOf(context.req);
-    const given = metadata['_retry_policy'];
-    const policy =
-      given === undefined ? undefined : retryPolicyAt('_retry_policy', given, defaultRetryPolicy);
-    const createdAt = clock.now();
-    const result = await registry.putQueue({
-      name,
-      metadata,
-      createdAt,
-      ...(policy && { retryPolicy: policy }),
+    const fields = queueFields((await readOptionalJson(context.req)).value, defaultRetryPolicy);
+    const queue: Queue = { name, createdAt: clock.now(), ...fields };
+    const result = await registry.putQueue(queue);
+    audit(context.env.caller, {
+      queue: name,
+      ...(result.kind === 'created'
+        ? { change: 'queue_created', after: queueDigest(queue) }
+        : { change: 'queue_replaced', ...queueDifference(result.before, queue) }),
     });
-    audit(context.env.caller, { change: `queue_${result}`, queue: name });
-    return context.body(null, result === 'created' ? 201 : 204, { location: queuePath(name) });
+    return context.body(null, result.kind === 'created' ? 201 : 204, { location: queuePath(name) });
+  });
+
+  api.patch('/v2/queues/:queue', async (context) => {
+    const name = queueName(context.req.param('queue'));
+    const patch = queuePatch((await readJson(context.req)).value);
+    const result = await registry.changeQueue(name, ({ name: same, createdAt, metadata }) => ({
+      name: same,
+      createdAt,
+      ...queueFields(patched(metadata, patch, queueMetadata), defaultRetryPolicy),
+    }));
+    if (result.kind === 'missing') throw notFound('such queue');
+    if (result.kind === 'left') return context.json(result.current.metadata);
+    const { before, after } = result;
+    audit(context.env.caller, { change: 'queue_changed', queue: name, ...queueDifference(before, after) });
+    return context.json(after.metadata);
   });
 
   api.get('/v2/queues/:queue', async (context) => {
@@ -47,17 +62,19 @@ export const addQueueRoutes = (api: Api, dependencies: ApiDependencies): void =>
 
   api.delete('/v2/queues/:queue', async (context) => {
     const name = queueName(context.req.param('queue'));
-    await registry.deleteQueue(name);
+    await deleteQueue(dependencies, name);
     audit(context.env.caller, { change: 'queue_deleted', queue: name });
     return context.body(null, 204);
   });
 };
 
-const listQuery = z.object({
-  detailed: z
-    .enum(['true', 'false'], 'must be true or false')
-    .default('false')
-    .transform((text) => text === 'true'),
+export const queueListQuery = pageQuery.extend({ detailed: flag });
+
+export const queueListSchema = z.object({
+  queues: z.array(
+    z.object({ name: z.string(), href: z.string(), metadata: queueMetadataSchema.exactOptional() }),
+  ),
+  links: linksSchema,
 });
 
 const listed = ({ name, metadata }: Queue, detailed: boolean) => ({
@@ -65,11 +82,3 @@ const listed = ({ name, metadata }: Queue, detailed: boolean) => ({
   href: queuePath(name),
   ...(detailed && { metadata }),
 });
-
-/** Zaqar's clients leave the body out where they have no metadata to give. */
-const metadataOf = async (request: {
-  arrayBuffer(): Promise<ArrayBuffer>;
-}): Promise<Record<string, unknown>> => {
-  if ((await request.arrayBuffer()).byteLength === 0) return {};
-  return queueMetadata((await readJson(request)).value);
-};

@@ -1,12 +1,26 @@
-import { absenceOf } from '../../../shared/domain/subscription.ts';
-import type { Subscription } from '../../../shared/domain/subscription.ts';
+import type * as z from 'zod';
+import { isThere, type Subscription } from '../../../shared/domain/subscription.ts';
+import { secretText } from '../../../shared/domain/signing-secret.ts';
+import { subscriptionView } from '../../../shared/messages/subscription-view.ts';
 import { subscribe } from '../../../shared/pipeline/administer-subscriptions.ts';
+import {
+  disableByHand,
+  enable,
+  unsubscribe,
+  updateSubscription,
+  type ChangeResult,
+} from '../../../shared/pipeline/change-subscription.ts';
+import { tellDisabledByHand } from '../../../shared/pipeline/operator-news.ts';
+import { subscriptionDifference, subscriptionDigest } from '../audit-digest.ts';
+import type { Caller, Change } from '../audit.ts';
 import type { Api, ApiDependencies } from '../dependencies.ts';
-import { notFound, RefusedRequest } from '../error-answers.ts';
+import { notFound } from '../error-answers.ts';
 import { nextLinks, pageRequest } from '../paging.ts';
-import { isSubscriptionId, queueName, queuePath } from '../paths.ts';
+import { isSubscriptionId, queueName, queuePath, subscriptionName } from '../paths.ts';
 import { readJson } from '../request-json.ts';
-import { subscriptionFields } from '../subscription-request.ts';
+import type { subscribedSchema, subscriptionListSchema } from '../subscription-answers.ts';
+import { subscriberTaken } from '../subscription-answers.ts';
+import { subscriptionFields, subscriptionPatch } from '../subscription-request.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/:queue/subscriptions';
 const SUBSCRIPTION = `${SUBSCRIPTIONS}/:subscription` as const;
@@ -17,17 +31,18 @@ export const addSubscriptionRoutes = (api: Api, dependencies: ApiDependencies): 
   api.post(SUBSCRIPTIONS, async (context) => {
     const queue = queueName(context.req.param('queue'));
     const fields = subscriptionFields((await readJson(context.req)).value, dependencies);
-    const result = await subscribe(dependencies, { queue, ...fields });
-    if (result.kind === 'conflict') {
-      throw new RefusedRequest(
-        'conflict',
-        `the queue has this subscriber: subscription ${result.subscriptionId}`,
-        [{ field: 'subscriber', message: 'is on this queue already' }],
-      );
-    }
-    const { id } = result.subscription;
-    audit(context.env.caller, { change: 'subscription_created', queue, subscriptionId: id });
-    return context.json({ subscription_id: id }, 201, { location: `${subscriptionsPath(queue)}/${id}` });
+    const result = await subscribe(dependencies, { queue, ...fields }, context.env.publicUrl);
+    if (result.kind === 'conflict') throw subscriberTaken(result.subscriptionId);
+    const { subscription, secret } = result;
+    const { id } = subscription;
+    audit(context.env.caller, {
+      change: 'subscription_created',
+      queue,
+      subscriptionId: id,
+      after: subscriptionDigest(subscription),
+    });
+    const answer: z.input<typeof subscribedSchema> = { subscription_id: id, secret: secretText(secret) };
+    return context.json(answer, 201, { location: `${subscriptionsPath(queue)}/${id}` });
   });
 
   api.get(SUBSCRIPTIONS, async (context) => {
@@ -36,49 +51,77 @@ export const addSubscriptionRoutes = (api: Api, dependencies: ApiDependencies): 
     if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
     const page = await registry.listSubscriptions(queue, request);
     const now = clock.now();
-    return context.json({
+    const answer: z.input<typeof subscriptionListSchema> = {
       subscriptions: page.items
         .filter((item) => isThere(item, now))
         .map((item) => subscriptionView(item, now)),
-      links: nextLinks(subscriptionsPath(queue), page, { limit: request.limit }),
-    });
+      links: [...nextLinks(subscriptionsPath(queue), page, { limit: request.limit })],
+    };
+    return context.json(answer);
   });
 
   api.get(SUBSCRIPTION, async (context) => {
-    const queue = queueName(context.req.param('queue'));
-    const id = context.req.param('subscription');
-    const found = isSubscriptionId(id) ? await registry.findSubscription(queue, id) : undefined;
-    if (found === undefined || !isThere(found, clock.now())) throw notFound('such subscription');
-    return context.json(subscriptionView(found, clock.now()));
+    const { queue, subscriptionId } = subscriptionName(context.req.param());
+    const found = await registry.findSubscription(queue, subscriptionId);
+    const now = clock.now();
+    if (!isThere(found, now)) throw notFound('such subscription');
+    return context.json(subscriptionView(found, now));
+  });
+
+  api.patch(SUBSCRIPTION, async (context) => {
+    const { caller, publicUrl } = context.env;
+    const patch = subscriptionPatch((await readJson(context.req)).value, dependencies);
+    const name = subscriptionName(context.req.param());
+    const result = await updateSubscription(dependencies, name, patch, publicUrl);
+    const { after } = noted(caller, 'subscription_changed', result);
+    return context.json(subscriptionView(after, clock.now()));
+  });
+
+  api.post(`${SUBSCRIPTION}/enable`, async (context) => {
+    const result = await enable(dependencies, subscriptionName(context.req.param()));
+    const { after } = noted(context.env.caller, 'subscription_enabled', result);
+    return context.json(subscriptionView(after, clock.now()));
+  });
+
+  api.post(`${SUBSCRIPTION}/disable`, async (context) => {
+    const result = await disableByHand(dependencies, subscriptionName(context.req.param()));
+    const { after } = noted(context.env.caller, 'subscription_disabled', result);
+    await tellDisabledByHand(dependencies, after);
+    return context.json(subscriptionView(after, clock.now()));
   });
 
   api.delete(SUBSCRIPTION, async (context) => {
     const queue = queueName(context.req.param('queue'));
-    const id = context.req.param('subscription');
-    if (isSubscriptionId(id)) {
-      await registry.deleteSubscription(queue, id);
-      audit(context.env.caller, { change: 'subscription_deleted', queue, subscriptionId: id });
+    const subscriptionId = context.req.param('subscription');
+    const before = isSubscriptionId(subscriptionId)
+      ? await unsubscribe(dependencies, { queue, subscriptionId })
+      : undefined;
+    if (before !== undefined) {
+      const change = { change: 'subscription_deleted', queue, subscriptionId } as const;
+      audit(context.env.caller, { ...change, before: subscriptionDigest(before) });
     }
     return context.body(null, 204);
   });
+
+  type Named = Extract<Change, { before: unknown; after: unknown; subscriptionId: string }>['change'];
+
+  /** The subscription after a change, which is on the trail if it was one. @throws RefusedRequest */
+  const noted = (caller: Caller, change: Named, result: ChangeResult): { after: Subscription } => {
+    switch (result.kind) {
+      case 'missing':
+        throw notFound('such subscription');
+      case 'conflict':
+        throw subscriberTaken(result.subscriptionId);
+      case 'left':
+        return { after: result.current };
+      case 'changed': {
+        const { queue, id: subscriptionId } = result.after;
+        const difference = subscriptionDifference(result.before, result.after);
+        audit(caller, { change, queue, subscriptionId, ...difference });
+        return { after: result.after };
+      }
+    }
+  };
 };
 
 const subscriptionsPath = (queue: string): string => `${queuePath(queue)}/subscriptions`;
-
-/** The table forgets an expired one within days; for callers it is gone at once. */
-const isThere = (subscription: Subscription, now: number): boolean =>
-  absenceOf(subscription, now) !== 'subscription_expired';
-
-/** Zaqar's form; `ttl` and `age` are seconds, and a `ttl` of null is for ever. */
-const subscriptionView = (subscription: Subscription, now: number) => {
-  const { id, queue, subscriber, ttl, options, createdAt, disabled } = subscription;
-  return {
-    id,
-    source: queue,
-    subscriber,
-    ttl: ttl ?? null,
-    age: Math.max(0, Math.floor((now - createdAt) / 1000)),
-    options,
-    ...(disabled && { disabled: { reason: disabled.reason, at: new Date(disabled.at).toISOString() } }),
-  };
-};

@@ -1,4 +1,5 @@
 import type { Attempt } from '../../../shared/domain/attempt.ts';
+import type { Delivery } from '../../../shared/domain/delivery.ts';
 import type { Reply } from '../../../shared/domain/outcome.ts';
 import type { Write } from '../history.ts';
 import { retriesOf } from '../expected-schedule.ts';
@@ -11,20 +12,46 @@ import {
   type Invariant,
 } from './delivery-case.ts';
 
-/** In a round, attempts never exceed 1 + the policy's retries; numbers have no gap and no repeat. */
+/** In a round, attempts never exceed 1 + the policy's retries; numbers have no gap and no repeat, rounds no way back. */
 export const attemptsAreNumbered: Invariant = (one) => {
   const { record } = one;
   if (record === undefined) return [];
-  const { attempts, policy, status } = record;
+  const { attempts, round } = record;
   const findings: Finding[] = [];
-  if (attempts.some(({ number, round }, index) => number !== index + 1 || round !== 1))
+  if (attempts.some(({ number }, index) => number !== index + 1))
     findings.push(violation('numbers_have_no_gap', one, attempts.map(({ number }) => number).join()));
-  const most = policy === undefined ? 1 : 1 + retriesOf(policy);
-  if (attempts.length > most)
-    findings.push(violation('attempts_within_policy', one, `${attempts.length} of ${most}`));
-  if (status === 'exhausted' && attempts.length !== most)
-    findings.push(violation('exhausted_means_all', one, `${attempts.length} of ${most}`));
-  return findings;
+  const rounds = [...attempts.map((attempt) => attempt.round), round];
+  if (rounds.some((each, index) => each < (rounds[index - 1] ?? 1)))
+    findings.push(violation('rounds_follow_each_other', one, rounds.join()));
+  return [...findings, ...rounds.flatMap((each) => roundIsWithinPolicy(one, record, each))];
+};
+
+const roundIsWithinPolicy = (one: DeliveryCase, record: Delivery, round: number): Finding[] => {
+  const made = record.attempts.filter((attempt) => attempt.round === round).length;
+  const most = mostAttempts(one, round);
+  if (made > most) return [violation('attempts_within_policy', one, `${made} of ${most} in round ${round}`)];
+  return record.status === 'exhausted' && round === record.round && made !== most
+    ? [violation('exhausted_means_all', one, `${made} of ${most}`)]
+    : [];
+};
+
+/** A recovery brings each delivery back once, however often its order comes. */
+export const oncePerRecovery: Invariant = (one) => {
+  const recoveries = one.writes.flatMap(({ transition, after }) =>
+    transition.name === 'reopen' && 'change' in transition && transition.change.recoveries !== undefined
+      ? [String(after.recoveries.at(-1))]
+      : [],
+  );
+  return new Set(recoveries).size === recoveries.length
+    ? []
+    : [violation('once_per_recovery', one, recoveries.join())];
+};
+
+/** By the policy that was kept in that round; before its first failure there is one attempt. */
+const mostAttempts = ({ writes }: DeliveryCase, round: number): number => {
+  const policy = writes.findLast(({ after }) => after.round === round && after.policy !== undefined)?.after
+    .policy;
+  return policy === undefined ? 1 : 1 + retriesOf(policy);
 };
 
 /** What is on record is what the receivers saw. */
@@ -100,11 +127,14 @@ const endedRightly = (one: DeliveryCase): Finding[] => {
   }
 };
 
-/** Whenever a success comes to be known, it wins. */
+/** Whenever a success comes to be known, it wins, until somebody opens another round. */
 const lateSuccess = (one: DeliveryCase): Finding[] => {
-  const isKnown = one.record?.lateResults.some(({ outcome }) => outcome === 'delivered') ?? false;
-  return isKnown && one.record?.status !== 'delivered'
-    ? [violation('delivered_wins', one, `${one.record?.status} with a late success`)]
+  const { record } = one;
+  const isKnown = record?.lateResults.some(
+    ({ outcome, round }) => outcome === 'delivered' && round === record.round,
+  );
+  return isKnown === true && record?.status !== 'delivered'
+    ? [violation('delivered_wins', one, `${record?.status} with a late success`)]
     : [];
 };
 
@@ -119,6 +149,7 @@ const cancelledRightly = (one: DeliveryCase): Finding[] => {
     subscription_deleted: versions.some(({ value }) => value === undefined),
     subscription_expired: versions.some(({ value }) => value?.expiresAt !== undefined),
     disabled: versions.some(({ value }) => value?.disabled !== undefined),
+    manual: world.scenario.interventions.some(({ kind }) => kind === 'cancel'),
     message_expired: world.scenario.messages.some(
       ({ id, ttlSeconds }) => id === messageId && ttlSeconds !== undefined,
     ),

@@ -1,5 +1,5 @@
-import { isOpen } from '../../../shared/domain/delivery.ts';
-import type { Acceptance } from '../history.ts';
+import { isOpen, type Delivery } from '../../../shared/domain/delivery.ts';
+import { deliveryName, type Acceptance } from '../history.ts';
 import { SECOND, START } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
@@ -70,27 +70,37 @@ const membershipOf = (
 
 /** A rejected or exhausted delivery has its notice, a 410 disables, and no message is missing when it is needed. */
 export const nothingOwedIsForgotten: Invariant = (one) => {
-  const { record, name, world } = one;
+  const { record } = one;
   if (record === undefined) return [];
-  const { status, owed, reason } = record;
-  const forgotten = (detail: string): Finding => ({
-    ...lost(name, detail),
-    invariant: 'nothing_owed_is_forgotten',
-  });
-  const findings: Finding[] = [];
-  if (NOTICED.has(status) && !world.history.notices.has(name))
-    findings.push(forgotten(`${status} without a notice`));
-  if (owed.length > 0) findings.push(forgotten(`still owes ${owed.join()}`));
-  if (reason === 'gone' && isEnabled(one))
+  const findings = [...forgottenBy(one, record)];
+  if (record.reason === 'gone' && isEnabled(one))
     findings.push(violation('gone_disables', one, 'the subscription is not disabled'));
-  if (reason === 'body_missing') findings.push(violation('the_body_is_kept', one, 'a retry found no body'));
+  if (record.reason === 'body_missing')
+    findings.push(violation('the_body_is_kept', one, 'a retry found no body'));
   return findings;
 };
+
+const forgottenBy = (one: DeliveryCase, { status, owed, round, attempts }: Delivery): Finding[] =>
+  [
+    ...(NOTICED.has(status) && !isNoticed(one, round) ? [`${status} without a notice`] : []),
+    ...(status === 'exhausted' && !isToldOf(one, attempts.length) ? ['exhausted, and nobody was told'] : []),
+    ...(owed.length > 0 ? [`still owes ${owed.join()}`] : []),
+  ].map((detail) => ({ ...lost(one.name, detail), invariant: 'nothing_owed_is_forgotten' }));
 
 /** How a delivery ends that somebody has to be told of. */
 const NOTICED: ReadonlySet<string> = new Set(['rejected', 'exhausted']);
 
-const isEnabled = ({ world, subscriptionId }: DeliveryCase): boolean => {
-  const subscription = world.subscriptions.find(subscriptionId);
-  return subscription !== undefined && subscription.disabled === undefined;
-};
+const isToldOf = ({ world, name }: DeliveryCase, attempts: number): boolean =>
+  world.history.events.some(
+    (event) =>
+      event.type === 'delivery.exhausted' && deliveryName(event.key) === name && event.attempts === attempts,
+  );
+
+const isNoticed = ({ world, name }: DeliveryCase, ended: number): boolean =>
+  world.history.notices.some(({ delivery, round }) => delivery === name && round === ended);
+
+/** And always has been: somebody may have enabled it again. */
+const isEnabled = ({ world, subscriptionId }: DeliveryCase): boolean =>
+  world.subscriptions
+    .versionsOf(subscriptionId)
+    .every(({ value }) => value !== undefined && value.disabled === undefined);

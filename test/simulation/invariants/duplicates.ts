@@ -29,12 +29,16 @@ const duplicate = ({ name }: DeliveryCase, detail: string): Finding => ({
 
 /**
  * Its function died or lost an answer; or its lease ran out under it, which takes a slow call or a fast clock; or a success
- * that came late, after a fault of another function, ended the delivery meanwhile.
+ * that came late, after a fault of another function, or a cancellation by hand ended the delivery meanwhile.
  */
 const isExplained = (one: DeliveryCase, { actor }: SeenRequest): boolean =>
   actor.invocation.faults.length > 0 ||
   one.world.scenario.skewMs > 0 ||
-  lateWins(one).some(({ before }) => before?.lease?.owner === actor.owner);
+  [...lateWins(one), ...cancellations(one)].some(({ before }) => before?.lease?.owner === actor.owner);
+
+/** Somebody cancelled by hand while a request may have been under way. */
+const cancellations = ({ writes }: DeliveryCase): Write[] =>
+  writes.filter(({ transition, before }) => transition.name === 'cancel' && before?.lease !== undefined);
 
 /** Successes that came after their lease was gone, and ended a delivery that somebody else was at. */
 const lateWins = ({ writes }: DeliveryCase): Write[] =>

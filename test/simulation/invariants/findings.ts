@@ -1,21 +1,23 @@
 import type { SimulatedWorld } from '../simulated-world.ts';
-import { attemptsAreNumbered, recordsTellTheTruth } from './attempts.ts';
+import { attemptsAreNumbered, oncePerRecovery, recordsTellTheTruth } from './attempts.ts';
 import { everythingEnds, nothingOwedIsForgotten } from './completeness.ts';
 import { deliveryCases, type Finding, type Invariant } from './delivery-case.ts';
 import { duplicatesAreExplained, oneRequestPerLease } from './duplicates.ts';
 import { requestsAreFaithful } from './fidelity.ts';
+import { healthIsTrue } from './health.ts';
 import { policyIsKept } from './policy.ts';
-import { nothingAfterSuccess, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
+import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
 import { oldCopiesDoNothing, reconcileDoesNotMultiply, schedulesAreTheirOwn } from './wake-ups.ts';
 
 const INVARIANTS: readonly Invariant[] = [
   nothingOwedIsForgotten,
   attemptsAreNumbered,
+  oncePerRecovery,
   recordsTellTheTruth,
   policyIsKept,
   duplicatesAreExplained,
   oneRequestPerLease,
-  nothingAfterSuccess,
+  nothingAfterItsEnd,
   nothingEarly,
   nothingLate,
   recordsOutliveSchedules,
@@ -42,6 +44,7 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
   return [
     ...endless,
     ...everythingEnds(world, cases),
+    ...healthIsTrue(world),
     ...cases.flatMap((one) => INVARIANTS.flatMap((invariant) => invariant(one))),
   ];
 };

@@ -3,16 +3,22 @@ import type { PartialRetryPolicy, RetryPolicy } from '../../../shared/domain/ret
 import { SECOND } from '../scenario.ts';
 import type { Version } from '../subscription-store.ts';
 import type { Write } from '../history.ts';
-import { violation, type DeliveryCase, type Invariant } from './delivery-case.ts';
+import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
 /** A round follows the policy that was in force at its first failure, whatever changes afterwards. */
 export const policyIsKept: Invariant = (one) => {
-  const first = one.writes.find(({ after }) => after.policy !== undefined);
-  const kept = first?.after.policy;
-  if (first === undefined || kept === undefined) return [];
-  const changed = one.writes.some(({ at, after }) => at > first.at && !isDeepStrictEqual(after.policy, kept));
+  const rounds = Map.groupBy(one.writes, ({ after }) => after.round);
+  return [...rounds.values()].flatMap((writes) => keptInRound(one, writes));
+};
+
+const keptInRound = (one: DeliveryCase, writes: readonly Write[]): Finding[] => {
+  const first = writes.findIndex(({ after }) => after.policy !== undefined);
+  const write = writes[first];
+  const kept = write?.after.policy;
+  if (write === undefined || kept === undefined) return [];
+  const changed = writes.slice(first).some(({ after }) => !isDeepStrictEqual(after.policy, kept));
   if (changed) return [violation('policy_is_kept', one, 'it changed on record')];
-  const inForce = policiesInForce(one, first);
+  const inForce = policiesInForce(one, write);
   return inForce.some((policy) => isDeepStrictEqual(policy, kept))
     ? []
     : [violation('policy_was_in_force', one, JSON.stringify(kept))];

@@ -1,16 +1,24 @@
+import { isOpen } from '../../../shared/domain/delivery.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
 import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
 import type { SeenRequest, Write } from '../history.ts';
 import { DAY, MINUTE, SECOND, START } from '../scenario.ts';
 import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
-/** After a recorded success nobody is given the right to make a request any more. */
-export const nothingAfterSuccess: Invariant = (one) => {
-  const success = one.writes.find(({ after }) => after.status === 'delivered');
-  if (success === undefined) return [];
+/** Once its end is on record nobody is given the right to make a request, until somebody opens another round by hand. */
+export const nothingAfterItsEnd: Invariant = (one) => {
+  const ended = one.writes.flatMap((write, index) => {
+    if (isOpen(write.after.status)) return [];
+    const reopened = one.writes.slice(index).find(({ transition }) => transition.name === 'reopen');
+    return [{ from: write.at, until: reopened?.at ?? Infinity }];
+  });
   return one.requests
-    .filter(({ at, grant }) => at > success.at && (grant?.at ?? Infinity) > success.at)
-    .map(({ at }) => violation('nothing_after_success', one, `${at - success.at} ms after it`));
+    .filter(({ at, grant }) =>
+      ended.some(
+        ({ from, until }) => at > from && (grant?.at ?? Infinity) > from && (grant?.at ?? 0) < until,
+      ),
+    )
+    .map(({ at }) => violation('nothing_after_its_end', one, `a request at ${at}`));
 };
 
 type Retry = { request: SeenRequest; failed: Write; due: { least: number; most: number } };
@@ -27,12 +35,19 @@ const retriesOf = (one: DeliveryCase): Retry[] =>
     );
     if (failed === undefined) return [];
     const before = one.requests.find((other) => recordOf(one, other) === failed);
-    const due =
-      before === undefined
-        ? undefined
-        : dueAfter(before, failed.after.policy, number - 1, request.actor.clockOffset);
+    if (before === undefined || isByHand(one, number)) return [];
+    const { policy, attempts, round } = failed.after;
+    const retry = attempts.filter((attempt) => attempt.round === round).length;
+    const due = dueAfter(before, policy, retry, request.actor.clockOffset);
     return due === undefined ? [] : [{ request, failed, due }];
   });
+
+/** An attempt that somebody asked for is due at once, whatever the policy says. */
+const isByHand = ({ writes }: DeliveryCase, number: number): boolean =>
+  writes.some(
+    ({ transition, after }) =>
+      (transition.name === 'hasten' || transition.name === 'reopen') && after.attempts.length === number - 1,
+  );
 
 /** Undefined: nobody was there to hear the answer, or the policy has no such retry, which is for others to tell. */
 const dueAfter = (
@@ -70,8 +85,10 @@ const delayedFirst = (one: DeliveryCase): Finding[] => {
   if (delayMs === 0) return [];
   const acceptedAt = world.history.acceptances.find(({ record }) => record.key.messageId === messageId)
     ?.record.acceptedAt;
+  // Another round is due at once, whatever the message asked for.
+  const reopenedAt = one.writes.find(({ transition }) => transition.name === 'reopen')?.at ?? Infinity;
   return requests
-    .filter(({ at, actor }) => at + actor.clockOffset < (acceptedAt ?? 0) + delayMs)
+    .filter(({ at, actor }) => at < reopenedAt && at + actor.clockOffset < (acceptedAt ?? 0) + delayMs)
     .map(({ at }) => violation('nothing_early', one, `a delayed message was sent at ${at}`));
 };
 

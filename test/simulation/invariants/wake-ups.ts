@@ -15,7 +15,7 @@ export const oldCopiesDoNothing: Invariant = (one) => [
 
 const strayWakeUp = (one: DeliveryCase, { actor, attempt }: SentWakeUp): Finding[] => {
   const { work } = actor;
-  // reconcile sends what the record says.
+  // reconcile and operators send what the record says.
   if (work === undefined || work.attempt === attempt || work.receiveCount > 1) return [];
   return wrote(one, actor, attempt - 1)
     ? []
@@ -33,17 +33,18 @@ const LEAST_BETWEEN_MS = 14 * MINUTE;
 
 /** reconcile wakes a delivery once in a quarter of an hour, however long the queue stands still. */
 export const reconcileDoesNotMultiply: Invariant = (one) => {
-  const woken = one.wakeUps.filter(({ actor }) => actor.work === undefined);
-  const alike = Map.groupBy(
-    woken,
-    (wakeUp) => `${wakeUp.attempt} ${isOpen(stateWhenFound(one, wakeUp)?.status ?? 'pending')}`,
-  );
+  const woken = one.wakeUps.filter(({ actor }) => actor.name.startsWith('reconcile'));
+  const alike = Map.groupBy(woken, (wakeUp) => causeOf(stateWhenFound(one, wakeUp), wakeUp));
   return [...alike.values()].flatMap((wakeUps) =>
     wakeUps
       .filter(({ at }, index) => at - (wakeUps[index - 1]?.at ?? -Infinity) < LEAST_BETWEEN_MS)
       .map(({ at }) => violation('reconcile_does_not_multiply', one, `woken again at ${at}`)),
   );
 };
+
+/** What a delivery was woken for. An attempt whose due time was moved by hand is woken for another one. */
+const causeOf = (found: Delivery | undefined, { attempt, dueAt }: SentWakeUp): string =>
+  found === undefined || isOpen(found.status) ? `${attempt} due at ${dueAt}` : `round ${found.round} is over`;
 
 /** The call that sends a wake-up may be slow, and the delivery be over by then: what counts is what was postponed. */
 const stateWhenFound = ({ writes }: DeliveryCase, { actor, recorded }: SentWakeUp): Delivery | undefined =>

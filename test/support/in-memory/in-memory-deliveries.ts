@@ -2,8 +2,11 @@ import { apply, holds } from '../../../shared/domain/delivery.ts';
 import type { Delivery, DeliveryKey, Transition } from '../../../shared/domain/delivery.ts';
 import type { Deliveries, OverdueDelivery, WriteResult } from '../../../shared/ports/deliveries.ts';
 
+/** `records` is for the listings, which read the same. */
+export type InMemoryDeliveries = Deliveries & { readonly records: ReadonlyMap<string, Delivery> };
+
 /** The records of deliveries in a Map, judged by the domain's own `holds` and `apply`. */
-export const inMemoryDeliveries = (): Deliveries => {
+export const inMemoryDeliveries = (): InMemoryDeliveries => {
   const records = new Map<string, Delivery>();
 
   const writeNow = (transition: Transition): WriteResult => {
@@ -23,15 +26,9 @@ export const inMemoryDeliveries = (): Deliveries => {
   };
 
   return {
+    records,
     write: (transition) => answer(writeNow(transition)),
     find: (key) => answer(records.get(identityOf(key))),
-    ofMessage: (message, buckets) =>
-      answer(
-        [...records.values()]
-          .filter(({ key }) => key.queue === message.queue && key.messageId === message.messageId)
-          .filter(({ key }) => key.bucket < buckets)
-          .sort((one, other) => one.key.bucket - other.key.bucket || bySubscription(one.key, other.key)),
-      ),
     overdue: (before, limit) =>
       answer(
         [...records.values()]
@@ -45,9 +42,6 @@ export const inMemoryDeliveries = (): Deliveries => {
 
 const identityOf = ({ queue, messageId, bucket, subscriptionId }: DeliveryKey): string =>
   [queue, messageId, bucket, subscriptionId].join('#');
-
-const bySubscription = (one: DeliveryKey, other: DeliveryKey): number =>
-  one.subscriptionId < other.subscriptionId ? -1 : 1;
 
 const overdueOf = ({ key, overdueAt }: Delivery): OverdueDelivery[] =>
   overdueAt === undefined ? [] : [{ key, overdueAt }];

@@ -1,8 +1,13 @@
 import type { MessageKey } from '../../../shared/domain/message.ts';
 import type { MessageRecord, MessageRecords } from '../../../shared/ports/message-records.ts';
 
+/** `records` is for the listing, which reads the same. */
+export type InMemoryMessageRecords = MessageRecords & {
+  readonly records: ReadonlyMap<string, MessageRecord>;
+};
+
 /** The records of messages in a Map. */
-export const inMemoryMessageRecords = (): MessageRecords => {
+export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
   const records = new Map<string, MessageRecord>();
 
   const keep = (record: MessageRecord): MessageRecord => {
@@ -11,6 +16,7 @@ export const inMemoryMessageRecords = (): MessageRecords => {
   };
 
   return {
+    records,
     accept: (record) => {
       const known = records.get(identityOf(record.key));
       return Promise.resolve(
@@ -22,10 +28,18 @@ export const inMemoryMessageRecords = (): MessageRecords => {
     find: (key) => Promise.resolve(structuredClone(records.get(identityOf(key)))),
     keepBody: (key, body, expiresAt) => {
       const known = records.get(identityOf(key));
-      if (known !== undefined) {
-        keep({ ...known, body: known.body ?? body, expiresAt: Math.max(known.expiresAt, expiresAt) });
-      }
-      return Promise.resolve();
+      if (known === undefined) return Promise.resolve('forgotten');
+      const livesUntil = Math.max(known.expiresAt, expiresAt);
+      const isErased = known.erasedAt !== undefined;
+      keep({ ...known, ...(isErased ? {} : { body: known.body ?? body }), expiresAt: livesUntil });
+      return Promise.resolve(isErased ? 'erased' : 'kept');
+    },
+    eraseBody: (key, at) => {
+      const known = records.get(identityOf(key));
+      if (known === undefined) return Promise.resolve(undefined);
+      const erased = { ...known, erasedAt: known.erasedAt ?? at };
+      delete erased.body;
+      return Promise.resolve(keep(erased));
     },
   };
 };

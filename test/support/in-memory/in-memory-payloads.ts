@@ -1,3 +1,4 @@
+import { payloadPrefixOf } from '../../../shared/domain/payload-key.ts';
 import type { Message } from '../../../shared/domain/message.ts';
 import type { Payloads } from '../../../shared/ports/payloads.ts';
 
@@ -12,5 +13,14 @@ export const inMemoryPayloads = (): InMemoryPayloads => {
       return Promise.resolve();
     },
     get: (payloadKey) => Promise.resolve(structuredClone(stored.get(payloadKey))),
+    remove: (payloadKey) => {
+      stored.delete(payloadKey);
+      return Promise.resolve();
+    },
+    removeAll: (message) => {
+      for (const payloadKey of stored.keys())
+        if (payloadKey.startsWith(payloadPrefixOf(message))) stored.delete(payloadKey);
+      return Promise.resolve();
+    },
   };
 };

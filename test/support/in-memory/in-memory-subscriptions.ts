@@ -1,9 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/page-marker.ts';
 import { subscriberIdentity } from '../../../shared/domain/subscriber-url.ts';
+import { allows, changedBy } from '../../../shared/domain/subscription-health.ts';
+import { isThere } from '../../../shared/domain/subscription.ts';
 import type { Queue, Subscription } from '../../../shared/domain/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import { QueueMissingError } from '../../../shared/ports/subscription-registry.ts';
-import type { Page, PageRequest, SubscriptionRegistry } from '../../../shared/ports/subscription-registry.ts';
+import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import type { SubscriptionRegistry } from '../../../shared/ports/subscription-registry.ts';
 import type { Subscriptions } from '../../../shared/ports/subscriptions.ts';
 
 type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
@@ -34,13 +38,20 @@ const readerOf = (entries: Map<string, Entry>, clock: Pick<Clock, 'now'>): Subsc
   disable: (name, id, disabled) => {
     const subscription = entries.get(name)?.subscriptions.get(id);
     if (subscription !== undefined) subscription.disabled ??= { ...disabled };
-    return answer(undefined);
+    return answer(subscription?.disabled);
+  },
+  changeHealth: (name, id, change) => {
+    const current = entries.get(name)?.subscriptions.get(id);
+    if (current === undefined || !allows(current, change)) return answer({ kind: 'refused', current });
+    const subscription = changedBy(change, current);
+    entries.get(name)?.subscriptions.set(id, subscription);
+    return answer({ kind: 'written', subscription });
   },
 });
 
 type QueueMethods = Pick<
   SubscriptionRegistry,
-  'putQueue' | 'ensureQueue' | 'findQueue' | 'listQueues' | 'deleteQueue'
+  'putQueue' | 'changeQueue' | 'ensureQueue' | 'findQueue' | 'listQueues' | 'deleteQueue'
 >;
 
 const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
@@ -51,7 +62,16 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
       queue: structuredClone({ ...queue, createdAt }),
       subscriptions: entry?.subscriptions ?? new Map<string, Subscription>(),
     });
-    return answer(entry === undefined ? 'created' : 'replaced');
+    return answer(entry === undefined ? { kind: 'created' } : { kind: 'replaced', before: entry.queue });
+  },
+  changeQueue: async (name, change) => {
+    const entry = entries.get(name);
+    if (entry === undefined) return answer({ kind: 'missing' });
+    const before = entry.queue;
+    const after = made(before, change);
+    if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
+    entries.set(name, { ...entry, queue: after });
+    return answer({ kind: 'changed', before, after });
   },
   ensureQueue: (queue) => {
     if (!entries.has(queue.name)) {
@@ -79,25 +99,59 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
   addSubscription: (subscription) => {
     const entry = entries.get(subscription.queue);
     if (entry === undefined) return Promise.reject(new QueueMissingError(subscription.queue));
-    const holder = byId(entry).find((other) => hasSubscriberOf(subscription, other));
+    const holder = byId(entry).find((other) =>
+      holdsSubscriberOf(subscription, other, subscription.createdAt),
+    );
     if (holder !== undefined) return answer({ kind: 'conflict', subscriptionId: holder.id });
     entry.subscriptions.set(subscription.id, structuredClone(subscription));
     return answer({ kind: 'added' });
+  },
+  findBySubscriber: (queue, subscriber) => {
+    const entry = entries.get(queue);
+    const holders = entry === undefined ? [] : byId(entry).filter((other) => other.deletedAt === undefined);
+    // Of those that expired and one that took its place, the last one holds it.
+    return answer(
+      holders
+        .filter((other) => subscriberIdentity(other.subscriber) === subscriberIdentity(subscriber))
+        .sort((one, other) => one.createdAt - other.createdAt)
+        .at(-1),
+    );
   },
   findSubscription: (queue, id) => answer(entries.get(queue)?.subscriptions.get(id)),
   listSubscriptions: (queue, page) => {
     const entry = entries.get(queue);
     return pageAsked(queue, entry === undefined ? [] : byId(entry), page, ({ id }) => id);
   },
-  deleteSubscription: (queue, id) => {
-    entries.get(queue)?.subscriptions.delete(id);
+  changeSubscription: async ({ queue, subscriptionId, now }, change) => {
+    const entry = entries.get(queue);
+    const before = entry?.subscriptions.get(subscriptionId);
+    if (entry === undefined || before === undefined || before.deletedAt !== undefined)
+      return answer({ kind: 'missing' });
+    const after = made(before, change) ?? before;
+    if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
+    const holder = byId(entry).find((other) => other.id !== after.id && holdsSubscriberOf(after, other, now));
+    if (holder !== undefined) return answer({ kind: 'conflict', subscriptionId: holder.id });
+    entry.subscriptions.set(subscriptionId, after);
+    return answer({ kind: 'changed', before, after });
+  },
+  markDeleted: ({ queue, subscriptionId, now }) => {
+    const subscription = entries.get(queue)?.subscriptions.get(subscriptionId);
+    if (subscription !== undefined) subscription.deletedAt ??= now;
+    return answer(subscription);
+  },
+  removeMarked: (queue, id) => {
+    const subscriptions = entries.get(queue)?.subscriptions;
+    if (subscriptions?.get(id)?.deletedAt !== undefined) subscriptions.delete(id);
     return answer(undefined);
   },
 });
 
-const hasSubscriberOf = (wanted: Subscription, other: Subscription): boolean =>
-  subscriberIdentity(other.subscriber) === subscriberIdentity(wanted.subscriber) &&
-  (other.expiresAt === undefined || other.expiresAt > wanted.createdAt);
+/** What a change makes of a copy. At once, so that nobody comes in between. */
+const made = <Of, To>(current: Of, change: (current: Of) => To): To =>
+  structuredClone(change(structuredClone(current)));
+
+const holdsSubscriberOf = (wanted: Subscription, other: Subscription, now: number): boolean =>
+  subscriberIdentity(other.subscriber) === subscriberIdentity(wanted.subscriber) && isThere(other, now);
 
 const byId = ({ subscriptions }: Entry): Subscription[] =>
   [...subscriptions.values()].sort((one, other) => order(one.id, other.id));

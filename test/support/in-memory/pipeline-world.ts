@@ -5,27 +5,27 @@ import { deliver } from '../../../shared/pipeline/deliver.ts';
 import type { DeliverContext } from '../../../shared/pipeline/deliver-context.ts';
 import { dispatch, type DispatchContext, type IngressReading } from '../../../shared/pipeline/dispatch.ts';
 import { reconcile, type Reconciliation } from '../../../shared/pipeline/reconcile.ts';
-import type { DeliveryQueue } from '../../../shared/ports/delivery-queue.ts';
-import type { WakeUps } from '../../../shared/ports/wake-ups.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';
+import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
+import { inMemoryDeliveryQueue } from './in-memory-delivery-queue.ts';
 import { inMemoryJournal } from './in-memory-journal.ts';
 import { inMemoryDeadLetters, inMemoryUndeliverables } from './in-memory-letters.ts';
 import { inMemoryMessageRecords } from './in-memory-message-records.ts';
+import { inMemoryOperatorEvents } from './in-memory-operator-events.ts';
 import { inMemoryPayloads } from './in-memory-payloads.ts';
 import { inMemoryQueue, type QueuedMessage } from './in-memory-queue.ts';
+import { inMemorySecrets } from './in-memory-secrets.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
+import { inMemoryWakeUps } from './in-memory-wake-ups.ts';
 import { scriptedSubscriber } from './scripted-subscriber.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export type SetSchedule = { name: string; at: number; wakeUp: WakeUp };
-
 /** The real steps on in-memory ports and virtual time, wired as the deployed functions are. */
 export const pipelineWorld = () => {
   const clock = virtualClock();
   const journal = inMemoryJournal();
-  const schedules: SetSchedule[] = [];
   const ports = {
     clock,
     journal,
@@ -34,8 +34,10 @@ export const pipelineWorld = () => {
     payloads: inMemoryPayloads(),
     subscriptions: inMemorySubscriptions(clock),
     subscriber: scriptedSubscriber(clock),
+    secretOpener: inMemorySecrets(),
     undeliverables: inMemoryUndeliverables(),
     deadLetters: inMemoryDeadLetters(),
+    operatorEvents: inMemoryOperatorEvents(),
   };
   const settings = {
     attemptTimeoutMs: 15_000,
@@ -44,6 +46,8 @@ export const pipelineWorld = () => {
     retryAfterCapMs: 3_600_000,
     defaultRetryPolicy: DEFAULT_RETRY_POLICY,
     userAgent: 'Posthaste/test',
+    subscriptionCacheMs: 5_000,
+    disableFailingAfterMs: 5 * DAY_MS,
     retainMessages: 'failed' as 'failed' | 'all',
     overdueAfterMs: 30_000,
     /** What an invocation has left when it starts, in milliseconds. */
@@ -67,26 +71,8 @@ export const pipelineWorld = () => {
   const deliveryJobs = inMemoryQueue(clock, consume);
   const retryQueue = inMemoryQueue(clock, consume);
 
-  const deliveryQueue: DeliveryQueue = {
-    send: (jobs, delaySeconds) => {
-      for (const job of jobs) deliveryJobs.send(job, delaySeconds);
-      return Promise.resolve();
-    },
-  };
-  const wakeUps: WakeUps = {
-    sendDelayed: (wakeUp, delaySeconds) => {
-      retryQueue.send(wakeUp, delaySeconds);
-      return Promise.resolve();
-    },
-    schedule: (name, at, wakeUp) => {
-      if (schedules.some((other) => other.name === name)) return Promise.resolve('scheduled');
-      schedules.push({ name, at, wakeUp });
-      clock.at(at, () => {
-        retryQueue.send(wakeUp);
-      });
-      return Promise.resolve('scheduled');
-    },
-  };
+  const deliveryQueue = inMemoryDeliveryQueue(deliveryJobs);
+  const wakeUps = inMemoryWakeUps(clock, retryQueue);
 
   const deliverContext: DeliverContext = { ports: { ...ports, deliveryQueue, wakeUps }, settings };
   const dispatchContext: DispatchContext = { ports: { ...ports, deliveryQueue }, settings };
@@ -94,10 +80,14 @@ export const pipelineWorld = () => {
   return {
     ...ports,
     settings,
-    schedules,
+    schedules: wakeUps.schedules,
     deliveryJobs,
     retryQueue,
     deliverContext,
+    byHandContext: {
+      ports: { ...ports, wakeUps, deliveryListings: inMemoryDeliveryListings(ports.deliveries) },
+      settings,
+    },
     dispatchContext,
     wakeUps,
     /** Dispatches what was read from an ingress message. */

@@ -1,9 +1,14 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export type StubRequest = { method: string; path: string; headers: IncomingHttpHeaders; body: string };
+/** `hang_up`: no answer at all; `cut_off`: the connection breaks in the middle of one; `stall`: it stops there. */
 export type StubAnswer =
-  { status?: number; headers?: Record<string, string>; body?: string } | 'hang_up' | 'silence';
+  | { status?: number; headers?: Record<string, string>; body?: string }
+  | 'hang_up'
+  | 'silence'
+  | 'cut_off'
+  | 'stall';
 
 export type AwsStub = {
   /** Options for a real SDK client that talks to the stub. */
@@ -29,14 +34,7 @@ export const awsStub = async (
       const { method = '', url = '', headers } = incoming;
       const request = { method, path: url, headers, body: Buffer.concat(chunks).toString() };
       const index = requests.push(request) - 1;
-      const answered = answer(request, index);
-      if (answered === 'silence') return;
-      if (answered === 'hang_up') {
-        incoming.socket.destroy();
-        return;
-      }
-      outgoing.writeHead(answered.status ?? 200, answered.headers ?? {});
-      outgoing.end(answered.body ?? '{}');
+      give(outgoing, answer(request, index));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -57,4 +55,28 @@ export const awsStub = async (
         });
       }),
   };
+};
+
+const give = (outgoing: ServerResponse, answer: StubAnswer): void => {
+  switch (answer) {
+    case 'silence':
+      return;
+    case 'hang_up':
+      outgoing.destroy();
+      return;
+    case 'cut_off':
+      writeHalf(outgoing, () => outgoing.destroy());
+      return;
+    case 'stall':
+      writeHalf(outgoing);
+      return;
+    default:
+      outgoing.writeHead(answer.status ?? 200, answer.headers ?? {});
+      outgoing.end(answer.body ?? '{}');
+  }
+};
+
+const writeHalf = (outgoing: ServerResponse, then?: () => void): void => {
+  outgoing.writeHead(200, { 'content-length': '1000' });
+  outgoing.write('{"half', then);
 };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dynamoDeliveries } from '../../../shared/adapters/dynamo-deliveries.ts';
+import { dynamoDeliveryListings } from '../../../shared/adapters/dynamo-delivery-listings.ts';
 import { dynamoMessageRecords } from '../../../shared/adapters/dynamo-message-records.ts';
 import { dynamoSubscriptionRegistry } from '../../../shared/adapters/dynamo-subscription-registry.ts';
 import { dynamoSubscriptions } from '../../../shared/adapters/dynamo-subscriptions.ts';
@@ -12,6 +13,7 @@ const client = interruptedClient({ endpoint: 'http://127.0.0.1:9', region: 'us-e
 });
 const clock = { now: () => 0, sleep: () => Promise.resolve() };
 const deliveries = dynamoDeliveries(client, 'table');
+const listings = dynamoDeliveryListings(client, 'table', { sleep: clock.sleep, random: () => 0 });
 const messageRecords = dynamoMessageRecords(client, 'table');
 const registry = dynamoSubscriptionRegistry(client, 'table', clock);
 const subscriptions = dynamoSubscriptions(client, 'table', { clock, cacheSeconds: 5 });
@@ -20,7 +22,8 @@ const message = { queue: 'q', messageId: 'm' };
 describe('a read that decides something', () => {
   it.each([
     ['a delivery', () => deliveries.find({ ...message, subscriptionId: 's', bucket: 0 })],
-    ['the deliveries of a message', () => deliveries.ofMessage(message, 1)],
+    ['the deliveries of a message', () => listings.ofMessage(message, 1, { limit: 1 })],
+    ['how the deliveries of a message stand', () => listings.tally(message, 1)],
     ['a message', () => messageRecords.find(message)],
     ['a list of subscriptions', () => subscriptions.list('q', 'fresh')],
     ['a list of subscriptions to be cached', () => subscriptions.list('q', 'cached')],

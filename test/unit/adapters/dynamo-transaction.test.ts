@@ -1,7 +1,11 @@
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { documentClient } from '../../../shared/adapters/aws-clients.ts';
 import { transacted } from '../../../shared/adapters/dynamo-transaction.ts';
+import type { CallDeadline } from '../../../shared/adapters/invocation-deadline.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
+import { awsStub } from './aws-stub.ts';
 
 const canceledFor = (...codes: string[]) =>
   new TransactionCanceledException({
@@ -13,7 +17,7 @@ const canceledFor = (...codes: string[]) =>
 const finished = new Error('got through');
 
 /** Fails with each error in turn, then gets through (which there is no DynamoDB for). */
-const attemptedWith = async (...errors: Error[]) => {
+const attemptedWith = async (errors: Error[], deadline?: CallDeadline) => {
   const pauses: number[] = [];
   const clock = {
     sleep: (milliseconds: number) => {
@@ -23,7 +27,8 @@ const attemptedWith = async (...errors: Error[]) => {
   };
   const nowhere = { endpoint: 'http://127.0.0.1:9', region: 'us-east-1' };
   const client = interruptedClient(nowhere, () => Promise.reject(errors.shift() ?? finished));
-  const outcome = await transacted(client, clock, []).catch((error: unknown) => error);
+  const pacing = deadline === undefined ? clock : { ...clock, deadline };
+  const outcome = await transacted(client, pacing, []).catch((error: unknown) => error);
   return { outcome, pauses };
 };
 
@@ -31,21 +36,34 @@ const conflict = canceledFor('None', 'TransactionConflict');
 
 describe('a transaction', () => {
   it('is tried again, after ever longer pauses at most, while another one has its items', async () => {
-    const { outcome, pauses } = await attemptedWith(...Array.from({ length: 7 }, () => conflict));
+    const { outcome, pauses } = await attemptedWith(Array.from({ length: 7 }, () => conflict));
     expect(outcome).toBe(finished);
     expect(pauses).toHaveLength(7);
     for (const [index, pause] of pauses.entries()) expect(pause).toBeLessThan(50 * 2 ** index);
   });
 
   it('is given up with the conflict as its error after eight tries', async () => {
-    const { outcome, pauses } = await attemptedWith(...Array.from({ length: 8 }, () => conflict));
+    const { outcome, pauses } = await attemptedWith(Array.from({ length: 8 }, () => conflict));
     expect(outcome).toBe(conflict);
     expect(pauses).toHaveLength(7);
   });
 
+  it('whose answer was lost is repeated under the token that makes the copy harmless', async () => {
+    const stub = await awsStub((_, index) => (index === 0 ? 'hang_up' : {}));
+    const { endpoint, region, credentials } = stub.config;
+    const client = documentClient({ endpoint, region, credentials });
+    const clock = { sleep: () => Promise.reject(new Error('nothing to wait for')) };
+    const Put = { TableName: 'table', Item: { pk: 'p' } };
+    expect(await transacted(client, clock, [{ Put }])).toEqual({ kind: 'written' });
+    await stub.close();
+    const sent = z.object({ ClientRequestToken: z.uuid() });
+    const [token, ...others] = stub.requests.map(({ body }) => sent.parse(JSON.parse(body)));
+    expect(others).toEqual([token]);
+  });
+
   it('says which condition did not hold, even where there was a conflict besides', async () => {
     const error = canceledFor('None', 'ConditionalCheckFailed', 'TransactionConflict');
-    const { outcome, pauses } = await attemptedWith(error);
+    const { outcome, pauses } = await attemptedWith([error]);
     expect(outcome).toMatchObject({
       kind: 'refused',
       writes: [{ failed: false }, { failed: true }, { failed: false }],
@@ -54,7 +72,22 @@ describe('a transaction', () => {
     expect(pauses).toEqual([]);
   });
 
-  it.each([canceledFor('ThrottlingError'), new Error('unreachable')])('passes on %s', async (error) => {
-    expect((await attemptedWith(error)).outcome).toBe(error);
+  it.each(['ThrottlingError', 'ProvisionedThroughputExceeded'])(
+    'is tried again where an item was throttled: %s',
+    async (code) => {
+      const { outcome, pauses } = await attemptedWith([canceledFor('None', code)]);
+      expect(outcome).toBe(finished);
+      expect(pauses).toHaveLength(1);
+    },
+  );
+
+  it('is not tried again where there is no time for the pause and another try', async () => {
+    const { outcome, pauses } = await attemptedWith([conflict], { remainingMs: () => 499 });
+    expect(outcome).toBe(conflict);
+    expect(pauses).toEqual([]);
+  });
+
+  it.each([canceledFor('ValidationError'), new Error('unreachable')])('passes on %s', async (error) => {
+    expect((await attemptedWith([error])).outcome).toBe(error);
   });
 });

@@ -82,7 +82,7 @@ describe('a dead letter', () => {
 describe('an undeliverable message', () => {
   const memory = (kept: Record<string, Message> = {}) => {
     const stored = new Map(Object.entries(kept));
-    const payloads: Payloads = {
+    const payloads: Pick<Payloads, 'put' | 'get'> = {
       put: (key, message) => {
         stored.set(key, message);
         return Promise.resolve();

@@ -6,6 +6,8 @@ import { anAttempt } from '../../support/delivery-builders.ts';
 
 const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 3 };
 
+const ofKey = { queue: key.queue, subscriptionId: key.subscriptionId };
+
 const lines: Record<string, unknown>[] = [];
 const lineSchema = z.record(z.string(), z.unknown());
 
@@ -35,6 +37,13 @@ const attemptMade = (given: Partial<Extract<Fact, { fact: 'attempt_made' }>> = {
   ...given,
 });
 
+const everyNews: Extract<Fact, { fact: 'operator_told' }>[] = [
+  { fact: 'operator_told', event: { type: 'delivery.exhausted', key, attempts: 20, at: 5 } },
+  { fact: 'operator_told', event: { type: 'subscription.failing', ...ofKey, since: 1, failures: 20 } },
+  { fact: 'operator_told', event: { type: 'subscription.recovered', ...ofKey, since: 1, at: 5 } },
+  { fact: 'operator_told', event: { type: 'subscription.disabled', ...ofKey, reason: 'gone', at: 5 } },
+];
+
 const everyFact: Fact[] = [
   {
     fact: 'message_accepted',
@@ -55,6 +64,8 @@ const everyFact: Fact[] = [
   { fact: 'time_given_back', key, attempt: 1 },
   { fact: 'reconciled', key, overdueMs: 7 },
   { fact: 'policy_adjusted', queue: 'orders', warning: 'maximum_delay' },
+  ...everyNews,
+  { fact: 'health_unnoted', ...ofKey, error: new TypeError('throttled') },
 ];
 
 describe('every fact', () => {
@@ -87,6 +98,21 @@ describe('every fact', () => {
       nextBy: 'sqs_delay',
     });
     expect(JSON.stringify(lines)).not.toContain('4111');
+  });
+
+  it.each(everyNews)('of what operators are told names the event and its ids: $event.type', (fact) => {
+    journal().note(fact);
+    expect(lines[0]).toMatchObject({ level: 'INFO', event: fact.event.type, ...ofKey });
+    expect(lines[0]).not.toHaveProperty('bucket');
+  });
+
+  it('of health that could not be noted is an error, with its name', () => {
+    journal().note({ fact: 'health_unnoted', ...ofKey, error: new TypeError('throttled') });
+    expect(lines[0]).toMatchObject({
+      level: 'ERROR',
+      ...ofKey,
+      error: { name: 'TypeError', message: 'throttled' },
+    });
   });
 
   it('that an operator should look at is a warning', () => {
@@ -126,6 +152,11 @@ describe('the metrics', () => {
       WakeUpsDropped: 1,
       Reconciled: 1,
       DeadLettered: 1,
+      DeliveriesExhausted: 1,
+      SubscriptionsFailing: 1,
+      SubscriptionsRecovered: 1,
+      SubscriptionsDisabled: 1,
+      Faults: 1,
       _aws: { CloudWatchMetrics: [{ Namespace: 'Posthaste', Dimensions: [['deployment']] }] },
     });
     expect(line).not.toHaveProperty('service');

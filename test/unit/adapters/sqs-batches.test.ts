@@ -166,6 +166,24 @@ describe('entries that SQS fails for a reason of its own', () => {
   });
 });
 
+describe('entries that there is no time to send again', () => {
+  it('are given up with their codes, before the wait', async () => {
+    const { target, batches, waits } = await queueThat(() => ({
+      fails: 'InternalError',
+      senderFault: false,
+    }));
+    // Half of 100 ms, and then half a second for the request.
+    const ingressWith = (remaining: number) =>
+      sqsIngress({ ...target, deadline: { remainingMs: () => remaining } });
+    const failure = { name: 'MessagesNotSentError', unsent: 1, codes: ['InternalError'] };
+    await expect(ingressWith(549).publish(bodies(1))).rejects.toMatchObject(failure);
+    expect(batches).toHaveLength(1);
+    expect(waits).toEqual([]);
+    await expect(ingressWith(550).publish(bodies(1))).rejects.toMatchObject(failure);
+    expect(waits).toEqual([50]);
+  });
+});
+
 describe('entries that SQS will never take', () => {
   it('are not sent again, while those beside them are', async () => {
     let flaky = 0;

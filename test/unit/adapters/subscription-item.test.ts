@@ -29,6 +29,14 @@ describe('the items of a queue', () => {
     expect(subscriptionOf(subscriptionItemOf(aSubscription({ options }))).options).toEqual(options);
   });
 
+  it('keep what was asked for before a change, whatever names are in it', () => {
+    const filter: unknown = JSON.parse('{"": [1.5e300], "__proto__": {"deep": [{"exists": false}]}}');
+    const formerly = { event_types: ['a'], filter, until: 7 };
+    const read = subscriptionOf(subscriptionItemOf(aSubscription({ formerly, confirmedAt: 5 })));
+    expect(JSON.stringify(read.formerly)).toBe(JSON.stringify(formerly));
+    expect(read.confirmedAt).toBe(5);
+  });
+
   it('are cleaned up by DynamoDB once a subscription expired, its claim on the subscriber too', () => {
     const expiring = aSubscription({ ttl: 60, expiresAt: 60_001 });
     expect(subscriptionItemOf(expiring)['ttl']).toBe(61);

@@ -1,17 +1,33 @@
+import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { subscriberUrlFault } from '../../../shared/adapters/address-guard.ts';
+import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
+import { parseJson } from '../../../shared/messages/json-slice.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
 import { createApi } from '../../../functions/api/app.ts';
+import { openApiDocument } from '../../../functions/api/openapi/document.ts';
+import { apiDescription } from '../../support/api-description.ts';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
+import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
+import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-listings.ts';
 import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
+import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-operator-events.ts';
+import { inMemoryOperations, type OrderedOperation } from '../../support/in-memory/in-memory-operations.ts';
+import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
+import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
+import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { inMemorySubscriptions } from '../../support/in-memory/in-memory-subscriptions.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** 2026-11-21T12:00:00.000Z */
 export const NOON = Date.UTC(2026, 10, 21, 12);
 
 export const CALLER: Caller = { principal: 'arn:aws:iam::000000000000:user/ada', requestId: 'request-1' };
+
+export const PUBLIC_URL = 'https://hooks.posthaste.example';
 
 export type Answer = { status: number; headers: Headers; body: unknown };
 
@@ -22,36 +38,83 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   const registry = inMemorySubscriptions(clock);
   const records = inMemoryMessageRecords();
   const deliveries = inMemoryDeliveries();
+  const payloads = inMemoryPayloads();
+  const secrets = inMemorySecrets();
+  const recoveries = inMemoryRecoveries();
+  const operatorEvents = inMemoryOperatorEvents();
+  const ordered: OrderedOperation[] = [];
   const published: string[] = [];
+  const jobs: DeliveryJob[] = [];
+  const wakeUps: WakeUp[] = [];
   const changes: (Caller & Change)[] = [];
   const faults: { fault: Error; caller: Caller }[] = [];
   let ids = 0;
-  const api = createApi({
+  const dependencies: ApiDependencies = {
+    version: '1.2.3',
     registry,
     records,
+    messageListings: inMemoryMessageListings(records),
+    payloads,
     deliveries,
+    deliveryListings: inMemoryDeliveryListings(deliveries),
     ingress: {
       publish: (messages) => {
         published.push(...messages.map(({ body }) => body));
         return Promise.resolve();
       },
     },
+    recoveries,
+    operations: inMemoryOperations(ordered),
+    operatorEvents,
+    queueDepths: { approximate: () => Promise.resolve({ ingress: 0, ingressDeadLetters: 2 }) },
+    deliveryQueue: {
+      send: (sent) => {
+        jobs.push(...structuredClone(sent));
+        return Promise.resolve();
+      },
+    },
+    settings: {
+      retentionMs: 30 * DAY_MS,
+      retryAfterCapMs: 3_600_000,
+      overdueAfterMs: 30_000,
+      subscriptionConfirmation: false,
+    },
+    secretSealer: secrets,
+    wakeUps: {
+      sendDelayed: (wakeUp) => {
+        wakeUps.push(wakeUp);
+        return Promise.resolve();
+      },
+      unschedule: () => Promise.resolve('absent'),
+    },
+    journal: { note: () => undefined },
     clock,
+    randomBytes,
     newId: () => `id-${++ids}`,
     defaultRetryPolicy: DEFAULT_RETRY_POLICY,
     subscriberFault: (url) => subscriberUrlFault(url, []),
     audit: (caller, change) => changes.push({ ...caller, ...change }),
     reportFault: (fault, caller) => faults.push({ fault, caller }),
     ...overrides,
-  });
+  };
+  const api = createApi(dependencies);
 
   /** A string or bytes are sent as they are, anything else as JSON. */
   const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const init = body === undefined ? { method } : { method, body: sendable(body) };
-    const response = await api.request(path, init, { caller: CALLER });
+    const response = await api.request(path, init, { caller: CALLER, publicUrl: PUBLIC_URL });
     const text = await response.text();
-    const answer: unknown = text === '' ? undefined : JSON.parse(text);
+    const sent = body === undefined ? undefined : jsonOf(body);
+    expect(undescribed({ method, path, sent, response, text })).toEqual([]);
+    const isJson = /^application\/json(?:;|$)/.test(response.headers.get('content-type') ?? '');
+    const answer: unknown = isJson ? JSON.parse(text) : text === '' ? undefined : text;
     return { status: response.status, headers: response.headers, body: answer };
+  };
+
+  /** The answer as its text, byte for byte. */
+  const text = async (method: string, path: string): Promise<string> => {
+    const response = await api.request(path, { method }, { caller: CALLER, publicUrl: PUBLIC_URL });
+    return response.text();
   };
 
   /** All that a request could have changed. */
@@ -63,8 +126,35 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     return { queues, subscriptions, published: [...published], changes: [...changes] };
   };
 
-  return { call, world, time, registry, records, deliveries, published, changes, faults };
+  return {
+    call,
+    text,
+    dependencies,
+    world,
+    time,
+    registry,
+    records,
+    deliveries,
+    payloads,
+    secrets,
+    recoveries,
+    operatorEvents,
+    ordered,
+    published,
+    jobs,
+    wakeUps,
+    changes,
+    faults,
+  };
 };
+
+/** Whatever a test is about, what it is answered is as the API's own description says. */
+const undescribed = apiDescription(openApiDocument({ version: '1.2.3', url: PUBLIC_URL }));
+
+const jsonOf = (body: unknown): unknown =>
+  typeof body === 'string' || body instanceof Uint8Array
+    ? parseJson(Buffer.from(body).toString())?.value
+    : body;
 
 const sendable = (body: unknown): string | Uint8Array<ArrayBuffer> =>
   typeof body === 'string' || body instanceof Uint8Array

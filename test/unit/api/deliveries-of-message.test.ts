@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import type { Delivery } from '../../../shared/domain/delivery.ts';
 import { messageIdOf } from '../../../shared/domain/message.ts';
-import { deliveryView } from '../../../shared/messages/delivery-view.ts';
+import { deliveryView, deliveryViewSchema } from '../../../shared/messages/delivery-view.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages';
@@ -39,6 +40,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     next: { number: 2, phase: 'immediate', dueAt: NOON + 1000, by: 'sqs_delay' },
     lease: { owner: 'internal', until: NOON },
     owed: [],
+    recoveries: [],
     updatedAt: NOON,
     expiresAt: NOON + 1,
   });
@@ -57,7 +59,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     await records.accept(record('order-7'));
     expect(await call('GET', `${PATH}/order-7/deliveries`)).toMatchObject({
       status: 200,
-      body: { deliveries: [] },
+      body: { deliveries: [], links: [] },
     });
   });
 
@@ -69,8 +71,39 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
       await deliveries.write({ name: 'open', key: create.key, expect: { kind: 'absent' }, create });
     }
     const answer = await call('GET', `${PATH}/order-7/deliveries`);
-    expect(answer).toMatchObject({ status: 200, body: { deliveries: recorded.map(deliveryView) } });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { deliveries: recorded.map(deliveryView), links: [] },
+    });
     expect(JSON.stringify(answer.body)).not.toContain('internal');
+  });
+
+  it('leads through them by its links, each once', async () => {
+    const { call, records, deliveries } = apiUnderTest();
+    await records.accept(record('order-7', 2));
+    for (const [index, subscription] of ['a', 'b', 'c', 'd', 'e', 'f', 'g'].entries()) {
+      const create = delivery(subscription, index % 2);
+      await deliveries.write({ name: 'open', key: create.key, expect: { kind: 'absent' }, create });
+    }
+    const seen: string[] = [];
+    for (let path: string | undefined = `${PATH}/order-7/deliveries?limit=3`; path !== undefined;) {
+      const page = z
+        .object({ deliveries: z.array(deliveryViewSchema), links: z.array(z.object({ href: z.string() })) })
+        .parse((await call('GET', path)).body);
+      expect(page.deliveries.length).toBeLessThanOrEqual(3);
+      seen.push(...page.deliveries.map(({ subscriptionId }) => subscriptionId));
+      path = page.links[0]?.href;
+    }
+    expect(seen.join('')).toBe('acegbdf');
+  });
+
+  it.each(['limit=0', 'limit=ten', 'marker=x'])('refuses ?%s', async (query) => {
+    const { call, records } = apiUnderTest();
+    await records.accept(record('order-7'));
+    expect(await call('GET', `${PATH}/order-7/deliveries?${query}`)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', query.split('=')[0] ?? ''),
+    });
   });
 
   it("finds a message by the producer's own id as well", async () => {

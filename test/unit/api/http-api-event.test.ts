@@ -114,3 +114,60 @@ describe('an answer to an HTTP API', () => {
     });
   });
 });
+
+describe('a request by a route that authorises nobody', () => {
+  const by = (routeKey: string, rawPath: string): string =>
+    new URL(parseHttpApiEvent(event({ routeKey, rawPath })).request.url).pathname;
+
+  it.each([
+    ['GET /v2/ping', '/v2/ping'],
+    [
+      'GET /v2/queues/{queue}/subscriptions/{subscription}/confirm',
+      '/v2/queues/orders/subscriptions/id-1/confirm',
+    ],
+  ])('reaches what the route %s is for', (routeKey, path) => {
+    expect(by(routeKey, path)).toBe(path);
+  });
+
+  it.each([
+    '/v2/queues',
+    '/v2/queues/orders/messages',
+    '/v2/ping/',
+    '/v2/queues/orders/subscriptions/a/b/confirm',
+    '/v2/queues/orders/x/subscriptions/a/confirm',
+    '/v2/queues/orders/subscriptions/id-1/confirm/',
+    '/x/v2/ping',
+  ])('reaches nothing else: %s', (path) => {
+    expect(by('GET /v2/ping', path)).toBe('/');
+    expect(by('$default', path)).toBe(path);
+  });
+});
+
+describe('where the API is reached from outside', () => {
+  const from = {
+    headers: { host: 'hooks.example:8443' },
+    requestContext: {
+      requestId: 'request-1',
+      apiId: 'abc123',
+      domainName: 'abc123.execute-api.us-east-1.amazonaws.com',
+      http: { method: 'GET' },
+    },
+  };
+
+  it("is its own domain, whatever a caller's Host header says", () => {
+    expect(parseHttpApiEvent(event(from)).publicUrl).toBe(
+      'https://abc123.execute-api.us-east-1.amazonaws.com',
+    );
+  });
+
+  it('is what the deployment says', () => {
+    expect(parseHttpApiEvent(event(from), 'https://api.example/hooks').publicUrl).toBe(
+      'https://api.example/hooks',
+    );
+  });
+
+  it('may be said with the host and the API that were called', () => {
+    const { publicUrl } = parseHttpApiEvent(event(from), 'http://{host}/apis/{apiId}/$default');
+    expect(publicUrl).toBe('http://hooks.example:8443/apis/abc123/$default');
+  });
+});

@@ -40,6 +40,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
       subscriber: HOOK,
       options,
       createdAt: NOON,
+      secrets: [{ sealed: 'sealed-1' }],
       ttl: 3600,
       expiresAt: NOON + 3_600_000,
     });
@@ -54,6 +55,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
       subscriber: HOOK,
       options: {},
       createdAt: NOON,
+      secrets: [{ sealed: 'sealed-1' }],
     });
   });
 

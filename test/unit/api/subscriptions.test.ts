@@ -24,8 +24,16 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     time.now += 2999;
     expect((await call('GET', PATH)).body).toEqual({
       subscriptions: [
-        { id: 'id-1', source: 'orders', subscriber: HOOK, ttl: 60, age: 2, options },
-        { id: 'id-2', source: 'orders', subscriber: `${HOOK}/2`, ttl: null, age: 2, options: {} },
+        { id: 'id-1', source: 'orders', subscriber: HOOK, ttl: 60, age: 2, options, confirmed: true },
+        {
+          id: 'id-2',
+          source: 'orders',
+          subscriber: `${HOOK}/2`,
+          ttl: null,
+          age: 2,
+          options: {},
+          confirmed: true,
+        },
       ],
       links: [],
     });

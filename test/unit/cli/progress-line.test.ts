@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { progressLine } from '../../../cli/progress-line.ts';
+import { progressLine } from '../../../cli/output/progress-line.ts';
 
 const written = (isTTY: boolean) => {
   let now = 0;

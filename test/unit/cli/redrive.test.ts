@@ -97,7 +97,7 @@ describe('posthaste redrive', { timeout: 20_000 }, () => {
         body: JSON.stringify({ __type: 'com.amazonaws.sqs#AccessDenied', message: 'no' }),
       }),
     });
-    const { status, stdout, stderr } = await redrive([...ON_AWS, '--json'], environment);
+    const { status, stdout, stderr } = await redrive(ON_AWS, environment);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^posthaste: The redrive broke off after 0 messages: .*AccessDenied.*\n$/);
     expect(letters.size).toBe(1);
@@ -127,12 +127,6 @@ describe('posthaste redrive', { timeout: 20_000 }, () => {
     const { status, stderr } = await redrive(ON_AWS, environment);
     expect(status).toBe(1);
     expect(stderr).toMatch(/^posthaste: The stack \w+ could not be looked up in AWS: .*ECONNREFUSED.*\n$/);
-  });
-
-  it('refuses undeliverable deliveries, which only a retry can open again', async () => {
-    const { status, stdout, stderr } = await redrive(['undeliverable', '--json']);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toMatch(/^posthaste: undeliverable deliveries cannot be redriven yet.*retry API/s);
   });
 
   it.each([

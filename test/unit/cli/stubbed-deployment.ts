@@ -6,17 +6,25 @@ import { awsStub, type AwsStub, type StubAnswer } from '../adapters/aws-stub.ts'
 export type StubbedDeployment = {
   /** For a process that shall find the deployment. */
   environment: NodeJS.ProcessEnv;
-  /** Bodies of the letters that are on the ingress dead-letter queue. */
+  /** Bodies of the letters that are there. */
   letters: Map<string, string>;
   /** Bodies that were sent to a queue, by its name. */
   sent: { queue: string; body: string }[];
   close: () => Promise<void>;
 };
 
-const NAMES = ['Ingress', 'Delivery', 'Retry', 'Undeliverable'].map((name) => `${name}QueueUrl`);
-const OTHERS = ['SubscriptionsTable', 'DeliveriesTable', 'ScheduleGroup', 'ApiId', 'ApiUrl'];
-const FUNCTIONS = ['Dispatch', 'Deliver', 'Reconcile', 'Api'].map((name) => `${name}Function`);
-const OUTPUTS = [...NAMES, 'IngressDeadLetterUrl', 'DeliveryDeadLetterUrl', ...OTHERS, ...FUNCTIONS];
+const NAMES = ['Ingress', 'Delivery', 'Retry', 'Operation', 'Undeliverable'].map((name) => `${name}QueueUrl`);
+const OTHERS = [
+  'SubscriptionsTable',
+  'DeliveriesTable',
+  'ScheduleGroup',
+  'OperatorEventBus',
+  'ApiId',
+  'ApiUrl',
+];
+const FUNCTIONS = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => `${name}Function`);
+const DEAD_LETTERS = ['Ingress', 'Delivery', 'Operation'].map((name) => `${name}DeadLetterUrl`);
+const OUTPUTS = [...NAMES, ...DEAD_LETTERS, ...OTHERS, ...FUNCTIONS];
 
 const requestSchema = z.object({
   QueueUrl: z.string(),
@@ -33,17 +41,26 @@ const requestSchema = z.object({
 });
 type SqsRequest = z.infer<typeof requestSchema>;
 
+/** Where the output ApiUrl leads. */
+const API = '/000000000000/ApiUrl';
+
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
 
-/** CloudFormation and SQS on loopback, with a deployment `Posthaste` whose ingress dead letters are the given bodies. */
+/**
+ * CloudFormation and SQS on loopback, with a deployment `Posthaste` each of whose queues, as one reads from it, holds the given
+ * bodies.
+ */
 export const stubbedDeployment = async ({
   bodies,
   sentAt,
   onSend = () => undefined,
+  onApi = () => ({ status: 404 }),
 }: {
   bodies: readonly string[];
   sentAt: number;
   onSend?: () => StubAnswer | undefined;
+  /** The administration API: a method and a path, such as `GET /v2/health`. */
+  onApi?: (request: string) => StubAnswer;
 }): Promise<StubbedDeployment> => {
   const letters = new Map(bodies.map((body, index) => [`letter-${index}`, body]));
   const held = new Set<string>();
@@ -83,7 +100,8 @@ export const stubbedDeployment = async ({
     },
     GetQueueAttributes: () => json({ Attributes: { ApproximateNumberOfMessages: String(letters.size) } }),
   };
-  const stub: AwsStub = await awsStub(({ headers, body }) => {
+  const stub: AwsStub = await awsStub(({ method, path, headers, body }) => {
+    if (path.startsWith(API)) return onApi(`${method} ${path.slice(API.length)}`);
     const action = String(headers['x-amz-target']).split('.').at(-1) ?? '';
     const answer = answers[action];
     if (answer !== undefined) return answer(requestSchema.parse(JSON.parse(body)));

@@ -4,41 +4,12 @@ import {
   deliverEnvironment,
   dispatchEnvironment,
   EnvironmentError,
+  operateEnvironment,
   reconcileEnvironment,
 } from '../../../shared/config/environment.ts';
 import { variables } from '../../../shared/config/variables.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
-
-const QUEUE = 'https://sqs.us-east-1.amazonaws.com/000000000000/queue';
-
-/** Every variable there is, as infra sets them. */
-const complete: Record<string, string> = {
-  [variables.deployment]: 'Posthaste',
-  [variables.version]: '1.2.3',
-  [variables.subscriptionsTable]: 'subscriptions',
-  [variables.deliveriesTable]: 'deliveries',
-  [variables.payloadBucket]: 'payloads',
-  [variables.ingressQueueUrl]: `${QUEUE}-ingress`,
-  [variables.ingressDeadLetterUrl]: `${QUEUE}-ingress-dead`,
-  [variables.deliveryQueueUrl]: `${QUEUE}-delivery`,
-  [variables.retryQueueUrl]: `${QUEUE}-retry`,
-  [variables.retryQueueArn]: 'arn:retry',
-  [variables.deliveryDeadLetterUrl]: `${QUEUE}-delivery-dead`,
-  [variables.undeliverableQueueUrl]: `${QUEUE}-undeliverable`,
-  [variables.scheduleGroup]: 'group',
-  [variables.schedulerRoleArn]: 'arn:role',
-  [variables.schedulerDeadLetterArn]: 'arn:dead',
-  [variables.defaultRetryPolicy]: JSON.stringify(DEFAULT_RETRY_POLICY),
-  [variables.attemptTimeoutSeconds]: '15',
-  [variables.schedulerThresholdSeconds]: '90',
-  [variables.subscriptionCacheSeconds]: '5',
-  [variables.retentionDays]: '30',
-  [variables.retainMessages]: 'failed',
-  [variables.retryAfterCapSeconds]: '3600',
-  [variables.overdueAfterSeconds]: '30',
-  [variables.allowedAddresses]: '["127.0.0.0/8","::1/128"]',
-  [variables.ingressRoutes]: '{"aws.ec2":"instances"}',
-};
+import { completeEnvironment as complete, QUEUE } from '../../support/complete-environment.ts';
 
 const problemsOf = (read: () => unknown): readonly string[] => {
   try {
@@ -77,6 +48,8 @@ describe('the environment of a function', () => {
       allowedAddresses: ['127.0.0.0/8', '::1/128'],
       retryQueueArn: 'arn:retry',
       scheduleGroup: 'group',
+      operatorEventBus: 'operator-events',
+      disableFailingAfterDays: 0.5,
     });
   });
 
@@ -87,11 +60,33 @@ describe('the environment of a function', () => {
     });
     expect(apiEnvironment(complete)).toMatchObject({
       ingressQueueUrl: `${QUEUE}-ingress`,
+      queueUrls: { ingress: `${QUEUE}-ingress` },
+      subscriptionConfirmation: false,
+    });
+  });
+
+  it('is given typed: operate', () => {
+    expect(operateEnvironment(complete)).toEqual({
+      deployment: 'Posthaste',
+      version: '1.2.3',
+      subscriptionsTable: 'subscriptions',
+      deliveriesTable: 'deliveries',
+      payloadBucket: 'payloads',
+      retryQueueUrl: `${QUEUE}-retry`,
+      scheduleGroup: 'group',
+      operationQueueUrl: `${QUEUE}-operation`,
+      operationDeadLetterUrl: `${QUEUE}-operation-dead`,
+      retentionDays: 30,
+      retryAfterCapSeconds: 3600,
     });
   });
 
   it('needs nothing that another function needs', () => {
-    const some = { ...complete, [variables.scheduleGroup]: undefined, [variables.ingressRoutes]: undefined };
+    const some = {
+      ...complete,
+      [variables.schedulerRoleArn]: undefined,
+      [variables.ingressRoutes]: undefined,
+    };
     expect(problemsOf(() => reconcileEnvironment(some))).toEqual([]);
     expect(problemsOf(() => apiEnvironment(some))).toEqual([]);
   });
@@ -116,6 +111,10 @@ describe('the environment of a function', () => {
     [variables.attemptTimeoutSeconds, '1.5', 'ATTEMPT_TIMEOUT_SECONDS is not a whole number'],
     [variables.retentionDays, '14', 'RETENTION_DAYS is under 15'],
     [variables.retentionDays, '', 'RETENTION_DAYS is empty'],
+    [variables.disableFailingAfterDays, '366', 'DISABLE_FAILING_AFTER_DAYS is over 365'],
+    [variables.disableFailingAfterDays, '-1', 'DISABLE_FAILING_AFTER_DAYS is under 0'],
+    [variables.disableFailingAfterDays, 'never', 'DISABLE_FAILING_AFTER_DAYS is not a number'],
+    [variables.disableFailingAfterDays, '', 'DISABLE_FAILING_AFTER_DAYS is empty'],
     [variables.defaultRetryPolicy, '{', 'DEFAULT_RETRY_POLICY is not JSON'],
     [variables.allowedAddresses, '["localhost"]', 'ALLOWED_ADDRESSES.0 is not a CIDR range'],
   ])('refuses %s=%s', (name, value, problem) => {

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Message } from '../../../shared/domain/message.ts';
+import { signatureHeader } from '../../../shared/domain/signature.ts';
+import { makeSecret, type SigningSecret } from '../../../shared/domain/signing-secret.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription.ts';
 import { bodyOf, RESERVED_HEADERS, webhookRequest } from '../../../shared/domain/webhook-request.ts';
 
@@ -14,7 +16,11 @@ const messageOf = (fields: Partial<Message> = {}): Message => ({
   data: '{"total":1}',
   ...fields,
 });
-const requestWith = (options: SubscriptionOptions, fields?: Partial<Message>) => {
+const requestWith = (
+  options: SubscriptionOptions,
+  fields?: Partial<Message>,
+  secrets: readonly SigningSecret[] = [],
+) => {
   const subscription: Subscription = {
     id: 's1',
     queue: 'orders',
@@ -22,7 +28,7 @@ const requestWith = (options: SubscriptionOptions, fields?: Partial<Message>) =>
     options,
     createdAt: 0,
   };
-  return webhookRequest(messageOf(fields), subscription, attempt);
+  return webhookRequest(messageOf(fields), subscription, { ...attempt, secrets });
 };
 
 describe('the body of a webhook', () => {
@@ -124,4 +130,22 @@ describe('the headers of a webhook', () => {
       expect(requestWith({ post_headers }).headers).toEqual(plain);
     },
   );
+});
+
+describe('the signature of a webhook', () => {
+  const secret = makeSecret('v1', (count) => Buffer.alloc(count, 1));
+
+  it('is over the id, the time and the body as they are sent', () => {
+    const fields = { id: 'x_hash', originalId: 'a b', data: '[1.0]' };
+    for (const options of [{}, { raw_delivery: true }, { post_data: '{"wrapped":"$zaqar_message$"}' }]) {
+      const { headers, body } = requestWith(options, fields, [secret]);
+      expect(headers['webhook-signature']).toBe(
+        signatureHeader([secret], { id: 'x_hash', timestamp: 1_790_000_000, body }),
+      );
+    }
+  });
+
+  it('is not there where there is nothing to sign with', () => {
+    expect(requestWith({}).headers).not.toHaveProperty('webhook-signature');
+  });
 });

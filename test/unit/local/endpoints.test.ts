@@ -11,14 +11,18 @@ const outputs = {
   DeliveryQueueUrl: 'delivery',
   RetryQueueUrl: 'retry',
   UndeliverableQueueUrl: 'undeliverable',
+  OperatorEventBus: 'events',
   IngressDeadLetterUrl: 'ingress-dead',
   DeliveryDeadLetterUrl: 'delivery-dead',
+  OperationQueueUrl: 'operation',
+  OperationDeadLetterUrl: 'operation-dead',
   SubscriptionsTable: 'subscriptions',
   DeliveriesTable: 'deliveries',
   ScheduleGroup: 'group',
   DispatchFunction: 'dispatch-1',
   DeliverFunction: 'deliver-1',
   ReconcileFunction: 'reconcile-1',
+  OperateFunction: 'operate-1',
   ApiFunction: 'api-1',
 };
 const endpoints = endpointsOf('http://127.0.0.1:4566', outputs);
@@ -33,12 +37,21 @@ describe('the endpoints of a deployed system', () => {
       deliveryQueueUrl: 'delivery',
       retryQueueUrl: 'retry',
       undeliverableQueueUrl: 'undeliverable',
+      operatorEventBus: 'events',
       ingressDeadLetterUrl: 'ingress-dead',
       deliveryDeadLetterUrl: 'delivery-dead',
+      operationQueueUrl: 'operation',
+      operationDeadLetterUrl: 'operation-dead',
       subscriptionsTable: 'subscriptions',
       deliveriesTable: 'deliveries',
       scheduleGroup: 'group',
-      functions: { dispatch: 'dispatch-1', deliver: 'deliver-1', reconcile: 'reconcile-1', api: 'api-1' },
+      functions: {
+        dispatch: 'dispatch-1',
+        deliver: 'deliver-1',
+        reconcile: 'reconcile-1',
+        operate: 'operate-1',
+        api: 'api-1',
+      },
     });
   });
 

@@ -134,6 +134,7 @@ describe('the verdict on a demo delivery', () => {
     message: 'm',
     view: delivered,
     requests: 2,
+    unverified: 0,
     schedulerThreshold: 7,
   };
 
@@ -158,6 +159,7 @@ describe('the verdict on a demo delivery', () => {
       'took 4 attempts, not 2',
     ],
     ['requests that are not on record', { requests: 3 }, 'has 2 attempts on record, but 3 requests came'],
+    ['requests that are not signed', { unverified: 1 }, 'came 1 times without a good signature'],
     ['another mechanism', { view: byAnother }, 'was not woken by EventBridge Scheduler'],
     ['no record', { view: undefined }, 'was never recorded'],
   ])('finds fault with %s', (_, difference, fault) => {

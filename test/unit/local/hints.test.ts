@@ -14,12 +14,21 @@ const endpoints: Endpoints = {
   deliveryQueueUrl: 'delivery',
   retryQueueUrl: 'retry',
   undeliverableQueueUrl: 'undeliverable',
+  operatorEventBus: 'events',
   ingressDeadLetterUrl: 'ingress-dead',
   deliveryDeadLetterUrl: 'delivery-dead',
+  operationQueueUrl: 'operation',
+  operationDeadLetterUrl: 'operation-dead',
   subscriptionsTable: 'subscriptions',
   deliveriesTable: 'deliveries',
   scheduleGroup: 'group',
-  functions: { dispatch: 'dispatch', deliver: 'deliver', reconcile: 'reconcile', api: 'api' },
+  functions: {
+    dispatch: 'dispatch',
+    deliver: 'deliver',
+    reconcile: 'reconcile',
+    operate: 'operate',
+    api: 'api',
+  },
 };
 
 const commandsWith = (word: string): string[] =>

@@ -48,8 +48,18 @@ describe('a message that SQS hands out twice at a time', () => {
 });
 
 describe('a first attempt that was taken over by a copy of its own message', () => {
-  it('is not lost when the copy dies after the slow one has recorded its late failure and acknowledged', async () => {
+  it('is found by reconcile when the copy dies after the slow one has recorded its late failure and acknowledged', async () => {
     const forever = new Promise<never>(() => undefined);
+    await world.messageRecords.accept({
+      key: { queue: 'orders', messageId: 'message-1' },
+      acceptedAt: world.clock.now(),
+      listedAt: world.clock.now(),
+      matched: 1,
+      filtered: 0,
+      duplicates: 0,
+      buckets: 1,
+      expiresAt: Infinity,
+    });
     world.subscriber.script(URL, [status(500, { takesMs: 60_000 }), status(200)]);
     world.subscriber.onRequest = (_request, count) => (count === 2 ? forever : Promise.resolve());
     const slow = deliver(world.deliverContext, job(), received('slow'));
@@ -57,6 +67,10 @@ describe('a first attempt that was taken over by a copy of its own message', () 
     void deliver(world.deliverContext, job(), received('copy', 2));
     await world.clock.run();
     await slow;
+    expect(world.subscriber.seen).toHaveLength(2);
+    await world.clock.run(world.clock.now() + 60_000);
+    await world.reconcile();
+    await world.clock.run();
 
     expect(world.subscriber.seen).toHaveLength(3);
     expect(await world.delivery()).toMatchObject({

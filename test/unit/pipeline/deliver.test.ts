@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { aBarePolicy, aMessage, aSubscription } from '../../support/builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { removeSubscription } from '../../support/remove-subscription.ts';
 
 let world: OneSubscriberWorld;
 
@@ -129,7 +130,7 @@ describe('what changes while a schedule is under way', () => {
     world.subscriber.script(world.url, [status(500)]);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 1_000);
-    await world.subscriptions.deleteSubscription('orders', 'subscription-1');
+    await removeSubscription(world.subscriptions, 'orders', 'subscription-1');
     await world.clock.run();
 
     expect(world.subscriber.seen).toHaveLength(1);
@@ -145,7 +146,7 @@ describe('what changes while a schedule is under way', () => {
     world.subscriber.script(world.url, [status(500)]);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 1_000);
-    await world.subscriptions.deleteSubscription('orders', 'subscription-1');
+    await removeSubscription(world.subscriptions, 'orders', 'subscription-1');
     await world.subscriptions.addSubscription(aSubscription({ options: { _retry_policy: aBarePolicy() } }));
     await world.clock.run();
 

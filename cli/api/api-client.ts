@@ -1,0 +1,163 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import * as z from 'zod';
+import { pollInterval, type PollInterval } from '../../shared/domain/poll-interval.ts';
+import { firstField } from '../../shared/messages/field-fault.ts';
+import type { DeploymentChoice } from '../deployment.ts';
+import { failureText } from '../failure-text.ts';
+import { Problem } from '../local/install/problem.mjs';
+import { findApi, type ApiAccess, type ApiCall } from './api-access.ts';
+import { ApiRefusal } from './api-refusal.ts';
+
+export type ApiRequest = {
+  method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  /** Those that are undefined are left out. */
+  query?: Readonly<Record<string, string | number | undefined>>;
+  /** Source text, sent as it is. */
+  body?: string;
+  /** @default application/json */
+  contentType?: string;
+  /** Whether a second one does no harm. @default all but POST and PATCH */
+  repeatable?: boolean;
+  /** A status over 299 that is an answer, too. */
+  accept?: number;
+  signal?: AbortSignal;
+};
+
+export type ApiAnswer = { status: number; text: string; headers: Headers };
+
+/** The administration API, called as the deployment wants it. */
+export type ApiClient = {
+  /** For people. */
+  name: string;
+  /** @throws ApiRefusal, or Problem when there is no answer. */
+  send: (request: ApiRequest) => Promise<ApiAnswer>;
+  /** The answer's JSON as the schema reads it. @throws as `send` does, and Problem when it is something else. */
+  call: <Answer>(request: ApiRequest, schema: z.ZodType<Answer>) => Promise<Answer>;
+};
+
+/** API Gateway gives an answer within 30 s, or gives up. */
+const TIMEOUT_MS = 35_000;
+
+const MOST_TRIES = 4;
+/** Seconds between them. */
+const INTERVAL = { floor: 0.2, ceiling: 2, exponent: 3 };
+
+/** Too many at once, and what API Gateway says of a function that has not answered. */
+const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+
+export const openApi = async (choice: DeploymentChoice): Promise<ApiClient> =>
+  apiClient(await findApi(choice));
+
+export const apiClient = (access: ApiAccess): ApiClient => {
+  const send = async (request: ApiRequest): Promise<ApiAnswer> => {
+    let interval = pollInterval(INTERVAL);
+    for (let left = isRepeatable(request) ? MOST_TRIES - 1 : 0; ; left -= 1) {
+      const outcome = await once(access, request);
+      if (outcome.kind === 'answer') return outcome.answer;
+      if (outcome.kind === 'refused' || left === 0) throw outcome.failure;
+      interval = await afterWaiting(interval, request.signal);
+    }
+  };
+  return {
+    name: access.name,
+    send,
+    call: async (request, schema) => parsedAnswer(await send(request), request, schema),
+  };
+};
+
+const isRepeatable = ({
+  method,
+  repeatable = method !== 'POST' && method !== 'PATCH',
+}: ApiRequest): boolean => repeatable;
+
+/** With some chance in it, so that commands that failed together do not come again together. */
+const afterWaiting = async (interval: PollInterval, signal?: AbortSignal): Promise<PollInterval> => {
+  const milliseconds = interval.wait * 1000 * (0.5 + Math.random() / 2);
+  await pause(milliseconds, undefined, signal === undefined ? {} : { signal });
+  return interval.afterEmpty();
+};
+
+/** `passing`: it may be different at another try. */
+type Outcome =
+  | { kind: 'answer'; answer: ApiAnswer }
+  | { kind: 'refused'; failure: ApiRefusal }
+  | { kind: 'passing'; failure: Error };
+
+const once = async (access: ApiAccess, request: ApiRequest): Promise<Outcome> => {
+  const { method, path, query = {}, signal } = request;
+  const call = { method, url: access.apiUrl + path + searchOf(query), ...contentOf(request) };
+  const headers = await access.authorize(call);
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    const response = await fetch(call.url, {
+      ...call,
+      headers,
+      // Ours never redirects, and a signature must not go anywhere else.
+      redirect: 'error',
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+    return outcomeOf(request, {
+      status: response.status,
+      text: await response.text(),
+      headers: response.headers,
+    });
+  } catch (cause) {
+    if (signal?.aborted === true) throw cause;
+    return { kind: 'passing', failure: noAnswer(access, cause) };
+  }
+};
+
+const searchOf = (query: NonNullable<ApiRequest['query']>): string => {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) search.set(name, String(value));
+  }
+  return search.size === 0 ? '' : `?${search.toString()}`;
+};
+
+const contentOf = ({
+  body,
+  contentType = 'application/json',
+}: ApiRequest): Pick<ApiCall, 'headers' | 'body'> =>
+  body === undefined
+    ? { headers: new Headers() }
+    : { headers: new Headers({ 'content-type': contentType }), body };
+
+const outcomeOf = ({ method, path, accept }: ApiRequest, answer: ApiAnswer): Outcome => {
+  const { status, text } = answer;
+  if ((status >= 200 && status < 300) || status === accept) return { kind: 'answer', answer };
+  const failure = new ApiRefusal(`${method} ${path}`, status, text);
+  return { kind: PASSING.has(status) ? 'passing' : 'refused', failure };
+};
+
+/** What fetch throws says nothing; its cause does. */
+const noAnswer = ({ name, apiUrl }: ApiAccess, cause: unknown): Problem => {
+  const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
+  return new Problem(`The API of ${name} does not answer at ${apiUrl}: ${failureText(reason)}.`, { cause });
+};
+
+/** The answer's JSON as the schema reads it. @throws Problem when it is something else */
+export const parsedAnswer = <Answer>(
+  { text }: Pick<ApiAnswer, 'text'>,
+  { method, path }: Pick<ApiRequest, 'method' | 'path'>,
+  schema: z.ZodType<Answer>,
+): Answer => {
+  const parsed = z
+    .string()
+    .transform((source, context): unknown => {
+      try {
+        return JSON.parse(source);
+      } catch {
+        context.addIssue('is not JSON');
+        return z.NEVER;
+      }
+    })
+    .pipe(schema)
+    .safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new Problem(
+    `The answer to ${method} ${path} is not what this version of the command knows (${firstField(parsed.error)}). ` +
+      'Are the deployment and the command of the same version?',
+  );
+};

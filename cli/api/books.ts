@@ -1,0 +1,26 @@
+import type { Books } from '../../shared/domain/books.ts';
+import { booksViewSchema } from '../../shared/messages/books-view.ts';
+import type { ApiClient } from './api-client.ts';
+import { apiPath } from './api-path.ts';
+import { linksSchema, markerIn } from './listing.ts';
+
+const pageSchema = booksViewSchema.extend({ links: linksSchema });
+
+/** RFC 3339. */
+export type BooksWindow = { since: string; until: string };
+
+/** The books of a window page by page: each page counts as many messages as it had time for, and has its own sums. */
+export const booksPages = async function* (
+  api: ApiClient,
+  queue: string,
+  window: BooksWindow,
+  signal: AbortSignal,
+): AsyncGenerator<Books> {
+  let marker: string | undefined;
+  do {
+    const request = { path: apiPath`/v2/queues/${queue}/books`, query: { ...window, marker }, signal };
+    const page = await api.call({ method: 'GET', ...request }, pageSchema);
+    yield page.books;
+    marker = markerIn(page.links);
+  } while (marker !== undefined);
+};

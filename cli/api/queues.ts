@@ -1,0 +1,56 @@
+import * as z from 'zod';
+import { ApiRefusal } from './api-refusal.ts';
+import type { ApiClient } from './api-client.ts';
+import { apiPath } from './api-path.ts';
+import { linksSchema, listing } from './listing.ts';
+
+const metadataSchema = z.record(z.string(), z.unknown());
+const queueSchema = z.object({ name: z.string(), metadata: metadataSchema });
+
+export type ListedQueue = z.infer<typeof queueSchema>;
+
+const pageSchema = z
+  .object({ queues: z.array(queueSchema), links: linksSchema })
+  .transform(({ queues, links }) => ({ items: queues, links }));
+
+export const listQueues = (api: ApiClient, most?: number): AsyncGenerator<ListedQueue> =>
+  listing(api, {
+    path: '/v2/queues',
+    query: { detailed: 'true' },
+    schema: pageSchema,
+    ...(most === undefined ? {} : { most }),
+  });
+
+/** Its metadata. */
+export const findQueue = async (
+  api: ApiClient,
+  queue: string,
+): Promise<Record<string, unknown> | undefined> => {
+  try {
+    return await api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}` }, metadataSchema);
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.code === 'not_found') return undefined;
+    throw error;
+  }
+};
+
+/** `metadata` is JSON source text. */
+export const putQueue = async (api: ApiClient, queue: string, metadata: string): Promise<void> => {
+  await api.send({ method: 'PUT', path: apiPath`/v2/queues/${queue}`, body: metadata });
+};
+
+/** `patch` is an RFC 6902 document. The metadata as it is then. */
+export const patchQueue = (api: ApiClient, queue: string, patch: string): Promise<Record<string, unknown>> =>
+  api.call(
+    {
+      method: 'PATCH',
+      path: apiPath`/v2/queues/${queue}`,
+      body: patch,
+      contentType: 'application/json-patch+json',
+    },
+    metadataSchema,
+  );
+
+export const deleteQueue = async (api: ApiClient, queue: string): Promise<void> => {
+  await api.send({ method: 'DELETE', path: apiPath`/v2/queues/${queue}` });
+};

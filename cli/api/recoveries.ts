@@ -1,0 +1,40 @@
+import * as z from 'zod';
+import { recoveryViewSchema, type RecoveryView } from '../../shared/messages/recovery-view.ts';
+import type { ApiClient } from './api-client.ts';
+import { apiPath } from './api-path.ts';
+import { linksSchema, listing } from './listing.ts';
+
+const pageSchema = z
+  .object({ recoveries: z.array(recoveryViewSchema), links: linksSchema })
+  .transform(({ recoveries, links }) => ({ items: recoveries, links }));
+
+export type RecoveryOrder = { since: string; until: string; subscription?: string; status?: string };
+
+export const startRecovery = (api: ApiClient, queue: string, order: RecoveryOrder): Promise<RecoveryView> =>
+  api.call(
+    { method: 'POST', path: apiPath`/v2/queues/${queue}/recoveries`, body: JSON.stringify(order) },
+    recoveryViewSchema,
+  );
+
+/** Newest first. */
+export const listRecoveries = (api: ApiClient, queue: string, most?: number): AsyncGenerator<RecoveryView> =>
+  listing(api, {
+    path: apiPath`/v2/queues/${queue}/recoveries`,
+    schema: pageSchema,
+    ...(most === undefined ? {} : { most }),
+  });
+
+export const showRecovery = (
+  api: ApiClient,
+  queue: string,
+  id: string,
+  signal?: AbortSignal,
+): Promise<RecoveryView> =>
+  api.call(
+    { method: 'GET', path: apiPath`/v2/queues/${queue}/recoveries/${id}`, ...(signal && { signal }) },
+    recoveryViewSchema,
+  );
+
+export const stopRecovery = async (api: ApiClient, queue: string, id: string): Promise<void> => {
+  await api.send({ method: 'DELETE', path: apiPath`/v2/queues/${queue}/recoveries/${id}` });
+};

@@ -1,0 +1,164 @@
+import * as z from 'zod';
+import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
+import { subscriptionViewSchema, type SubscriptionView } from '../../shared/messages/subscription-view.ts';
+import type { ApiClient } from './api-client.ts';
+import { apiPath } from './api-path.ts';
+import { linksSchema, listing, markerIn } from './listing.ts';
+
+const pageSchema = z
+  .object({ subscriptions: z.array(subscriptionViewSchema), links: linksSchema })
+  .transform(({ subscriptions, links }) => ({ items: subscriptions, links }));
+
+const createdSchema = z.object({ subscription_id: z.string(), secret: z.string().exactOptional() });
+
+export type CreatedSubscription = z.infer<typeof createdSchema>;
+
+export const listSubscriptions = (
+  api: ApiClient,
+  queue: string,
+  most?: number,
+): AsyncGenerator<SubscriptionView> =>
+  listing(api, {
+    path: apiPath`/v2/queues/${queue}/subscriptions`,
+    schema: pageSchema,
+    ...(most === undefined ? {} : { most }),
+  });
+
+export const showSubscription = (api: ApiClient, queue: string, id: string): Promise<SubscriptionView> =>
+  api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}/subscriptions/${id}` }, subscriptionViewSchema);
+
+/** `body` is JSON source text. */
+export const createSubscription = (
+  api: ApiClient,
+  queue: string,
+  body: string,
+): Promise<CreatedSubscription> =>
+  api.call({ method: 'POST', path: apiPath`/v2/queues/${queue}/subscriptions`, body }, createdSchema);
+
+/** `body` is JSON source text. */
+export const updateSubscription = (
+  api: ApiClient,
+  queue: string,
+  id: string,
+  body: string,
+): Promise<SubscriptionView> =>
+  api.call(
+    { method: 'PATCH', path: apiPath`/v2/queues/${queue}/subscriptions/${id}`, body },
+    subscriptionViewSchema,
+  );
+
+export const switchSubscription = (
+  api: ApiClient,
+  queue: string,
+  id: string,
+  to: 'enable' | 'disable',
+): Promise<SubscriptionView> =>
+  api.call(
+    {
+      method: 'POST',
+      path: apiPath`/v2/queues/${queue}/subscriptions/${id}/${to}`,
+      repeatable: true,
+    },
+    subscriptionViewSchema,
+  );
+
+export const deleteSubscription = async (api: ApiClient, queue: string, id: string): Promise<void> => {
+  await api.send({ method: 'DELETE', path: apiPath`/v2/queues/${queue}/subscriptions/${id}` });
+};
+
+const rotatedSchema = z.looseObject({
+  secret: z.string().exactOptional(),
+  publicKey: z.string().exactOptional(),
+  previousExpiresAt: z.string().nullable().exactOptional(),
+});
+
+export type RotatedSecret = z.infer<typeof rotatedSchema>;
+
+export const rotateSecret = (
+  api: ApiClient,
+  queue: string,
+  id: string,
+  order: { secret?: string; type?: string; graceSeconds?: number },
+): Promise<RotatedSecret> =>
+  api.call(
+    {
+      method: 'POST',
+      path: apiPath`/v2/queues/${queue}/subscriptions/${id}/secret/rotate`,
+      body: JSON.stringify(order),
+    },
+    rotatedSchema,
+  );
+
+const testedSchema = z.object({ delivery: deliveryViewSchema }).transform(({ delivery }) => delivery);
+
+/** `body` is JSON source text. */
+export const testSubscription = (
+  api: ApiClient,
+  queue: string,
+  id: string,
+  body: string,
+): Promise<DeliveryView> =>
+  api.call(
+    { method: 'POST', path: apiPath`/v2/queues/${queue}/subscriptions/${id}/test`, body },
+    testedSchema,
+  );
+
+/** Its subscriptions as JSON lines, a part of them at a time. */
+export const exportSubscriptions = async function* (
+  api: ApiClient,
+  queue: string,
+  withCredentials: boolean,
+): AsyncGenerator<string> {
+  let marker: string | undefined;
+  do {
+    const { text, headers } = await api.send({
+      method: 'GET',
+      path: apiPath`/v2/queues/${queue}/export`,
+      query: { withCredentials: withCredentials ? 'true' : undefined, marker },
+    });
+    yield text;
+    marker = markerInHeader(headers.get('link') ?? '');
+  } while (marker !== undefined);
+};
+
+/** `<href>; rel="next"` (RFC 8288). */
+const markerInHeader = (link: string): string | undefined => {
+  const href = /<([^>]*)>;\s*rel="next"/.exec(link)?.[1];
+  return href === undefined ? undefined : markerIn([{ rel: 'next', href }]);
+};
+
+const importedSchema = z.object({
+  imported: z.int(),
+  replaced: z.int(),
+  unchanged: z.int(),
+  failed: z.array(
+    z.object({
+      line: z.int(),
+      error: z.object({
+        code: z.string(),
+        message: z.string(),
+        fields: z.array(z.object({ field: z.string(), message: z.string() })).exactOptional(),
+      }),
+    }),
+  ),
+});
+
+export type Imported = z.infer<typeof importedSchema>;
+
+/** Can be repeated: what is there already is left as it is, or with `replace` has become so. */
+export const importSubscriptions = (
+  api: ApiClient,
+  queue: string,
+  { lines, replace }: { lines: string; replace: boolean },
+): Promise<Imported> =>
+  api.call(
+    {
+      method: 'POST',
+      path: apiPath`/v2/queues/${queue}/import`,
+      query: { replace: replace ? 'true' : undefined },
+      body: lines,
+      contentType: 'application/jsonl',
+      repeatable: true,
+    },
+    importedSchema,
+  );

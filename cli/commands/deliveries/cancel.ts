@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { cancelDelivery } from '../../api/deliveries.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-address.ts';
+import { describeDelivery } from './delivery-text.ts';
+
+const MORE = `
+No further request is made, but for one that is under way already. It can be retried later.
+`;
+
+/** `posthaste cancel` */
+export const addCancel = (command: Command): void => {
+  addDeliveryAddress(command).action(
+    async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
+      const delivery = await cancelDelivery(await openApi(options), addressOf(queue, message, subscription));
+      if (options.json === true) printJson(delivery);
+      else console.log(describeDelivery(delivery));
+    },
+  );
+  onDeployment(command, {
+    json: 'the delivery as it is then',
+    more: MORE,
+    examples: [`cancel ${EXAMPLE_ADDRESS}`],
+  });
+};

@@ -1,0 +1,66 @@
+import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { DeliveryDetail } from '../../api/deliveries.ts';
+import { clockTime } from '../../output/clock-time.ts';
+import { printable } from '../../output/printable.ts';
+import { fieldLines, tableLines, type Column } from '../../output/table.ts';
+
+type Shown = DeliveryView & Partial<Pick<DeliveryDetail, 'planned'>>;
+type Attempt = Shown['attempts'][number];
+
+/** A delivery for people: what it is, each attempt, and what is to come. */
+export const describeDelivery = (delivery: Shown): string => {
+  const { queue, messageId, subscriptionId, attempts, nextAttempt, planned = [] } = delivery;
+  return [
+    ...fieldLines([
+      ['Message', printable(messageId)],
+      ['Queue', printable(queue)],
+      ['Subscription', printable(subscriptionId)],
+      ['Status', statusText(delivery)],
+      [
+        'Next attempt',
+        nextAttempt && `#${nextAttempt.number} ${nextAttempt.phase}, ${clockTime(nextAttempt.dueAt)}`,
+      ],
+    ]),
+    ...(attempts.length === 0 ? [] : ['', ...tableLines(ATTEMPTS, attempts.map(attemptRow))]),
+    ...(planned.length === 0
+      ? []
+      : ['', 'Planned, should every attempt fail at once:', ...plannedLines(planned)]),
+  ].join('\n');
+};
+
+export const statusText = ({ status, reason }: Pick<Shown, 'status' | 'reason'>): string =>
+  reason === undefined ? status : `${status} (${printable(reason)})`;
+
+const ATTEMPTS: readonly Column[] = [
+  { head: 'Attempt', align: 'right' },
+  { head: 'Phase' },
+  { head: 'Started' },
+  { head: 'Took', align: 'right' },
+  { head: 'Outcome' },
+  { head: 'Answer' },
+];
+
+const attemptRow = (attempt: Attempt): string[] => [
+  String(attempt.number),
+  attempt.phase,
+  clockTime(attempt.startedAt),
+  `${attempt.durationMs} ms`,
+  attempt.outcome,
+  answerOf(attempt),
+];
+
+/** The subscriber's own words are at the end, where they can push nothing away. */
+const answerOf = ({ statusCode, error, snippet, lost }: Attempt): string =>
+  [
+    String(statusCode ?? error ?? ''),
+    ...(lost === undefined ? [] : [`(${lost} lost)`]),
+    ...(snippet === undefined || snippet === '' ? [] : [`"${snippet}"`]),
+  ]
+    .map(printable)
+    .join(' ');
+
+const plannedLines = (planned: DeliveryDetail['planned']): string[] =>
+  tableLines(
+    [{ head: 'Attempt', align: 'right' }, { head: 'Phase' }, { head: 'Due' }],
+    planned.map(({ number, phase, dueAt }) => [String(number), printable(phase), clockTime(dueAt)]),
+  );

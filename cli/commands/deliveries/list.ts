@@ -1,0 +1,101 @@
+import { Option, type Command } from 'commander';
+import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import { openApi } from '../../api/api-client.ts';
+import {
+  deliveriesOfMessage,
+  listDeliveries,
+  type DeliveryFilter,
+  type ListedDelivery,
+} from '../../api/deliveries.ts';
+import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { clockTime } from '../../output/clock-time.ts';
+import { printList } from '../../output/list.ts';
+import { printable } from '../../output/printable.ts';
+import { addDeliveryFilter } from './delivery-filter.ts';
+import { statusText } from './delivery-text.ts';
+
+type Options = DeploymentOptions & DeliveryFilter & { message?: string; limit?: number };
+
+const MORE = `
+Of a queue those that are not delivered, newest first; with --message all of one message.
+`;
+
+/** `posthaste deliveries list` */
+export const addDeliveriesList = (deliveries: Command): void => {
+  const command = deliveries
+    .command('list')
+    .description('List deliveries.')
+    .argument('<queue>', 'its name', queueOf)
+    .addOption(
+      new Option('--message <ID>', 'of this message, the delivered ones too')
+        .argParser(idOf)
+        .conflicts(['status', 'subscription', 'since', 'until']),
+    )
+    .option('--limit <N>', 'at most so many (default: 100 of a queue, all of a message)', wholeNumberOf(1))
+    .action(async (queue: string, { message, limit, json, ...options }: Options) => {
+      const api = await openApi(options);
+      const form = { ...(json && { json }), columns: COLUMNS, none: 'No deliveries.' };
+      if (message !== undefined) {
+        const most = limit === undefined ? {} : { most: limit };
+        const found = deliveriesOfMessage(api, { queue, messageId: message }, most);
+        await printList(found, { ...form, rowOf: rowOfView });
+        return;
+      }
+      const { status, subscription, since, until } = options;
+      const filter = definedOf({ status, subscription, since, until });
+      await printList(listDeliveries(api, queue, filter, { most: limit ?? 100 }), { ...form, rowOf });
+    });
+  onDeployment(addDeliveryFilter(command), {
+    json: 'one delivery a line, as the API shows it',
+    more: MORE,
+    examples: [
+      'deliveries list orders --status exhausted --since 2h',
+      'deliveries list orders --message order-17',
+    ],
+  });
+};
+
+/** Without what was not given. */
+export const definedOf = ({
+  status,
+  subscription,
+  since,
+  until,
+}: { [Name in keyof DeliveryFilter]: DeliveryFilter[Name] | undefined }): DeliveryFilter => ({
+  ...(status !== undefined && { status }),
+  ...(subscription !== undefined && { subscription }),
+  ...(since !== undefined && { since }),
+  ...(until !== undefined && { until }),
+});
+
+const COLUMNS = [
+  { head: 'Message' },
+  { head: 'Subscription' },
+  { head: 'Status' },
+  { head: 'Attempts', align: 'right' as const },
+  { head: 'Last' },
+  { head: 'Next' },
+];
+
+const rowOf = (delivery: ListedDelivery): string[] => {
+  const { messageId, subscriptionId, attemptCount, lastAttempt, nextAttemptAt } = delivery;
+  return [
+    printable(messageId),
+    printable(subscriptionId),
+    statusText(delivery),
+    String(attemptCount),
+    printable(String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '')),
+    clockTime(nextAttemptAt),
+  ];
+};
+
+const rowOfView = ({ attempts, ...view }: DeliveryView): string[] => {
+  const lastAttempt = attempts.at(-1);
+  return rowOf({
+    ...view,
+    acceptedAt: '',
+    attemptCount: attempts.length,
+    ...(lastAttempt && { lastAttempt }),
+  });
+};

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { retryDelivery } from '../../api/deliveries.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-address.ts';
+import { describeDelivery } from './delivery-text.ts';
+
+const MORE = `
+The next attempt of one that is under way is made now; one that is over gets another round, with a policy's full budget. The
+subscriber sees the same webhook-id. Refused while an attempt is being made, and where the message is kept no more.
+`;
+
+/** `posthaste retry` */
+export const addRetry = (command: Command): void => {
+  addDeliveryAddress(command).action(
+    async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
+      const delivery = await retryDelivery(await openApi(options), addressOf(queue, message, subscription));
+      if (options.json === true) printJson(delivery);
+      else console.log(describeDelivery(delivery));
+    },
+  );
+  onDeployment(command, {
+    json: 'the delivery as it is then',
+    more: MORE,
+    examples: [`retry ${EXAMPLE_ADDRESS}`],
+  });
+};

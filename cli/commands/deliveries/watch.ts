@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import type { DeliveryFilter } from '../../api/deliveries.ts';
+import { untilInterrupted } from '../../interruption.ts';
+import { idOf, queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { durationOf } from '../../options/time.ts';
+import { clockTime } from '../../output/clock-time.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { printable } from '../../output/printable.ts';
+import { addDeliveryFilter } from './delivery-filter.ts';
+import { statusText } from './delivery-text.ts';
+import { definedOf } from './list.ts';
+import { watchDeliveries, type Change } from './watch-deliveries.ts';
+
+type Options = DeploymentOptions & DeliveryFilter & { message?: string; for?: number };
+
+const MORE = `
+Prints the deliveries that are there, and then each change as it is seen: a poll comes after 1 s while there are changes, and after
+longer and longer, up to 10 s, while there are none. Of a queue, the 100 newest that are not delivered are looked at, and those
+that were seen open until they are over; with --message all of one message, and it ends when they are over.
+
+Ends with status 0 by Ctrl-C or after --for.
+`;
+
+/** `posthaste deliveries watch` */
+export const addDeliveriesWatch = (deliveries: Command): void => {
+  const command = deliveries
+    .command('watch')
+    .description('Print deliveries as they change.')
+    .argument('<queue>', 'its name', queueOf)
+    .option('--message <ID>', 'of this message', idOf)
+    .option('--for <TIME>', 'for so long: seconds, or 30m, 1h', durationOf)
+    .action(async (queue: string, options: Options) => {
+      const api = await openApi(options);
+      const { status, subscription, since, until, message } = options;
+      await untilInterrupted((interrupted) =>
+        watchDeliveries(api, {
+          queue,
+          ...(message !== undefined && { message }),
+          filter: definedOf({ status, subscription, since, until }),
+          signal: endOf(options, interrupted),
+          onChange: options.json === true ? printJson : printChange,
+        }),
+      );
+    });
+  onDeployment(addDeliveryFilter(command), {
+    json: 'one change a line: at, queue, messageId, subscriptionId, status, reason, attemptCount, last, nextAttemptAt',
+    more: MORE,
+    examples: ['deliveries watch orders --for 10m', 'deliveries watch orders --message order-17'],
+  });
+};
+
+const endOf = (options: Options, interrupted: AbortSignal): AbortSignal =>
+  options.for === undefined
+    ? interrupted
+    : AbortSignal.any([interrupted, AbortSignal.timeout(options.for * 1000)]);
+
+const printChange = (change: Change): void => {
+  const { at, messageId, subscriptionId, attemptCount, last, nextAttemptAt } = change;
+  const next = nextAttemptAt === undefined ? '' : `, next ${clockTime(nextAttemptAt)}`;
+  const answer = last === undefined ? '' : `, ${printable(last)}`;
+  console.log(
+    `${clockTime(at)}  ${printable(messageId)}  ${printable(subscriptionId)}  ` +
+      `${statusText(change)}  #${attemptCount}${answer}${next}`,
+  );
+};

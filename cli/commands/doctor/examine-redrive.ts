@@ -1,0 +1,24 @@
+import { sqsClient } from '../../../shared/adapters/aws-clients.ts';
+import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs-dead-letter-queue.ts';
+import { systemClock as clock } from '../../../shared/adapters/system-clock.ts';
+import { findDeployment, type DeploymentChoice } from '../../deployment.ts';
+import { failureText } from '../../failure-text.ts';
+import type { Finding } from './finding.ts';
+
+/** Whether the caller may look at the queues that a redrive works off. */
+export const examineRedrive = async (choice: DeploymentChoice): Promise<Finding> => {
+  const check = 'access for redrive';
+  try {
+    const { client, ...deployment } = await findDeployment(choice);
+    const sqs = sqsClient(client);
+    const sleep = (milliseconds: number): Promise<void> => clock.sleep(milliseconds);
+    const { ingressDeadLetterUrl, deliveryDeadLetterUrl, undeliverableQueueUrl } = deployment;
+    for (const queueUrl of [ingressDeadLetterUrl, deliveryDeadLetterUrl, undeliverableQueueUrl]) {
+      await sqsDeadLetterQueue({ sqs, queueUrl, sleep }).count();
+    }
+    return { check, ok: true, detail: 'the dead-letter queues answer you' };
+  } catch (error) {
+    const advice = 'posthaste redrive needs the SQS permissions in docs/operations.md, "Redrive".';
+    return { check, ok: false, detail: failureText(error), advice };
+  }
+};

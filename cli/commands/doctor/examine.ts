@@ -1,0 +1,107 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { pollInterval } from '../../../shared/domain/poll-interval.ts';
+import { findApi, type ApiAccess } from '../../api/api-access.ts';
+import { apiClient, type ApiClient } from '../../api/api-client.ts';
+import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
+import { ping, readHealth, type Health } from '../../api/service.ts';
+import type { DeploymentChoice } from '../../deployment.ts';
+import { failureText } from '../../failure-text.ts';
+import type { Finding } from './finding.ts';
+import {
+  deadLetterFindings,
+  overdueFinding,
+  tableFindings,
+  workFindings,
+  WORK_QUEUES,
+} from './health-findings.ts';
+
+/** How long a queue may hold something before it counts as stuck: load that passes is no fault. Milliseconds. */
+const PATIENCE_MS = 15_000;
+/** Seconds between looks. */
+const POLLING = { floor: 0.5, ceiling: 3 };
+
+/** Check after check, each as it is done. What rests on one that fails is left out. */
+export const examine = async function* (
+  choice: DeploymentChoice,
+  signal: AbortSignal,
+): AsyncGenerator<Finding> {
+  const access = await attempt('deployment', () => findApi(choice));
+  yield access.finding;
+  if (access.value === undefined) return;
+  const api = apiClient(access.value);
+  const reached = await attempt('API', () => reach(api, access.value));
+  yield reached.finding;
+  if (reached.value === undefined) return;
+  const health = await attempt('credentials', async () => ({
+    health: await readHealth(api, signal),
+    name: api.name,
+  }));
+  yield health.finding;
+  if (health.value === undefined) return;
+  const first = health.value.health;
+  yield* tableFindings(first);
+  yield* deadLetterFindings(first);
+  yield* workFindings(await whenQuiet(api, first, signal));
+  yield overdueFinding(first);
+  if (process.env['POSTHASTE_API_URL'] === undefined) yield await redriveFinding(choice);
+};
+
+type Attempt<Value> = { finding: Finding; value?: Value };
+
+const attempt = async <Value extends { name: string }>(
+  check: string,
+  work: () => Promise<Value>,
+): Promise<Attempt<Value>> => {
+  try {
+    const value = await work();
+    return { finding: { check, ok: true, detail: value.name }, value };
+  } catch (error) {
+    return { finding: { check, ok: false, ...reasonOf(error) } };
+  }
+};
+
+/** A Problem says itself what to do. */
+const reasonOf = (error: unknown): Pick<Finding, 'detail' | 'advice'> => {
+  if (!(error instanceof ApiRefusal)) return { detail: failureText(error) };
+  const advice = adviceFor(error);
+  return {
+    detail: `${error.request} was refused (${error.status}): ${error.message}`,
+    ...(advice !== undefined && { advice }),
+  };
+};
+
+const reach = async (api: ApiClient, access: ApiAccess | undefined): Promise<{ name: string }> => {
+  await ping(api);
+  return { name: access?.apiUrl ?? '' };
+};
+
+/** Looks again as long as something waits in the work queues, and keeps the least that each held. */
+const whenQuiet = async (api: ApiClient, first: Health, signal: AbortSignal): Promise<Health> => {
+  const deadline = Date.now() + PATIENCE_MS;
+  let least = first;
+  let interval = pollInterval(POLLING);
+  while (isBusy(least) && Date.now() < deadline) {
+    await pause(interval.wait * 1000, undefined, { signal });
+    least = leastOf(least, await readHealth(api, signal));
+    interval = interval.afterEmpty();
+  }
+  return least;
+};
+
+const isBusy = ({ queues = {} }: Health): boolean => WORK_QUEUES.some((name) => (queues[name] ?? 0) > 0);
+
+const leastOf = (before: Health, now: Health): Health => ({
+  ...now,
+  queues: Object.fromEntries(
+    Object.entries(now.queues ?? {}).map(([name, count]) => [
+      name,
+      Math.min(count, before.queues?.[name] ?? count),
+    ]),
+  ),
+});
+
+const redriveFinding = async (choice: DeploymentChoice): Promise<Finding> => {
+  // Not loaded before: the SDK is large.
+  const { examineRedrive } = await import('./examine-redrive.ts');
+  return examineRedrive(choice);
+};

@@ -1,0 +1,57 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { untilInterrupted } from '../../interruption.ts';
+import { jsonObjectOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { onDeployment } from '../../options/deployment-options.ts';
+import { durationOf } from '../../options/time.ts';
+import { answerScriptOf, SCRIPT_FORM } from './answer-script.ts';
+import { runListen, type ListenOptions } from './run.ts';
+import { verifierFor } from './verification.ts';
+
+const MORE = `
+Answers: ${SCRIPT_FORM}.
+Each message goes through the script from its beginning, and the last answer is given again and again. Every block says how long
+after the request before it came.
+
+With --subscribe it subscribes its own URL for as long as it runs, and verifies with the secret that it is given. A deployment in
+AWS cannot reach this machine: --url is the public URL under which a tunnel of yours leads here.
+
+Ends with status 0 by Ctrl-C, after --for or after --count.
+`;
+
+/** `posthaste listen` */
+export const addListen = (command: Command): void => {
+  command
+    .option('--port <N>', 'on this port of 127.0.0.1 (default: a free one)', wholeNumberOf(1, 65_535))
+    .option('--path <PATH>', 'on this path', pathOf, '/')
+    .option('--answer <SCRIPT>', 'answer by this script', answerScriptOf, answerScriptOf('200'))
+    .addOption(
+      new Option('--secret <SECRET>', 'verify signatures: whsec_… or whpk_…')
+        .argParser(verifierFor)
+        .env('POSTHASTE_WEBHOOK_SECRET'),
+    )
+    .option('--subscribe <QUEUE>', 'subscribe to this queue meanwhile', queueOf)
+    .option('--url <URL>', 'under which it is subscribed')
+    .option('--policy <JSON>', 'with this retry policy', jsonObjectOf)
+    .option('--count <N>', 'end after so many requests', wholeNumberOf(1))
+    .option('--for <TIME>', 'end after this time: seconds, or 30m, 1h', durationOf)
+    .action(async (options: ListenOptions) => {
+      const { subscribe, url, policy } = options;
+      if (subscribe === undefined && (url !== undefined || policy !== undefined)) {
+        command.error("error: options '--url' and '--policy' need option '--subscribe'");
+      }
+      await untilInterrupted((signal) => runListen(options, signal));
+    });
+  onDeployment(command, {
+    json: 'one request a line: at, method, path, headers, body, messageId, count, secondsSince, answer, verified',
+    more: MORE,
+    examples: [
+      'listen --port 8080 --secret whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      `listen --subscribe orders --answer 503x3,200 --policy '{"minimum_delay": 2}'`,
+    ],
+  });
+};
+
+const pathOf = (text: string): string => {
+  if (!/^\/[\w\-./~%]*$/.test(text)) throw new InvalidArgumentError('It takes a path such as /hook.');
+  return text;
+};

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { openApi, type ApiClient } from '../../api/api-client.ts';
+import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
+import { objectText, textOf } from '../../options/json-text.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { printable } from '../../output/printable.ts';
+import type { AnswerScript } from './answer-script.ts';
+import { verifierFor, type Verifier } from './verification.ts';
+import { startWebhookReceiver } from './webhook-receiver.ts';
+import { webhookBlock, webhookJson } from './webhook-text.ts';
+
+export type ListenOptions = DeploymentOptions & {
+  port?: number;
+  path: string;
+  answer: AnswerScript;
+  secret?: Verifier;
+  subscribe?: string;
+  url?: string;
+  policy?: string;
+  count?: number;
+  for?: number;
+};
+
+/** Receives until the signal, `--for` or `--count` ends it; what it subscribed is unsubscribed then. */
+export const runListen = async (options: ListenOptions, signal: AbortSignal): Promise<void> => {
+  const enough = new AbortController();
+  const secret: { verifier: Verifier | undefined } = { verifier: options.secret };
+  let answered = 0;
+  const receiver = await startWebhookReceiver({
+    ...(options.port !== undefined && { port: options.port }),
+    path: options.path,
+    script: options.answer,
+    verifier: () => secret.verifier,
+    onWebhook: (webhook) => {
+      if (options.json === true) printJson(webhookJson(webhook));
+      else console.log(webhookBlock(webhook));
+    },
+    onAnswered: () => {
+      answered += 1;
+      if (answered === options.count) enough.abort();
+    },
+  });
+  try {
+    const subscription = await subscribe(options, options.url ?? receiver.url);
+    try {
+      secret.verifier ??= subscription?.verifier;
+      // Not on stdout: there are requests only.
+      console.error(
+        `Listening on ${receiver.url}${subscription === undefined ? '' : `, subscribed to ${subscription.queue}`}.`,
+      );
+      await over([signal, enough.signal], options.for);
+    } finally {
+      await subscription?.end();
+    }
+  } finally {
+    await receiver.close();
+  }
+};
+
+type Subscribed = { queue: string; verifier?: Verifier; end: () => Promise<void> };
+
+const subscribe = async (options: ListenOptions, url: string): Promise<Subscribed | undefined> => {
+  const { subscribe: queue, policy } = options;
+  if (queue === undefined) return undefined;
+  const api: ApiClient = await openApi(options);
+  const body = objectText([
+    ['subscriber', textOf(url)],
+    ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
+  ]);
+  const created = await createSubscription(api, queue, body);
+  return {
+    queue,
+    ...(created.secret !== undefined && { verifier: verifierFor(created.secret) }),
+    end: async () => {
+      await deleteSubscription(api, queue, created.subscription_id);
+      console.error(`Subscription ${printable(created.subscription_id)} is deleted.`);
+    },
+  };
+};
+
+const over = async (signals: AbortSignal[], seconds: number | undefined): Promise<void> => {
+  const timeout = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
+  const signal = AbortSignal.any([...signals, ...timeout]);
+  // A timer of AbortSignal alone does not keep the process up; the server does.
+  if (!signal.aborted) await once(signal, 'abort');
+};

@@ -1,0 +1,61 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { InvalidArgumentError } from 'commander';
+import { Webhook, WebhookVerificationError } from 'standardwebhooks';
+
+export type Verdict = { verified: true } | { verified: false; why: string };
+
+export type Verifier = (body: Buffer, headers: Record<string, string>) => Verdict;
+
+const PUBLIC_PREFIX = 'whpk_';
+/** What stands before an ed25519 public key in DER (RFC 8410 §4). */
+const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
+/** As the library allows it for shared secrets. Seconds. */
+const TOLERANCE = 300;
+
+/** For `whsec_…`, the shared secret of v1, or `whpk_…`, the public key of v1a (Standard Webhooks). */
+export const verifierFor = (secret: string): Verifier =>
+  secret.startsWith(PUBLIC_PREFIX) ? asymmetric(secret.slice(PUBLIC_PREFIX.length)) : symmetric(secret);
+
+const symmetric = (secret: string): Verifier => {
+  const webhook = webhookWith(secret);
+  return (body, headers) => {
+    try {
+      webhook.verify(body, headers, { jsonParse: false });
+      return { verified: true };
+    } catch (error) {
+      if (error instanceof WebhookVerificationError) return { verified: false, why: error.message };
+      throw error;
+    }
+  };
+};
+
+const webhookWith = (secret: string): Webhook => {
+  try {
+    return new Webhook(secret);
+  } catch (cause) {
+    throw new InvalidArgumentError(`It takes whsec_ and base64, or whpk_ and base64: ${String(cause)}`);
+  }
+};
+
+/** The library knows v1 only. */
+const asymmetric = (base64: string): Verifier => {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length !== 32)
+    throw new InvalidArgumentError('A public key is whpk_ and the base64 of 32 bytes.');
+  const key = createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: 'der', type: 'spki' });
+  return (body, headers) => {
+    const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers;
+    if (id === undefined || timestamp === undefined || signatures === undefined) {
+      return { verified: false, why: 'Missing required headers' };
+    }
+    if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= TOLERANCE)) {
+      return { verified: false, why: 'Message timestamp too old or too new' };
+    }
+    const signed = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
+    const isSigned = signatures
+      .split(' ')
+      .filter((signature) => signature.startsWith('v1a,'))
+      .some((signature) => verify(null, signed, key, Buffer.from(signature.slice(4), 'base64')));
+    return isSigned ? { verified: true } : { verified: false, why: 'No matching signature found' };
+  };
+};

@@ -1,0 +1,62 @@
+import { Option, type Command } from 'commander';
+import { parseJson, propertySource } from '../../../shared/messages/json-slice.ts';
+import { openApi } from '../../api/api-client.ts';
+import { showMessage, type MessageView } from '../../api/messages.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { idOf, queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { clockTime } from '../../output/clock-time.ts';
+import { printable, printableJson } from '../../output/printable.ts';
+import { fieldLines } from '../../output/table.ts';
+
+type Options = DeploymentOptions & { body?: true };
+
+/** `posthaste message show` */
+export const addMessageShow = (message: Command): void => {
+  const command = message
+    .command('show')
+    .description('Show a message: what became of it, and its data while it is kept.')
+    .argument('<queue>', 'its queue', queueOf)
+    .argument('<message>', 'its id', idOf)
+    .addOption(
+      new Option('--body', 'print its data alone: to a file or a pipe byte for byte').conflicts('json'),
+    )
+    .action(async (queue: string, id: string, options: Options) => {
+      const { view, text } = await showMessage(await openApi(options), queue, id);
+      // Not printed anew: numbers of the data would lose digits.
+      if (options.json === true) console.log(printableJson(text.trim()));
+      else if (options.body === true) printBody(bodyIn(text), id);
+      else console.log(describeMessage(view, bodyIn(text)));
+    });
+  onDeployment(command, {
+    json: 'the message as the API shows it',
+    examples: ['message show orders order-17', 'message show orders order-17 --body > order-17.json'],
+  });
+};
+
+const bodyIn = (text: string): string | undefined => {
+  const json = parseJson(text);
+  return json === undefined ? undefined : propertySource(json, 'body');
+};
+
+const printBody = (body: string | undefined, id: string): void => {
+  if (body === undefined) throw new Problem(`The data of message ${id} is not kept.`);
+  if (process.stdout.isTTY) console.log(printableJson(body));
+  else process.stdout.write(body);
+};
+
+const describeMessage = (view: MessageView, body: string | undefined): string => {
+  const { id, queue, type, acceptedAt, duplicates, matched, filtered, deliveries, bodyKept, erasedAt } = view;
+  const states = Object.entries(deliveries).filter(([, count]) => count > 0);
+  return fieldLines([
+    ['Message', printable(id)],
+    ['Queue', printable(queue)],
+    ['Type', type === undefined ? undefined : printable(type)],
+    ['Accepted', clockTime(acceptedAt)],
+    ['Duplicates', String(duplicates)],
+    ['Matched', `${matched} subscriptions${filtered === 0 ? '' : `, ${filtered} filtered`}`],
+    ['Deliveries', states.map(([status, count]) => `${count} ${status}`).join(', ') || 'none on record yet'],
+    ['Erased', clockTime(erasedAt) || undefined],
+    ['Data', body === undefined ? (bodyKept ? 'kept' : 'not kept') : printableJson(body)],
+  ]).join('\n');
+};

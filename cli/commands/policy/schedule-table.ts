@@ -1,0 +1,86 @@
+import type { Mechanism } from '../../../shared/domain/attempt.ts';
+import type { PolicyInForce } from '../../../shared/domain/policy-in-force.ts';
+import type { Jitter } from '../../../shared/domain/retry-policy.ts';
+import { retrySchedule, totalSeconds } from '../../../shared/domain/retry-schedule.ts';
+import type { Retry } from '../../../shared/domain/retry-schedule.ts';
+import { planWakeUp } from '../../../shared/domain/wake-up-plan.ts';
+import { inWords } from '../../output/in-words.ts';
+import { tableLines, type Column } from '../../output/table.ts';
+
+/** The default of the deployment setting `schedulerThreshold` (design §6). */
+const SCHEDULER_THRESHOLD_SECONDS = 90;
+
+const MECHANISMS: Record<Mechanism, string> = {
+  same_invocation: 'same invocation',
+  sqs_delay: 'SQS delay',
+  scheduler: 'Scheduler',
+};
+
+const SOURCES: Record<PolicyInForce['source'], string> = {
+  subscription: "the subscription's",
+  queue: "the queue's",
+  defaults: 'the defaults, for neither the subscription nor the queue has one',
+};
+
+const JITTERS: Record<Exclude<Jitter, 'none'>, string> = {
+  full: 'anything from 0 up to the delay shown',
+  equal: 'anything from half the delay shown up to all of it',
+};
+
+/** A schedule for people: a table of the retries and what it comes to. */
+export const describeSchedule = ({ source, policy }: PolicyInForce, overridden: boolean): string => {
+  const retries = retrySchedule(policy);
+  const override = overridden ? ", which overrides the subscription's (ignore_subscription_override)" : '';
+  const end =
+    retries.length === 0
+      ? 'No retries: a delivery whose first attempt fails is exhausted.'
+      : `${counted(retries.length)} over ${inWords(totalSeconds(policy))}; should the last one fail too, the delivery is exhausted.`;
+  const notes = [
+    ...(policy.jitter === 'none'
+      ? []
+      : [`Jitter (${policy.jitter}): a retry waits ${JITTERS[policy.jitter]}.`]),
+    ...(policy.retry_on_status.length === 0
+      ? []
+      : [`Retried beside 5xx, timeouts and connection errors: ${policy.retry_on_status.join(', ')}.`]),
+  ];
+  return [
+    `Policy in force: ${SOURCES[source]}${override}.`,
+    '',
+    ...(retries.length === 0 ? [] : [...tableOf(retries), '']),
+    end,
+    ...notes,
+  ].join('\n');
+};
+
+const COLUMNS: readonly Column[] = [
+  { head: 'Retry', align: 'right' },
+  { head: 'Phase' },
+  { head: 'Delay', align: 'right' },
+  { head: 'Elapsed', align: 'right' },
+  { head: 'Mechanism' },
+];
+
+const tableOf = (retries: readonly Retry[]): string[] => {
+  const decimals = retries.every(({ delaySeconds }) => Number.isInteger(delaySeconds)) ? 0 : 3;
+  let elapsed = 0;
+  const rows = retries.map(({ retry, phase, delaySeconds }) => {
+    elapsed += delaySeconds;
+    return [
+      String(retry),
+      phase,
+      `${delaySeconds.toFixed(decimals)} s`,
+      inWords(elapsed),
+      mechanismOf(delaySeconds),
+    ];
+  });
+  return tableLines(COLUMNS, rows);
+};
+
+const mechanismOf = (delaySeconds: number): string =>
+  MECHANISMS[
+    delaySeconds === 0
+      ? 'same_invocation'
+      : planWakeUp(delaySeconds * 1000, 0, SCHEDULER_THRESHOLD_SECONDS).by
+  ];
+
+const counted = (retries: number): string => (retries === 1 ? '1 retry' : `${retries} retries`);

@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { once } from 'node:events';
+import { findApi } from '../../api/api-access.ts';
+import { untilInterrupted } from '../../interruption.ts';
+import { wholeNumberOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { startSigningProxy } from './signing-proxy.ts';
+
+type Options = DeploymentOptions & { port?: number };
+
+const MORE = `
+Requests to it are signed with your credentials and sent on to the API of the deployment. It listens on 127.0.0.1, and refuses what
+web pages of others send. Every program on this machine can use it, so end it when you are done: Ctrl-C.
+`;
+
+/** `posthaste proxy` */
+export const addProxy = (command: Command): void => {
+  command
+    .option('--port <N>', 'on this port of 127.0.0.1 (default: a free one)', wholeNumberOf(1, 65_535))
+    .action(async ({ port, json, ...choice }: Options) => {
+      const access = await findApi(choice);
+      await untilInterrupted(async (signal) => {
+        const proxy = await startSigningProxy(access, port);
+        try {
+          if (json === true) console.log(JSON.stringify({ url: proxy.url }));
+          else console.log(`${proxy.url} is the API of ${access.name}. Ctrl-C ends it.`);
+          if (!signal.aborted) await once(signal, 'abort');
+        } finally {
+          await proxy.close();
+        }
+      });
+    });
+  onDeployment(command, {
+    json: 'url',
+    more: MORE,
+    examples: ['proxy --port 8888    # and then: curl http://127.0.0.1:8888/v2/queues'],
+  });
+};

@@ -1,0 +1,56 @@
+import type { ApiClient } from '../../api/api-client.ts';
+import { ApiRefusal } from '../../api/api-refusal.ts';
+import { postMessages } from '../../api/messages.ts';
+import type { Refused } from './batches.ts';
+import type { Outgoing } from './message-line.ts';
+
+export type Posted = { published: { line: number; id: string }[]; refused: Refused[] };
+
+/**
+ * Posts a batch. The API takes all of it or nothing, and names the messages that it will not have: the others are posted
+ * without them.
+ * @throws ApiRefusal for what is not the fault of single messages, Problem when there is no answer.
+ */
+export const postBatch = async (
+  api: ApiClient,
+  queue: string,
+  batch: readonly Outgoing[],
+): Promise<Posted> => {
+  let left = batch;
+  const refused: Refused[] = [];
+  while (left.length > 0) {
+    try {
+      const body = `{"messages":[${left.map(({ text }) => text).join(',')}]}`;
+      const ids = await postMessages(api, queue, { body });
+      return { published: left.flatMap(({ line }, index) => pairOf(line, ids[index])), refused };
+    } catch (error) {
+      const faults = error instanceof ApiRefusal ? faultsByMessage(error) : new Map<number, string>();
+      const isNamed = (index: number): boolean => faults.has(index);
+      if (!left.some((_, index) => isNamed(index))) throw error;
+      refused.push(
+        ...left.flatMap(({ line }, index) => {
+          const why = faults.get(index);
+          return why === undefined ? [] : [{ kind: 'refused' as const, line, why }];
+        }),
+      );
+      left = left.filter((_, index) => !isNamed(index));
+    }
+  }
+  return { published: [], refused };
+};
+
+const pairOf = (line: number, id: string | undefined): { line: number; id: string }[] =>
+  id === undefined ? [] : [{ line, id }];
+
+/** `messages[3].ttl` is the fourth of the batch. */
+const faultsByMessage = ({ fields }: ApiRefusal): Map<number, string> => {
+  const faults = new Map<number, string>();
+  for (const { field, message } of fields) {
+    const [, index, name = 'message'] = /^messages\[(\d+)\]\.?(.*)$/.exec(field) ?? [];
+    if (index === undefined) continue;
+    const before = faults.get(Number(index));
+    const shown = name === 'body' ? 'data' : name;
+    faults.set(Number(index), `${before === undefined ? '' : `${before}; `}${shown} ${message}`);
+  }
+  return faults;
+};

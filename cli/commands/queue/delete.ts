@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { deleteQueue } from '../../api/queues.ts';
+import { queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printJson } from '../../output/json-lines.ts';
+
+/** `posthaste queue delete` */
+export const addQueueDelete = (queue: Command): void => {
+  const command = queue
+    .command('delete')
+    .description(
+      'Delete a queue with its subscriptions. What is pending for them is cancelled. No error if there is none.',
+    )
+    .argument('<queue>', 'its name', queueOf)
+    .action(async (name: string, { json, ...choice }: DeploymentOptions) => {
+      await deleteQueue(await openApi(choice), name);
+      if (json === true) printJson({ queue: name });
+      else console.log(`Queue ${name} is deleted.`);
+    });
+  onDeployment(command, { json: 'queue', examples: ['queue delete orders'] });
+};

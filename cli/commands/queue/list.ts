@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { listQueues, type ListedQueue } from '../../api/queues.ts';
+import { wholeNumberOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printList } from '../../output/list.ts';
+import { printable } from '../../output/printable.ts';
+
+type Options = DeploymentOptions & { limit?: number };
+
+/** `posthaste queue list` */
+export const addQueueList = (queue: Command): void => {
+  const command = queue
+    .command('list')
+    .description('List the queues.')
+    .option('--limit <N>', 'at most so many', wholeNumberOf(1))
+    .action(async ({ limit, ...options }: Options) => {
+      await printList(listQueues(await openApi(options), limit), {
+        ...options,
+        columns: COLUMNS,
+        rowOf,
+        none: 'No queues.',
+      });
+    });
+  onDeployment(command, {
+    json: 'one queue a line: name, metadata',
+    examples: ['queue list', 'queue list --json'],
+  });
+};
+
+const COLUMNS = [{ head: 'Queue' }, { head: 'Metadata' }];
+
+const rowOf = ({ name, metadata }: ListedQueue): string[] => [name, printable(JSON.stringify(metadata))];

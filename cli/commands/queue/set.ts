@@ -1,0 +1,71 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { patchQueue } from '../../api/queues.ts';
+import { collect, jsonObjectOf, jsonOf, queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { objectText, textOf } from '../../options/json-text.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { printableJson } from '../../output/printable.ts';
+
+type Options = DeploymentOptions & {
+  policy?: string;
+  set?: readonly Member[];
+  unset?: readonly string[];
+};
+
+/** `source` is JSON source text. */
+type Member = { key: string; source: string };
+
+const MORE = `
+A value is JSON, so text stands in double quotes. --policy is short for --set _retry_policy=<JSON>.
+`;
+
+/** `posthaste queue set` */
+export const addQueueSet = (queue: Command): void => {
+  const command = queue
+    .command('set')
+    .description("Change some of a queue's metadata, and leave the rest.")
+    .argument('<queue>', 'its name', queueOf)
+    .option('--policy <JSON>', 'its retry policy', jsonObjectOf)
+    .option('--set <KEY=JSON>', 'add or replace a member; may be repeated', collect(memberOf))
+    .option('--unset <KEY>', 'remove a member; may be repeated', collect(String))
+    .action(async (name: string, { json, ...options }: Options) => {
+      const changes = changesOf(options);
+      if (changes.length === 0) command.error('error: nothing to change: give --policy, --set or --unset');
+      const metadata = await patchQueue(await openApi(options), name, `[${changes.join(',')}]`);
+      if (json === true) printJson(metadata);
+      else console.log(printableJson(JSON.stringify(metadata, undefined, 2)));
+    });
+  onDeployment(command, {
+    json: 'the metadata as it is then',
+    more: MORE,
+    examples: [
+      `queue set orders --policy '{"retry_backoff_function": "geometric"}'`,
+      `queue set orders --set owner='"billing"' --unset note`,
+    ],
+  });
+};
+
+const memberOf = (text: string): Member => {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('It takes key=JSON.');
+  return { key: text.slice(0, at), source: jsonOf(text.slice(at + 1)) };
+};
+
+/** Operations of a JSON patch (RFC 6902). `add` replaces what is there. */
+const changesOf = ({ policy, set = [], unset = [] }: Options): string[] => {
+  const members = [...(policy === undefined ? [] : [{ key: '_retry_policy', source: policy }]), ...set];
+  return [
+    ...members.map(({ key, source }) =>
+      objectText([
+        ['op', '"add"'],
+        ['path', textOf(pointerTo(key))],
+        ['value', source],
+      ]),
+    ),
+    ...unset.map((key) => JSON.stringify({ op: 'remove', path: pointerTo(key) })),
+  ];
+};
+
+/** RFC 6901 §3. */
+const pointerTo = (key: string): string => `/metadata/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;

@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { findQueue } from '../../api/queues.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { printableJson } from '../../output/printable.ts';
+
+/** `posthaste queue show` */
+export const addQueueShow = (queue: Command): void => {
+  const command = queue
+    .command('show')
+    .description("Show a queue's metadata, its retry policy among it.")
+    .argument('<queue>', 'its name', queueOf)
+    .action(async (name: string, options: DeploymentOptions) => {
+      const metadata = await findQueue(await openApi(options), name);
+      if (metadata === undefined) throw new Problem(`There is no queue ${name}.`);
+      if (options.json === true) printJson(metadata);
+      else console.log(printableJson(JSON.stringify(metadata, undefined, 2)));
+    });
+  onDeployment(command, { json: 'the metadata', examples: ['queue show orders'] });
+};

@@ -1,0 +1,40 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { RecoveryView } from '../../../shared/messages/recovery-view.ts';
+import { pollInterval } from '../../../shared/domain/poll-interval.ts';
+import type { ApiClient } from '../../api/api-client.ts';
+import { showRecovery } from '../../api/recoveries.ts';
+import { INTERRUPTED, untilInterrupted } from '../../interruption.ts';
+import { progressLine } from '../../output/progress-line.ts';
+import { countsOf, printRecovery } from './recovery-text.ts';
+
+/** Seconds. */
+const POLLING = { floor: 0.5, ceiling: 5 };
+
+/** Waits until it is over, and answers with the exit status. Interrupted, the recovery goes on without us. */
+export const followRecovery = async (
+  api: ApiClient,
+  started: RecoveryView,
+  json: boolean,
+): Promise<number> => {
+  const progress = progressLine(process.stderr, () => Date.now());
+  let last = started;
+  const isInterrupted = await untilInterrupted(async (signal) => {
+    let interval = pollInterval(POLLING);
+    try {
+      while (last.state === 'running') {
+        progress.show(`Recovery ${last.id}: ${countsOf(last)}`);
+        await pause(interval.wait * 1000, undefined, { signal });
+        const now = await showRecovery(api, last.queue, last.id, signal);
+        interval = now.found > last.found ? interval.afterMessage() : interval.afterEmpty();
+        last = now;
+      }
+      return false;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return true;
+    }
+  }).finally(progress.clear);
+  printRecovery(last, json);
+  if (isInterrupted) return INTERRUPTED;
+  return last.state === 'completed' ? 0 : 1;
+};

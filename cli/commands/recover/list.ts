@@ -1,0 +1,45 @@
+import type { Command } from 'commander';
+import type { RecoveryView } from '../../../shared/messages/recovery-view.ts';
+import { openApi } from '../../api/api-client.ts';
+import { listRecoveries } from '../../api/recoveries.ts';
+import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { clockTime } from '../../output/clock-time.ts';
+import { printList } from '../../output/list.ts';
+import { printable } from '../../output/printable.ts';
+import { countsOf } from './recovery-text.ts';
+
+type Options = DeploymentOptions & { limit?: number };
+
+/** `posthaste recover list` */
+export const addRecoverList = (recover: Command): void => {
+  const command = recover
+    .command('list')
+    .description('List the recoveries of a queue, the newest first.')
+    .argument('<queue>', 'its name', queueOf)
+    .option('--limit <N>', 'at most so many', wholeNumberOf(1))
+    .action(async (queue: string, { limit, ...options }: Options) => {
+      const recoveries = listRecoveries(await openApi(options), queue, limit);
+      await printList(recoveries, { ...options, columns: COLUMNS, rowOf, none: 'No recoveries.' });
+    });
+  onDeployment(command, {
+    json: 'one recovery a line, as the API shows it',
+    examples: ['recover list orders --limit 5'],
+  });
+};
+
+const COLUMNS = [
+  { head: 'Recovery' },
+  { head: 'State' },
+  { head: 'Since' },
+  { head: 'Until' },
+  { head: 'Deliveries' },
+];
+
+const rowOf = (recovery: RecoveryView): string[] => [
+  printable(recovery.id),
+  recovery.state,
+  clockTime(recovery.since),
+  clockTime(recovery.until),
+  countsOf(recovery),
+];

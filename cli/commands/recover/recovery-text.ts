@@ -1,0 +1,30 @@
+import type { RecoveryView } from '../../../shared/messages/recovery-view.ts';
+import { clockTime } from '../../output/clock-time.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { printable } from '../../output/printable.ts';
+import { fieldLines } from '../../output/table.ts';
+
+export const printRecovery = (recovery: RecoveryView, json: boolean): void => {
+  if (json) printJson(recovery);
+  else console.log(describeRecovery(recovery));
+};
+
+const describeRecovery = (recovery: RecoveryView): string => {
+  const { id, queue, since, until, subscription, status, state, skipped, updatedAt } = recovery;
+  const reasons = Object.entries(skipped).map(([reason, count]) => `${printable(reason)} ${count}`);
+  return fieldLines([
+    ['Recovery', printable(id)],
+    ['Queue', printable(queue)],
+    ['Accepted', `${clockTime(since)} to ${clockTime(until)}`],
+    ['Subscription', subscription === undefined ? undefined : printable(subscription)],
+    ['Status', status === undefined ? undefined : printable(status)],
+    ['State', `${state}, ${clockTime(updatedAt)}`],
+    ['Deliveries', countsOf(recovery)],
+    ['Skipped', reasons.length === 0 ? undefined : reasons.join(', ')],
+  ]).join('\n');
+};
+
+export const countsOf = ({ found, reopened, skipped }: RecoveryView): string => {
+  const left = Object.values(skipped).reduce((sum, count) => sum + count, 0);
+  return `${found} found, ${reopened} reopened, ${left} skipped`;
+};

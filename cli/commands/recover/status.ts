@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { showRecovery } from '../../api/recoveries.ts';
+import { idOf, queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { followRecovery } from './follow-recovery.ts';
+import { printRecovery } from './recovery-text.ts';
+
+type Options = DeploymentOptions & { wait?: true };
+
+/** `posthaste recover status` */
+export const addRecoverStatus = (recover: Command): void => {
+  const command = recover
+    .command('status')
+    .description('Show how far a recovery is.')
+    .argument('<queue>', 'its queue', queueOf)
+    .argument('<recovery>', 'its id', idOf)
+    .option('--wait', 'wait until it is done; exit status 1 if it was stopped')
+    .action(async (queue: string, id: string, options: Options) => {
+      const api = await openApi(options);
+      const recovery = await showRecovery(api, queue, id);
+      if (options.wait === true)
+        process.exitCode = await followRecovery(api, recovery, options.json === true);
+      else printRecovery(recovery, options.json === true);
+    });
+  onDeployment(command, {
+    json: 'the recovery as the API shows it',
+    examples: ['recover status orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10 --wait'],
+  });
+};

@@ -1,0 +1,64 @@
+import type { RedriveEnd, RedriveResult, RedriveTally } from '../../../shared/pipeline/redrive.ts';
+import { INTERRUPTED } from '../../interruption.ts';
+import { printable } from '../../output/printable.ts';
+
+export type RedrivenQueue = 'ingress' | 'delivery' | 'undeliverable';
+
+/** The exit status. */
+export const statusOf = ({ end }: RedriveResult): number => STATUS[end];
+
+const STATUS: Record<RedriveEnd, number> = {
+  emptied: 0,
+  limit_reached: 0,
+  interrupted: INTERRUPTED,
+  crowded: 1,
+};
+
+const countIn = (reasons: RedriveTally['skipped'] = {}): number =>
+  Object.values(reasons).reduce((sum, count) => sum + count, 0);
+
+/** Only an undeliverable notice can be settled. */
+export const asJson = (queue: RedrivenQueue, { redriven, settled, skipped, left }: RedriveResult): string =>
+  JSON.stringify({
+    queue,
+    redriven,
+    ...(queue === 'undeliverable' && { settled: countIn(settled) }),
+    skipped: countIn(skipped),
+    left,
+  });
+
+export const countsOf = ({ redriven, skipped, left }: RedriveTally): string =>
+  `${redriven} redriven, ${countIn(skipped)} skipped, ${left} left`;
+
+const BEFORE: Record<RedriveEnd, string> = {
+  emptied: '',
+  limit_reached: '',
+  interrupted: 'Interrupted. ',
+  crowded: 'Stopped, because so many messages are left that SQS would not show those behind them. ',
+};
+
+const SUBJECTS: Record<RedrivenQueue, string> = {
+  ingress: 'Dead letters of the ingress queue',
+  delivery: 'Dead letters of the delivery queue',
+  undeliverable: 'Undeliverable deliveries',
+};
+
+/** Only of a queue that was emptied is it known how many are left. */
+export const sentenceOf = (
+  queue: RedrivenQueue,
+  deployment: string,
+  { end, redriven, settled, skipped, left }: RedriveResult,
+): string => {
+  const counts = [
+    `${redriven} redriven`,
+    ...(settled === undefined ? [] : [`${countIn(settled)} settled${reasonsOf(settled)}`]),
+    `${countIn(skipped)} skipped${reasonsOf(skipped)}`,
+    `${end === 'emptied' ? '' : 'about '}${left} left`,
+  ];
+  return `${BEFORE[end]}${SUBJECTS[queue]}, ${deployment}: ${counts.join(', ')}.`;
+};
+
+const reasonsOf = (reasons: RedriveTally['skipped']): string => {
+  const texts = Object.entries(reasons).map(([reason, count]) => `${printable(reason)} ${count}`);
+  return texts.length === 0 ? '' : ` (${texts.join(', ')})`;
+};

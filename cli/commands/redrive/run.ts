@@ -1,0 +1,100 @@
+import { sqsClient } from '../../../shared/adapters/aws-clients.ts';
+import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs-dead-letter-queue.ts';
+import { sqsWorkQueues } from '../../../shared/adapters/sqs-work-queues.ts';
+import { systemClock as clock } from '../../../shared/adapters/system-clock.ts';
+import {
+  readDeliveryLetter,
+  readIngressLetter,
+  readUndeliverableNotice,
+} from '../../../shared/messages/dead-letter-reading.ts';
+import {
+  redrive,
+  redriveBy,
+  RedriveFailedError,
+  type RedriveOrder,
+  type RedriveResult,
+  type RedriveTally,
+} from '../../../shared/pipeline/redrive.ts';
+import { apiOf } from '../../api/api-access.ts';
+import { apiClient } from '../../api/api-client.ts';
+import { findDeployment, type Deployment, type DeploymentChoice } from '../../deployment.ts';
+import { failureText } from '../../failure-text.ts';
+import { untilInterrupted } from '../../interruption.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { progressLine } from '../../output/progress-line.ts';
+import { asJson, countsOf, sentenceOf, statusOf, type RedrivenQueue } from './redrive-text.ts';
+import { retryUndeliverable } from './undeliverable.ts';
+
+/** `since`: milliseconds since the epoch. */
+export type RedriveOptions = DeploymentChoice & { since?: number; limit?: number; json?: true };
+
+type Order = Omit<RedriveOrder, 'read'>;
+
+const LETTERS = { ingress: readIngressLetter, delivery: readDeliveryLetter };
+
+/** Redrives, prints what came of it, and answers with the exit status. */
+export const runRedrive = async (
+  queue: RedrivenQueue,
+  { since, limit, json, ...choice }: RedriveOptions,
+): Promise<number> => {
+  const startedAt = Date.now();
+  const deployment = await findDeployment(choice);
+  const progress = progressLine(process.stderr, () => Date.now());
+  const order = {
+    startedAt,
+    ...(since === undefined ? {} : { since }),
+    ...(limit === undefined ? {} : { limit }),
+    onProgress: (tally: RedriveTally) => {
+      progress.show(`Redriving ${queue}: ${countsOf(tally)}`);
+    },
+  };
+  const work = queue === 'undeliverable' ? reopen : (to: Deployment, all: Order) => sendBack(queue, to, all);
+  const result = await untilInterrupted((signal) => work(deployment, { ...order, signal }))
+    .catch((failure: unknown) => {
+      throw failure instanceof RedriveFailedError ? brokenOff(failure) : failure;
+    })
+    .finally(progress.clear);
+  console.log(json === true ? asJson(queue, result) : sentenceOf(queue, deployment.name, result));
+  return statusOf(result);
+};
+
+const sendBack = (
+  queue: Exclude<RedrivenQueue, 'undeliverable'>,
+  deployment: Deployment,
+  order: Order,
+): Promise<RedriveResult> => {
+  const sqs = sqsClient(deployment.client);
+  const queueUrl = queue === 'ingress' ? deployment.ingressDeadLetterUrl : deployment.deliveryDeadLetterUrl;
+  const workQueues = sqsWorkQueues(
+    { sqs, sleep, random: Math.random },
+    {
+      ingress: deployment.ingressQueueUrl,
+      delivery: deployment.deliveryQueueUrl,
+      retry: deployment.retryQueueUrl,
+    },
+  );
+  const deadLetters = sqsDeadLetterQueue({ sqs, queueUrl, sleep });
+  return redrive({ clock, deadLetters, workQueues }, { ...order, read: LETTERS[queue] });
+};
+
+/** What opens a delivery that is over is the API: the pipeline does not touch one. */
+const reopen = async (deployment: Deployment, order: Order): Promise<RedriveResult> => {
+  const api = apiClient(await apiOf(deployment));
+  const queueUrl = deployment.undeliverableQueueUrl;
+  const deadLetters = sqsDeadLetterQueue({ sqs: sqsClient(deployment.client), queueUrl, sleep });
+  return redriveBy(
+    { clock, deadLetters, bringBack: (ended) => retryUndeliverable(api, ended) },
+    { ...order, read: readUndeliverableNotice },
+  );
+};
+
+const sleep = (milliseconds: number): Promise<void> => clock.sleep(milliseconds);
+
+const brokenOff = (failure: RedriveFailedError): Problem => {
+  const why = failure.causes.map(failureText).join('; ');
+  return new Problem(
+    `The redrive broke off after ${failure.redriven} messages: ${why}. ` +
+      'Repeat it to go on; what it was looking at may take five minutes to show up again.',
+    { cause: failure },
+  );
+};

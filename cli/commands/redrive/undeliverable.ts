@@ -1,0 +1,43 @@
+import { inParallel } from '../../../shared/adapters/in-parallel.ts';
+import type { BroughtBack } from '../../../shared/domain/dead-letter.ts';
+import { isOpen } from '../../../shared/domain/delivery.ts';
+import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { EndedDelivery } from '../../../shared/messages/dead-letter-reading.ts';
+import type { ApiClient } from '../../api/api-client.ts';
+import { ApiRefusal } from '../../api/api-refusal.ts';
+import { retryDelivery, showDelivery } from '../../api/deliveries.ts';
+
+const SIDE_BY_SIDE = 8;
+
+/**
+ * Has the deliveries of undeliverable notices retried, each under the ids that it had. Safe to repeat: one that was reopened
+ * and whose notice is still there is open or has had more attempts, and its notice is settled by that.
+ * @throws Problem or ApiRefusal when the API does not answer, or not to us.
+ */
+export const retryUndeliverable = (api: ApiClient, ended: readonly EndedDelivery[]): Promise<BroughtBack[]> =>
+  inParallel(ended, SIDE_BY_SIDE, (one) => retryOne(api, one));
+
+const retryOne = async (api: ApiClient, ended: EndedDelivery): Promise<BroughtBack> => {
+  try {
+    const settled = settledBy(await showDelivery(api, ended), ended);
+    if (settled !== undefined) return { kind: 'settled', reason: settled };
+    await retryDelivery(api, ended);
+    return { kind: 'redriven' };
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.code === 'not_found')
+      return { kind: 'refused', reason: 'not_on_record' };
+    if (error instanceof ApiRefusal && error.code === 'conflict')
+      return { kind: 'refused', reason: error.message };
+    throw error;
+  }
+};
+
+/** Why nothing is left to do about a notice. One of a later round has a notice of its own. */
+const settledBy = (
+  { status, attempts }: Pick<DeliveryView, 'status' | 'attempts'>,
+  { attemptCount }: EndedDelivery,
+): string | undefined => {
+  if (status === 'delivered' || status === 'cancelled') return status;
+  if (isOpen(status)) return 'under_way';
+  return attempts.length > attemptCount ? 'ended_again' : undefined;
+};

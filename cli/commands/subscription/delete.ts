@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { deleteSubscription } from '../../api/subscriptions.ts';
+import { idOf, queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { printable } from '../../output/printable.ts';
+
+/** `posthaste subscription delete` */
+export const addSubscriptionDelete = (subscription: Command): void => {
+  const command = subscription
+    .command('delete')
+    .description('Delete a subscription. What is pending for it is cancelled. No error if there is none.')
+    .argument('<queue>', 'its queue', queueOf)
+    .argument('<subscription>', 'its id', idOf)
+    .action(async (queue: string, id: string, options: DeploymentOptions) => {
+      await deleteSubscription(await openApi(options), queue, id);
+      if (options.json === true) printJson({ queue, subscriptionId: id });
+      else console.log(`Subscription ${printable(id)} is deleted.`);
+    });
+  onDeployment(command, {
+    json: 'queue, subscriptionId',
+    examples: ['subscription delete orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11'],
+  });
+};

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { exportSubscriptions } from '../../api/subscriptions.ts';
+import { queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { readerLeft } from '../../output/lost-output.ts';
+import { printableJson } from '../../output/printable.ts';
+
+type Options = DeploymentOptions & { withCredentials?: boolean };
+
+/** `posthaste subscription export` */
+export const addSubscriptionExport = (subscription: Command): void => {
+  const command = subscription
+    .command('export')
+    .description('Print the subscriptions of a queue as JSON lines, without their secrets.')
+    .argument('<queue>', 'its name', queueOf)
+    .option(
+      '--with-credentials',
+      'with the values of headers that carry credentials, which are *** otherwise',
+    )
+    .action(async (queue: string, { withCredentials = false, ...options }: Options) => {
+      for await (const lines of exportSubscriptions(await openApi(options), queue, withCredentials)) {
+        if (readerLeft.aborted) return;
+        process.stdout.write(printableJson(lines));
+      }
+    });
+  onDeployment(command, { examples: ['subscription export orders > orders.jsonl'] });
+};

@@ -1,0 +1,62 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
+import { durationOf } from '../../options/time.ts';
+import { textOf, withMembers } from '../../options/json-text.ts';
+
+/** How a subscriber wants to be called, as options of a command. JSON is source text. */
+export type HowToCall = {
+  options?: string;
+  policy?: string;
+  header?: readonly (readonly [name: string, value: string])[];
+  postData?: string;
+  raw?: true;
+  attemptTimeout?: number;
+  eventType?: readonly string[];
+  filter?: string;
+};
+
+export const addHowToCall = (command: Command): Command =>
+  command
+    .option('--policy <JSON>', 'its retry policy: _retry_policy', jsonObjectOf)
+    .option('--header <NAME: VALUE>', 'send this header along; may be repeated', collect(headerOf))
+    .option('--post-data <TEXT>', 'send this text, in which "$zaqar_message$" stands for the message')
+    .option('--raw', 'send the bare data')
+    .option('--attempt-timeout <SECONDS>', 'seconds for an attempt', wholeNumberOf(1, 30))
+    .option('--event-type <TYPE>', 'only messages of this type; may be repeated', collect(String))
+    .option('--filter <JSON>', 'only messages whose data this filter lets through', jsonObjectOf)
+    .option(
+      '--options <JSON>',
+      'all options in the form of the API; those above are put over them',
+      jsonObjectOf,
+    );
+
+export const isSaid = (how: HowToCall): boolean =>
+  Object.values(membersOf(how)).some(([, text]) => text !== undefined);
+
+/** The source text of `options`. */
+export const optionsText = (how: HowToCall, before = '{}'): string =>
+  withMembers(how.options ?? before, membersOf(how));
+
+const membersOf = (how: HowToCall): (readonly [string, string | undefined])[] => [
+  ['_retry_policy', how.policy],
+  ['post_headers', how.header && textOf(Object.fromEntries(how.header))],
+  ['post_data', textOf(how.postData)],
+  ['raw_delivery', textOf(how.raw)],
+  ['attempt_timeout', textOf(how.attemptTimeout)],
+  ['event_types', textOf(how.eventType)],
+  ['filter', how.filter],
+];
+
+const headerOf = (text: string): readonly [string, string] => {
+  const at = text.indexOf(':');
+  if (at < 1) throw new InvalidArgumentError('It takes name: value.');
+  return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+};
+
+/** Seconds for which a subscription lives. */
+export const ttlOf = (text: string): number => {
+  const seconds = durationOf(text);
+  if (!Number.isInteger(seconds) || seconds < 1)
+    throw new InvalidArgumentError('It takes whole seconds, from 1.');
+  return seconds;
+};

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import type { SubscriptionView } from '../../../shared/messages/subscription-view.ts';
+import { openApi } from '../../api/api-client.ts';
+import { listSubscriptions } from '../../api/subscriptions.ts';
+import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printList } from '../../output/list.ts';
+import { printable } from '../../output/printable.ts';
+import { stateOf } from './subscription-fields.ts';
+
+type Options = DeploymentOptions & { limit?: number };
+
+/** `posthaste subscription list` */
+export const addSubscriptionList = (subscription: Command): void => {
+  const command = subscription
+    .command('list')
+    .description('List the subscriptions of a queue.')
+    .argument('<queue>', 'its name', queueOf)
+    .option('--limit <N>', 'at most so many', wholeNumberOf(1))
+    .action(async (queue: string, { limit, ...options }: Options) => {
+      const subscriptions = listSubscriptions(await openApi(options), queue, limit);
+      await printList(subscriptions, { ...options, columns: COLUMNS, rowOf, none: 'No subscriptions.' });
+    });
+  onDeployment(command, {
+    json: 'one subscription a line, as the API shows it',
+    examples: ['subscription list orders'],
+  });
+};
+
+const COLUMNS = [{ head: 'Subscription' }, { head: 'State' }, { head: 'Subscriber' }];
+
+const rowOf = (view: SubscriptionView): string[] => [
+  printable(view.id),
+  stateOf(view),
+  printable(view.subscriber),
+];

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { showSubscription } from '../../api/subscriptions.ts';
+import { idOf, queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { describeSubscription } from './subscription-fields.ts';
+
+/** `posthaste subscription show` */
+export const addSubscriptionShow = (subscription: Command): void => {
+  const command = subscription
+    .command('show')
+    .description('Show a subscription.')
+    .argument('<queue>', 'its queue', queueOf)
+    .argument('<subscription>', 'its id', idOf)
+    .action(async (queue: string, id: string, options: DeploymentOptions) => {
+      const view = await showSubscription(await openApi(options), queue, id);
+      if (options.json === true) printJson(view);
+      else console.log(describeSubscription(view));
+    });
+  onDeployment(command, {
+    json: 'the subscription as the API shows it',
+    examples: ['subscription show orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11'],
+  });
+};

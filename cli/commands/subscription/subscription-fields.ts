@@ -1,0 +1,27 @@
+import type { SubscriptionView } from '../../../shared/messages/subscription-view.ts';
+import { inWords } from '../../output/in-words.ts';
+import { printable, printableJson } from '../../output/printable.ts';
+import { fieldLines } from '../../output/table.ts';
+
+/** In a word or two. */
+export const stateOf = ({ disabled, failing, confirmed }: SubscriptionView): string => {
+  if (disabled !== undefined) return `disabled (${printable(disabled.reason)})`;
+  if (!confirmed) return 'unconfirmed';
+  return failing === undefined ? 'enabled' : 'failing';
+};
+
+/** A subscription for people. */
+export const describeSubscription = (view: SubscriptionView): string => {
+  const { id, source, subscriber, ttl, age, options, disabled, failing } = view;
+  return fieldLines([
+    ['Subscription', printable(id)],
+    ['Queue', printable(source)],
+    ['Subscriber', printable(subscriber)],
+    ['State', stateOf(view)],
+    ['Disabled at', disabled && printable(disabled.at)],
+    ['Failing since', failing && `${printable(failing.since)}, ${failing.failures} failures`],
+    ['Age', inWords(age)],
+    ['Time to live', ttl === null ? 'without end' : inWords(ttl)],
+    ['Options', printableJson(JSON.stringify(options))],
+  ]).join('\n');
+};

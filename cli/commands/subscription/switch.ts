@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { switchSubscription } from '../../api/subscriptions.ts';
+import { idOf, queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { printable } from '../../output/printable.ts';
+
+const DESCRIPTIONS = {
+  enable: 'Let a disabled subscription get messages again, from now on.',
+  disable:
+    'Let a subscription get no requests. Its deliveries are recorded as cancelled, and can be recovered.',
+};
+
+/** `posthaste subscription enable` and `disable` */
+export const addSubscriptionSwitches = (subscription: Command): void => {
+  for (const to of ['enable', 'disable'] as const) {
+    const command = subscription
+      .command(to)
+      .description(DESCRIPTIONS[to])
+      .argument('<queue>', 'its queue', queueOf)
+      .argument('<subscription>', 'its id', idOf)
+      .action(async (queue: string, id: string, options: DeploymentOptions) => {
+        const view = await switchSubscription(await openApi(options), queue, id, to);
+        if (options.json === true) printJson(view);
+        else console.log(`Subscription ${printable(view.id)} is ${to}d.`);
+      });
+    onDeployment(command, {
+      json: 'the subscription as it is then',
+      examples: [`subscription ${to} orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11`],
+    });
+  }
+};

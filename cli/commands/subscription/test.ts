@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { testSubscription } from '../../api/subscriptions.ts';
+import { idOf, jsonOf, queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { objectText, textOf } from '../../options/json-text.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { describeDelivery } from '../deliveries/delivery-text.ts';
+
+type Options = DeploymentOptions & { type?: string; data?: string };
+
+const MORE = `
+Exit status: 0 when the subscriber took it at the first attempt, else 1.
+`;
+
+/** `posthaste subscription test` */
+export const addSubscriptionTest = (subscription: Command): void => {
+  const command = subscription
+    .command('test')
+    .description('Send a test message to one subscription, and show what came of it.')
+    .argument('<queue>', 'its queue', queueOf)
+    .argument('<subscription>', 'its id', idOf)
+    .option('--type <TYPE>', "the message's type")
+    .option('--data <JSON>', "the message's data", jsonOf)
+    .action(async (queue: string, id: string, { type, data, ...options }: Options) => {
+      const body = objectText([
+        ['type', textOf(type)],
+        ['data', data],
+      ]);
+      const delivery = await testSubscription(await openApi(options), queue, id, body);
+      if (options.json === true) printJson(delivery);
+      else console.log(describeDelivery(delivery));
+      if (delivery.status !== 'delivered') process.exitCode = 1;
+    });
+  onDeployment(command, {
+    json: 'the delivery',
+    more: MORE,
+    examples: [`subscription test orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --data '{"order": 1}'`],
+  });
+};

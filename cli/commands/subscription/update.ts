@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import type { SubscriptionView } from '../../../shared/messages/subscription-view.ts';
+import { openApi } from '../../api/api-client.ts';
+import { showSubscription, updateSubscription } from '../../api/subscriptions.ts';
+import { idOf, queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { objectText, textOf } from '../../options/json-text.ts';
+import { printJson } from '../../output/json-lines.ts';
+import { addHowToCall, isSaid, optionsText, ttlOf, type HowToCall } from './how-to-call.ts';
+import { describeSubscription } from './subscription-fields.ts';
+
+type Options = DeploymentOptions & HowToCall & { url?: string; ttl?: number };
+
+const MORE = `
+What is not given stays as it is. With --options they are replaced as a whole.
+`;
+
+/** `posthaste subscription update` */
+export const addSubscriptionUpdate = (subscription: Command): void => {
+  const command = subscription
+    .command('update')
+    .description('Change a subscription.')
+    .argument('<queue>', 'its queue', queueOf)
+    .argument('<subscription>', 'its id', idOf)
+    .option('--url <URL>', 'another subscriber')
+    .option('--ttl <TIME>', 'for so long only: seconds, or 30m, 1h, 2d', ttlOf)
+    .action(async (queue: string, id: string, { json, url, ttl, ...options }: Options) => {
+      if (url === undefined && ttl === undefined && options.options === undefined && !isSaid(options)) {
+        command.error('error: nothing to change: give one of the options');
+      }
+      const api = await openApi(options);
+      const before = (): Promise<SubscriptionView> => showSubscription(api, queue, id);
+      const body = objectText([
+        ['subscriber', textOf(url)],
+        ['ttl', textOf(ttl)],
+        ['options', await changedOptions(options, before)],
+      ]);
+      const view = await updateSubscription(api, queue, id, body);
+      if (json === true) printJson(view);
+      else console.log(describeSubscription(view));
+    });
+  onDeployment(addHowToCall(command), {
+    json: 'the subscription as it is then',
+    more: MORE,
+    examples: [
+      `subscription update orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --policy '{"maximum_delay": 60}'`,
+      'subscription update orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --url https://example.com/other',
+    ],
+  });
+};
+
+/** The API replaces options as a whole, so those that are there go along. */
+const changedOptions = async (
+  how: HowToCall,
+  before: () => Promise<SubscriptionView>,
+): Promise<string | undefined> => {
+  if (how.options !== undefined) return optionsText(how);
+  if (!isSaid(how)) return undefined;
+  return optionsText(how, JSON.stringify((await before()).options));
+};

@@ -1,0 +1,28 @@
+import { adviceFor, ApiRefusal } from './api/api-refusal.ts';
+import { failureText } from './failure-text.ts';
+import { printable, printableJson } from './output/printable.ts';
+
+/** Says on stderr what went wrong, without a stack trace: in sentences, or with `--json` as one line of JSON. */
+export const reportFailure = (failure: unknown, json: boolean): void => {
+  if (json) console.error(printableJson(JSON.stringify({ error: errorOf(failure) })));
+  else for (const line of linesOf(failure)) console.error(line);
+};
+
+const errorOf = (failure: unknown): object => {
+  if (!(failure instanceof ApiRefusal)) return { message: failureText(failure) };
+  const { status, code, message, fields } = failure;
+  return { status, ...(code !== undefined && { code }), message, ...(fields.length > 0 && { fields }) };
+};
+
+const linesOf = (failure: unknown): string[] => {
+  if (!(failure instanceof ApiRefusal)) return [`posthaste: ${printable(failureText(failure))}`];
+  const { request, status, code = 'by API Gateway', message, fields } = failure;
+  const advice = adviceFor(failure);
+  // With fields the message only repeats them.
+  const what = fields.length > 0 ? '' : ` ${printable(message)}`;
+  return [
+    `posthaste: ${printable(request)} was refused (${status} ${printable(code)}):${what}`,
+    ...fields.map((fault) => `  ${printable(fault.field)} ${printable(fault.message)}`),
+    ...(advice === undefined ? [] : [advice]),
+  ];
+};

@@ -1,0 +1,42 @@
+import type { Readable } from 'node:stream';
+import * as z from 'zod';
+
+/** A line without its end; `undefined` where it was longer than allowed. */
+export type InputLine = { number: number; bytes: Buffer | undefined };
+
+const asBytes = z.instanceof(Buffer);
+
+const NEWLINE = 0x0a;
+
+/**
+ * Lines end with \n, or \r\n, and nothing else: JSON may hold the other line ends of Unicode. No more than one line is in
+ * memory, and no more of it than `mostBytes`.
+ */
+export const inputLines = async function* (input: Readable, mostBytes: number): AsyncGenerator<InputLine> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  let number = 1;
+  const keep = (part: Buffer): void => {
+    size += part.length;
+    if (size <= mostBytes) parts.push(part);
+    else parts = [];
+  };
+  const line = (): InputLine => {
+    const finished = { number, bytes: size <= mostBytes ? Buffer.concat(parts) : undefined };
+    parts = [];
+    size = 0;
+    number += 1;
+    return finished;
+  };
+  for await (const chunk of input) {
+    const bytes = asBytes.parse(chunk);
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+      keep(bytes.subarray(start, end));
+      yield line();
+      start = end + 1;
+    }
+    if (start < bytes.length) keep(bytes.subarray(start));
+  }
+  if (size > 0) yield line();
+};

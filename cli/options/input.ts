@@ -1,0 +1,31 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { boundedBody } from '../bounded-body.ts';
+import { failureText } from '../failure-text.ts';
+import { Problem } from '../local/install/problem.mjs';
+
+/** A file's bytes, or with `-` those of stdin. */
+const openInput = (file: string): Readable => (file === '-' ? process.stdin : createReadStream(file));
+
+/** For people. */
+const nameOfInput = (file: string): string => (file === '-' ? 'stdin' : file);
+
+export const notReadable = (file: string, cause: unknown): Problem =>
+  new Problem(`${nameOfInput(file)} cannot be read: ${failureText(cause)}.`, { cause });
+
+/** @throws Problem when it cannot be read, is over `mostBytes`, or is not UTF-8. */
+export const readInput = async (file: string, mostBytes: number): Promise<string> => {
+  const bytes = await boundedBody(openInput(file), mostBytes).catch((cause: unknown) => {
+    throw notReadable(file, cause);
+  });
+  if (bytes === undefined) throw new Problem(`${nameOfInput(file)} is over ${mostBytes} bytes.`);
+  return decodedUtf8(bytes, file);
+};
+
+const decodedUtf8 = (bytes: Buffer, file: string): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Problem(`${nameOfInput(file)} is not UTF-8.`, { cause });
+  }
+};

@@ -1,0 +1,30 @@
+import stringWidth from 'string-width';
+
+export type Column = { head: string; align?: 'right' };
+
+/** Lines of a table without frames. Cells are printed as they are: what others control has to be printable already. */
+export const tableLines = (columns: readonly Column[], rows: readonly (readonly string[])[]): string[] => {
+  const lines = [columns.map(({ head }) => head), ...rows];
+  const widths = columns.map((_, index) =>
+    Math.max(...lines.map((cells) => stringWidth(cells[index] ?? ''))),
+  );
+  return lines.map((cells) =>
+    columns
+      .map(({ align }, index) => {
+        const cell = cells[index] ?? '';
+        const room = ' '.repeat((widths[index] ?? 0) - stringWidth(cell));
+        return align === 'right' ? room + cell : cell + room;
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+};
+
+/** One thing: its fields below each other. Those without a value are left out. */
+export const fieldLines = (
+  fields: readonly (readonly [name: string, value: string | undefined])[],
+): string[] => {
+  const given = fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  const width = Math.max(0, ...given.map(([name]) => name.length));
+  return given.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+};

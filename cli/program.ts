@@ -1,0 +1,109 @@
+import { Command } from 'commander';
+
+type Part = {
+  name: string;
+  description: string;
+  /** Loaded only when it is asked for: nothing else has to wait for what it needs. */
+  load: () => Promise<(command: Command) => void>;
+};
+
+const PARTS: readonly Part[] = [
+  {
+    name: 'queue',
+    description: 'Queues: list, show, create, set, delete.',
+    load: async () => (await import('./commands/queue/queue.ts')).addQueueCommands,
+  },
+  {
+    name: 'subscription',
+    description: 'Subscriptions of a queue: all that can be done with them.',
+    load: async () => (await import('./commands/subscription/subscription.ts')).addSubscriptionCommands,
+  },
+  {
+    name: 'publish',
+    description: 'Publish messages to a queue.',
+    load: async () => (await import('./commands/publish/publish.ts')).addPublish,
+  },
+  {
+    name: 'message',
+    description: 'Messages: show, erase.',
+    load: async () => (await import('./commands/message/message.ts')).addMessageCommands,
+  },
+  {
+    name: 'deliveries',
+    description: 'Deliveries: list, show, watch.',
+    load: async () => (await import('./commands/deliveries/deliveries.ts')).addDeliveryCommands,
+  },
+  {
+    name: 'retry',
+    description: 'Retry a delivery now, whether it is under way or over.',
+    load: async () => (await import('./commands/deliveries/retry.ts')).addRetry,
+  },
+  {
+    name: 'cancel',
+    description: 'Cancel a delivery that is not over.',
+    load: async () => (await import('./commands/deliveries/cancel.ts')).addCancel,
+  },
+  {
+    name: 'recover',
+    description: 'Replay the failed deliveries of a time: start, status, list, stop.',
+    load: async () => (await import('./commands/recover/recover.ts')).addRecoverCommands,
+  },
+  {
+    name: 'redrive',
+    description: 'Send dead letters back where they came from, and retry undeliverable deliveries.',
+    load: async () => (await import('./commands/redrive/redrive.ts')).addRedrive,
+  },
+  {
+    name: 'books',
+    description: 'Count what became of the messages of a time.',
+    load: async () => (await import('./commands/books/books.ts')).addBooks,
+  },
+  {
+    name: 'policy',
+    description: 'Retry policies: preview.',
+    load: async () => (await import('./commands/policy/preview.ts')).addPolicyCommands,
+  },
+  {
+    name: 'listen',
+    description: 'Receive webhooks here, print and verify them, and answer by a script.',
+    load: async () => (await import('./commands/listen/listen.ts')).addListen,
+  },
+  {
+    name: 'proxy',
+    description: 'Let programs on this machine call the API without signing.',
+    load: async () => (await import('./commands/proxy/proxy.ts')).addProxy,
+  },
+  {
+    name: 'doctor',
+    description: 'Check a deployment, and say what to do.',
+    load: async () => (await import('./commands/doctor/doctor.ts')).addDoctor,
+  },
+];
+
+/** The command with all its parts by name, and those that the words ask for complete. */
+export const programFor = async (words: readonly string[]): Promise<Command> => {
+  const program = new Command('posthaste')
+    .description("The operator's command for Posthaste.")
+    .showHelpAfterError()
+    .exitOverride();
+  const asked = askedFor(words);
+  for (const { name, description, load } of PARTS) {
+    const command = program.command(name).description(description);
+    if (asked === name) (await load())(command);
+  }
+  return program;
+};
+
+/** All of it. */
+export const wholeProgram = async (): Promise<Command> => {
+  const program = new Command('posthaste').exitOverride();
+  for (const { name, description, load } of PARTS) {
+    (await load())(program.command(name).description(description));
+  }
+  return program;
+};
+
+const askedFor = (words: readonly string[]): string | undefined => {
+  const [first, second] = words.filter((word) => !word.startsWith('-'));
+  return first === 'help' ? second : first;
+};

@@ -1,0 +1,20 @@
+import * as z from 'zod';
+import { subscriptionViewSchema } from '../../shared/messages/subscription-view.ts';
+import { RefusedRequest } from './error-answers.ts';
+import { linksSchema } from './paging.ts';
+
+/** Answer to subscribing. The secret is shown here and never again. */
+export const subscribedSchema = z.object({ subscription_id: z.string(), secret: z.string().exactOptional() });
+
+export const subscriptionListSchema = z.object({
+  subscriptions: z.array(subscriptionViewSchema),
+  links: linksSchema,
+});
+
+export const confirmedSchema = z.object({ confirmed: z.literal(true) });
+
+/** A subscriber is unique on its queue. */
+export const subscriberTaken = (subscriptionId: string): RefusedRequest =>
+  new RefusedRequest('conflict', `the queue has this subscriber: subscription ${subscriptionId}`, [
+    { field: 'subscriber', message: 'is on this queue already' },
+  ]);

@@ -1,0 +1,61 @@
+import { documentClient, s3Client, schedulerClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
+import { dynamoRecoveries } from '../../shared/adapters/dynamo-recoveries.ts';
+import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
+import type { CallDeadline } from '../../shared/adapters/invocation-deadline.ts';
+import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
+import { schedulerRemoval } from '../../shared/adapters/scheduler-wake-ups.ts';
+import { sqsOperations } from '../../shared/adapters/sqs-operations.ts';
+import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
+import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
+import type { operateEnvironment } from '../../shared/config/environment.ts';
+import type { OperateContext } from '../../shared/pipeline/operate-context.ts';
+import type { Journal } from '../../shared/ports/journal.ts';
+
+type Environment = ReturnType<typeof operateEnvironment>;
+
+/** operate on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
+export const operateContextOf = (
+  environment: Environment,
+  journal: Journal,
+  deadline: CallDeadline,
+): OperateContext => ({
+  ports: portsOf(environment, journal, deadline),
+  settings: {
+    retentionMs: environment.retentionDays * 24 * 60 * 60 * 1000,
+    retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+  },
+});
+
+const portsOf = (
+  environment: Environment,
+  journal: Journal,
+  deadline: CallDeadline,
+): OperateContext['ports'] => {
+  const sqs = sqsClient({ deadline });
+  const dynamo = documentClient({ deadline });
+  const { deliveriesTable, subscriptionsTable } = environment;
+  return {
+    clock,
+    journal,
+    deliveries: dynamoDeliveries(dynamo, deliveriesTable),
+    deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, {
+      sleep: (milliseconds) => clock.sleep(milliseconds),
+      random: Math.random,
+      deadline,
+    }),
+    messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
+    recoveries: dynamoRecoveries(dynamo, deliveriesTable),
+    subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),
+    registry: dynamoSubscriptionRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
+    payloads: s3Payloads(s3Client({ deadline }), environment.payloadBucket),
+    operations: sqsOperations(sqs, environment.operationQueueUrl),
+    wakeUps: {
+      ...sqsWakeUps(sqs, environment.retryQueueUrl),
+      ...schedulerRemoval(schedulerClient({ deadline }), { group: environment.scheduleGroup }),
+    },
+  };
+};

@@ -1,0 +1,47 @@
+import { StandardRetryStrategy } from '@smithy/core/retry';
+import { hasTimeAfter, OutOfTimeError, type CallDeadline } from './invocation-deadline.ts';
+
+type RefreshRetryToken = StandardRetryStrategy['refreshRetryTokenForRetry'];
+type RetryToken = Parameters<RefreshRetryToken>[0];
+type RetryErrorInfo = Parameters<RefreshRetryToken>[1];
+
+/**
+ * The SDK's own rules of what is repeated (throttling, 500, 502 to 504, timeouts, broken connections) and how often, up to
+ * the deadline: no repeat is begun that could not end before it, and the caller gets the error of the last request.
+ */
+export class RetriesUntilDeadline extends StandardRetryStrategy {
+  readonly #deadline: CallDeadline;
+
+  constructor(most: number, deadline: CallDeadline) {
+    super({ maxAttempts: most, backoff: backoffUntil(deadline) });
+    this.#deadline = deadline;
+  }
+
+  override async refreshRetryTokenForRetry(token: RetryToken, failed: RetryErrorInfo): Promise<RetryToken> {
+    const hintMs = (failed.retryAfterHint?.getTime() ?? 0) - Date.now();
+    if (!hasTimeAfter(Math.max(0, hintMs), this.#deadline)) throw new OutOfTimeError();
+    return super.refreshRetryTokenForRetry(token, withConflictsTransient(failed));
+  }
+}
+
+/** "Full jitter": evenly drawn up to a bound that doubles with each repeat. Milliseconds. */
+const backoffUntil = (deadline: CallDeadline) => {
+  let base = 0;
+  return {
+    setDelayBase: (delay: number) => {
+      base = delay;
+    },
+    computeNextBackoffDelay: (repeated: number) => {
+      const delay = Math.floor(Math.random() * base * 2 ** repeated);
+      if (!hasTimeAfter(delay, deadline)) throw new OutOfTimeError();
+      return delay;
+    },
+  };
+};
+
+/**
+ * A write that meets a transaction on the same item is refused, and can be repeated ("Transaction conflict handling in
+ * DynamoDB", DynamoDB developer guide). The SDK takes it for a fault of the caller.
+ */
+const withConflictsTransient = (failed: RetryErrorInfo): RetryErrorInfo =>
+  failed.error?.name === 'TransactionConflictException' ? { ...failed, errorType: 'TRANSIENT' } : failed;

@@ -1,0 +1,169 @@
+import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { Subscription } from '../domain/subscription.ts';
+import { ContendedChangeError } from '../ports/subscription-registry.ts';
+import type { SubscriptionAt, SubscriptionRegistry } from '../ports/subscription-registry.ts';
+import { ifUndisturbed } from './dynamo-condition.ts';
+import { transacted, type RefusedWrite } from './dynamo-transaction.ts';
+import { editsOf, updateOf } from './item-edit.ts';
+import type { ItemEdit } from './item-edit.ts';
+import type { RegistryTable } from './registry-table.ts';
+import {
+  holderOf,
+  itemOf,
+  subscriberItemKey,
+  subscriberItemOf,
+  subscriptionItemKey,
+  subscriptionItemOf,
+  subscriptionOf,
+} from './subscription-item.ts';
+
+type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
+type ChangeResult = Awaited<ReturnType<SubscriptionRegistry['changeSubscription']>>;
+
+/** A subscription as it is in the table, and as the domain sees it. */
+type Found = { item: Record<string, unknown>; subscription: Subscription };
+
+/** How often others may come in between before a change is given up. */
+const MOST_TRIES = 8;
+const FIRST_PAUSE_MS = 5;
+
+const pauseAfter = ({ clock }: RegistryTable, tried: number): Promise<void> =>
+  clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried);
+
+export const changeSubscription = async (
+  table: RegistryTable,
+  target: SubscriptionAt,
+  change: (current: Subscription) => Subscription | undefined,
+): Promise<ChangeResult> => {
+  for (let tried = 1; tried <= MOST_TRIES; tried += 1) {
+    const found = await find(table, target);
+    if (found === undefined || isMarked(found)) return { kind: 'missing' };
+    const before = found.subscription;
+    const after = change(before) ?? before;
+    const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
+    if (edits.length === 0) return { kind: 'left', current: before };
+    const written = await writeChange(table, target, { found, after, edits });
+    if (written.kind !== 'again') return written;
+    await pauseAfter(table, tried);
+  }
+  throw new ContendedChangeError(target.queue, target.subscriptionId);
+};
+
+/** The mark and the end of the claim, in one transaction: whoever subscribes next never meets half of it. */
+export const markDeleted = async (
+  table: RegistryTable,
+  target: SubscriptionAt,
+): Promise<Subscription | undefined> => {
+  for (let tried = 1; tried <= MOST_TRIES; tried += 1) {
+    const found = await find(table, target);
+    if (found === undefined || isMarked(found)) return found?.subscription;
+    const marked = await mark(table, found, target.now);
+    if (marked !== undefined) return marked;
+    await pauseAfter(table, tried);
+  }
+  throw new ContendedChangeError(target.queue, target.subscriptionId);
+};
+
+/** Undefined: it was changed meanwhile. */
+const mark = async (table: RegistryTable, found: Found, now: number): Promise<Subscription | undefined> => {
+  const { client, clock } = table;
+  const before = found.subscription;
+  const after = { ...before, deletedAt: now };
+  const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
+  const update = updateOfSubscription(table, found, edits, ['subscriber']);
+  const result = await transacted(client, clock, [update, releaseOf(table, before)]);
+  if (result.kind === 'written') return after;
+  if (result.writes[0]?.failed === true) return undefined;
+  // It had expired, and its subscriber is another subscription's by now.
+  const written = await ifUndisturbed(client.send(new UpdateCommand(update.Update)));
+  return written === undefined ? undefined : after;
+};
+
+const isMarked = ({ subscription }: Found): boolean => subscription.deletedAt !== undefined;
+
+const find = async (
+  { client, tableName }: RegistryTable,
+  { queue, subscriptionId }: SubscriptionAt,
+): Promise<Found | undefined> => {
+  const Key = subscriptionItemKey(queue, subscriptionId);
+  const { Item } = await client.send(new GetCommand({ TableName: tableName, Key, ConsistentRead: true }));
+  return Item === undefined ? undefined : { item: itemOf(Item), subscription: subscriptionOf(Item) };
+};
+
+type Plan = { found: Found; after: Subscription; edits: readonly ItemEdit[] };
+
+const writeChange = async (
+  table: RegistryTable,
+  { now }: SubscriptionAt,
+  { found, after, edits }: Plan,
+): Promise<ChangeResult | { kind: 'again' }> => {
+  const { client, clock } = table;
+  const before = found.subscription;
+  const changed = { kind: 'changed' as const, before, after };
+  const claims = claimsFor(table, before, after, now);
+  if (claims.length === 0) {
+    const { Update } = updateOfSubscription(table, found, edits, []);
+    const written = await ifUndisturbed(client.send(new UpdateCommand(Update)));
+    return written === undefined ? { kind: 'again' } : changed;
+  }
+  const update = updateOfSubscription(table, found, edits, CLAIMED);
+  const result = await transacted(client, clock, [update, ...claims]);
+  return result.kind === 'written' ? changed : afterRefusal(result.writes);
+};
+
+const afterRefusal = ([update, claim]: readonly RefusedWrite[]): ChangeResult | { kind: 'again' } =>
+  update?.failed !== true && claim?.failed === true
+    ? { kind: 'conflict', subscriptionId: holderOf(claim.item) }
+    : { kind: 'again' };
+
+/** What a claim is made of. A change of the claim goes by these as they were read. */
+const CLAIMED = ['subscriber', 'expiresAt'] as const;
+
+/** The new claim first, whose failure is a conflict. */
+const claimsFor = (
+  table: RegistryTable,
+  before: Subscription,
+  after: Subscription,
+  now: number,
+): readonly Write[] => {
+  const moves = subscriberItemKey(before).sk !== subscriberItemKey(after).sk;
+  if (!moves && before.expiresAt === after.expiresAt) return [];
+  const claim = {
+    Put: {
+      TableName: table.tableName,
+      Item: subscriberItemOf(after),
+      ConditionExpression:
+        'attribute_not_exists(subscriptionId) OR subscriptionId = :id OR expiresAt <= :now',
+      ExpressionAttributeValues: { ':id': after.id, ':now': now },
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    },
+  };
+  return moves ? [claim, releaseOf(table, before)] : [claim];
+};
+
+const releaseOf = ({ tableName }: RegistryTable, subscription: Subscription) => ({
+  Delete: {
+    TableName: tableName,
+    Key: subscriberItemKey(subscription),
+    ConditionExpression: 'attribute_not_exists(subscriptionId) OR subscriptionId = :id',
+    ExpressionAttributeValues: { ':id': subscription.id },
+  },
+});
+
+const updateOfSubscription = (
+  { tableName }: RegistryTable,
+  { item, subscription }: Found,
+  edits: readonly ItemEdit[],
+  guards: readonly string[],
+) => ({
+  Update: {
+    TableName: tableName,
+    Key: subscriptionItemKey(subscription.queue, subscription.id),
+    // Gone or marked for deletion by now: nothing that an edit could bring back.
+    ...updateOf(edits, { id: item['id'], deletedAt: undefined, ...pick(item, guards) }),
+  },
+});
+
+const pick = (item: Record<string, unknown>, names: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(names.map((name) => [name, item[name]]));

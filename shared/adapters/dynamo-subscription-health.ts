@@ -1,0 +1,120 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { primaryKey } from '../config/tables.ts';
+import { FAILURES_IN_ALL, type HealthChange } from '../domain/subscription-health.ts';
+import type { Disabled } from '../domain/subscription.ts';
+import type { HealthResult } from '../ports/subscriptions.ts';
+import { expression, type Expression } from './expression.ts';
+import { subscriptionItemKey, subscriptionOf } from './subscription-item.ts';
+
+export type SubscriptionPlace = { tableName: string; queue: string; subscriptionId: string };
+
+/** What deliver writes to a subscription; each is one conditional request, with the item in its answer either way. */
+export const changeHealth = (
+  client: DynamoDBDocumentClient,
+  place: SubscriptionPlace,
+  change: HealthChange,
+): Promise<HealthResult> => {
+  const to = expression();
+  return updated(client, place, {
+    conditions: [...decisionOf(change, to), ...roomFor(change, to)],
+    update: updateOf(change, to),
+    to,
+  });
+};
+
+/** Answers with what it is disabled for then; undefined where it is gone. */
+export const disable = async (
+  client: DynamoDBDocumentClient,
+  place: SubscriptionPlace,
+  disabled: Disabled,
+): Promise<Disabled | undefined> => {
+  const to = expression();
+  const result = await updated(client, place, {
+    conditions: [isEnabled(to)],
+    update: `SET ${to.name('disabled')} = ${to.value({ reason: disabled.reason, at: disabled.at })}`,
+    to,
+  });
+  return result.kind === 'written' ? result.subscription.disabled : result.current?.disabled;
+};
+
+type Update = { conditions: readonly string[]; update: string; to: Expression };
+
+const updated = async (
+  client: DynamoDBDocumentClient,
+  { tableName, queue, subscriptionId }: SubscriptionPlace,
+  { conditions, update, to }: Update,
+): Promise<HealthResult> => {
+  const exists = `attribute_exists(${to.name(primaryKey.partition)})`;
+  const command = new UpdateCommand({
+    TableName: tableName,
+    Key: subscriptionItemKey(queue, subscriptionId),
+    UpdateExpression: update,
+    ConditionExpression: [exists, ...conditions].join(' AND '),
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    ...to.attributes(),
+  });
+  try {
+    const { Attributes } = await client.send(command);
+    return { kind: 'written', subscription: subscriptionOf(Attributes) };
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    const item = error.Item;
+    return { kind: 'refused', current: item === undefined ? undefined : subscriptionOf(unmarshall(item)) };
+  }
+};
+
+/** Domain `allows`, said in DynamoDB's language. A comparison with an attribute that is missing is false. */
+const decisionOf = (change: HealthChange, to: Expression): string[] => {
+  switch (change.kind) {
+    case 'begin':
+      return [`attribute_not_exists(${to.name('failing')})`, isEnabled(to)];
+    case 'count': {
+      const { since, failures } = change.failing;
+      return [isSpell(since, to), `${failuresIn(to)} = ${to.value(failures - 1)}`, isEnabled(to)];
+    }
+    case 'recover':
+      return [isSpell(change.since, to)];
+    case 'disable':
+      return [isSpell(change.since, to), `${failuresIn(to)} >= ${to.value(FAILURES_IN_ALL)}`, isEnabled(to)];
+    case 'sent':
+      return [
+        `${to.name('unsent', 'at')} = ${to.value(change.unsent.at)}`,
+        `${to.name('unsent', 'event', 'type')} = ${to.value(change.unsent.event.type)}`,
+      ];
+  }
+};
+
+const roomFor = (change: HealthChange, to: Expression): string[] =>
+  change.kind !== 'sent' && 'unsent' in change ? [`attribute_not_exists(${to.name('unsent')})`] : [];
+
+const isEnabled = (to: Expression): string => `attribute_not_exists(${to.name('disabled')})`;
+
+const isSpell = (since: number, to: Expression): string =>
+  `${to.name('failing', 'since')} = ${to.value(since)}`;
+
+const failuresIn = (to: Expression): string => to.name('failing', 'failures');
+
+/** Domain `changedBy`, as an update expression. */
+const updateOf = (change: HealthChange, to: Expression): string => {
+  const set = (values: Record<string, unknown>): string => {
+    const sets = Object.entries(values).map(([name, value]) => `${to.name(name)} = ${to.value(value)}`);
+    return sets.length === 0 ? '' : `SET ${sets.join(', ')}`;
+  };
+  const told = 'unsent' in change ? { unsent: change.unsent } : {};
+  switch (change.kind) {
+    case 'begin':
+      return set({ failing: change.failing });
+    case 'count':
+      return set({ failing: change.failing, ...told });
+    case 'recover':
+      return `${set(told)} REMOVE ${to.name('failing')}`;
+    case 'disable':
+      return set({ disabled: change.disabled, ...told });
+    case 'sent':
+      return `REMOVE ${to.name('unsent')}`;
+  }
+};

@@ -1,0 +1,22 @@
+import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import type { QueueAttributeName, SQSClient } from '@aws-sdk/client-sqs';
+import type { QueueDepths } from '../ports/queue-depths.ts';
+
+const COUNTS = [
+  'ApproximateNumberOfMessages',
+  'ApproximateNumberOfMessagesDelayed',
+  'ApproximateNumberOfMessagesNotVisible',
+] as const satisfies readonly QueueAttributeName[];
+
+/** `queueUrls` by the names that the answer uses. */
+export const sqsQueueDepths = (sqs: SQSClient, queueUrls: Readonly<Record<string, string>>): QueueDepths => ({
+  approximate: async () => {
+    const depths = Object.entries(queueUrls).map(async ([name, QueueUrl]): Promise<[string, number]> => {
+      const { Attributes } = await sqs.send(
+        new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...COUNTS] }),
+      );
+      return [name, COUNTS.reduce((sum, count) => sum + Number(Attributes?.[count] ?? 0), 0)];
+    });
+    return Object.fromEntries(await Promise.all(depths));
+  },
+});

@@ -1,0 +1,112 @@
+import { parseContentFilter } from './content-filter-schema.ts';
+import { matchesContent, type ContentFilter } from './content-filter.ts';
+import type { Message } from './message.ts';
+import type { Interests, Subscription, SubscriptionOptions } from './subscription.ts';
+
+/** A filter on record that this version cannot read: a later one wrote it. Nothing may be left out for that. */
+export class UnreadableFilterError extends Error {
+  override readonly name = 'UnreadableFilterError';
+  readonly subscriptionId: string;
+
+  constructor(subscriptionId: string) {
+    super(`The filter of the subscription ${subscriptionId} cannot be read.`);
+    this.subscriptionId = subscriptionId;
+  }
+}
+
+/** What subscriptions choose by. */
+export type Content = { type?: string; data: () => unknown };
+
+/** Data of up to 1 MiB is parsed if somebody asks for it, and then once. */
+export const contentOf = ({ type, data }: Pick<Message, 'type' | 'data'>): Content => {
+  let parsed: { value: unknown } | undefined;
+  return {
+    ...(type === undefined ? {} : { type }),
+    data: () => {
+      parsed ??= { value: JSON.parse(data) };
+      return parsed.value;
+    },
+  };
+};
+
+/** When a message was accepted, and as of when the subscriptions were listed for it. */
+export type Acceptance = { acceptedAt: number; listedAt: number };
+
+/** `filtered` were there, and their options said no. */
+export type Addressees = { matching: readonly Subscription[]; filtered: number };
+
+/**
+ * Which subscriptions a message goes to. Judged as of its first acceptance, however often it comes: who was a subscriber
+ * then, and what it asked for then, as far as the records still say so. A disabled one matches (design §5).
+ * @throws UnreadableFilterError
+ */
+export const addresseesOf = (
+  subscriptions: readonly Subscription[],
+  content: Content,
+  acceptance: Acceptance,
+): Addressees => {
+  const there = subscriptions.filter((subscription) => wasThere(subscription, acceptance));
+  const matching = there.filter((subscription) => {
+    const { event_types, filter } = interestsAt(subscription, acceptance.listedAt);
+    return (
+      isOfType(event_types, content.type) &&
+      (filter === undefined || matchesContent(readFilter(filter, subscription.id), content.data()))
+    );
+  });
+  return { matching, filtered: there.length - matching.length };
+};
+
+/**
+ * As of when a list was read. Clocks differ between functions: whatever is seen on the list had happened by then,
+ * whatever the clock said that wrote it down.
+ */
+export const listedAt = (readAt: number, subscriptions: readonly Subscription[]): number =>
+  subscriptions.reduce((latest, subscription) => Math.max(latest, ...timesOn(subscription)), readAt);
+
+const timesOn = ({ createdAt, confirmedAt, deletedAt, formerly }: Subscription): number[] =>
+  [createdAt, confirmedAt, deletedAt, formerly?.until].filter((time) => time !== undefined);
+
+/** One that was deleted or asked to confirm again since then is addressed: its deliveries are recorded as cancelled. */
+const wasThere = (subscription: Subscription, { acceptedAt, listedAt }: Acceptance): boolean => {
+  const { createdAt, confirmedAt, unconfirmed, deletedAt, expiresAt } = subscription;
+  const begins = confirmedAt ?? createdAt;
+  const ends = Math.min(unconfirmed?.at ?? Infinity, deletedAt ?? Infinity);
+  return begins <= listedAt && ends > listedAt && (expiresAt ?? Infinity) > acceptedAt;
+};
+
+/** Before its last change a subscription had asked for something else. What it asked for before that, nobody knows any more. */
+const interestsAt = ({ options, formerly }: Subscription, at: number): Interests =>
+  formerly !== undefined && at < formerly.until ? formerly : options;
+
+/** A subscription with other options. What it asked for until now stays known, for the messages that were accepted before. */
+export const withOptions = (
+  subscription: Subscription,
+  options: SubscriptionOptions,
+  now: number,
+): Subscription => {
+  const before = interestsOf(subscription.options);
+  const isSame = JSON.stringify(before) === JSON.stringify(interestsOf(options));
+  return { ...subscription, options, ...(isSame ? {} : { formerly: { ...before, until: now } }) };
+};
+
+const interestsOf = ({ event_types, filter }: SubscriptionOptions): Interests => ({
+  ...(event_types === undefined ? {} : { event_types }),
+  ...(filter === undefined ? {} : { filter }),
+});
+
+const isOfType = (types: readonly string[] | undefined, type: string | undefined): boolean =>
+  types === undefined || (type !== undefined && types.includes(type));
+
+/** A list of subscriptions serves many messages; each of its filters is read once. */
+const filtersRead = new WeakMap<object, ContentFilter>();
+
+const readFilter = (given: unknown, subscriptionId: string): ContentFilter => {
+  const known = isObject(given) ? filtersRead.get(given) : undefined;
+  if (known !== undefined) return known;
+  const read = parseContentFilter(given);
+  if (!read.ok || !isObject(given)) throw new UnreadableFilterError(subscriptionId);
+  filtersRead.set(given, read.filter);
+  return read.filter;
+};
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

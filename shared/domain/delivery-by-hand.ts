@@ -1,0 +1,97 @@
+import type { DeliveryKey, Delivery, TerminalStatus, Transition } from './delivery.ts';
+import type { Moment } from './delivery-entry.ts';
+
+/** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */
+export const hasten = (delivery: Delivery, at: Moment): Transition => ({
+  name: 'hasten',
+  key: delivery.key,
+  expect: asRead(delivery),
+  change: {
+    next: {
+      number: delivery.attempts.length + 1,
+      phase: 'manual',
+      dueAt: at.now,
+      by: 'sqs_delay',
+    },
+    overdueAt: at.now,
+    updatedAt: at.now,
+    expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+  },
+});
+
+/**
+ * Opens another round: numbers run on, policy and budget start anew. What was lost stays counted: a request that may have
+ * been made under the number that comes next.
+ */
+export const reopen = (
+  delivery: Delivery,
+  status: TerminalStatus,
+  recoveryId: string | undefined,
+  at: Moment,
+): Transition => ({
+  name: 'reopen',
+  key: delivery.key,
+  expect: { kind: 'over', status, recorded: delivery.attempts.length, round: delivery.round },
+  change: {
+    status: 'retrying',
+    reason: null,
+    round: delivery.round + 1,
+    policy: null,
+    next: { number: delivery.attempts.length + 1, phase: 'manual', dueAt: at.now, by: 'sqs_delay' },
+    ...(recoveryId === undefined ? {} : { recoveries: remembered(delivery, recoveryId) }),
+    overdueAt: at.now,
+    updatedAt: at.now,
+    expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+  },
+});
+
+/** More than ever overlap in time; an order that comes again belongs to one that is under way. */
+const MOST_RECOVERIES = 10;
+
+const remembered = ({ recoveries }: Delivery, recoveryId: string): readonly string[] =>
+  [...recoveries, recoveryId].slice(-MOST_RECOVERIES);
+
+/** Ends an open delivery. A lease on it is a request that may be under way, whose result will come too late: it counts. */
+export const cancelOpen = (delivery: Delivery, reason: string, at: Moment): Transition => ({
+  name: 'cancel',
+  key: delivery.key,
+  expect: asRead(delivery),
+  change: {
+    status: 'cancelled',
+    reason,
+    next: null,
+    lease: null,
+    overdueAt: null,
+    ...(delivery.lease === undefined ? {} : { lost: delivery.lost + 1 }),
+    updatedAt: at.now,
+    expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+  },
+});
+
+/** Ends a delivery whose job has not been received yet: the record is there first, and the job finds it over. */
+export const cancelUnbegun = (
+  { key, acceptedAt }: { key: DeliveryKey; acceptedAt: number },
+  reason: string,
+  at: Moment,
+): Transition => ({
+  name: 'cancel',
+  key,
+  expect: { kind: 'absent' },
+  create: {
+    key,
+    acceptedAt,
+    status: 'cancelled',
+    reason,
+    round: 1,
+    attempts: [],
+    lateResults: [],
+    lost: 0,
+    owed: [],
+    recoveries: [],
+    updatedAt: at.now,
+    expiresAt: at.now + at.retentionMs,
+  },
+});
+
+const asRead = ({ attempts, lease, next }: Delivery) =>
+  ({ kind: 'open', recorded: attempts.length, lease, dueAt: next?.dueAt }) as const;

@@ -1,0 +1,20 @@
+/** An order to `operate`: long work, done page by page. Each can be repeated without harm. Times are milliseconds since the epoch. */
+export type Operation = RecoveryOperation | CancellationOperation;
+
+/** Replays what a recovery's record says, from where its cursor stands. Sent before the record is written. */
+export type RecoveryOperation = { kind: 'recovery'; queue: string; recoveryId: string; orderedAt: number };
+
+/**
+ * Cancels what is pending for a subscription that is marked for deletion, and removes it then. Without a
+ * `subscriptionId`: for a queue that was deleted at `deletedAt`.
+ */
+export type CancellationOperation = {
+  kind: 'cancellation';
+  queue: string;
+  subscriptionId?: string;
+  deletedAt: number;
+  /** Where the next page begins; absent before the first. */
+  cursor?: string;
+  /** This pass began when every attempt that was under way at the deletion had been recorded. */
+  settled?: true;
+};

@@ -1,0 +1,51 @@
+import * as z from 'zod';
+import type { Delivery } from '../domain/delivery.ts';
+import { attemptView, deliveryViewSchema, timeText, timeView } from './delivery-view.ts';
+
+/** A delivery in a long listing: where it stands, and what was tried last. */
+export const deliverySummarySchema = z.object({
+  queue: z.string(),
+  messageId: z.string(),
+  subscriptionId: z.string(),
+  status: deliveryViewSchema.shape.status,
+  reason: z.string().exactOptional(),
+  acceptedAt: timeView,
+  /** Of all rounds. */
+  attemptCount: z.int().min(0),
+  lastAttempt: attemptView
+    .pick({ number: true, startedAt: true, outcome: true, statusCode: true, error: true })
+    .exactOptional(),
+  nextAttemptAt: timeView.exactOptional(),
+});
+
+type DeliverySummary = z.infer<typeof deliverySummarySchema>;
+
+export const deliverySummary = (delivery: Delivery): DeliverySummary => {
+  const { key, status, reason, acceptedAt, attempts, next } = delivery;
+  const last = attempts.at(-1);
+  return {
+    queue: key.queue,
+    messageId: key.messageId,
+    subscriptionId: key.subscriptionId,
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    acceptedAt: timeText(acceptedAt),
+    attemptCount: attempts.length,
+    ...(last === undefined ? {} : { lastAttempt: lastAttemptOf(last) }),
+    ...(next === undefined ? {} : { nextAttemptAt: timeText(next.dueAt) }),
+  };
+};
+
+const lastAttemptOf = ({
+  number,
+  startedAt,
+  outcome,
+  statusCode,
+  error,
+}: Delivery['attempts'][number]): NonNullable<DeliverySummary['lastAttempt']> => ({
+  number,
+  startedAt: timeText(startedAt),
+  outcome,
+  ...(statusCode === undefined ? {} : { statusCode }),
+  ...(error === undefined ? {} : { error }),
+});

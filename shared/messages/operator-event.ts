@@ -1,0 +1,89 @@
+import * as z from 'zod';
+import type { OperatorEvent } from '../domain/operator-event.ts';
+
+/** Every event of ours on the bus; a rule that wants them all matches it. */
+export const EVENT_SOURCE = 'posthaste';
+
+/** RFC 3339 in UTC with milliseconds. */
+const time = z.iso.datetime({ precision: 3 });
+
+const subscriptionDetail = {
+  /** The setting `deployment`. */
+  deployment: z.string(),
+  queue: z.string(),
+  subscriptionId: z.string(),
+};
+
+const eventOf = <Type extends OperatorEvent['type'], Detail extends z.ZodRawShape>(
+  type: Type,
+  detail: Detail,
+) =>
+  z.object({
+    source: z.literal(EVENT_SOURCE),
+    'detail-type': z.literal(type),
+    detail: z.object(detail),
+  });
+
+/** What a target of a rule gets, without EventBridge's own fields: `version`, `id`, `account`, `time`, `region`, `resources`. */
+export const operatorEventSchema = z.discriminatedUnion('detail-type', [
+  eventOf('subscription.disabled', {
+    ...subscriptionDetail,
+    reason: z.enum(['manual', 'gone', 'failing']),
+    at: time,
+  }),
+  eventOf('subscription.failing', {
+    ...subscriptionDetail,
+    /** When its spell of failures began, and how many there were when this was said. */
+    since: time,
+    failures: z.int().positive(),
+  }),
+  eventOf('subscription.recovered', {
+    ...subscriptionDetail,
+    /** That of the `subscription.failing` which it ends. */
+    since: time,
+    at: time,
+  }),
+  eventOf('delivery.exhausted', {
+    ...subscriptionDetail,
+    messageId: z.string(),
+    /** In all rounds. */
+    attempts: z.int().nonnegative(),
+    /** When the last attempt was over. */
+    at: time,
+  }),
+]);
+
+export type OperatorEventMessage = z.output<typeof operatorEventSchema>;
+
+export const operatorEventMessage = (event: OperatorEvent, deployment: string): OperatorEventMessage => {
+  const source = EVENT_SOURCE;
+  if (event.type === 'delivery.exhausted') {
+    const { queue, subscriptionId, messageId } = event.key;
+    const detail = {
+      deployment,
+      queue,
+      subscriptionId,
+      messageId,
+      attempts: event.attempts,
+      at: timeOf(event.at),
+    };
+    return { source, 'detail-type': event.type, detail };
+  }
+  const about = { deployment, queue: event.queue, subscriptionId: event.subscriptionId };
+  switch (event.type) {
+    case 'subscription.disabled': {
+      const detail = { ...about, reason: event.reason, at: timeOf(event.at) };
+      return { source, 'detail-type': event.type, detail };
+    }
+    case 'subscription.failing': {
+      const detail = { ...about, since: timeOf(event.since), failures: event.failures };
+      return { source, 'detail-type': event.type, detail };
+    }
+    case 'subscription.recovered': {
+      const detail = { ...about, since: timeOf(event.since), at: timeOf(event.at) };
+      return { source, 'detail-type': event.type, detail };
+    }
+  }
+};
+
+const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString();

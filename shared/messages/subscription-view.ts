@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import { redacted } from '../domain/credential-headers.ts';
+import { retryPolicySchema } from '../domain/retry-policy-schema.ts';
+import type { Subscription, SubscriptionOptions } from '../domain/subscription.ts';
+
+const time = z.iso.datetime({ precision: 3 });
+
+/** As they were given. Loose, so that a reader shows an option that it is too old to know. */
+const optionsView = z.looseObject({
+  _retry_policy: retryPolicySchema.exactOptional(),
+  post_headers: z.record(z.string(), z.string()).exactOptional(),
+  post_data: z.string().exactOptional(),
+  raw_delivery: z.boolean().exactOptional(),
+  attempt_timeout: z.int().exactOptional(),
+  event_types: z.array(z.string()).exactOptional(),
+  filter: z.unknown().exactOptional(),
+} satisfies Record<keyof SubscriptionOptions, z.ZodType>);
+
+/**
+ * A subscription as the API shows it: Zaqar's form, and what we add to it. `ttl` and `age` are seconds, and a `ttl` of null
+ * is for ever. Headers that carry credentials are redacted.
+ */
+export const subscriptionViewSchema = z.object({
+  id: z.string(),
+  source: z.string(),
+  subscriber: z.string(),
+  ttl: z.int().positive().nullable(),
+  age: z.int().nonnegative(),
+  options: optionsView,
+  disabled: z.object({ reason: z.enum(['manual', 'gone', 'failing']), at: time }).exactOptional(),
+  failing: z.object({ since: time, failures: z.int().positive() }).exactOptional(),
+  /** False: it gets nothing but the request to confirm. */
+  confirmed: z.boolean(),
+});
+
+export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
+
+export const subscriptionView = (subscription: Subscription, now: number): SubscriptionView => {
+  const { id, queue, subscriber, ttl, options, createdAt, disabled, failing, unconfirmed } = subscription;
+  return {
+    id,
+    source: queue,
+    subscriber,
+    ttl: ttl ?? null,
+    age: Math.max(0, Math.floor((now - createdAt) / 1000)),
+    options: viewOfOptions(redacted(options)),
+    ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
+    ...(failing && { failing: { since: timeText(failing.since), failures: failing.failures } }),
+    confirmed: unconfirmed === undefined,
+  };
+};
+
+const viewOfOptions = ({ event_types, ...options }: SubscriptionOptions): SubscriptionView['options'] => ({
+  ...options,
+  ...(event_types && { event_types: [...event_types] }),
+});
+
+/** A line of an export: what an import takes. Ids, secrets and what came of it stay behind. */
+export const subscriptionLineOf = (
+  { subscriber, ttl, options, disabled }: Subscription,
+  withCredentials: boolean,
+): string =>
+  JSON.stringify({
+    subscriber,
+    ...(ttl !== undefined && { ttl }),
+    options: withCredentials ? options : redacted(options),
+    ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
+  });
+
+const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString();

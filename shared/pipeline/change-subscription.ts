@@ -1,0 +1,188 @@
+import { withOptions } from '../domain/addressees.ts';
+import { isTokenOf } from '../domain/confirmation.ts';
+import { unredacted } from '../domain/credential-headers.ts';
+import { subscriberIdentity } from '../domain/subscriber-url.ts';
+import {
+  isThere,
+  type Disabled,
+  type Subscription,
+  type SubscriptionOptions,
+} from '../domain/subscription.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Operations } from '../ports/operations.ts';
+import type { Changed, SubscriptionRegistry } from '../ports/subscription-registry.ts';
+import {
+  askConfirmation,
+  asksSubscribersOf,
+  newQuestion,
+  type ConfirmationContext,
+  type Question,
+} from './ask-confirmation.ts';
+
+export type ChangeContext = {
+  registry: Pick<SubscriptionRegistry, 'changeSubscription'>;
+  clock: Pick<Clock, 'now'>;
+};
+
+export type SubscriptionName = { queue: string; subscriptionId: string };
+
+/** What is left out stays. `ttl` in seconds from now, `null` for ever; a `disabled` of `null` enables. */
+export type SubscriptionChange = {
+  subscriber?: string;
+  ttl?: number | null;
+  options?: SubscriptionOptions;
+  disabled?: Disabled | null;
+};
+
+export type ChangeResult = Changed<Subscription> | { kind: 'conflict'; subscriptionId: string };
+
+/**
+ * Changes a subscription as its operator wants it. A redacted header keeps its value. Another subscriber is asked for
+ * confirmation where that is asked for, and one that has not answered yet is asked anew; until then it gets nothing else.
+ * @throws UnknownCredentialsError, ContendedChangeError
+ */
+export const updateSubscription = async (
+  context: ChangeContext & ConfirmationContext,
+  name: SubscriptionName,
+  change: SubscriptionChange,
+  publicUrl: string,
+): Promise<ChangeResult> => {
+  if (change.subscriber === undefined) return changed(context, name, edited(change, context.clock.now()));
+  const question = newQuestion(context);
+  const asksNew = await asksSubscribersOf(context, name.queue);
+  const edit = edited(change, context.clock.now());
+  const result = await changed(context, name, (current) => {
+    const after = edit(current);
+    if (!mustAsk(current, after, asksNew)) return after;
+    // Asked anew, it is unconfirmed since it was asked first.
+    const at = current.unconfirmed?.at ?? question.unconfirmed.at;
+    return { ...after, unconfirmed: { ...question.unconfirmed, at } };
+  });
+  if (result.kind === 'changed' && isAsked(result.after, question))
+    await askConfirmation(context, result.after, question, publicUrl);
+  return result;
+};
+
+const mustAsk = (before: Subscription, after: Subscription, asksNew: boolean): boolean =>
+  before.unconfirmed !== undefined || (asksNew && isOther(before, after));
+
+const isAsked = ({ unconfirmed }: Subscription, question: Question): boolean =>
+  unconfirmed?.tokenHash === question.unconfirmed.tokenHash;
+
+const isOther = (before: Subscription, after: Subscription): boolean =>
+  subscriberIdentity(before.subscriber) !== subscriberIdentity(after.subscriber);
+
+/** Already disabled: it stays so for the reason it was. */
+export const disableByHand = (context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> => {
+  const disabled: Disabled = { reason: 'manual', at: context.clock.now() };
+  return changed(context, name, (current) =>
+    current.disabled === undefined ? { ...current, disabled } : current,
+  );
+};
+
+/** Whatever it was disabled for, and whatever it failed before: it starts anew. */
+export const enable = (context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> =>
+  changed(context, name, enabled);
+
+const enabled = (subscription: Subscription): Subscription => {
+  const fresh = { ...subscription };
+  delete fresh.disabled;
+  delete fresh.failing;
+  return fresh;
+};
+
+/** Whether this token was the one that was asked for; each confirms once. */
+export const confirm = async (
+  context: ChangeContext,
+  name: SubscriptionName,
+  token: string,
+): Promise<boolean> => {
+  const confirmedAt = context.clock.now();
+  const result = await changed(context, name, ({ unconfirmed, ...subscription }) =>
+    unconfirmed !== undefined && isTokenOf(unconfirmed, token) ? { ...subscription, confirmedAt } : undefined,
+  );
+  return result.kind === 'changed';
+};
+
+/**
+ * It is gone for everybody at once; what is pending for it is cancelled by `operate`. Undefined: there was none.
+ * @throws when the order could not be sent: repeated, it is
+ */
+export const unsubscribe = async (
+  {
+    registry,
+    clock,
+    operations,
+  }: {
+    registry: Pick<SubscriptionRegistry, 'markDeleted'>;
+    clock: Pick<Clock, 'now'>;
+    operations: Operations;
+  },
+  name: SubscriptionName,
+): Promise<Subscription | undefined> => {
+  const marked = await registry.markDeleted({ ...name, now: clock.now() });
+  if (marked?.deletedAt !== undefined)
+    await operations.send({ kind: 'cancellation', ...name, deletedAt: marked.deletedAt });
+  return marked;
+};
+
+/**
+ * The queue with all its subscriptions; what is pending in it is cancelled by `operate`. Also where there is none: a
+ * deletion that was cut short is completed by a second one.
+ * @throws QueueBusyError, and when the order could not be sent: repeated, it is
+ */
+export const deleteQueue = async (
+  {
+    registry,
+    clock,
+    operations,
+  }: {
+    registry: Pick<SubscriptionRegistry, 'deleteQueue'>;
+    clock: Pick<Clock, 'now'>;
+    operations: Operations;
+  },
+  queue: string,
+): Promise<void> => {
+  await registry.deleteQueue(queue);
+  await operations.send({ kind: 'cancellation', queue, deletedAt: clock.now() });
+};
+
+/** Where the subscription is there, for all who may see it. */
+const changed = async (
+  { registry, clock }: ChangeContext,
+  name: SubscriptionName,
+  change: (current: Subscription) => Subscription | undefined,
+): Promise<ChangeResult> => {
+  const now = clock.now();
+  const result = await registry.changeSubscription({ ...name, now }, (current) =>
+    isThere(current, now) ? change(current) : undefined,
+  );
+  return result.kind === 'left' && !isThere(result.current, now) ? { kind: 'missing' } : result;
+};
+
+const edited =
+  (change: SubscriptionChange, now: number) =>
+  (current: Subscription): Subscription => {
+    const { subscriber, ttl, options, disabled } = change;
+    const moved = subscriber === undefined ? current : movedTo(subscriber, current);
+    const timed = ttl === undefined ? moved : lasting(ttl, moved, now);
+    const told =
+      options === undefined ? timed : withOptions(timed, unredacted(options, current.options), now);
+    if (disabled === undefined) return told;
+    return disabled === null ? enabled(told) : { ...told, disabled };
+  };
+
+/** What failed there says nothing of the new one. */
+const movedTo = (subscriber: string, current: Subscription): Subscription => {
+  const moved = { ...current, subscriber };
+  if (isOther(current, moved)) delete moved.failing;
+  return moved;
+};
+
+const lasting = (ttl: number | null, current: Subscription, now: number): Subscription => {
+  if (ttl !== null) return { ...current, ttl, expiresAt: now + ttl * 1000 };
+  const endless = { ...current };
+  delete endless.ttl;
+  delete endless.expiresAt;
+  return endless;
+};

@@ -1,0 +1,25 @@
+import type { OperatorEvent } from '../domain/operator-event.ts';
+import type { Subscription } from '../domain/subscription.ts';
+import type { Journal } from '../ports/journal.ts';
+import type { OperatorEvents } from '../ports/operator-events.ts';
+
+type Telling = { operatorEvents: OperatorEvents; journal: Journal };
+
+/** Tells the operator: on the bus, and in the log once it is there. @throws when it could not be sent */
+export const tell = async ({ operatorEvents, journal }: Telling, event: OperatorEvent): Promise<void> => {
+  await operatorEvents.publish(event);
+  journal.note({ fact: 'operator_told', event });
+};
+
+/**
+ * Tells of a subscription that somebody disabled by hand, now or before: whoever asks once more, because this failed the
+ * first time, makes up for it. One that is disabled for another reason was told of then.
+ * @throws when it could not be sent
+ */
+export const tellDisabledByHand = async (
+  ports: Telling,
+  { queue, id, disabled }: Subscription,
+): Promise<void> => {
+  if (disabled?.reason === 'manual')
+    await tell(ports, { type: 'subscription.disabled', queue, subscriptionId: id, ...disabled });
+};

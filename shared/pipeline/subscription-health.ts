@@ -1,0 +1,87 @@
+import type { Attempt } from '../domain/attempt.ts';
+import { afterFailure, afterSuccess, isLeftOver, type HealthChange } from '../domain/subscription-health.ts';
+import { absenceOf, type Subscription, type Unsent } from '../domain/subscription.ts';
+import type { DeliverContext } from './deliver-context.ts';
+import { tell } from './operator-news.ts';
+
+/**
+ * Notes what an attempt on record says of its subscription, as that was read for the attempt. Called when the next wake-up
+ * is set and what is owed was done, so a delivery never waits for it. What fails here is in the journal and counted as a
+ * fault, but not thrown: the message would only come again to a record that has the attempt, an immediate retry would
+ * come late and be taken for `lost`, and the next attempt notes as well as this one.
+ */
+export const noteHealth = (
+  context: DeliverContext,
+  subscription: Subscription,
+  { outcome }: Attempt,
+): Promise<void> =>
+  noted(context, subscription, async () => {
+    const { ports, settings } = context;
+    const now = ports.clock.now();
+    await tellLeftOver(context, subscription, now);
+    const change =
+      outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings);
+    if (change === undefined) return;
+    if (change.kind !== 'disable' || (await isStillThere(context, subscription)))
+      await makeChange(context, subscription, change);
+  });
+
+/** Tells what somebody who died had to tell of a subscription that gets no more attempts. */
+export const noteAbsence = (context: DeliverContext, subscription: Subscription): Promise<void> =>
+  noted(context, subscription, () => tellLeftOver(context, subscription, context.ports.clock.now()));
+
+const noted = async (
+  { ports }: DeliverContext,
+  { queue, id }: Subscription,
+  note: () => Promise<void>,
+): Promise<void> => {
+  try {
+    await note();
+  } catch (cause) {
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    ports.journal.note({ fact: 'health_unnoted', queue, subscriptionId: id, error });
+  }
+};
+
+/** Read fresh: whoever deleted it, or disabled it, does not want to hear that it failed. */
+const isStillThere = async ({ ports }: DeliverContext, { queue, id }: Subscription): Promise<boolean> => {
+  const { subscription } = await ports.subscriptions.find(queue, id, 'fresh');
+  return absenceOf(subscription, ports.clock.now()) === undefined;
+};
+
+const makeChange = async (
+  context: DeliverContext,
+  { queue, id }: Subscription,
+  change: HealthChange,
+): Promise<void> => {
+  const { subscriptions } = context.ports;
+  const result = await subscriptions.changeHealth(queue, id, change);
+  if (result.kind === 'written') {
+    await tellUnsent(context, result.subscription);
+    return;
+  }
+  // Somebody else was first, or something has to be told before this can be.
+  if (result.current?.unsent === undefined || !('unsent' in change)) return;
+  await tellUnsent(context, result.current);
+  const again = await subscriptions.changeHealth(queue, id, change);
+  if (again.kind === 'written') await tellUnsent(context, again.subscription);
+};
+
+const tellLeftOver = async (
+  context: DeliverContext,
+  subscription: Subscription,
+  now: number,
+): Promise<void> => {
+  if (subscription.unsent !== undefined && isLeftOver(subscription.unsent, now))
+    await tellUnsent(context, subscription);
+};
+
+/** Sent first and taken off then: a crash in between tells it once more. */
+const tellUnsent = async (
+  { ports }: DeliverContext,
+  { queue, id, unsent }: { queue: string; id: string; unsent?: Unsent },
+): Promise<void> => {
+  if (unsent === undefined) return;
+  await tell(ports, { ...unsent.event, queue, subscriptionId: id });
+  await ports.subscriptions.changeHealth(queue, id, { kind: 'sent', unsent });
+};

@@ -1,0 +1,80 @@
+/**
+ * Asks the deployed API, on a local AWS of its own, as others would: OpenStack's client of Zaqar, and schemathesis, which
+ * makes requests of the served description and holds every answer against it.
+ */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { apiOf } from '../../cli/api/api-access.ts';
+import { startSigningProxy } from '../../cli/commands/proxy/signing-proxy.ts';
+import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
+import type { Endpoints } from '../../cli/local/endpoints.ts';
+import { localFolder } from '../../cli/local/install/paths.mjs';
+import { Problem } from '../../cli/local/install/problem.mjs';
+import { runGroup } from '../../cli/local/install/process-group.mjs';
+import { step } from '../../cli/local/install/progress.mjs';
+import { localAws } from '../../cli/local/local-aws.ts';
+import { startLocalSystem } from '../../cli/local/local-system.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { pythonWithPackages, type Python } from './python-packages.ts';
+import { makeWhatThereIs } from './what-there-is.ts';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const folder = join(localFolder, 'api-check-run');
+
+/** Short where waiting would cost time; the API asks for signatures, as in an AWS account. */
+const settings = { apiAuthorization: 'iam', attemptTimeoutSeconds: '3', subscriptionCacheSeconds: '0' };
+
+type Check = { label: string; args: readonly string[]; env?: Record<string, string> };
+
+/** @throws Problem with the check's whole output, when it has found something. */
+const run = async (python: Python, { label, args, env = {} }: Check, signal: AbortSignal): Promise<void> => {
+  const log = join(folder, `${label.replaceAll(/\W+/g, '-')}.log`);
+  rmSync(log, { force: true });
+  const { code } = await step(label, () =>
+    runGroup(python.executable, [...args], { env: { ...python.env, ...env }, cwd: folder, log, signal }),
+  );
+  if (code !== 0) throw new Problem(`${label} found faults.\n${readFileSync(log, 'utf8')}`);
+};
+
+const schemathesis = ['-m', 'schemathesis.cli', '--config-file', join(here, 'schemathesis.toml'), 'run'];
+
+const checkAll = async (endpoints: Endpoints, python: Python, signal: AbortSignal): Promise<void> => {
+  const { endpoint, region, ...resources } = endpoints;
+  const client = { endpoint, region, credentials: localAws.credentials };
+  const receiver = await startReceiver();
+  const proxy = await startSigningProxy(await apiOf({ ...resources, name: 'the API under check', client }));
+  try {
+    const zaqar = [join(here, 'zaqar_client.py'), proxy.url, receiver.url('')];
+    await run(python, { label: "OpenStack's client of Zaqar", args: zaqar }, signal);
+    const known = await makeWhatThereIs(proxy.url, receiver.url('/known'));
+    const env = { POSTHASTE_RECEIVER: receiver.url(''), POSTHASTE_KNOWN: JSON.stringify(known) };
+    const asked = [`${proxy.url}/v2/openapi.json`, '--url', proxy.url];
+    await run(python, { label: 'schemathesis', args: [...schemathesis, ...asked], env }, signal);
+  } finally {
+    await proxy.close();
+    await receiver.close();
+  }
+};
+
+/** The exit status. */
+const checkApi = async (signal: AbortSignal): Promise<number> => {
+  try {
+    const python = await pythonWithPackages(signal);
+    const { endpoints, emulator } = await startLocalSystem({ folder, settings, signal });
+    try {
+      await checkAll(endpoints, python, signal);
+    } finally {
+      await emulator.stop();
+    }
+    process.stdout.write('The API answers as its description says.\n');
+    return 0;
+  } catch (error) {
+    if (signal.aborted) return INTERRUPTED;
+    if (!(error instanceof Problem)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
+};
+
+process.exitCode = await untilInterrupted(checkApi);

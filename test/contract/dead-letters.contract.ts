@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
+import { inAnyOrder } from '../support/in-any-order.ts';
+
+export type BuriedMessage = {
+  body: string;
+  id: string;
+  reason: string;
+  attributes: Record<string, string>;
+};
+
+export type DeadLettersUnderTest = {
+  deadLetters: DeadLetters;
+  /** Waits for as many, and gives all that there are then. */
+  buried: (count: number) => Promise<BuriedMessage[]>;
+};
+
+const buriedAlone = async (
+  { deadLetters, buried }: DeadLettersUnderTest,
+  body: string,
+  attributes?: Record<string, string>,
+) => {
+  const id = randomUUID();
+  await deadLetters.bury({ body, id, ...(attributes === undefined ? {} : { attributes }) }, 'not_json');
+  return { id, letters: await buried(1) };
+};
+
+/** What every place for our own dead letters does: it keeps them as they came, and why. */
+export const describeDeadLettersContract = (
+  name: string,
+  make: () => Promise<DeadLettersUnderTest>,
+): void => {
+  describe(`dead letters ${name}`, () => {
+    it.each([
+      ['garbage', ' not {json\n\t'],
+      ['a character', ' '],
+      ['JSON with big integers', '{"n": 12345678901234567890, "n": 1.0}'],
+      ['any alphabet', '"größer 日本 🐘 \u2028"'],
+      // 1 MiB with room for the reason and the id, which count as well.
+      ['nearly 1 MiB', `"${'é'.repeat(512 * 1024 - 128)}"`],
+    ])('keep the text as it came: %s', async (_, body) => {
+      const { id, letters } = await buriedAlone(await make(), body);
+      expect(letters).toEqual([{ body, id, reason: 'not_json', attributes: {} }]);
+    });
+
+    it('keep the attributes as they came', async () => {
+      const attributes = { queue: 'orders', 'ce-type': 'größer 🐘', 'x.y-z_1': ' ', other: '{"n": 1}' };
+      const { id, letters } = await buriedAlone(await make(), 'body', attributes);
+      expect(letters).toEqual([{ body: 'body', id, reason: 'not_json', attributes }]);
+    });
+
+    it('are as many as were buried, copies among them', async () => {
+      const { deadLetters, buried } = await make();
+      const [first = '', ...others] = Array.from({ length: 19 }, () => randomUUID());
+      const ids = [first, first, ...others];
+      await Promise.all(ids.map((id) => deadLetters.bury({ body: id, id }, `reason ${id}`)));
+      const letters = ids.map((id) => ({ body: id, id, reason: `reason ${id}`, attributes: {} }));
+      expect(inAnyOrder(await buried(20))).toEqual(inAnyOrder(letters));
+    });
+  });
+};

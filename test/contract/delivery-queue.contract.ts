@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import type { DeliveryJob } from '../../shared/domain/delivery-job.ts';
+import type { DeliveryQueue } from '../../shared/ports/delivery-queue.ts';
+import { aMessage } from '../support/builders.ts';
+import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
+import { inAnyOrder } from '../support/in-any-order.ts';
+
+/** `arrivals` waits for as many jobs, and gives all that there are then, each with the time at which it came. */
+export type DeliveryQueueUnderTest = {
+  queue: DeliveryQueue;
+  now: () => number;
+  arrivals: (count: number) => Promise<{ value: DeliveryJob; at: number }[]>;
+};
+
+const aJob = (overrides: Partial<DeliveryJob> = {}): DeliveryJob => ({
+  kind: 'job',
+  key: aDeliveryKey(),
+  attempt: 1,
+  acceptedAt: SOME_TIME,
+  body: { kind: 'inline', message: aMessage() },
+  ...overrides,
+});
+
+const jobsOf = (arrived: { value: DeliveryJob }[]) => inAnyOrder(arrived.map(({ value }) => value));
+
+/** What every delivery queue does: each job comes, whole and once, and not before its time. */
+export const describeDeliveryQueueContract = (
+  name: string,
+  make: () => Promise<DeliveryQueueUnderTest>,
+): void => {
+  describe(`a delivery queue ${name}`, () => {
+    it('brings jobs as they were sent, whatever they carry, and nothing where there are none', async () => {
+      const { queue, arrivals } = await make();
+      const jobs = [
+        aJob({ dueAt: SOME_TIME + 1 }),
+        aJob({ body: { kind: 'stored', payloadKey: 'orders/m-1/abc' } }),
+        aJob({
+          body: { kind: 'inline', message: aMessage({ originalId: 'größer 🐘\u0000"', expiresAt: 1 }) },
+        }),
+        aJob({ body: { kind: 'inline', message: aMessage({ data: '[1.0,  12345678901234567890]' }) } }),
+      ];
+      await queue.send([]);
+      await queue.send(jobs);
+      expect(jobsOf(await arrivals(4))).toEqual(inAnyOrder(jobs));
+    });
+
+    it('brings more jobs than go into one request, each once', async () => {
+      const { queue, arrivals } = await make();
+      const jobs = Array.from({ length: 43 }, () => aJob());
+      await queue.send(jobs);
+      expect(jobsOf(await arrivals(43))).toEqual(inAnyOrder(jobs));
+    });
+
+    it('brings more than a mebibyte at once', async () => {
+      const { queue, arrivals } = await make();
+      const data = JSON.stringify('é'.repeat(32_000));
+      const jobs = Array.from({ length: 18 }, () =>
+        aJob({ body: { kind: 'inline', message: aMessage({ data }) } }),
+      );
+      await queue.send(jobs);
+      expect(jobsOf(await arrivals(18))).toEqual(inAnyOrder(jobs));
+    });
+
+    it('brings the jobs of fifty senders at once', async () => {
+      const { queue, arrivals } = await make();
+      const jobs = Array.from({ length: 50 }, () => aJob());
+      await Promise.all(jobs.map((job) => queue.send([job])));
+      expect(jobsOf(await arrivals(50))).toEqual(inAnyOrder(jobs));
+    });
+
+    it('brings a delayed job when its delay is over and another one before it', async () => {
+      const { queue, now, arrivals } = await make();
+      const [delayed, prompt, late] = [aJob(), aJob(), aJob()];
+      const sentAt = now();
+      await queue.send([delayed], 1);
+      await queue.send([prompt]);
+      await queue.send([late], -5);
+      const arrived = await arrivals(3);
+      expect(arrived).toHaveLength(3);
+      expect(jobsOf(arrived.slice(0, 2))).toEqual(inAnyOrder([prompt, late]));
+      expect(arrived[2]?.value).toEqual(delayed);
+      expect((arrived[2]?.at ?? 0) - sentAt).toBeGreaterThanOrEqual(1_000);
+      expect((arrived[2]?.at ?? 0) - sentAt).toBeLessThan(3_000);
+    });
+  });
+};

@@ -1,0 +1,39 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dynamoRecoveries } from '../../shared/adapters/dynamo-recoveries.ts';
+import { ttlAttribute } from '../../shared/config/tables.ts';
+import { deployment } from '../support/deployment.ts';
+import { forgetfulClient } from '../support/dynamo-clients.ts';
+import { privateTables } from '../support/private-tables.ts';
+import { aRecovery } from '../support/recovery-builders.ts';
+import { describeRecoveriesContract } from './recoveries.contract.ts';
+
+const { dynamo, endpoints } = deployment;
+const tables = privateTables(dynamo);
+let table: string;
+
+beforeAll(async () => {
+  table = await tables.like(endpoints.deliveriesTable);
+});
+afterAll(tables.deleteAll);
+
+describeRecoveriesContract('in DynamoDB', () => dynamoRecoveries(dynamo, table));
+
+describe('the record of a recovery in the deliveries table', () => {
+  it('is cleaned up by DynamoDB when it expires', async () => {
+    const recovery = aRecovery();
+    await dynamoRecoveries(dynamo, table).create(recovery);
+    const Key = { pk: `JOB#${recovery.selection.queue}`, sk: `RECOVERY#${recovery.id}` };
+    const { Item } = await dynamo.send(new GetCommand({ TableName: table, Key }));
+    expect(Number(Item?.[ttlAttribute]) * 1000).toBe(recovery.expiresAt);
+  });
+
+  it('is created, and saved, by a request whose answer was lost and that was sent again', async () => {
+    const recovery = aRecovery();
+    await dynamoRecoveries(forgetfulClient(endpoints), table).create(recovery);
+    const next = { ...recovery, version: 2, found: 1 };
+    expect(await dynamoRecoveries(forgetfulClient(endpoints), table).save(next)).toEqual({ kind: 'saved' });
+    const found = await dynamoRecoveries(dynamo, table).find(recovery.selection.queue, recovery.id);
+    expect(found).toEqual(next);
+  });
+});

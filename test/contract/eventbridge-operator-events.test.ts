@@ -1,0 +1,66 @@
+import { afterAll, beforeAll } from 'vitest';
+import { openOperatorInbox, type OperatorInbox } from '../../cli/local/operator-inbox.ts';
+import { eventBridgeClient } from '../../shared/adapters/aws-clients.ts';
+import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge-operator-events.ts';
+import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
+import type { OperatorEventMessage } from '../../shared/messages/operator-event.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { describeOperatorEventsContract } from './operator-events.contract.ts';
+
+const eventBridge = eventBridgeClient(deployment.client);
+const busName = deployment.endpoints.operatorEventBus;
+/** Of this file alone: the deployed functions publish on the same bus. */
+const DEPLOYMENT = 'contract';
+
+let inbox: OperatorInbox;
+
+beforeAll(async () => {
+  inbox = await openOperatorInbox({ eventBridge, sqs: deployment.sqs }, busName);
+});
+afterAll(() => inbox.close());
+
+describeOperatorEventsContract('on EventBridge', () =>
+  Promise.resolve({
+    operatorEvents: eventBridgeOperatorEvents(eventBridge, { busName, deployment: DEPLOYMENT }),
+    heard: async (count) => {
+      const heard: OperatorEventMessage[] = [];
+      await eventually(`${count} events`, async () => {
+        const taken = await inbox.take();
+        heard.push(...taken.filter(({ detail }) => detail.deployment === DEPLOYMENT));
+        return heard.length >= count ? heard : undefined;
+      });
+      return heard.map(eventOf);
+    },
+  }),
+);
+
+/** What a listener understands; the bucket is no business of theirs. */
+const eventOf = (message: OperatorEventMessage): OperatorEvent => {
+  const { queue, subscriptionId } = message.detail;
+  switch (message['detail-type']) {
+    case 'subscription.disabled': {
+      const { reason, at } = message.detail;
+      return { type: message['detail-type'], queue, subscriptionId, reason, at: Date.parse(at) };
+    }
+    case 'subscription.failing': {
+      const { since, failures } = message.detail;
+      return { type: message['detail-type'], queue, subscriptionId, since: Date.parse(since), failures };
+    }
+    case 'subscription.recovered': {
+      const { since, at } = message.detail;
+      return {
+        type: message['detail-type'],
+        queue,
+        subscriptionId,
+        since: Date.parse(since),
+        at: Date.parse(at),
+      };
+    }
+    case 'delivery.exhausted': {
+      const { messageId, attempts, at } = message.detail;
+      const key = { queue, messageId, subscriptionId, bucket: 0 };
+      return { type: message['detail-type'], key, attempts, at: Date.parse(at) };
+    }
+  }
+};

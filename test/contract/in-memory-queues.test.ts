@@ -1,0 +1,84 @@
+import { inMemoryDeliveryQueue } from '../support/in-memory/in-memory-delivery-queue.ts';
+import { inMemoryIngress, type PublishedMessage } from '../support/in-memory/in-memory-ingress.ts';
+import { inMemoryDeadLetters, inMemoryUndeliverables } from '../support/in-memory/in-memory-letters.ts';
+import { inMemoryPayloads } from '../support/in-memory/in-memory-payloads.ts';
+import { inMemoryQueue } from '../support/in-memory/in-memory-queue.ts';
+import { inMemoryWakeUps } from '../support/in-memory/in-memory-wake-ups.ts';
+import { virtualClock } from '../support/in-memory/virtual-clock.ts';
+import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery-job.ts';
+import { describeDeadLettersContract } from './dead-letters.contract.ts';
+import { describeDeliveryQueueContract } from './delivery-queue.contract.ts';
+import { describeIngressContract } from './ingress.contract.ts';
+import { describePayloadsContract } from './payloads.contract.ts';
+import { describeUndeliverablesContract, type ReadNotice } from './undeliverables.contract.ts';
+import { describeWakeUpsContract } from './wake-ups.contract.ts';
+
+/** A queue whose consumer writes down what comes, in virtual time. */
+const observedQueue = <T>() => {
+  const clock = virtualClock();
+  const arrived: { value: T; at: number }[] = [];
+  const queue = inMemoryQueue<T>(clock, ({ value }) => {
+    arrived.push({ value, at: clock.now() });
+    return Promise.resolve();
+  });
+  const arrivals = async () => {
+    await clock.run();
+    return arrived;
+  };
+  return { clock, queue, now: () => clock.now(), arrivals };
+};
+
+describeDeliveryQueueContract('in memory', () => {
+  const { queue, ...observed } = observedQueue<DeliveryJob>();
+  return Promise.resolve({ ...observed, queue: inMemoryDeliveryQueue(queue) });
+});
+
+describeWakeUpsContract('in memory', () => {
+  const { queue, ...observed } = observedQueue<WakeUp>();
+  return Promise.resolve({ ...observed, wakeUps: inMemoryWakeUps(observed.clock, queue) });
+});
+
+describeIngressContract('in memory', () => {
+  const { queue, now, arrivals } = observedQueue<PublishedMessage>();
+  return Promise.resolve({
+    ingress: inMemoryIngress(queue),
+    now,
+    arrivals: async () =>
+      (await arrivals()).map(({ value: { body, attributes = {} }, at }) => ({ body, attributes, at })),
+  });
+});
+
+describePayloadsContract('in memory', inMemoryPayloads);
+
+describeDeadLettersContract('in memory', () => {
+  const deadLetters = inMemoryDeadLetters();
+  return Promise.resolve({
+    deadLetters,
+    buried: () =>
+      Promise.resolve(
+        deadLetters.buried.map(({ attributes = {}, ...letter }) => ({ ...letter, attributes })),
+      ),
+  });
+});
+
+describeUndeliverablesContract('in memory', () => {
+  const undeliverables = inMemoryUndeliverables();
+  const payloads = inMemoryPayloads();
+  const notices = () =>
+    Promise.all(
+      undeliverables.sent.map(async ({ delivery, body }): Promise<ReadNotice> => {
+        const message = body?.kind === 'stored' ? await payloads.get(body.payloadKey) : body?.message;
+        const { queue, messageId, subscriptionId } = delivery.key;
+        return {
+          queue,
+          messageId,
+          subscriptionId,
+          status: delivery.status,
+          reason: delivery.reason,
+          attempts: delivery.attempts.length,
+          data: message?.data,
+        };
+      }),
+    );
+  return Promise.resolve({ undeliverables, payloads, notices });
+});

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
+import type { OperatorEvents } from '../../shared/ports/operator-events.ts';
+import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
+import { inAnyOrder } from '../support/in-any-order.ts';
+
+export type OperatorEventsUnderTest = {
+  operatorEvents: OperatorEvents;
+  /** Waits for as many as were published, and gives what a listener made of them. */
+  heard: (count: number) => Promise<readonly OperatorEvent[]>;
+};
+
+/** Whoever listens is told everything that was published, whatever it is. */
+export const describeOperatorEventsContract = (
+  name: string,
+  make: () => Promise<OperatorEventsUnderTest>,
+): void => {
+  describe(`operator events ${name}`, () => {
+    const ids = { queue: 'orders.eu-1', subscriptionId: randomUUID() };
+    const since = SOME_TIME;
+    const at = SOME_TIME + 123;
+    const events: OperatorEvent[] = [
+      { type: 'subscription.disabled', ...ids, reason: 'gone', at },
+      { type: 'subscription.disabled', ...ids, reason: 'failing', at },
+      { type: 'subscription.disabled', ...ids, reason: 'manual', at },
+      { type: 'subscription.failing', ...ids, since, failures: 20 },
+      { type: 'subscription.recovered', ...ids, since, at },
+      { type: 'delivery.exhausted', key: aDeliveryKey(ids), attempts: 20, at },
+    ];
+
+    it('are heard, each as it was published', async () => {
+      const { operatorEvents, heard } = await make();
+      for (const event of events) await operatorEvents.publish(event);
+      expect(inAnyOrder(await heard(events.length))).toEqual(inAnyOrder(events));
+    });
+
+    it('are heard as often as they are published: whoever listens tells copies apart', async () => {
+      const { operatorEvents, heard } = await make();
+      const event: OperatorEvent = { type: 'subscription.failing', ...ids, since, failures: 20 };
+      await operatorEvents.publish(event);
+      await operatorEvents.publish(event);
+      expect(await heard(2)).toEqual([event, event]);
+    });
+  });
+};

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import type { Delivery } from '../../shared/domain/delivery.ts';
+import type { Deliveries } from '../../shared/ports/deliveries.ts';
+import { aDelivery, SOME_TIME } from '../support/delivery-builders.ts';
+
+const create = async (deliveries: Deliveries, all: readonly Delivery[]): Promise<void> => {
+  await Promise.all(
+    all.map((delivery) =>
+      deliveries.write({ name: 'open', key: delivery.key, expect: { kind: 'absent' }, create: delivery }),
+    ),
+  );
+};
+
+/** `make` gives a keeper that holds nothing yet: what is overdue is looked for over all queues. */
+export const describeOverdueDeliveriesContract = (name: string, make: () => Promise<Deliveries>): void => {
+  describe(`overdue deliveries ${name}`, () => {
+    it('finds what is overdue, up to the very millisecond', async () => {
+      const deliveries = await make();
+      const overdue = [1, 2, 3].map((overdueAt) => aDelivery({ status: 'retrying', overdueAt }));
+      await create(deliveries, [...overdue, aDelivery({ overdueAt: 4 }), aDelivery()]);
+      expect(await deliveries.overdue(3, 10)).toEqual(
+        overdue.map(({ key, overdueAt }) => ({ key, overdueAt })),
+      );
+      expect(await deliveries.overdue(0, 10)).toEqual([]);
+    });
+
+    it('does not find what was settled, and finds what was postponed at its new time', async () => {
+      const deliveries = await make();
+      const [settled, postponed] = [aDelivery({ overdueAt: 1 }), aDelivery({ overdueAt: 1 })];
+      await create(deliveries, [settled, postponed]);
+      for (const [{ key, expiresAt }, overdueAt] of [
+        [settled, null],
+        [postponed, 9],
+      ] satisfies [Delivery, number | null][]) {
+        const change = { overdueAt, updatedAt: SOME_TIME, expiresAt };
+        await deliveries.write({ name: 'settle', key, expect: { kind: 'overdue_at', overdueAt: 1 }, change });
+      }
+      expect(await deliveries.overdue(8, 10)).toEqual([]);
+      expect(await deliveries.overdue(9, 10)).toEqual([{ key: postponed.key, overdueAt: 9 }]);
+    });
+
+    it.each([1, 7, 8, 20, 59, 60, 61])(
+      'finds no more than %i of sixty that are overdue, and as many as there are',
+      async (limit) => {
+        const deliveries = await make();
+        await create(
+          deliveries,
+          Array.from({ length: 60 }, (_, index) => aDelivery({ overdueAt: index + 1 })),
+        );
+        const found = await deliveries.overdue(60, limit);
+        expect(found).toHaveLength(Math.min(limit, 60));
+        expect(new Set(found.map(({ key }) => key.subscriptionId)).size).toBe(found.length);
+      },
+    );
+
+    it('comes to everything that is overdue, page by page, though others keep coming', async () => {
+      const deliveries = await make();
+      const all = Array.from({ length: 30 }, (_, index) => aDelivery({ overdueAt: index + 1 }));
+      await create(deliveries, all);
+      const waiting = new Set(all.map(({ key }) => key.subscriptionId));
+      for (let page = 0; page < 20 && waiting.size > 0; page += 1) {
+        for (const { key, overdueAt } of await deliveries.overdue(1000, 5)) {
+          waiting.delete(key.subscriptionId);
+          const change = { overdueAt: 2000, updatedAt: SOME_TIME, expiresAt: SOME_TIME * 2 };
+          await deliveries.write({
+            name: 'postpone',
+            key,
+            expect: { kind: 'overdue_at', overdueAt },
+            change,
+          });
+        }
+        await create(deliveries, [aDelivery({ overdueAt: 500 })]);
+      }
+      expect(waiting).toEqual(new Set());
+    });
+  });
+};

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Recovery } from '../../shared/domain/recovery.ts';
+import { InvalidMarkerError } from '../../shared/ports/page.ts';
+import type { Recoveries } from '../../shared/ports/recoveries.ts';
+import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
+import { aRecovery } from '../support/recovery-builders.ts';
+
+const after = (recovery: Recovery, change: Partial<Recovery> = {}): Recovery => ({
+  ...recovery,
+  ...change,
+  version: recovery.version + 1,
+});
+
+const idsOf = (recoveries: readonly Recovery[]) => recoveries.map(({ id }) => id);
+
+export const describeRecoveriesContract = (name: string, make: () => Recoveries): void => {
+  const created = async (overrides: Partial<Recovery> = {}) => {
+    const recoveries = make();
+    const recovery = aRecovery(overrides);
+    await recoveries.create(recovery);
+    return { recoveries, recovery, queue: recovery.selection.queue };
+  };
+
+  describe(`recoveries ${name}`, () => {
+    it('finds a recovery as it was created, the shortest and the fullest', async () => {
+      const { recoveries, recovery, queue } = await created();
+      expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
+      const keys = Array.from({ length: 50 }, () => aDeliveryKey({ queue }));
+      const full = aRecovery({
+        selection: { ...recovery.selection, subscriptionId: 's-1', status: 'exhausted' },
+        state: 'stopped',
+        found: 3,
+        reopened: 1,
+        skipped: { body_gone: 1, subscription_absent: 1 },
+        batch: keys,
+        deferred: keys,
+        looks: 2,
+        cursor: 'somewhere',
+        listed: true,
+      });
+      await recoveries.create(full);
+      expect(await recoveries.find(queue, full.id)).toEqual(full);
+    });
+
+    it('finds none of another queue, and none that was never created', async () => {
+      const { recoveries, recovery, queue } = await created();
+      expect(await recoveries.find(randomUUID(), recovery.id)).toBeUndefined();
+      expect(await recoveries.find(queue, 'none')).toBeUndefined();
+    });
+
+    it('does not create one over another', async () => {
+      const { recoveries, recovery, queue } = await created();
+      await expect(recoveries.create({ ...recovery, found: 7 })).rejects.toThrow();
+      expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
+    });
+
+    it('saves the version after the one on record, and forgets what is left out', async () => {
+      const bare = aRecovery();
+      const recoveries = make();
+      await recoveries.create({ ...bare, cursor: 'a', batch: [aDeliveryKey()] });
+      const next = after(bare, { found: 2 });
+      expect(await recoveries.save(next)).toEqual({ kind: 'saved' });
+      expect(await recoveries.find(bare.selection.queue, bare.id)).toEqual(next);
+    });
+
+    it.each([0, 1, 3])('refuses version %i where 1 is on record, and says what is', async (version) => {
+      const { recoveries, recovery, queue } = await created();
+      const wrong = { ...recovery, found: 9, version };
+      expect(await recoveries.save(wrong)).toEqual({ kind: 'refused', current: recovery });
+      expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
+    });
+
+    it('refuses to save what is not there', async () => {
+      const recoveries = make();
+      const recovery = aRecovery();
+      expect(await recoveries.save(after(recovery))).toEqual({ kind: 'refused', current: undefined });
+      expect(await recoveries.find(recovery.selection.queue, recovery.id)).toBeUndefined();
+    });
+
+    it('lets one of 20 who save at once win', async () => {
+      const { recoveries, recovery, queue } = await created();
+      const savings = await Promise.all(
+        Array.from({ length: 20 }, (_, found) => recoveries.save(after(recovery, { found }))),
+      );
+      const winner = savings.findIndex(({ kind }) => kind === 'saved');
+      expect(savings.filter(({ kind }) => kind === 'saved')).toHaveLength(1);
+      expect(await recoveries.find(queue, recovery.id)).toEqual(after(recovery, { found: winner }));
+    });
+
+    it.each([1, 2, 3, 4])('lists those of a queue, the newest first, %i at a time', async (limit) => {
+      const recoveries = make();
+      const { selection } = aRecovery();
+      const all = [3, 1, 2].map((age) => aRecovery({ selection, createdAt: SOME_TIME - age }));
+      for (const recovery of [...all, aRecovery()]) await recoveries.create(recovery);
+      const listed: Recovery[] = [];
+      for (let marker: string | undefined = ''; marker !== undefined;) {
+        const page = await recoveries.list(selection.queue, { limit, ...(marker !== '' && { marker }) });
+        expect(page.items.length).toBeLessThanOrEqual(limit);
+        listed.push(...page.items);
+        ({ marker } = page);
+      }
+      expect(idsOf(listed)).toEqual(idsOf(all).toSorted().toReversed());
+    });
+
+    it('lists nothing of a queue without any, and refuses a marker of another listing', async () => {
+      const { recoveries, queue, recovery } = await created();
+      await recoveries.create(aRecovery({ selection: recovery.selection }));
+      expect(await recoveries.list(randomUUID(), { limit: 5 })).toEqual({ items: [] });
+      const { marker = '' } = await recoveries.list(queue, { limit: 1 });
+      const other = recoveries.list(randomUUID(), { limit: 1, marker });
+      await expect(other).rejects.toThrow(InvalidMarkerError);
+      await expect(recoveries.list(queue, { limit: 1, marker: 'x' })).rejects.toThrow(InvalidMarkerError);
+    });
+  });
+};

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Subscription } from '../../shared/domain/subscription.ts';
+import type { SubscriptionRegistry } from '../../shared/ports/subscription-registry.ts';
+import { aQueue, aSubscription } from '../support/builders.ts';
+import { SOME_TIME } from '../support/delivery-builders.ts';
+
+/** What changes of queues and subscriptions rely on. */
+export const describeRegistryChangesContract = (name: string, make: () => SubscriptionRegistry): void => {
+  const withSubscription = async (overrides: Partial<Subscription> = {}) => {
+    const registry = make();
+    const queue = aQueue({ name: randomUUID(), metadata: { n: 0 } });
+    await registry.putQueue(queue);
+    const subscription = aSubscription({ queue: queue.name, ...overrides });
+    await registry.addSubscription(subscription);
+    const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
+    return { registry, queue, subscription, target };
+  };
+
+  describe(`changes of queues in the subscription registry ${name}`, () => {
+    it('make of a queue what they say, and tell what it was', async () => {
+      const { registry, queue } = await withSubscription();
+      const change = { metadata: { b: 1 }, retryPolicy: { minimum_delay: 2 } };
+      const after = { ...queue, ...change };
+      expect(await registry.changeQueue(queue.name, (current) => ({ ...current, ...change }))).toEqual({
+        kind: 'changed',
+        before: queue,
+        after,
+      });
+      expect(await registry.findQueue(queue.name)).toEqual(after);
+      await registry.changeQueue(queue.name, ({ name: same, createdAt }) => ({
+        name: same,
+        createdAt,
+        metadata: {},
+      }));
+      expect(await registry.findQueue(queue.name)).not.toHaveProperty('retryPolicy');
+    });
+
+    it('say so where they change nothing, or there is nothing to change', async () => {
+      const { registry, queue } = await withSubscription();
+      expect(await registry.changeQueue(queue.name, (current) => current)).toEqual({
+        kind: 'left',
+        current: queue,
+      });
+      expect(await registry.changeQueue(randomUUID(), (current) => current)).toEqual({ kind: 'missing' });
+    });
+
+    it('pass on what they throw, and change nothing', async () => {
+      const { registry, queue } = await withSubscription();
+      const change = () => {
+        throw new Error('no such policy');
+      };
+      await expect(registry.changeQueue(queue.name, change)).rejects.toThrow('no such policy');
+      expect(await registry.findQueue(queue.name)).toEqual(queue);
+    });
+
+    it('do not undo each other when many come at once', async () => {
+      const { registry, queue } = await withSubscription();
+      const names = ['a', 'b', 'c', 'd'];
+      await Promise.all(
+        names.map((member) =>
+          registry.changeQueue(queue.name, (current) => ({
+            ...current,
+            metadata: { ...current.metadata, [member]: 1 },
+          })),
+        ),
+      );
+      expect((await registry.findQueue(queue.name))?.metadata).toEqual({ n: 0, a: 1, b: 1, c: 1, d: 1 });
+    });
+  });
+
+  describe(`changes of subscriptions in the subscription registry ${name}`, () => {
+    it('make of a subscription what they say, and tell what it was', async () => {
+      const { registry, subscription, target } = await withSubscription({ options: { raw_delivery: true } });
+      const change = {
+        options: { post_headers: { a: 'ü' } },
+        ttl: 60,
+        expiresAt: SOME_TIME + 60_000,
+        disabled: { reason: 'manual', at: SOME_TIME },
+        unconfirmed: { tokenHash: 'hash', at: SOME_TIME },
+      } as const;
+      const after = { ...subscription, ...change };
+      expect(await registry.changeSubscription(target, (current) => ({ ...current, ...change }))).toEqual({
+        kind: 'changed',
+        before: subscription,
+        after,
+      });
+      expect(await registry.findSubscription(target.queue, subscription.id)).toEqual(after);
+      expect(await registry.changeSubscription(target, () => subscription)).toMatchObject({
+        kind: 'changed',
+      });
+      expect(await registry.findSubscription(target.queue, subscription.id)).toEqual(subscription);
+    });
+
+    it('say so where they change nothing, or there is nothing to change', async () => {
+      const { registry, subscription, target } = await withSubscription();
+      const left = { kind: 'left', current: subscription };
+      expect(await registry.changeSubscription(target, () => undefined)).toEqual(left);
+      expect(await registry.changeSubscription(target, (current) => ({ ...current }))).toEqual(left);
+      const nobody = { ...target, subscriptionId: 'nobody' };
+      expect(await registry.changeSubscription(nobody, (current) => current)).toEqual({ kind: 'missing' });
+    });
+
+    it('pass on what they throw, and change nothing', async () => {
+      const { registry, subscription, target } = await withSubscription();
+      const change = () => {
+        throw new Error('no such header');
+      };
+      await expect(registry.changeSubscription(target, change)).rejects.toThrow('no such header');
+      expect(await registry.findSubscription(target.queue, subscription.id)).toEqual(subscription);
+    });
+
+    it('move the claim on the subscriber with it', async () => {
+      const { registry, subscription, target } = await withSubscription();
+      const old = subscription.subscriber;
+      await registry.changeSubscription(target, (current) => ({ ...current, subscriber: `${old}/2` }));
+      const second = { ...subscription, id: 'second' };
+      expect(await registry.addSubscription({ ...second, subscriber: `${old}/2` })).toEqual({
+        kind: 'conflict',
+        subscriptionId: subscription.id,
+      });
+      expect(await registry.addSubscription(second)).toEqual({ kind: 'added' });
+    });
+
+    it('leave everything as it was where another subscription has the subscriber', async () => {
+      const { registry, subscription, target } = await withSubscription();
+      const other = { ...subscription, id: 'other', subscriber: `${subscription.subscriber}/2` };
+      await registry.addSubscription(other);
+      const change = (current: Subscription) => ({ ...current, subscriber: other.subscriber, options: {} });
+      expect(await registry.changeSubscription(target, change)).toEqual({
+        kind: 'conflict',
+        subscriptionId: 'other',
+      });
+      expect(await registry.findSubscription(target.queue, subscription.id)).toEqual(subscription);
+      expect(await registry.addSubscription({ ...subscription, id: 'third' })).toMatchObject({
+        kind: 'conflict',
+      });
+    });
+
+    it('take a subscriber over from one that expired', async () => {
+      const { registry, subscription, target } = await withSubscription();
+      const subscriber = `${subscription.subscriber}/2`;
+      const expired = { ...subscription, id: 'expired', subscriber, ttl: 1, expiresAt: SOME_TIME };
+      await registry.addSubscription(expired);
+      const change = (current: Subscription) => ({ ...current, subscriber });
+      expect(await registry.changeSubscription({ ...target, now: SOME_TIME - 1 }, change)).toMatchObject({
+        kind: 'conflict',
+      });
+      expect(await registry.changeSubscription(target, change)).toMatchObject({ kind: 'changed' });
+      expect((await registry.findBySubscriber(target.queue, subscriber))?.id).toBe(subscription.id);
+    });
+
+    it('let the claim end with the subscription', async () => {
+      const { registry, subscription, target } = await withSubscription();
+      const expiresAt = SOME_TIME + 1000;
+      await registry.changeSubscription(target, (current) => ({ ...current, ttl: 1, expiresAt }));
+      const second = { ...subscription, id: 'second', createdAt: expiresAt - 1 };
+      expect(await registry.addSubscription(second)).toMatchObject({ kind: 'conflict' });
+      await registry.changeSubscription(target, () => subscription);
+      expect(await registry.addSubscription({ ...second, createdAt: expiresAt })).toMatchObject({
+        kind: 'conflict',
+      });
+      await registry.changeSubscription(target, (current) => ({ ...current, ttl: 1, expiresAt }));
+      expect(await registry.addSubscription({ ...second, createdAt: expiresAt })).toEqual({ kind: 'added' });
+    });
+
+    it('do not undo each other when many come at once', async () => {
+      const { registry, subscription, target } = await withSubscription();
+      const names = ['a', 'b', 'c', 'd'];
+      await Promise.all([
+        ...names.map((header) =>
+          registry.changeSubscription(target, (current) => ({
+            ...current,
+            options: { post_headers: { ...current.options.post_headers, [header]: '1' } },
+          })),
+        ),
+        registry.changeSubscription(target, (current) => ({ ...current, subscriber: 'https://other.test/' })),
+        registry.changeSubscription(target, (current) => ({
+          ...current,
+          disabled: { reason: 'gone', at: 1 },
+        })),
+      ]);
+      expect(await registry.findSubscription(target.queue, subscription.id)).toEqual({
+        ...subscription,
+        subscriber: 'https://other.test/',
+        options: { post_headers: { a: '1', b: '1', c: '1', d: '1' } },
+        disabled: { reason: 'gone', at: 1 },
+      });
+    });
+
+    it('give a subscriber that two want at once to one of them', async () => {
+      const { registry, subscription, target } = await withSubscription();
+      await registry.addSubscription({ ...subscription, id: 'other', subscriber: 'https://b.test/' });
+      const change = (current: Subscription) => ({ ...current, subscriber: 'https://wanted.test/' });
+      const kinds = await Promise.all(
+        [subscription.id, 'other'].map(async (subscriptionId) => {
+          const { kind } = await registry.changeSubscription({ ...target, subscriptionId }, change);
+          return kind;
+        }),
+      );
+      expect(kinds.sort()).toEqual(['changed', 'conflict']);
+    });
+  });
+};

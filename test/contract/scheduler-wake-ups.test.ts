@@ -1,0 +1,40 @@
+import { afterAll } from 'vitest';
+import { schedulerClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { schedulerRemoval, schedulerWakeUps } from '../../shared/adapters/scheduler-wake-ups.ts';
+import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
+import type { WakeUp } from '../../shared/domain/delivery-job.ts';
+import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
+import { deployment } from '../support/deployment.ts';
+import { privateQueues, type Arrival } from '../support/private-queues.ts';
+import { describeWakeUpsContract } from './wake-ups.contract.ts';
+
+const sqs = sqsClient(deployment.client);
+const scheduler = schedulerClient(deployment.client);
+const queues = privateQueues(sqs);
+afterAll(queues.deleteAll);
+
+const wakeUpOf = ({ body, at }: Arrival): { value: WakeUp; at: number } => {
+  const parsed = parseDeliveryRecord(body);
+  if (!parsed.ok || parsed.value.kind !== 'wake_up') throw new Error(`not a wake-up: ${body.slice(0, 100)}`);
+  return { value: parsed.value, at };
+};
+
+describeWakeUpsContract('by SQS and EventBridge Scheduler', async () => {
+  const [retryQueue, deadLetters] = [await queues.create(), await queues.create()];
+  const settings = {
+    group: deployment.endpoints.scheduleGroup,
+    // The local Scheduler does not ask what its role may do; the template's test does.
+    roleArn: 'arn:aws:iam::000000000000:role/private-schedules',
+    retryQueueArn: await queues.arnOf(retryQueue),
+    deadLetterArn: await queues.arnOf(deadLetters),
+  };
+  return {
+    wakeUps: {
+      ...sqsWakeUps(sqs, retryQueue),
+      ...schedulerWakeUps(scheduler, settings),
+      ...schedulerRemoval(scheduler, settings),
+    },
+    now: () => Date.now(),
+    arrivals: async (count) => (await queues.arrivals(retryQueue, count)).map(wakeUpOf),
+  };
+});

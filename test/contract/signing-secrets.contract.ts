@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { makeSecret, secretText } from '../../shared/domain/signing-secret.ts';
+import { UnopenedSecretError } from '../../shared/ports/signing-secrets.ts';
+import type { SecretOpener, SecretSealer } from '../../shared/ports/signing-secrets.ts';
+
+const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
+
+/** What every keeper of signing secrets does: what it sealed it opens, for its owner and for nobody else. */
+export const describeSigningSecretsContract = (
+  name: string,
+  make: () => Promise<SecretSealer & SecretOpener>,
+): void => {
+  describe(`signing secrets ${name}`, () => {
+    it.each(['v1', 'v1a'] as const)('are opened as they were sealed: %s', async (scheme) => {
+      const secrets = await make();
+      const secret = makeSecret(scheme, randomBytes);
+      const opened = await secrets.open(OWNER, await secrets.seal(OWNER, secret));
+      expect(opened.scheme).toBe(scheme);
+      expect(secretText(opened)).toBe(secretText(secret));
+    });
+
+    it('are another text each time they are sealed, and none of it says what they are', async () => {
+      const secrets = await make();
+      const secret = makeSecret('v1', randomBytes);
+      const sealed = [await secrets.seal(OWNER, secret), await secrets.seal(OWNER, secret)];
+      expect(new Set(sealed).size).toBe(2);
+      for (const text of sealed) {
+        expect(Buffer.from(text).includes(secretText(secret).slice(6, 30))).toBe(false);
+        expect(secretText(await secrets.open(OWNER, text))).toBe(secretText(secret));
+      }
+    });
+
+    it.each([
+      ['queue', { ...OWNER, queue: 'invoices' }],
+      ['subscription', { ...OWNER, subscriptionId: 'subscription-2' }],
+    ])(
+      'of one %s cannot be opened for another, before and after they were opened for it',
+      async (_of, other) => {
+        const secrets = await make();
+        const sealed = await secrets.seal(OWNER, makeSecret('v1', randomBytes));
+        await expect(secrets.open(other, sealed)).rejects.toThrow(UnopenedSecretError);
+        await secrets.open(OWNER, sealed);
+        await expect(secrets.open(other, sealed)).rejects.toThrow(UnopenedSecretError);
+      },
+    );
+
+    it('that were never sealed cannot be opened', async () => {
+      const secrets = await make();
+      for (const text of ['', 'nothing', '1.AAAA.AAAA'])
+        await expect(secrets.open(OWNER, text)).rejects.toThrow(UnopenedSecretError);
+    });
+  });
+};

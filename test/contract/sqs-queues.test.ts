@@ -1,0 +1,64 @@
+import { afterAll } from 'vitest';
+import { sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
+import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
+import { sqsIngress } from '../../shared/adapters/sqs-ingress.ts';
+import { systemClock } from '../../shared/adapters/system-clock.ts';
+import type { DeliveryJob } from '../../shared/domain/delivery-job.ts';
+import { REASON_ATTRIBUTE } from '../../shared/messages/dead-letter-reading.ts';
+import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
+import { ID_ATTRIBUTE } from '../../shared/messages/ingress-message.ts';
+import { deployment } from '../support/deployment.ts';
+import { privateQueues, type Arrival } from '../support/private-queues.ts';
+import { describeDeadLettersContract } from './dead-letters.contract.ts';
+import { describeDeliveryQueueContract } from './delivery-queue.contract.ts';
+import { describeIngressContract } from './ingress.contract.ts';
+
+const sqs = sqsClient(deployment.client);
+const queues = privateQueues(sqs);
+afterAll(queues.deleteAll);
+
+const now = () => Date.now();
+
+const aTarget = async () => ({
+  sqs,
+  queueUrl: await queues.create(),
+  sleep: (milliseconds: number) => systemClock.sleep(milliseconds),
+  random: Math.random,
+});
+
+const jobOf = ({ body, at }: Arrival): { value: DeliveryJob; at: number } => {
+  const parsed = parseDeliveryRecord(body);
+  if (!parsed.ok || parsed.value.kind !== 'job') throw new Error(`not a job: ${body.slice(0, 100)}`);
+  return { value: parsed.value, at };
+};
+
+describeDeliveryQueueContract('in SQS', async () => {
+  const target = await aTarget();
+  return {
+    queue: sqsDeliveryQueue(target),
+    now,
+    arrivals: async (count) => (await queues.arrivals(target.queueUrl, count)).map(jobOf),
+  };
+});
+
+describeIngressContract('in SQS', async () => {
+  const target = await aTarget();
+  return {
+    ingress: sqsIngress(target),
+    now,
+    arrivals: (count) => queues.arrivals(target.queueUrl, count),
+  };
+});
+
+describeDeadLettersContract('in SQS', async () => {
+  const queueUrl = await queues.create();
+  return {
+    deadLetters: sqsDeadLetters(sqs, queueUrl),
+    buried: async (count) =>
+      (await queues.arrivals(queueUrl, count)).map(({ body, attributes }) => {
+        const { [REASON_ATTRIBUTE]: reason = '', [ID_ATTRIBUTE]: id = '', ...others } = attributes;
+        return { body, id, reason, attributes: others };
+      }),
+  };
+});

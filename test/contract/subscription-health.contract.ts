@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { allows, changedBy, type HealthChange } from '../../shared/domain/subscription-health.ts';
+import type { Failing, Subscription, SubscriptionEvent, Unsent } from '../../shared/domain/subscription.ts';
+import { aQueue, aSubscription } from '../support/builders.ts';
+import { SOME_TIME } from '../support/delivery-builders.ts';
+import type { SubscriptionsUnderTest } from './subscriptions.contract.ts';
+
+/** Few values, so that conditions hold about as often as not. */
+const time = fc.constantFrom(SOME_TIME, SOME_TIME + 1);
+const failing: fc.Arbitrary<Failing> = fc.record(
+  { since: time, failures: fc.constantFrom(1, 2, 19, 20) },
+  { noNullPrototype: true },
+);
+const event: fc.Arbitrary<SubscriptionEvent> = fc.oneof(
+  time.map((since) => ({ type: 'subscription.failing' as const, since, failures: 20 })),
+  time.map((since) => ({ type: 'subscription.recovered' as const, since, at: SOME_TIME })),
+  time.map((at) => ({ type: 'subscription.disabled' as const, reason: 'failing' as const, at })),
+);
+const unsent: fc.Arbitrary<Unsent> = fc.record({ event, at: time }, { noNullPrototype: true });
+const disabled = time.map((at) => ({ reason: 'failing' as const, at }));
+
+const maybe = <Name extends string, T>(name: Name, arbitrary: fc.Arbitrary<T>) =>
+  fc.option(arbitrary).map((value) => (value === null ? {} : { [name]: value })) as fc.Arbitrary<
+    Partial<Record<Name, T>>
+  >;
+
+const health: fc.Arbitrary<Partial<Subscription>> = fc
+  .tuple(maybe('failing', failing), maybe('unsent', unsent), maybe('disabled', disabled))
+  .map(([one, other, third]) => ({ ...one, ...other, ...third }));
+
+const change: fc.Arbitrary<HealthChange> = fc.oneof(
+  failing.map((value) => ({ kind: 'begin' as const, failing: value })),
+  fc
+    .tuple(failing, maybe('unsent', unsent))
+    .map(([value, more]) => ({ kind: 'count' as const, failing: value, ...more })),
+  fc
+    .tuple(time, maybe('unsent', unsent))
+    .map(([since, more]) => ({ kind: 'recover' as const, since, ...more })),
+  fc
+    .tuple(time, disabled, unsent)
+    .map(([since, value, told]) => ({ kind: 'disable' as const, since, disabled: value, unsent: told })),
+  unsent.map((value) => ({ kind: 'sent' as const, unsent: value })),
+);
+
+/** That a store says what the domain says: `allows` and `changedBy`. */
+export const describeSubscriptionHealthContract = (
+  name: string,
+  make: () => SubscriptionsUnderTest,
+): void => {
+  describe(`the health of subscriptions ${name}`, () => {
+    const kept = async (more: Partial<Subscription> = {}) => {
+      const { subscriptions, registry } = make();
+      const queue = aQueue({ name: randomUUID() });
+      const subscription = aSubscription({ queue: queue.name, ...more });
+      await registry.ensureQueue(queue);
+      await registry.addSubscription(subscription);
+      const found = async () =>
+        (await subscriptions.find(queue.name, subscription.id, 'cached')).subscription;
+      await found();
+      return { subscriptions, subscription, found };
+    };
+
+    it('changes where the condition holds, and answers with what there is then, either way', async () => {
+      await fc.assert(
+        fc.asyncProperty(health, change, async (before, wanted) => {
+          const { subscriptions, subscription, found } = await kept(before);
+          const result = await subscriptions.changeHealth(subscription.queue, subscription.id, wanted);
+          if (allows(subscription, wanted)) {
+            const after = changedBy(wanted, subscription);
+            expect(result).toEqual({ kind: 'written', subscription: after });
+            expect(await found()).toEqual(after);
+          } else {
+            expect(result).toEqual({ kind: 'refused', current: subscription });
+            expect(await found()).toEqual(subscription);
+          }
+        }),
+        { numRuns: 150 },
+      );
+    });
+
+    it('is not changed of a subscription that is gone, which stays gone', async () => {
+      const { subscriptions, subscription } = await kept();
+      const begin = { kind: 'begin', failing: { since: SOME_TIME, failures: 1 } } as const;
+      expect(await subscriptions.changeHealth(subscription.queue, 'none', begin)).toEqual({
+        kind: 'refused',
+        current: undefined,
+      });
+      expect((await subscriptions.find(subscription.queue, 'none', 'fresh')).subscription).toBeUndefined();
+    });
+
+    it('is counted once by many who count at the same time', async () => {
+      const { subscriptions, subscription, found } = await kept({
+        failing: { since: SOME_TIME, failures: 4 },
+      });
+      const count = { kind: 'count', failing: { since: SOME_TIME, failures: 5 } } as const;
+      const results = await Promise.all(
+        Array.from({ length: 8 }, () =>
+          subscriptions.changeHealth(subscription.queue, subscription.id, count),
+        ),
+      );
+      expect(results.filter(({ kind }) => kind === 'written')).toHaveLength(1);
+      expect(await found()).toMatchObject({ failing: count.failing });
+    });
+
+    it('disabling answers with what is in force: the first reason, or nothing of what is gone', async () => {
+      const { subscriptions, subscription, found } = await kept();
+      const { queue, id } = subscription;
+      const first = { reason: 'gone', at: SOME_TIME } as const;
+      const other = { reason: 'failing', at: SOME_TIME + 1 } as const;
+      expect(await subscriptions.disable(queue, id, first)).toEqual(first);
+      expect(await subscriptions.disable(queue, id, other)).toEqual(first);
+      expect(await subscriptions.disable(queue, 'none', first)).toBeUndefined();
+      expect(await found()).toMatchObject({ disabled: first });
+    });
+  });
+};

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { inParallel } from '../../shared/adapters/in-parallel.ts';
+import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../shared/domain/books.ts';
+import { booksViewSchema } from '../../shared/messages/books-view.ts';
+import { aBarePolicy } from '../support/builders.ts';
+import { callApi, putQueue, subscribe } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { sendTogether } from '../support/sqs-messages.ts';
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
+
+/** All pages of the books added up. */
+const booksOf = async (queue: string, since: string): Promise<Books> => {
+  let books = EMPTY_BOOKS;
+  let path: string | undefined = `/v2/queues/${queue}/books?since=${since}`;
+  while (path !== undefined) {
+    const response = await callApi('GET', path);
+    const answer: unknown = await response.json();
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
+    const view = page.parse(answer);
+    books = addUp(books, view.books);
+    path = view.links[0]?.href;
+  }
+  return books;
+};
+
+const MESSAGES = 1_000;
+const DUPLICATES = 50;
+
+/** Of a delivery that is never answered by anything but 503. */
+const ATTEMPTS = 3;
+
+/** A message is for the subscriber of its type, and the last one for nobody. */
+const TYPES = ['steady', 'choosy', 'stricken', 'nobodys'] as const;
+type Type = (typeof TYPES)[number];
+
+/** Every twentieth is nobody's; the others take turns. */
+const typeOf = (index: number): Type => (index % 20 === 0 ? 'nobodys' : (TYPES[index % 3] ?? 'steady'));
+
+const indicesOf = (type: Type): number[] =>
+  Array.from({ length: MESSAGES }, (_, index) => index).filter((index) => typeOf(index) === type);
+
+const batchesOf = <T>(items: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(items.length / 10) }, (_, index) =>
+    items.slice(10 * index, 10 * index + 10),
+  );
+
+describe('the books', () => {
+  it("equal the receivers' own log after a thousand messages and an outage of a third of the endpoints", async () => {
+    const queue = `books-${randomUUID()}`;
+    const since = new Date().toISOString();
+    const path = (type: Type): string => `/${queue}/${type}`;
+    await putQueue(
+      queue,
+      aBarePolicy({ retries_with_no_delay: 1, minimum_delay_retries: 1, minimum_delay: 2 }),
+    );
+    for (const type of ['steady', 'choosy', 'stricken'] as const)
+      await subscribe(queue, receiver.url(path(type)), { event_types: [type] });
+
+    /** What each message was answered, as the endpoints know it. */
+    const answers = new Map<string, number[]>();
+    const answering = (type: Type, statusOf: (index: number) => number): void => {
+      receiver.script(path(type), ({ headers }) => {
+        const id = String(headers['webhook-id']);
+        const status = statusOf(Number(id.slice(1)));
+        answers.set(id, [...(answers.get(id) ?? []), status]);
+        return { status };
+      });
+    };
+    answering('steady', () => 200);
+    answering('choosy', (index) => (index % 7 === 0 ? 422 : 200));
+    // It is back when all but a few have been tried, so that some retries find it back and others do not.
+    let tried = 0;
+    const outage = indicesOf('stricken').length * 1.5;
+    answering('stricken', () => (++tried <= outage ? 503 : 200));
+
+    const bodies = Array.from({ length: MESSAGES }, (_, index) =>
+      JSON.stringify({ queue, id: `m${index}`, type: typeOf(index), data: { index } }),
+    );
+    await inParallel(batchesOf([...bodies, ...bodies.slice(0, DUPLICATES)]), 4, (batch) =>
+      sendTogether(deployment.endpoints.ingressQueueUrl, batch),
+    );
+
+    const nobodys = indicesOf('nobodys').length;
+    await eventually(
+      'an end of every delivery',
+      () => {
+        const ended = [...answers.values()].filter((all) => all.at(-1) !== 503 || all.length === ATTEMPTS);
+        return Promise.resolve(ended.length === MESSAGES - nobodys ? true : undefined);
+      },
+      120_000,
+    );
+    const books = await eventually(
+      'books that are closed',
+      async () => {
+        const seen = await booksOf(queue, since);
+        return seen.duplicates === DUPLICATES && seen.pending === 0 && isBalanced(seen) ? seen : undefined;
+      },
+      60_000,
+    );
+
+    const ended = (status: number): number =>
+      [...answers.values()].filter((all) => all.at(-1) === status).length;
+    expect(books).toEqual({
+      accepted: MESSAGES,
+      duplicates: DUPLICATES,
+      matched: MESSAGES - nobodys,
+      unmatched: nobodys,
+      filtered: 2 * (MESSAGES - nobodys) + 3 * nobodys,
+      delivered: ended(200),
+      rejected: ended(422),
+      exhausted: ended(503),
+      cancelled: 0,
+      pending: 0,
+    });
+    expect(books.exhausted).toBeGreaterThan(0);
+    expect(books.delivered).toBeGreaterThan(MESSAGES / 2);
+  }, 240_000);
+});

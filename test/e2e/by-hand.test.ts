@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeWakeUp } from '../../shared/messages/delivery-job.ts';
+import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
+import {
+  callApi,
+  deliveriesOf,
+  finishedDeliveries,
+  finishedDelivery,
+  putQueue,
+  subscribe,
+} from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish, send } from '../support/sqs-messages.ts';
+
+const retries = (count: number, delaySeconds: number) => ({
+  retries_with_no_delay: 0,
+  minimum_delay_retries: count,
+  minimum_delay: delaySeconds,
+  maximum_delay: delaySeconds,
+  backoff_retries: 0,
+  maximum_delay_retries: 0,
+});
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+const pathOf = ({ queue, messageId, subscriptionId }: DeliveryView): string =>
+  `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}`;
+
+const byHand = async (delivery: DeliveryView, action: 'retry' | 'cancel') => {
+  const response = await callApi('POST', `${pathOf(delivery)}/${action}`);
+  return { status: response.status, body: await response.json() };
+};
+
+/** The deliveries of message `m` once `count` of them wait for their next attempt. */
+const waiting = (queue: string, count: number): Promise<DeliveryView[]> =>
+  eventually(`${count} deliveries that wait`, async () => {
+    const found = (await deliveriesOf(queue, 'm'))?.filter(
+      ({ nextAttemptAt }) => nextAttemptAt !== undefined,
+    );
+    return found?.length === count ? found : undefined;
+  });
+
+describe.concurrent('by hand on the deployed system', () => {
+  it('a retry raced fifty times against the automatic one makes each attempt once', async () => {
+    const queue = `race-${randomUUID()}`;
+    await putQueue(queue, retries(1, 2));
+    const paths = Array.from({ length: 10 }, (_, index) => `/${queue}/${index}`);
+    for (const path of paths) await subscribe(queue, receiver.url(path));
+
+    const race = async (delivery: DeliveryView): Promise<number> => {
+      await sleep(Math.max(0, Date.parse(delivery.nextAttemptAt ?? '') - Date.now()));
+      return (await byHand(delivery, 'retry')).status;
+    };
+    /** Ten at a time, because a laptop starts a process for each call at once. */
+    const wave = async (messageId: string): Promise<DeliveryView[]> => {
+      for (const path of paths) receiver.script(path, [{ status: 503 }, { status: 200 }]);
+      await publish({ queue, id: messageId, data: 1 });
+      const races = new Map<string, Promise<number>>();
+      await eventually('ten races', async () => {
+        for (const delivery of (await deliveriesOf(queue, messageId)) ?? [])
+          if (delivery.nextAttemptAt !== undefined && !races.has(delivery.subscriptionId))
+            races.set(delivery.subscriptionId, race(delivery));
+        return races.size === paths.length ? races : undefined;
+      });
+      // Refused where the automatic one was first and is under way.
+      for (const status of await Promise.all(races.values())) expect([202, 409]).toContain(status);
+      return finishedDeliveries(queue, messageId, paths.length);
+    };
+
+    let made = 0;
+    for (const messageId of ['m1', 'm2', 'm3', 'm4', 'm5'])
+      for (const { attempts } of await wave(messageId)) {
+        made += attempts.length;
+        // Asked for after the success, it is another round; within the first, nobody made an attempt twice.
+        expect(attempts.filter(({ round }) => round === 1).map(({ number }) => number)).toEqual([1, 2]);
+        expect(attempts.map(({ number }) => number)).toEqual(attempts.map((_, index) => index + 1));
+      }
+    expect(paths.reduce((sum, path) => sum + receiver.received(path).length, 0)).toBe(made);
+  });
+
+  it('a retry brings an attempt forward that Scheduler was to bring, and another round after the end', async () => {
+    const queue = `round-${randomUUID()}`;
+    receiver.script(`/${queue}`, [{ status: 503 }, { status: 503 }, { status: 200 }]);
+    await putQueue(queue, retries(1, 3600));
+    await subscribe(queue, receiver.url(`/${queue}`));
+    await publish({ queue, id: 'm', data: 1 });
+    const [scheduled] = await waiting(queue, 1);
+    if (scheduled === undefined) throw new Error('nothing waits');
+    expect(scheduled.nextAttempt?.by).toBe('scheduler');
+
+    expect(await byHand(scheduled, 'retry')).toMatchObject({
+      status: 202,
+      body: { nextAttempt: { number: 2 } },
+    });
+    const exhausted = await finishedDelivery(queue, 'm');
+    expect(exhausted.status).toBe('exhausted');
+
+    const again = await eventually('another round', async () => {
+      const { status } = await byHand(exhausted, 'retry');
+      // For a moment it still owes its notice.
+      return status === 202 ? status : undefined;
+    });
+    expect(again).toBe(202);
+    const delivered = await eventually('a success', async () => {
+      const view = deliveryViewSchema.parse(await (await callApi('GET', pathOf(scheduled))).json());
+      return view.status === 'delivered' ? view : undefined;
+    });
+    expect(delivered.attempts.map(({ number, round, phase }) => [number, round, phase])).toEqual([
+      [1, 1, 'initial'],
+      [2, 1, 'manual'],
+      [3, 2, 'manual'],
+    ]);
+  });
+
+  it('after a cancellation there is no further request, whatever wakes the delivery', async () => {
+    const queue = `cancel-${randomUUID()}`;
+    const [path, other] = [`/${queue}/cancelled`, `/${queue}/other`];
+    for (const each of [path, other]) receiver.script(each, [{ status: 503 }]);
+    await putQueue(queue, retries(2, 2));
+    await subscribe(queue, receiver.url(path));
+    await publish({ queue, id: 'm', data: 1 });
+    const [delivery] = await waiting(queue, 1);
+    if (delivery === undefined) throw new Error('nothing waits');
+
+    expect(await byHand(delivery, 'cancel')).toMatchObject({
+      status: 200,
+      body: { status: 'cancelled', reason: 'manual' },
+    });
+    const { messageId, subscriptionId } = delivery;
+    const key = { queue, messageId, subscriptionId, bucket: 0 };
+    const wakeUp = encodeWakeUp({ kind: 'wake_up', key, attempt: 2, dueAt: Date.now() });
+    await send(deployment.endpoints.retryQueueUrl, wakeUp);
+
+    // Another delivery begins its schedule now; when that is over, the cancelled one's would be.
+    await subscribe(queue, receiver.url(other));
+    await publish({ queue, id: 'later', data: 1 });
+    await receiver.waitFor(other, 3, 30_000);
+    expect(receiver.received(path).filter(({ body }) => String(body).includes('"id":"m"'))).toHaveLength(1);
+    expect(await byHand(delivery, 'cancel')).toMatchObject({ status: 409 });
+  });
+});

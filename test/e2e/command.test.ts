@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { projectNode, projectRoot } from '../../cli/local/install/paths.mjs';
+import { awsEnvironment, plainEnvironment } from '../../cli/local/local-aws.ts';
+import { booksViewSchema } from '../../shared/messages/books-view.ts';
+import { deliveryViewSchema } from '../../shared/messages/delivery-view.ts';
+import { finishedDelivery } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+const { apiUrl, endpoint } = deployment.endpoints;
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+/** The API's own host name does not resolve here, as it would in AWS. */
+const env = { ...plainEnvironment(), ...awsEnvironment(endpoint), POSTHASTE_API_URL: apiUrl };
+
+/** As an operator runs it, with `--json`: its lines. */
+const posthaste = (...args: string[]): Promise<unknown[]> =>
+  new Promise((resolve, reject) => {
+    const command = ['cli/posthaste.mjs', ...args, '--deployment', 'Posthaste', '--json'];
+    execFile(projectNode, command, { cwd: projectRoot, env }, (error, stdout, stderr) => {
+      if (error !== null) reject(new Error(`${args.join(' ')}: ${stdout}${stderr}`, { cause: error }));
+      else resolve(stdout.split('\n').flatMap((line): unknown[] => (line === '' ? [] : [JSON.parse(line)])));
+    });
+  });
+
+const one = async <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> =>
+  z.tuple([schema]).parse(await posthaste(...args))[0];
+
+describe('the command on the deployed system', () => {
+  it('leads a message from its queue to the books, a retry by hand included', async () => {
+    const queue = `command-${randomUUID()}`;
+    receiver.script(`/${queue}`, [{ status: 400 }, { status: 200 }]);
+    await posthaste('queue', 'create', queue, '--policy', '{"maximum_delay": 60}');
+    const created = z.object({ subscription_id: z.string() });
+    const { subscription_id: subscription } = await one(
+      created,
+      'subscription',
+      'create',
+      queue,
+      receiver.url(`/${queue}`),
+    );
+    const data = '{"big": 12345678901234567890, "b":1.0}';
+    await posthaste('publish', queue, '--id', 'first', '--data', data);
+    await finishedDelivery(queue, 'first');
+
+    const [listed] = await posthaste('deliveries', 'list', queue, '--status', 'rejected');
+    expect(listed).toMatchObject({ messageId: 'first', subscriptionId: subscription, reason: 'http_400' });
+    expect(await one(deliveryViewSchema, 'retry', queue, 'first', subscription)).toMatchObject({
+      status: 'retrying',
+    });
+    await posthaste('deliveries', 'watch', queue, '--message', 'first', '--for', '30');
+
+    const [delivered] = await posthaste('deliveries', 'show', queue, 'first', subscription);
+    expect(delivered).toMatchObject({
+      status: 'delivered',
+      attempts: [{ phase: 'initial' }, { phase: 'manual' }],
+    });
+    const requests = receiver.received(`/${queue}`);
+    expect(requests.map(({ headers }) => headers['webhook-id'])).toEqual(['first', 'first']);
+    for (const { body } of requests) expect(body.toString()).toContain(`"data":${data}}`);
+    const { books, balances } = await one(booksViewSchema, 'books', queue, '--since', '1h');
+    expect(books).toMatchObject({ accepted: 1, matched: 1, delivered: 1, rejected: 0, pending: 0 });
+    expect(balances).toBe(true);
+  });
+
+  it('finds the deployment, its API and its tables well', async () => {
+    // Other tests leave dead letters behind, so not all that the doctor looks at has to be well here.
+    const findings = await posthaste('doctor').catch((failure: unknown) => String(failure));
+    const text =
+      typeof findings === 'string' ? findings : findings.map((line) => JSON.stringify(line)).join('\n');
+    for (const check of ['deployment', 'API', 'credentials', 'subscriptions table', 'deliveries table'])
+      expect(text).toContain(`{"check":"${check}","state":"ok"`);
+  });
+});

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import * as z from 'zod';
+import { dynamoRecoveries } from '../../shared/adapters/dynamo-recoveries.ts';
+import { recoveryViewSchema, type RecoveryView } from '../../shared/messages/recovery-view.ts';
+import { callApi, deleteSubscription, deliveriesOf, putQueue, subscribe } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { isKilled, isWorkerIn, processes } from '../support/processes.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
+
+const { endpoints, dynamo, sqs } = deployment;
+
+const once = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 0,
+  backoff_retries: 0,
+  maximum_delay_retries: 0,
+};
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+/** What operate's death leaves on its queue. Six minutes otherwise. */
+const bringsAgainAfter = async (seconds: number): Promise<void> => {
+  const Attributes = { VisibilityTimeout: String(seconds) };
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl: endpoints.operationQueueUrl, Attributes }));
+};
+
+const answerOf = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+  const response = await callApi(method, path, body);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return text === '' ? undefined : JSON.parse(text);
+};
+
+/** As many messages as were given up by a subscriber that is down. */
+const exhaustedMessages = async (count: number) => {
+  const queue = `operate-${randomUUID()}`;
+  const path = `/${queue}`;
+  receiver.script(path, [{ status: 503 }]);
+  await putQueue(queue, once);
+  await subscribe(queue, receiver.url(path));
+  const bodies = Array.from({ length: count }, (_, id) => JSON.stringify({ queue, id: `m-${id}`, data: id }));
+  for (let start = 0; start < count; start += 10) {
+    await sendTogether(endpoints.ingressQueueUrl, bodies.slice(start, start + 10));
+  }
+  await eventually(
+    'the end of all deliveries',
+    async () => ((await undelivered(queue, 'exhausted')) === count ? true : undefined),
+    60_000,
+  );
+  return { queue, path };
+};
+
+const deliveriesPage = z.object({
+  deliveries: z.array(z.unknown()),
+  links: z.array(z.object({ href: z.string() })),
+});
+
+const undelivered = async (queue: string, status?: string): Promise<number> => {
+  const query = status === undefined ? '' : `&status=${status}`;
+  let path: string | undefined = `/v2/queues/${queue}/deliveries?limit=100${query}`;
+  let count = 0;
+  while (path !== undefined) {
+    const { deliveries, links } = deliveriesPage.parse(await answerOf('GET', path));
+    count += deliveries.length;
+    path = links[0]?.href;
+  }
+  return count;
+};
+
+const start = async (queue: string): Promise<RecoveryView> => {
+  const since = new Date(Date.now() - 60 * 60 * 1000).toISOString();
+  const until = new Date().toISOString();
+  return recoveryViewSchema.parse(await answerOf('POST', `/v2/queues/${queue}/recoveries`, { since, until }));
+};
+
+const ended = (queue: string, id: string, withinMs?: number): Promise<RecoveryView> =>
+  eventually(
+    `the end of recovery ${id}`,
+    async () => {
+      const view = recoveryViewSchema.parse(await answerOf('GET', `/v2/queues/${queue}/recoveries/${id}`));
+      return view.state === 'running' ? undefined : view;
+    },
+    withinMs,
+  );
+
+/** Answers how many workers it killed. */
+const killOperate = async (): Promise<number> => {
+  const folder = inject('folder');
+  const workers = (await processes()).filter(
+    (one) => isWorkerIn(folder, one) && one.command.includes(endpoints.functions.operate),
+  );
+  return workers.filter(({ pid }) => isKilled(pid)).length;
+};
+
+describe('a recovery on the deployed system', () => {
+  afterEach(() => bringsAgainAfter(360));
+
+  it('that is killed in the middle goes on, and makes each delivery once', async () => {
+    const count = 120;
+    const { queue, path } = await exhaustedMessages(count);
+    receiver.script(path, [{ status: 200 }]);
+    await bringsAgainAfter(10);
+    const { id } = await start(queue);
+
+    const recoveries = dynamoRecoveries(dynamo, endpoints.deliveriesTable);
+    const deadline = Date.now() + 30_000;
+    while (((await recoveries.find(queue, id))?.batch.length ?? 0) === 0) {
+      if (Date.now() > deadline) throw new Error('the recovery never began');
+      await pause(10);
+    }
+    expect(await killOperate()).toBeGreaterThan(0);
+    expect(await recoveries.find(queue, id)).toMatchObject({ state: 'running' });
+
+    expect(await ended(queue, id, 60_000)).toMatchObject({
+      state: 'completed',
+      found: count,
+      reopened: count,
+      skipped: {},
+    });
+    await eventually('every delivery', async () => ((await undelivered(queue)) === 0 ? true : undefined));
+    const ids = receiver.received(path).map(({ headers }) => headers['webhook-id']);
+    expect(ids).toHaveLength(2 * count);
+    expect(new Set(ids.slice(count)).size).toBe(count);
+  }, 180_000);
+
+  it('stops when it is told to', async () => {
+    const { queue, path } = await exhaustedMessages(1);
+    const { id } = await start(queue);
+    await answerOf('DELETE', `/v2/queues/${queue}/recoveries/${id}`);
+    // Another one, ordered later, shows that the order of the first was worked off.
+    const { id: later } = await start(queue);
+    await ended(queue, later);
+    expect(await ended(queue, id)).toMatchObject({ state: 'stopped', found: 0 });
+    await receiver.waitFor(path, 2, 10_000);
+  });
+});
+
+describe('a subscription that is deleted', () => {
+  it('has its pending deliveries cancelled long before they are due', async () => {
+    const queue = `operate-${randomUUID()}`;
+    const path = `/${queue}`;
+    receiver.script(path, [{ status: 503 }]);
+    await putQueue(queue, { ...once, minimum_delay_retries: 1, minimum_delay: 900, maximum_delay: 900 });
+    const subscriptionId = await subscribe(queue, receiver.url(path));
+    await publish({ queue, id: 'm', data: 1 });
+    await eventually('its first failure', async () =>
+      (await undelivered(queue, 'retrying')) === 1 ? true : undefined,
+    );
+    await deleteSubscription(queue, subscriptionId);
+    await eventually('its cancellation', async () =>
+      (await undelivered(queue, 'cancelled')) === 1 ? true : undefined,
+    );
+    expect(await deliveriesOf(queue, 'm')).toMatchObject([
+      { status: 'cancelled', reason: 'subscription_deleted' },
+    ]);
+    expect(receiver.received(path)).toHaveLength(1);
+  });
+});
+
+describe('an order that nobody can understand', () => {
+  it('is buried with its reason', async () => {
+    const body = JSON.stringify({ v: 1, kind: 'demolition', queue: randomUUID() });
+    await send(endpoints.operationQueueUrl, body);
+    const letter = await taken(endpoints.operationDeadLetterUrl, ({ Body }) => Body === body);
+    expect(letter.MessageAttributes?.['reason']?.StringValue).toBe('unknown_kind');
+  });
+});

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openOperatorInbox, type OperatorInbox } from '../../cli/local/operator-inbox.ts';
+import { subscriptionItemKey } from '../../shared/adapters/subscription-item.ts';
+import { eventBridgeClient } from '../../shared/adapters/aws-clients.ts';
+import type { OperatorEventMessage } from '../../shared/messages/operator-event.ts';
+import { callApi, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { aBarePolicy } from '../support/builders.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish } from '../support/sqs-messages.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+const heard: OperatorEventMessage[] = [];
+let inbox: OperatorInbox;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  inbox = await openOperatorInbox(
+    { eventBridge: eventBridgeClient(deployment.client), sqs: deployment.sqs },
+    deployment.endpoints.operatorEventBus,
+  );
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await inbox.close();
+  await receiver.close();
+});
+
+/** The first event of this kind about a queue; others are kept for those who ask for them. */
+const eventOf = (queue: string, type: OperatorEventMessage['detail-type']): Promise<OperatorEventMessage> =>
+  eventually(`${type} of ${queue}`, async () => {
+    heard.push(...(await inbox.take()));
+    return heard.find((event) => event['detail-type'] === type && event.detail.queue === queue);
+  });
+
+type Subscribed = { queue: string; subscriptionId: string };
+
+/** A queue of its own with one subscriber, which is answered so and not tried again. */
+const subscribed = async (status: number): Promise<Subscribed> => {
+  const queue = `events-${randomUUID()}`;
+  receiver.script(`/${queue}`, [{ status }]);
+  await putQueue(queue, aBarePolicy());
+  return { queue, subscriptionId: await subscribe(queue, receiver.url(`/${queue}`)) };
+};
+
+/** As if so many failures had come since; nobody waits for days. */
+const failedBefore = async (
+  { queue, subscriptionId }: Subscribed,
+  failing: { since: number; failures: number },
+): Promise<void> => {
+  await deployment.dynamo.send(
+    new UpdateCommand({
+      TableName: deployment.endpoints.subscriptionsTable,
+      Key: subscriptionItemKey(queue, subscriptionId),
+      UpdateExpression: 'SET failing = :failing',
+      ExpressionAttributeValues: { ':failing': failing },
+    }),
+  );
+};
+
+const deliveryOf = async ({ queue }: Subscribed, id: string) => {
+  await publish({ queue, id, data: {} });
+  return finishedDelivery(queue, id);
+};
+
+const viewOf = async ({ queue, subscriptionId }: Subscribed): Promise<unknown> =>
+  (await callApi('GET', `/v2/queues/${queue}/subscriptions/${subscriptionId}`)).json();
+
+const rfc3339 = (time: number): string => new Date(time).toISOString();
+
+// Side by side, because they mostly wait.
+describe.concurrent('an operator with a rule on the event bus', () => {
+  it('is told of a delivery that is exhausted', async () => {
+    const { queue, subscriptionId } = await subscribed(500);
+    const { attempts } = await deliveryOf({ queue, subscriptionId }, 'm');
+    const { detail } = await eventOf(queue, 'delivery.exhausted');
+    const [first] = attempts;
+    expect(detail).toEqual({
+      deployment: 'Posthaste',
+      queue,
+      subscriptionId,
+      messageId: 'm',
+      attempts: 1,
+      at: rfc3339(Date.parse(first?.startedAt ?? '') + (first?.durationMs ?? 0)),
+    });
+  });
+
+  it('is told of a subscription that is disabled because its subscriber is gone', async () => {
+    const about = await subscribed(410);
+    await deliveryOf(about, 'm');
+    const { detail } = await eventOf(about.queue, 'subscription.disabled');
+    expect(detail).toMatchObject({ subscriptionId: about.subscriptionId, reason: 'gone' });
+    expect(await viewOf(about)).toMatchObject({
+      disabled: { reason: 'gone', at: 'at' in detail ? detail.at : undefined },
+    });
+  });
+
+  it('is told of a subscription that is failing, and then that it was disabled for it', async () => {
+    const about = await subscribed(503);
+    const since = Date.now() - 6 * DAY;
+    await failedBefore(about, { since, failures: 19 });
+    await deliveryOf(about, 'twentieth');
+    const failing = await eventOf(about.queue, 'subscription.failing');
+    expect(failing.detail).toMatchObject({ since: rfc3339(since), failures: 20 });
+
+    await deliveryOf(about, 'one-more');
+    const disabled = await eventOf(about.queue, 'subscription.disabled');
+    expect(disabled.detail).toMatchObject({ subscriptionId: about.subscriptionId, reason: 'failing' });
+    expect(await deliveryOf(about, 'too-late')).toMatchObject({ status: 'cancelled', reason: 'disabled' });
+    expect(receiver.received(`/${about.queue}`)).toHaveLength(2);
+  });
+
+  it('is told of a subscription that somebody disabled', async () => {
+    const about = await subscribed(200);
+    const answer = await callApi(
+      'POST',
+      `/v2/queues/${about.queue}/subscriptions/${about.subscriptionId}/disable`,
+    );
+    expect(answer.status).toBe(200);
+    const { detail } = await eventOf(about.queue, 'subscription.disabled');
+    expect(detail).toMatchObject({ subscriptionId: about.subscriptionId, reason: 'manual' });
+  });
+
+  it('is told of a subscription that recovers', async () => {
+    const about = await subscribed(200);
+    const since = Date.now() - DAY;
+    await failedBefore(about, { since, failures: 20 });
+    expect(await deliveryOf(about, 'm')).toMatchObject({ status: 'delivered' });
+    const { detail } = await eventOf(about.queue, 'subscription.recovered');
+    expect(detail).toMatchObject({ subscriptionId: about.subscriptionId, since: rfc3339(since) });
+    expect(await viewOf(about)).not.toHaveProperty('failing');
+  });
+});

@@ -1,0 +1,95 @@
+import { createPublicKey, randomBytes, randomUUID, verify } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { callApi, finishedDelivery } from '../support/api-client.ts';
+import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { publish } from '../support/sqs-messages.ts';
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+const subscribedSchema = z.object({ subscription_id: z.string(), secret: z.string() });
+const rotatedSchema = z.object({ secret: z.string().optional(), publicKey: z.string().optional() });
+
+const post = async (path: string, body: object): Promise<unknown> => {
+  const response = await callApi('POST', path, body);
+  if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${await response.text()}`);
+  return response.json();
+};
+
+const newSubscription = async () => {
+  const queue = `signatures-${randomUUID()}`;
+  const subscriptions = `/v2/queues/${queue}/subscriptions`;
+  const answer = await post(subscriptions, { subscriber: receiver.url(`/${queue}`) });
+  const { subscription_id: id, secret } = subscribedSchema.parse(answer);
+  return {
+    queue,
+    secret,
+    rotate: async (body: object) =>
+      rotatedSchema.parse(await post(`${subscriptions}/${id}/secret/rotate`, body)),
+    /** The request of one more message. */
+    delivered: async (): Promise<ReceivedRequest> => {
+      const id = randomUUID();
+      await publish({ queue, id, data: { text: 'é – 12345678901234567890' } });
+      await finishedDelivery(queue, id);
+      const request = receiver.received(`/${queue}`).find(({ headers }) => headers['webhook-id'] === id);
+      if (request === undefined) throw new Error(`${id} did not come`);
+      return request;
+    },
+  };
+};
+
+const headersOf = ({ headers }: ReceivedRequest): Record<string, string> =>
+  z.record(z.string(), z.string()).parse(headers);
+
+/** The official library's verdict. */
+const verifies = (secret: string, request: ReceivedRequest): boolean => {
+  try {
+    new Webhook(secret).verify(request.body, headersOf(request));
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const verifiesWith = (publicKey: string, request: ReceivedRequest): boolean => {
+  const x = Buffer.from(publicKey.replace('whpk_', ''), 'base64').toString('base64url');
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  const headers = headersOf(request);
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${request.body.toString()}`;
+  const signatures = (headers['webhook-signature'] ?? '').split(' ').filter((one) => one.startsWith('v1a,'));
+  return signatures.some((one) =>
+    verify(null, Buffer.from(signed), key, Buffer.from(one.slice(4), 'base64')),
+  );
+};
+
+describe('a request of the deployed system', () => {
+  it('is verified by the official library with the secret that subscribing has shown', async () => {
+    const { secret, delivered } = await newSubscription();
+    const request = await delivered();
+    expect(verifies(secret, request)).toBe(true);
+    expect(verifies(`whsec_${randomBytes(32).toString('base64')}`, request)).toBe(false);
+  });
+
+  it('is signed with the old and the new secret while one takes the place of the other, and then with the new one', async () => {
+    const { secret: first, rotate, delivered } = await newSubscription();
+    const second = `whsec_${randomBytes(64).toString('base64')}`;
+    expect(await rotate({ secret: second, graceSeconds: 3600 })).toEqual({ secret: second });
+    const during = await delivered();
+    expect([verifies(first, during), verifies(second, during)]).toEqual([true, true]);
+
+    const { publicKey } = await rotate({ type: 'v1a', graceSeconds: 0 });
+    const after = await delivered();
+    expect([verifies(first, after), verifies(second, after)]).toEqual([false, false]);
+    expect(verifiesWith(publicKey ?? '', after)).toBe(true);
+    expect(verifiesWith(publicKey ?? '', during)).toBe(false);
+  });
+});

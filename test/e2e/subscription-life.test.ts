@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { healthSchema } from '../../functions/api/routes/service.ts';
+import { subscriptionViewSchema } from '../../shared/messages/subscription-view.ts';
+import { callApi, deliveriesOf, finishedDelivery, subscribe } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+const { apiUrl } = deployment.endpoints;
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await receiver.close();
+});
+
+/** Bodies as text. */
+const received = (path: string) =>
+  receiver.received(path).map(({ headers, body }) => ({ headers, body: body.toString() }));
+
+const asJson = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+  const response = await callApi(method, path, body);
+  expect(response.status, `${method} ${path}`).toBeLessThan(300);
+  return response.json();
+};
+
+const post = async (queue: string, body: unknown): Promise<string> => {
+  const answer = await asJson('POST', `/v2/queues/${queue}/messages`, { messages: [{ body }] });
+  const [id = ''] = z.object({ ids: z.array(z.string()) }).parse(answer).ids;
+  return id;
+};
+
+describe('the life of a subscription', () => {
+  it('leads from one URL to another, off and on again, and ends at once', async () => {
+    const queue = `life-${randomUUID()}`;
+    const [first, second] = [receiver.url('/life-1'), receiver.url('/life-2')];
+    const id = await subscribe(queue, first);
+    const path = `/v2/queues/${queue}/subscriptions/${id}`;
+
+    await asJson('PATCH', path, { subscriber: second, options: { raw_delivery: true } });
+    await finishedDelivery(queue, await post(queue, 'moved'));
+    expect(received('/life-1')).toEqual([]);
+    expect(received('/life-2').map(({ body }) => body)).toEqual(['"moved"']);
+
+    await asJson('POST', `${path}/disable`);
+    const missed = await finishedDelivery(queue, await post(queue, 'missed'));
+    expect(missed).toMatchObject({ status: 'cancelled', reason: 'disabled' });
+
+    const enabled = subscriptionViewSchema.parse(await asJson('POST', `${path}/enable`));
+    expect(enabled).not.toHaveProperty('disabled');
+    await finishedDelivery(queue, await post(queue, 'back'));
+
+    expect((await callApi('DELETE', path)).status).toBe(204);
+    expect((await callApi('GET', path)).status).toBe(404);
+    expect(await subscribe(queue, second)).not.toBe(id);
+    expect(received('/life-2').map(({ body }) => body)).toEqual(['"moved"', '"back"']);
+  });
+
+  it('begins with the confirmation of its subscriber, where the queue asks', async () => {
+    const queue = `confirm-${randomUUID()}`;
+    await callApi('PUT', `/v2/queues/${queue}`, { _confirm_subscriptions: true });
+    const id = await subscribe(queue, receiver.url('/confirm'));
+    const path = `/v2/queues/${queue}/subscriptions/${id}`;
+    const early = await post(queue, 'early');
+
+    const asked = await eventually('the request for confirmation', () =>
+      Promise.resolve(received('/confirm')[0]),
+    );
+    const { type, data } = z
+      .object({ type: z.string(), data: z.object({ confirmUrl: z.url() }) })
+      .parse(JSON.parse(asked.body));
+    expect(type).toBe('posthaste.subscription_confirmation');
+    await eventually('the early message on record', () => deliveriesOf(queue, early));
+    expect(await asJson('GET', path)).toMatchObject({ confirmed: false });
+
+    // Whoever has the link needs no other proof; without its token it leads nowhere.
+    expect((await fetch(data.confirmUrl.replace(/token=.*/, 'token=guessed'))).status).toBe(404);
+    const confirmed = await fetch(data.confirmUrl);
+    expect([confirmed.status, await confirmed.json()]).toEqual([200, { confirmed: true }]);
+    expect(await asJson('GET', path)).toMatchObject({ confirmed: true });
+
+    await finishedDelivery(queue, await post(queue, 'late'));
+    const bodies = received('/confirm')
+      .slice(1)
+      .map(({ body }) => JSON.parse(body) as unknown);
+    expect(bodies).toEqual([expect.objectContaining({ data: 'late' })]);
+    expect(await deliveriesOf(queue, early)).toEqual([]);
+  });
+
+  it('can be carried over to another queue', async () => {
+    const [from, to] = [`from-${randomUUID()}`, `to-${randomUUID()}`];
+    const options = { post_headers: { authorization: 'Bearer s3cret' } };
+    await subscribe(from, receiver.url('/carried'), options);
+    const lines = await (await callApi('GET', `/v2/queues/${from}/export?withCredentials=true`)).text();
+    const response = await callApi('POST', `/v2/queues/${to}/import`, JSON.parse(lines));
+    expect(await response.json()).toEqual({ imported: 1, replaced: 0, unchanged: 0, failed: [] });
+    await finishedDelivery(to, await post(to, 'carried'));
+    expect(received('/carried')[0]?.headers.authorization).toBe('Bearer s3cret');
+  });
+});
+
+describe('without a signature', () => {
+  it('a caller learns that the API is there', async () => {
+    expect((await fetch(`${apiUrl}/v2/ping`)).status).toBe(204);
+  });
+
+  it.each([
+    ['GET', '/v2'],
+    ['GET', '/v2/health'],
+    ['POST', '/v2/ping'],
+    ['GET', '/v2/queues/a/export'],
+    ['PUT', '/v2/queues/a/subscriptions/b/confirm'],
+    ['GET', '/v2/queues/a/subscriptions/b'],
+    ['POST', '/v2/queues/a/subscriptions/b/enable'],
+  ])('a caller gets no further: %s %s', async (method, path) => {
+    expect((await fetch(`${apiUrl}${path}`, { method })).status).toBe(403);
+  });
+
+  it('a path that is another one once it is decoded leads nowhere', async () => {
+    for (const path of [
+      'a%2F..%2Fb/subscriptions/c',
+      'a/subscriptions/c%2F..%2Fd',
+      'a%2Fmessages/subscriptions/c',
+    ]) {
+      const { status } = await fetch(`${apiUrl}/v2/queues/${path}/confirm?token=x`);
+      expect([403, 404]).toContain(status);
+    }
+  });
+});
+
+describe('the health of a deployment', () => {
+  it('is well, and counts every queue', async () => {
+    const health = healthSchema.parse(await asJson('GET', '/v2/health'));
+    expect(health.status).toBe('ok');
+    expect(Object.keys(health.queues ?? {}).sort()).toEqual([
+      'delivery',
+      'deliveryDeadLetters',
+      'ingress',
+      'ingressDeadLetters',
+      'operation',
+      'operationDeadLetters',
+      'retry',
+      'schedulerDeadLetters',
+      'undeliverable',
+    ]);
+  });
+});

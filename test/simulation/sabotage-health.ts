@@ -1,0 +1,38 @@
+import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { Sabotage } from './simulated-world.ts';
+import type { StepPorts } from './ports.ts';
+
+/** A port's methods, which a proxy keeps to itself. */
+const portOf = (port: Subscriptions): Subscriptions => ({
+  list: (queue, freshness) => port.list(queue, freshness),
+  find: (queue, id, freshness) => port.find(queue, id, freshness),
+  disable: (queue, id, disabled) => port.disable(queue, id, disabled),
+  changeHealth: (queue, id, change) => port.changeHealth(queue, id, change),
+});
+
+const withHealth = (ports: StepPorts, changeHealth: Subscriptions['changeHealth']): StepPorts => ({
+  ...ports,
+  subscriptions: { ...portOf(ports.subscriptions), changeHealth },
+});
+
+/** Nobody takes note of a success. */
+export const successUnnoted: Sabotage = {
+  ports: (ports) =>
+    withHealth(ports, (queue, id, change) =>
+      change.kind === 'recover'
+        ? Promise.resolve({ kind: 'refused', current: undefined })
+        : ports.subscriptions.changeHealth(queue, id, change),
+    ),
+};
+
+/** What is to be told is taken off before it is sent. */
+export const sentBeforeTold: Sabotage = {
+  ports: (ports) =>
+    withHealth(ports, async (queue, id, change) => {
+      const result = await ports.subscriptions.changeHealth(queue, id, change);
+      if (result.kind === 'refused' || change.kind === 'sent') return result;
+      const { unsent } = result.subscription;
+      if (unsent !== undefined) await ports.subscriptions.changeHealth(queue, id, { kind: 'sent', unsent });
+      return result;
+    }),
+};

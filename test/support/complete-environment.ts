@@ -1,0 +1,41 @@
+import { variables } from '../../shared/config/variables.ts';
+import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry-policy.ts';
+
+export const QUEUE = 'https://sqs.us-east-1.amazonaws.com/000000000000/queue';
+
+/** Every variable there is, as infra sets them. */
+export const completeEnvironment: Record<string, string> = {
+  [variables.deployment]: 'Posthaste',
+  [variables.version]: '1.2.3',
+  [variables.subscriptionsTable]: 'subscriptions',
+  [variables.deliveriesTable]: 'deliveries',
+  [variables.payloadBucket]: 'payloads',
+  [variables.secretsKeyArn]: 'arn:secrets',
+  [variables.ingressQueueUrl]: `${QUEUE}-ingress`,
+  [variables.ingressDeadLetterUrl]: `${QUEUE}-ingress-dead`,
+  [variables.deliveryQueueUrl]: `${QUEUE}-delivery`,
+  [variables.retryQueueUrl]: `${QUEUE}-retry`,
+  [variables.retryQueueArn]: 'arn:retry',
+  [variables.deliveryDeadLetterUrl]: `${QUEUE}-delivery-dead`,
+  [variables.undeliverableQueueUrl]: `${QUEUE}-undeliverable`,
+  [variables.operationQueueUrl]: `${QUEUE}-operation`,
+  [variables.operationDeadLetterUrl]: `${QUEUE}-operation-dead`,
+  [variables.queueUrls]: JSON.stringify({ ingress: `${QUEUE}-ingress` }),
+  [variables.subscriptionConfirmation]: 'false',
+  [variables.publicApiUrl]: 'https://hooks.example.com',
+  [variables.operatorEventBus]: 'operator-events',
+  [variables.disableFailingAfterDays]: '0.5',
+  [variables.scheduleGroup]: 'group',
+  [variables.schedulerRoleArn]: 'arn:role',
+  [variables.schedulerDeadLetterArn]: 'arn:dead',
+  [variables.defaultRetryPolicy]: JSON.stringify(DEFAULT_RETRY_POLICY),
+  [variables.attemptTimeoutSeconds]: '15',
+  [variables.schedulerThresholdSeconds]: '90',
+  [variables.subscriptionCacheSeconds]: '5',
+  [variables.retentionDays]: '30',
+  [variables.retainMessages]: 'failed',
+  [variables.retryAfterCapSeconds]: '3600',
+  [variables.overdueAfterSeconds]: '30',
+  [variables.allowedAddresses]: '["127.0.0.0/8","::1/128"]',
+  [variables.ingressRoutes]: '{"aws.ec2":"instances"}',
+};

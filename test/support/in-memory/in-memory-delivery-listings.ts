@@ -1,0 +1,83 @@
+import { listingOf, pageUpTo, placeAsked } from '../../../shared/adapters/listing-marker.ts';
+import { notDeliveredSortOf, isListed } from '../../../shared/adapters/delivery-keys.ts';
+import { placeInMessage } from '../../../shared/adapters/dynamo-message-deliveries.ts';
+import { placesIn, type Direction } from '../../../shared/adapters/merged-page.ts';
+import { lastOf, pageOf } from '../../../shared/adapters/page-marker.ts';
+import { NO_DELIVERIES } from '../../../shared/domain/books.ts';
+import type { Delivery } from '../../../shared/domain/delivery.ts';
+import type { MessageKey } from '../../../shared/domain/message.ts';
+import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/delivery-listings.ts';
+import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import type { InMemoryDeliveries } from './in-memory-deliveries.ts';
+
+/** Reads what the records of deliveries hold at the moment. */
+export const inMemoryDeliveryListings = ({
+  records,
+}: Pick<InMemoryDeliveries, 'records'>): DeliveryListings => {
+  const listed = (direction: Direction, selection: DeliverySelection, request: PageRequest) => {
+    const listing = listingOf(`deliveries ${direction}`, selection);
+    const after = placeAsked(listing, request);
+    const isBefore = placesIn(direction);
+    const placed = [...records.values()]
+      .filter((delivery) => isSelected(selection, delivery))
+      .map((delivery) => ({ delivery, place: notDeliveredSortOf(delivery.key, delivery.acceptedAt) }))
+      .filter(({ place }) => after === undefined || isBefore(after, place))
+      .sort((one, other) => (isBefore(one.place, other.place) ? -1 : 1));
+    const page = placed.slice(0, request.limit);
+    const items = page.map(({ delivery: { key, acceptedAt, status } }) => ({ key, acceptedAt, status }));
+    return pageUpTo(listing, items, placed.length > page.length ? page.at(-1)?.place : undefined);
+  };
+
+  const ofMessage = ({ queue, messageId }: MessageKey, buckets: number): Delivery[] =>
+    [...records.values()].filter(
+      ({ key }) => key.queue === queue && key.messageId === messageId && key.bucket < buckets,
+    );
+
+  const pageOfMessage = (message: MessageKey, buckets: number, request: PageRequest): Page<Delivery> => {
+    const listing = listingOf('message', message);
+    const sorted = ofMessage(message, buckets).sort(inMessage);
+    const last = lastOf(listing, request);
+    const start = last === undefined ? 0 : 1 + sorted.findIndex((one) => placeInMessage(one) === last);
+    return pageOf(listing, sorted.slice(start), request.limit, placeInMessage);
+  };
+
+  return {
+    newest: (selection, request) => answer(() => listed('descending', selection, request)),
+    oldest: (selection, request) => answer(() => listed('ascending', selection, request)),
+    records: (keys) =>
+      answer(() => {
+        const wanted = new Set(keys.map(identityOf));
+        return [...records.values()].filter(({ key }) => wanted.has(identityOf(key)));
+      }),
+    ofMessage: (message, buckets, request) => answer(() => pageOfMessage(message, buckets, request)),
+    tally: (message, buckets) =>
+      answer(() => {
+        const counts = { ...NO_DELIVERIES };
+        for (const { status } of ofMessage(message, buckets)) counts[status] += 1;
+        return counts;
+      }),
+  };
+};
+
+const isSelected = (
+  { queue, subscriptionId, status, since = -Infinity, until = Infinity }: DeliverySelection,
+  { key, acceptedAt, ...delivery }: Delivery,
+): boolean =>
+  isListed(delivery.status) &&
+  key.queue === queue &&
+  [undefined, key.subscriptionId].includes(subscriptionId) &&
+  [undefined, delivery.status].some((one) => one === status) &&
+  acceptedAt >= since &&
+  acceptedAt < until;
+
+const inMessage = ({ key: one }: Delivery, { key: other }: Delivery): number =>
+  one.bucket - other.bucket || (one.subscriptionId < other.subscriptionId ? -1 : 1);
+
+const identityOf = ({ queue, messageId, subscriptionId }: Delivery['key']): string =>
+  [queue, messageId, subscriptionId].join('#');
+
+/** Asynchronous as the real one, and a copy, so that no caller can change a record by changing an answer. */
+const answer = async <T>(read: () => T): Promise<T> => {
+  await Promise.resolve();
+  return structuredClone(read());
+};

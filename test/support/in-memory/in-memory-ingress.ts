@@ -1,0 +1,12 @@
+import type { Ingress } from '../../../shared/ports/ingress.ts';
+import type { InMemoryQueue } from './in-memory-queue.ts';
+
+export type PublishedMessage = Parameters<Ingress['publish']>[0][number];
+
+/** The ingress queue, as one who publishes sees it. */
+export const inMemoryIngress = (queue: Pick<InMemoryQueue<PublishedMessage>, 'send'>): Ingress => ({
+  publish: (messages) => {
+    for (const message of messages) queue.send(message, message.delaySeconds);
+    return Promise.resolve();
+  },
+});

@@ -1,0 +1,41 @@
+import { sortableTime } from '../../../shared/adapters/delivery-keys.ts';
+import { listingOf, pageUpTo, placeAsked } from '../../../shared/adapters/listing-marker.ts';
+import type { MessageRecord } from '../../../shared/ports/message-records.ts';
+import type {
+  ListedMessage,
+  MessageListings,
+  MessageWindow,
+} from '../../../shared/ports/message-listings.ts';
+import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import type { InMemoryMessageRecords } from './in-memory-message-records.ts';
+
+/** Reads what the records of messages hold at the moment. */
+export const inMemoryMessageListings = ({
+  records,
+}: Pick<InMemoryMessageRecords, 'records'>): MessageListings => {
+  const accepted = (window: MessageWindow, request: PageRequest): Page<ListedMessage> => {
+    const listing = listingOf('messages', window);
+    const after = placeAsked(listing, request) ?? '';
+    const placed = [...records.values()]
+      .filter(({ key, acceptedAt }) => key.queue === window.queue && isWithin(window, acceptedAt))
+      .map((record) => ({ record, place: placeOf(record) }))
+      .filter(({ place }) => place > after)
+      .sort((one, other) => (one.place < other.place ? -1 : 1));
+    const page = placed.slice(0, request.limit);
+    const items = page.map(({ record: { key, acceptedAt } }) => ({ key, acceptedAt }));
+    return pageUpTo(listing, items, placed.length > page.length ? page.at(-1)?.place : undefined);
+  };
+
+  return {
+    accepted: async (window, request) => {
+      await Promise.resolve();
+      return structuredClone(accepted(window, request));
+    },
+  };
+};
+
+const isWithin = ({ since, until }: MessageWindow, acceptedAt: number): boolean =>
+  acceptedAt >= since && acceptedAt < until;
+
+const placeOf = ({ key, acceptedAt }: MessageRecord): string =>
+  `${sortableTime(acceptedAt)}#${key.messageId}`;

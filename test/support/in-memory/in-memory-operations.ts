@@ -1,0 +1,12 @@
+import type { Operation } from '../../../shared/domain/operation.ts';
+import type { Operations } from '../../../shared/ports/operations.ts';
+
+export type OrderedOperation = { operation: Operation; delaySeconds: number };
+
+/** Puts the orders on a list. */
+export const inMemoryOperations = (ordered: OrderedOperation[]): Operations => ({
+  send: (operation, delaySeconds = 0) => {
+    ordered.push(structuredClone({ operation, delaySeconds }));
+    return Promise.resolve();
+  },
+});

@@ -1,0 +1,15 @@
+import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
+import type { OperatorEvents } from '../../../shared/ports/operator-events.ts';
+
+export type InMemoryOperatorEvents = OperatorEvents & { readonly published: readonly OperatorEvent[] };
+
+export const inMemoryOperatorEvents = (): InMemoryOperatorEvents => {
+  const published: OperatorEvent[] = [];
+  return {
+    published,
+    publish: (event) => {
+      published.push(structuredClone(event));
+      return Promise.resolve();
+    },
+  };
+};

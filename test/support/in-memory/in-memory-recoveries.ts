@@ -1,0 +1,38 @@
+import { lastOf, pageOf } from '../../../shared/adapters/page-marker.ts';
+import type { Recovery } from '../../../shared/domain/recovery.ts';
+import type { Recoveries } from '../../../shared/ports/recoveries.ts';
+
+/** The records of recoveries in a Map. */
+export const inMemoryRecoveries = (): Recoveries => {
+  const records = new Map<string, Recovery>();
+
+  return {
+    create: (recovery) => {
+      const id = identityOf(recovery.selection.queue, recovery.id);
+      if (records.has(id)) return Promise.reject(new Error(`There is a recovery ${id}.`));
+      records.set(id, structuredClone(recovery));
+      return Promise.resolve();
+    },
+    find: (queue, id) => answer(records.get(identityOf(queue, id))),
+    list: async (queue, page) => {
+      const listing = `${queue}#recoveries`;
+      const last = lastOf(listing, page);
+      const rest = [...records.values()]
+        .filter(({ selection, id }) => selection.queue === queue && (last === undefined || id < last))
+        .sort((one, other) => (one.id < other.id ? 1 : -1));
+      return await answer(pageOf(listing, rest, page.limit, ({ id }) => id));
+    },
+    save: (recovery) => {
+      const id = identityOf(recovery.selection.queue, recovery.id);
+      const current = records.get(id);
+      if (current?.version !== recovery.version - 1) return answer({ kind: 'refused', current });
+      records.set(id, structuredClone(recovery));
+      return answer({ kind: 'saved' });
+    },
+  };
+};
+
+const identityOf = (queue: string, id: string): string => `${queue}#${id}`;
+
+/** Asynchronous as the real one, and a copy, so that no caller can change a record by changing an answer. */
+const answer = <T>(value: T): Promise<T> => Promise.resolve(structuredClone(value));

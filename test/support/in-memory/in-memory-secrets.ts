@@ -1,0 +1,39 @@
+import type { SigningSecret } from '../../../shared/domain/signing-secret.ts';
+import { UnopenedSecretError } from '../../../shared/ports/signing-secrets.ts';
+import type { SecretOpener, SecretOwner, SecretSealer } from '../../../shared/ports/signing-secrets.ts';
+
+export type InMemorySecrets = SecretSealer &
+  SecretOpener & {
+    /** While it is set nothing can be opened. */
+    outage: Error | undefined;
+  };
+
+/** Secrets in a Map, each under a text that says nothing about it. */
+export const inMemorySecrets = (): InMemorySecrets => {
+  const kept = new Map<string, { owner: string; secret: SigningSecret }>();
+
+  const openNow = (owner: SecretOwner, sealed: string): SigningSecret => {
+    if (secrets.outage !== undefined) throw new UnopenedSecretError(owner, { cause: secrets.outage });
+    const found = kept.get(sealed);
+    if (found?.owner !== nameOf(owner)) {
+      throw new UnopenedSecretError(owner, { cause: new Error('It is not there, or of another owner.') });
+    }
+    return found.secret;
+  };
+
+  const secrets: InMemorySecrets = {
+    outage: undefined,
+    seal: (owner, secret) => {
+      const sealed = `sealed-${kept.size + 1}`;
+      kept.set(sealed, { owner: nameOf(owner), secret });
+      return Promise.resolve(sealed);
+    },
+    open: async (owner, sealed) => {
+      await Promise.resolve();
+      return openNow(owner, sealed);
+    },
+  };
+  return secrets;
+};
+
+const nameOf = ({ queue, subscriptionId }: SecretOwner): string => `${queue}/${subscriptionId}`;

@@ -1,0 +1,54 @@
+import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
+import type { Failing, Subscription } from '../../../shared/domain/subscription.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
+import { pipelineWorld } from './pipeline-world.ts';
+import { status, type ScriptedReply } from './scripted-subscriber.ts';
+
+const URL = aSubscription().subscriber;
+
+/** A world with one subscription without retries, for what becomes of it while message after message is answered. */
+export const oneSubscriptionWorld = () => {
+  const world = pipelineWorld();
+  let messages = 0;
+  return {
+    ...world,
+    subscribe: async (more: Partial<Subscription> = {}): Promise<void> => {
+      await world.subscriptions.putQueue(aQueue());
+      await world.subscriptions.addSubscription(
+        aSubscription({ options: { _retry_policy: aBarePolicy() }, ...more }),
+      );
+    },
+    /** Publishes `message-1`, `message-2` …, one at a call, which is answered so, and lets time pass until all is over. */
+    answer: async (reply: ScriptedReply = status(500)): Promise<void> => {
+      messages += 1;
+      world.subscriber.script(URL, [reply]);
+      await world.dispatch({ ok: true, message: aMessage({ id: `message-${messages}` }) });
+      await world.clock.run();
+    },
+    later: (milliseconds: number): Promise<void> => world.clock.run(world.clock.now() + milliseconds),
+    /** As of a spell that began so many milliseconds ago. */
+    failing: (ago: number, failures: number): Failing => ({ since: world.clock.now() - ago, failures }),
+    subscription: async (): Promise<Subscription> => {
+      const found = await world.subscriptions.findSubscription('orders', 'subscription-1');
+      if (found === undefined) throw new Error('the subscription is gone');
+      return found;
+    },
+    /** What operators were told, by type; of subscriptions only. */
+    told: (): string[] =>
+      world.operatorEvents.published
+        .map(({ type }) => type)
+        .filter((type) => type.startsWith('subscription.')),
+    unnoted: () => world.journal.facts.filter(({ fact }) => fact === 'health_unnoted'),
+    /** From now on events of this type are refused, until the answer is called. */
+    refuseEvents: (type: OperatorEvent['type']): (() => void) => {
+      const publish = world.operatorEvents.publish.bind(world.operatorEvents);
+      world.operatorEvents.publish = (event) =>
+        event.type === type ? Promise.reject(new Error('EventBridge is down')) : publish(event);
+      return () => {
+        world.operatorEvents.publish = publish;
+      };
+    },
+  };
+};
+
+export type OneSubscriptionWorld = ReturnType<typeof oneSubscriptionWorld>;

@@ -1,0 +1,192 @@
+import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery.ts';
+import type { WakeUp } from '../../../shared/domain/delivery-job.ts';
+import type { Operation } from '../../../shared/domain/operation.ts';
+import {
+  newRecovery,
+  recoveryIdOf,
+  type Recovery,
+  type RecoverySelection,
+} from '../../../shared/domain/recovery.ts';
+import type { OperateContext } from '../../../shared/pipeline/operate-context.ts';
+import { operate } from '../../../shared/pipeline/operate.ts';
+import { aMessage, aQueue, aSubscription } from '../builders.ts';
+import { aDelivery, anAttempt, SOME_TIME } from '../delivery-builders.ts';
+import { inMemoryDeliveries } from './in-memory-deliveries.ts';
+import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
+import { inMemoryJournal } from './in-memory-journal.ts';
+import { inMemoryMessageRecords } from './in-memory-message-records.ts';
+import { inMemoryOperations, type OrderedOperation } from './in-memory-operations.ts';
+import { inMemoryPayloads } from './in-memory-payloads.ts';
+import { inMemoryRecoveries } from './in-memory-recoveries.ts';
+import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** What an invocation has when it starts, and how long its message stays invisible, in milliseconds. */
+const INVOCATION_MS = 60_000;
+const VISIBILITY_MS = 360_000;
+
+/** In every test they are a day younger than the deliveries that it is about. */
+export const ORDERED_AT = SOME_TIME + DAY_MS;
+
+/** operate on in-memory ports, and a queue that brings its orders, and brings those again that it throws. */
+export const operateWorld = () => {
+  const time = { now: ORDERED_AT };
+  const ordered: OrderedOperation[] = [];
+  const woken: WakeUp[] = [];
+  const unscheduled: string[] = [];
+  let orders = 0;
+  const clock = { now: () => time.now };
+  const registry = inMemorySubscriptions(clock);
+  const deliveries = inMemoryDeliveries();
+  const ports = {
+    clock,
+    registry,
+    subscriptions: registry,
+    deliveries,
+    deliveryListings: inMemoryDeliveryListings(deliveries),
+    messageRecords: inMemoryMessageRecords(),
+    payloads: inMemoryPayloads(),
+    recoveries: inMemoryRecoveries(),
+    operations: inMemoryOperations(ordered),
+    journal: inMemoryJournal(),
+    wakeUps: {
+      sendDelayed: (wakeUp: WakeUp) => {
+        woken.push(wakeUp);
+        return Promise.resolve();
+      },
+      unschedule: (name: string) => {
+        unscheduled.push(name);
+        return Promise.resolve('removed' as const);
+      },
+    },
+  };
+  const settings = { retentionMs: 30 * DAY_MS, retryAfterCapMs: 3_600_000 };
+
+  const put = async (delivery: Delivery): Promise<Delivery> => {
+    await deliveries.write({ name: 'open', key: delivery.key, expect: { kind: 'absent' }, create: delivery });
+    return delivery;
+  };
+
+  /** Puts a queue, a subscription, a message with its body kept, and its delivery on record. */
+  const keep = async (delivery: Delivery): Promise<Delivery> => {
+    const { queue, messageId, subscriptionId } = delivery.key;
+    await registry.ensureQueue(aQueue({ name: queue }));
+    await registry.addSubscription(
+      aSubscription({ queue, id: subscriptionId, subscriber: `https://${subscriptionId}.test/` }),
+    );
+    const key = { queue, messageId };
+    const { acceptedAt, expiresAt } = delivery;
+    const counts = { matched: 1, filtered: 0, duplicates: 0, buckets: 1 };
+    await ports.messageRecords.accept({ key, acceptedAt, listedAt: acceptedAt, ...counts, expiresAt });
+    const message = aMessage({ queue, id: messageId });
+    await ports.messageRecords.keepBody(key, { kind: 'inline', message }, expiresAt);
+    return await put(delivery);
+  };
+
+  const record = async (key: DeliveryKey): Promise<Delivery> => {
+    const found = await deliveries.find(key);
+    if (found === undefined) throw new Error(`there is no delivery ${key.messageId}`);
+    return found;
+  };
+
+  const order = async (selection: Partial<RecoverySelection> = {}) => {
+    const asked = { queue: 'orders', since: SOME_TIME - DAY_MS, until: time.now, ...selection };
+    orders += 1;
+    const recovery = newRecovery(recoveryIdOf(time.now, `r-${orders}`), asked, {
+      now: time.now,
+      retentionMs: settings.retentionMs,
+    });
+    await ports.recoveries.create(recovery);
+    const operation = {
+      kind: 'recovery' as const,
+      queue: asked.queue,
+      recoveryId: recovery.id,
+      orderedAt: time.now,
+    };
+    await ports.operations.send(operation);
+    return {
+      operation,
+      id: recovery.id,
+      /** As its record is now. */
+      found: async () => {
+        const found = await ports.recoveries.find(asked.queue, recovery.id);
+        if (found === undefined) throw new Error('the recovery is gone');
+        return found;
+      },
+    };
+  };
+
+  /** Calls `see` before each save of a recovery; what it throws, the save throws. */
+  const beforeSave = (see: (recovery: Recovery) => unknown): void => {
+    const recoveries = { ...ports.recoveries };
+    ports.recoveries.save = async (recovery) => {
+      await see(recovery);
+      return await recoveries.save(recovery);
+    };
+  };
+
+  /** One receive of one order. `context` may be another's view of the same world. */
+  const receive = async (
+    operation: Operation,
+    context: OperateContext = { ports, settings },
+    invocationMs = INVOCATION_MS,
+  ) => {
+    const endsAt = time.now + invocationMs;
+    await operate(context, operation, () => endsAt - time.now);
+  };
+
+  /** Receives the oldest order, if there is one, and has it come again where it is thrown. */
+  const workOnce = async (context?: OperateContext): Promise<boolean> => {
+    const next = ordered.shift();
+    if (next === undefined) return false;
+    const { operation, delaySeconds } = next;
+    time.now += delaySeconds * 1000;
+    try {
+      await receive(operation, context);
+    } catch {
+      ordered.push({ operation, delaySeconds: VISIBILITY_MS / 1000 });
+    }
+    return true;
+  };
+
+  /** Receives until nothing is on the queue. Answers how often it did. */
+  const work = async (): Promise<number> => {
+    let receives = 0;
+    while (await workOnce()) {
+      receives += 1;
+      if (receives > 1000) throw new Error('the orders never end');
+    }
+    return receives;
+  };
+
+  return {
+    ports,
+    settings,
+    time,
+    ordered,
+    woken,
+    unscheduled,
+    put,
+    keep,
+    record,
+    order,
+    receive,
+    beforeSave,
+    workOnce,
+    work,
+  };
+};
+
+/** Out of retries a while before any recovery is ordered. */
+export const anExhausted = (
+  ids: { messageId?: string; subscriptionId?: string } = {},
+  overrides: Partial<Delivery> = {},
+): Delivery =>
+  aDelivery({
+    key: { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0, ...ids },
+    status: 'exhausted',
+    reason: 'retries_exhausted',
+    attempts: [anAttempt()],
+    ...overrides,
+  });

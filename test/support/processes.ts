@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+export type Process = { pid: number; parent: number; command: string };
+
+/** All that run on this machine. */
+export const processes = async (): Promise<Process[]> => {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args=']);
+  return stdout.split('\n').flatMap((line) => {
+    const [, pid, parent, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return command === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
+  });
+};
+
+/** The emulator's workers of a run: nobody else has files in its folder. */
+export const isWorkerIn = (folder: string, { command }: Process): boolean =>
+  command.includes(`${folder}/tmp/`) && command.endsWith('/_worker.js');
+
+/** Kills a process at once. False: it had ended meanwhile. */
+export const isKilled = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    throw error;
+  }
+};

@@ -1,0 +1,11 @@
+import type { SubscriptionRegistry } from '../../shared/ports/subscription-registry.ts';
+
+/** Gone altogether, as it is once the job of its deletion is done. */
+export const removeSubscription = async (
+  registry: Pick<SubscriptionRegistry, 'markDeleted' | 'removeMarked'>,
+  queue: string,
+  subscriptionId: string,
+): Promise<void> => {
+  await registry.markDeleted({ queue, subscriptionId, now: Date.now() });
+  await registry.removeMarked(queue, subscriptionId);
+};

@@ -1,0 +1,111 @@
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { afterEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { documentClient } from '../../../shared/adapters/aws-clients.ts';
+import { recordsOf, type BatchReading } from '../../../shared/adapters/dynamo-delivery-batch.ts';
+import { deliveryItemOf } from '../../../shared/adapters/delivery-item.ts';
+import { itemKeyOf } from '../../../shared/adapters/delivery-keys.ts';
+import type { Delivery } from '../../../shared/domain/delivery.ts';
+import { aDelivery } from '../../support/delivery-builders.ts';
+import { inAnyOrder } from '../../support/in-any-order.ts';
+import { awsStub, type AwsStub } from './aws-stub.ts';
+
+const stubs: AwsStub[] = [];
+afterEach(async () => {
+  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
+});
+
+const attribute = z.object({ S: z.string() });
+const request = z.object({
+  RequestItems: z.object({
+    table: z.object({
+      Keys: z.array(z.object({ pk: attribute, sk: attribute })),
+      ConsistentRead: z.literal(true),
+    }),
+  }),
+});
+type Key = z.infer<typeof request>['RequestItems']['table']['Keys'][number];
+
+/** A table of these deliveries that reads at most so many keys of a request, and leaves the rest. */
+const tableOf = async (deliveries: readonly Delivery[], atMost: (request: number) => number) => {
+  const items = new Map(
+    deliveries.map((delivery) => {
+      const { pk, sk } = itemKeyOf(delivery.key);
+      const item = { ...deliveryItemOf(delivery) };
+      return [`${pk} ${sk}`, marshall(item, { removeUndefinedValues: true })] as const;
+    }),
+  );
+  const stub = await awsStub(({ body }, index) => {
+    const { Keys } = request.parse(JSON.parse(body)).RequestItems.table;
+    const itemOf = ({ pk, sk }: Key) => items.get(`${pk.S} ${sk.S}`);
+    const read = Keys.slice(0, atMost(index))
+      .map(itemOf)
+      .filter((item) => item !== undefined);
+    const unread = Keys.slice(atMost(index));
+    return {
+      body: JSON.stringify({
+        Responses: { table: read },
+        UnprocessedKeys: unread.length === 0 ? {} : { table: { Keys: unread, ConsistentRead: true } },
+      }),
+    };
+  });
+  stubs.push(stub);
+  const { endpoint, region, credentials } = stub.config;
+  const waits: number[] = [];
+  const reading = {
+    sleep: (milliseconds: number) => {
+      waits.push(milliseconds);
+      return Promise.resolve();
+    },
+    random: () => 0.5,
+  };
+  const read = (more: Partial<BatchReading> = {}) =>
+    recordsOf(
+      documentClient({ endpoint, region, credentials }),
+      'table',
+      deliveries.map(({ key }) => key),
+      { ...reading, ...more },
+    );
+  return { read, waits, requests: stub.requests };
+};
+
+describe('a batch of records', () => {
+  const deliveries = Array.from({ length: 7 }, () => aDelivery());
+
+  it('is one request where DynamoDB reads it all', async () => {
+    const { read, waits, requests } = await tableOf(deliveries, () => 100);
+    expect(inAnyOrder(await read())).toEqual(inAnyOrder(deliveries));
+    expect(requests).toHaveLength(1);
+    expect(waits).toEqual([]);
+  });
+
+  it('is no request where nothing is asked for', async () => {
+    const { read, requests } = await tableOf([], () => 100);
+    expect(await read()).toEqual([]);
+    expect(requests).toEqual([]);
+  });
+
+  it('is asked for again as far as DynamoDB left it unread, after a jittered wait that doubles', async () => {
+    const { read, waits, requests } = await tableOf(deliveries, () => 2);
+    expect(inAnyOrder(await read())).toEqual(inAnyOrder(deliveries));
+    expect(requests).toHaveLength(4);
+    expect(waits).toEqual([25, 50, 100]);
+  });
+
+  it('is given up after five requests, by an error that counts what was left', async () => {
+    const { read, requests } = await tableOf(deliveries, (index) => (index === 0 ? 3 : 0));
+    await expect(read()).rejects.toMatchObject({
+      name: 'RecordsNotReadError',
+      unread: 4,
+      message: 'DynamoDB left 4 of 7 records unread.',
+    });
+    expect(requests).toHaveLength(5);
+  });
+
+  it('is given up before a wait that there is no time for', async () => {
+    const { read, waits, requests } = await tableOf(deliveries, () => 0);
+    await expect(read({ deadline: { remainingMs: () => 530 } })).rejects.toMatchObject({ unread: 7 });
+    expect(requests).toHaveLength(2);
+    expect(waits).toEqual([25]);
+  });
+});

@@ -1,0 +1,136 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { sqsClient } from '../../../shared/adapters/aws-clients.ts';
+import {
+  hasTimeAfter,
+  invocationDeadline,
+  NO_DEADLINE,
+  requestMs,
+  type CallDeadline,
+} from '../../../shared/adapters/invocation-deadline.ts';
+import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+
+const stubs: AwsStub[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
+});
+
+const left = (milliseconds: number): CallDeadline => ({ remainingMs: () => milliseconds });
+
+/** Time that passes. */
+const countdown = (milliseconds: number): CallDeadline => {
+  const endsAt = performance.now() + milliseconds;
+  return { remainingMs: () => endsAt - performance.now() };
+};
+
+const throttled = (headers: Record<string, string> = {}): StubAnswer => ({
+  status: 400,
+  headers: { 'x-amzn-errortype': 'ThrottlingException', ...headers },
+});
+
+/** What comes of a call to a service that answers like this, and how long it takes. */
+const called = async (answer: StubAnswer, deadline: CallDeadline) => {
+  const stub = await awsStub(() => answer);
+  stubs.push(stub);
+  const { endpoint, region, credentials } = stub.config;
+  const sqs = sqsClient({ endpoint, region, credentials, md5: false, deadline });
+  const started = performance.now();
+  const outcome: unknown = await sqs
+    .send(new SendMessageCommand({ QueueUrl: `${endpoint}/000000000000/queue`, MessageBody: '1' }))
+    .catch((error: unknown) => error);
+  return { outcome, requests: stub.requests.length, tookMs: performance.now() - started };
+};
+
+describe('a call to AWS', () => {
+  it.each([0, -1])('is not made with %i ms left', async (milliseconds) => {
+    const { outcome, requests } = await called({}, left(milliseconds));
+    expect(outcome).toMatchObject({ name: 'OutOfTimeError' });
+    expect(requests).toBe(0);
+  });
+
+  it('is made as long as there is any time left', async () => {
+    const { outcome, requests } = await called({ body: '{"MessageId":"1"}' }, left(400));
+    expect(outcome).toMatchObject({ MessageId: '1' });
+    expect(requests).toBe(1);
+  });
+
+  it.each<StubAnswer>(['silence', 'stall'])(
+    'that gets %s is repeated while there is time, and over before the time is',
+    async (answer) => {
+      vi.spyOn(Math, 'random').mockReturnValue(0);
+      const { outcome, requests, tookMs } = await called(answer, countdown(1_600));
+      expect(outcome).toMatchObject({ name: 'TimeoutError' });
+      expect(requests).toBe(2);
+      expect(tookMs).toBeLessThan(1_600);
+    },
+  );
+
+  it('is not repeated where the wait before it would leave too little time', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.9);
+    const { outcome, requests, tookMs } = await called(throttled(), left(1_399));
+    expect(outcome).toMatchObject({ name: 'ThrottlingException' });
+    expect(requests).toBe(1);
+    expect(tookMs).toBeLessThan(800);
+  });
+
+  it('is not repeated where the service asks for a longer wait than there is time', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    const asking = throttled({ 'x-amz-retry-after': '4000' });
+    const { outcome, requests } = await called(asking, left(4_200));
+    expect(outcome).toMatchObject({ name: 'ThrottlingException' });
+    expect(requests).toBe(1);
+  });
+});
+
+describe('the time of a single request', () => {
+  it.each([
+    [Infinity, 3_000],
+    [30_000, 3_000],
+    [6_000, 3_000],
+    [4_000, 2_000],
+    [1_000, 500],
+    [800, 500],
+    [400, 400],
+    [-7, -7],
+  ])('with %d ms left is %d ms', (remaining, timeout) => {
+    expect(requestMs(left(remaining), 3_000)).toBe(timeout);
+  });
+});
+
+describe('the time for a repeat', () => {
+  it('is half a second after the wait, and always there without a deadline', () => {
+    expect(hasTimeAfter(100, left(600))).toBe(true);
+    expect(hasTimeAfter(101, left(600))).toBe(false);
+    expect(hasTimeAfter(1e9)).toBe(true);
+    expect(hasTimeAfter(1e9, NO_DEADLINE)).toBe(true);
+  });
+});
+
+describe('the deadline of an invocation', () => {
+  const contextWith = (milliseconds: number) => ({ getRemainingTimeInMillis: () => milliseconds });
+
+  it('leaves a second for its end', async () => {
+    const deadline = invocationDeadline();
+    const handler = deadline.timed((event: string) => Promise.resolve([event, deadline.remainingMs()]));
+    expect(await handler('event', contextWith(30_000))).toEqual(['event', 29_000]);
+  });
+
+  it('is that of the invocation that asks, and nobody’s between invocations', async () => {
+    const deadline = invocationDeadline();
+    const other = invocationDeadline();
+    const seen: number[] = [];
+    const handler = deadline.timed(async () => {
+      await Promise.resolve();
+      seen.push(deadline.remainingMs(), other.remainingMs());
+    });
+    await Promise.all([handler(undefined, contextWith(5_000)), handler(undefined, contextWith(7_000))]);
+    expect(seen).toEqual([4_000, Infinity, 6_000, Infinity]);
+    expect(deadline.remainingMs()).toBe(Infinity);
+  });
+
+  it('passes on what a handler throws', async () => {
+    const failing = invocationDeadline().timed(() => Promise.reject(new Error('failed')));
+    await expect(failing(undefined, contextWith(1))).rejects.toThrow('failed');
+  });
+});

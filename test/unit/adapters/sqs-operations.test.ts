@@ -1,0 +1,48 @@
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { sqsOperations } from '../../../shared/adapters/sqs-operations.ts';
+import type { Operation } from '../../../shared/domain/operation.ts';
+import { encodeOperation } from '../../../shared/messages/operation.ts';
+import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+
+const operation: Operation = { kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 1 };
+
+const stubs: AwsStub[] = [];
+afterEach(async () => {
+  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
+});
+
+const operationsAnswered = async (answer: StubAnswer) => {
+  const stub = await awsStub(() => answer);
+  stubs.push(stub);
+  const queueUrl = `${stub.config.endpoint}/000000000000/operation`;
+  const sqs = new SQSClient({ ...stub.config, md5: false });
+  return { stub, queueUrl, operations: sqsOperations(sqs, queueUrl) };
+};
+
+describe('an order by SQS', () => {
+  it('goes to the operation queue, at once or later, and counts to the share of its queue', async () => {
+    const { stub, queueUrl, operations } = await operationsAnswered({
+      body: JSON.stringify({ MessageId: '1' }),
+    });
+    await operations.send(operation);
+    await operations.send(operation, 120);
+    expect(stub.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual(
+      [0, 120].map((DelaySeconds) => ({
+        QueueUrl: queueUrl,
+        MessageBody: encodeOperation(operation),
+        DelaySeconds,
+        MessageGroupId: 'orders',
+      })),
+    );
+  });
+
+  it('that could not be sent is an error', async () => {
+    const { operations } = await operationsAnswered({
+      status: 500,
+      headers: { 'x-amzn-errortype': 'InternalError', 'content-type': 'application/json' },
+      body: JSON.stringify({ Message: 'told by the test' }),
+    });
+    await expect(operations.send(operation)).rejects.toThrow('told by the test');
+  });
+});

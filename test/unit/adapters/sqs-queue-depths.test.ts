@@ -1,0 +1,50 @@
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { sqsQueueDepths } from '../../../shared/adapters/sqs-queue-depths.ts';
+import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+
+let stub: AwsStub;
+
+afterEach(() => stub.close());
+
+const requestSchema = z.object({ QueueUrl: z.string(), AttributeNames: z.array(z.string()) });
+
+/** Depths of two queues, asked of an SQS that answers each by its URL. */
+const depths = async (answers: Record<string, StubAnswer>) => {
+  stub = await awsStub(
+    ({ body }) => answers[requestSchema.parse(JSON.parse(body)).QueueUrl] ?? { status: 500 },
+  );
+  return sqsQueueDepths(new SQSClient(stub.config), {
+    ingress: 'https://sqs.test/in',
+    retry: 'https://sqs.test/re',
+  });
+};
+
+const attributes = (Attributes?: Record<string, string>): StubAnswer => ({
+  headers: { 'content-type': 'application/x-amz-json-1.0' },
+  body: JSON.stringify({ Attributes }),
+});
+
+describe('the depths of queues', () => {
+  it('count what waits, what is delayed and what is in flight', async () => {
+    const queues = await depths({
+      'https://sqs.test/in': attributes({
+        ApproximateNumberOfMessages: '1',
+        ApproximateNumberOfMessagesDelayed: '20',
+        ApproximateNumberOfMessagesNotVisible: '300',
+      }),
+      'https://sqs.test/re': attributes(),
+    });
+    expect(await queues.approximate()).toEqual({ ingress: 321, retry: 0 });
+    expect(stub.requests).toHaveLength(2);
+  });
+
+  it('are not given where one queue cannot be asked', async () => {
+    const queues = await depths({
+      'https://sqs.test/in': attributes(),
+      'https://sqs.test/re': { status: 403 },
+    });
+    await expect(queues.approximate()).rejects.toThrow();
+  });
+});

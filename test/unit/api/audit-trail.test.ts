@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { apiUnderTest, CALLER } from './api-under-test.ts';
+
+const SECRET = 's3cret';
+const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
+const NAME = { queue: 'orders', subscriptionId: 'id-1' };
+
+const subscribing = {
+  subscriber: `https://a.example:8443/${SECRET}?token=${SECRET}`,
+  ttl: 60,
+  options: {
+    _retry_policy: { minimum_delay: 2 },
+    post_headers: { 'x-key': SECRET, accept: SECRET },
+    post_data: SECRET,
+  },
+};
+
+const others = {
+  retryPolicy: { minimum_delay: 2 },
+  headers: ['accept', 'x-key'],
+  options: ['_retry_policy', 'post_data', 'post_headers'],
+  confirmed: true,
+};
+
+const digest = { ...others, subscriber: 'https://a.example:8443', ttl: 60 };
+
+describe('the audit trail', () => {
+  it('says of a queue which of its metadata changed, and its retry policy before and after', async () => {
+    const { call, changes } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', { team: SECRET });
+    await call('PUT', '/v2/queues/orders', { team: `${SECRET}2`, _retry_policy: {} });
+    await call('PATCH', '/v2/queues/orders', [
+      { op: 'add', path: '/metadata/_retry_policy/minimum_delay', value: 2 },
+    ]);
+    await call('DELETE', '/v2/queues/orders');
+    const before = { metadata: ['_retry_policy', 'team'], retryPolicy: {} };
+    expect(changes).toEqual([
+      { ...CALLER, change: 'queue_created', queue: 'orders', after: { metadata: ['team'] } },
+      {
+        ...CALLER,
+        change: 'queue_replaced',
+        queue: 'orders',
+        changed: ['_retry_policy', 'team'],
+        before: { metadata: ['team'] },
+        after: before,
+      },
+      {
+        ...CALLER,
+        change: 'queue_changed',
+        queue: 'orders',
+        changed: ['_retry_policy'],
+        before,
+        after: { ...before, retryPolicy: { minimum_delay: 2 } },
+      },
+      { ...CALLER, change: 'queue_deleted', queue: 'orders' },
+    ]);
+    expect(JSON.stringify(changes)).not.toContain(SECRET);
+  });
+
+  it('says of a subscription what changed, down to the header, and no value that may be secret', async () => {
+    const { call, changes } = apiUnderTest();
+    const { options } = subscribing;
+    const post_headers = { ...options.post_headers, 'x-key': `${SECRET}2` };
+    await call('POST', SUBSCRIPTIONS, subscribing);
+    await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { options: { ...options, post_headers } });
+    await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { subscriber: `https://b.example/${SECRET}`, ttl: null });
+    await call('DELETE', `${SUBSCRIPTIONS}/id-1`);
+    const endless = { ...others, subscriber: 'https://b.example' };
+    expect(changes).toEqual([
+      { ...CALLER, change: 'subscription_created', ...NAME, after: digest },
+      {
+        ...CALLER,
+        change: 'subscription_changed',
+        ...NAME,
+        changed: ['options.post_headers.x-key'],
+        before: digest,
+        after: digest,
+      },
+      {
+        ...CALLER,
+        change: 'subscription_changed',
+        ...NAME,
+        changed: ['subscriber', 'ttl'],
+        before: digest,
+        after: endless,
+      },
+      { ...CALLER, change: 'subscription_deleted', ...NAME, before: endless },
+    ]);
+    expect(JSON.stringify(changes)).not.toContain(SECRET);
+  });
+
+  it('says who disabled and enabled a subscription, once for each time that it was one', async () => {
+    const { call, changes } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, { subscriber: 'https://a.example/' });
+    for (const verb of ['disable', 'disable', 'enable', 'enable']) {
+      await call('POST', `${SUBSCRIPTIONS}/id-1/${verb}`);
+    }
+    const enabled = { subscriber: 'https://a.example', options: [], confirmed: true };
+    const disabled = { ...enabled, disabled: 'manual' };
+    expect(changes.slice(1)).toEqual([
+      {
+        ...CALLER,
+        change: 'subscription_disabled',
+        ...NAME,
+        changed: ['disabled'],
+        before: enabled,
+        after: disabled,
+      },
+      {
+        ...CALLER,
+        change: 'subscription_enabled',
+        ...NAME,
+        changed: ['disabled'],
+        before: disabled,
+        after: enabled,
+      },
+    ]);
+  });
+
+  it('has the ids of messages, and nothing of what is in them', async () => {
+    const { call, changes } = apiUnderTest();
+    await call('POST', '/v2/queues/orders/messages', { messages: [{ id: 'a', body: SECRET }, { body: 2 }] });
+    expect(changes).toEqual([
+      { ...CALLER, change: 'messages_posted', queue: 'orders', messageIds: ['a', 'id-1'] },
+    ]);
+  });
+
+  it('has no entry for what was refused or changed nothing', async () => {
+    const { call, changes } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, { subscriber: 'https://a.example/' });
+    const entries = changes.length;
+    await call('POST', SUBSCRIPTIONS, { subscriber: 'https://a.example/' });
+    await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { subscriber: 'https://a.example/' });
+    await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { ttl: 0 });
+    await call('PATCH', '/v2/queues/orders', [{ op: 'remove', path: '/metadata/none' }]);
+    await call('DELETE', `${SUBSCRIPTIONS}/id-9`);
+    await call('GET', `${SUBSCRIPTIONS}/id-1/confirm?token=guessed`);
+    expect(changes).toHaveLength(entries);
+  });
+});

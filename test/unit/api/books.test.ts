@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { addUp, EMPTY_BOOKS } from '../../../shared/domain/books.ts';
+import { booksViewSchema } from '../../../shared/messages/books-view.ts';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+import { recordAll, recordMessage } from './recorded.ts';
+
+const PATH = '/v2/queues/orders/books';
+const HOUR = 3_600_000;
+
+const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) }).strict();
+
+const booksAt = async ({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>, path: string) => {
+  const { status, body } = await call('GET', path);
+  expect(status).toBe(200);
+  return page.parse(body);
+};
+
+describe('GET /v2/queues/{queue}/books', () => {
+  it('are those of the last 24 hours, counted from the records', async () => {
+    const api = apiUnderTest();
+    await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 24 * HOUR, matched: 2, duplicates: 1 });
+    await recordMessage(api, { messageId: 'b', acceptedAt: NOON - 1, matched: 0, filtered: 3 });
+    await recordMessage(api, { messageId: 'too old', acceptedAt: NOON - 24 * HOUR - 1 });
+    await recordAll(api, [
+      { messageId: 'a', status: 'delivered' },
+      { messageId: 'a', status: 'retrying' },
+    ]);
+    expect(await booksAt(api, PATH)).toEqual({
+      queue: 'orders',
+      since: '2026-11-20T12:00:00.000Z',
+      until: '2026-11-21T12:00:00.000Z',
+      books: {
+        ...EMPTY_BOOKS,
+        accepted: 2,
+        duplicates: 1,
+        matched: 2,
+        unmatched: 1,
+        filtered: 3,
+        delivered: 1,
+        pending: 1,
+      },
+      balances: true,
+      links: [],
+    });
+  });
+
+  it('do not balance while a delivery that was asked for is not on record', async () => {
+    const api = apiUnderTest();
+    await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 1, matched: 2 });
+    await recordAll(api, [{ messageId: 'a', status: 'delivered' }]);
+    expect(await booksAt(api, PATH)).toMatchObject({ balances: false, books: { matched: 2, pending: 0 } });
+  });
+
+  it('go on by their links where they were not counted in time, over the same window', async () => {
+    let now = NOON;
+    const api = apiUnderTest({ clock: { now: () => (now += 10_000), sleep: () => Promise.resolve() } });
+    for (let index = 0; index < 100; index += 1)
+      await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 100 + index, matched: 0 });
+    let total = EMPTY_BOOKS;
+    const windows = new Set<string>();
+    for (let path: string | undefined = `${PATH}?since=2026-11-21T00:00:00Z`; path !== undefined;) {
+      const { since, until, books, links } = await booksAt(api, path);
+      windows.add(`${since} ${until}`);
+      total = addUp(total, books);
+      path = links[0]?.href;
+    }
+    expect(total).toMatchObject({ accepted: 100, unmatched: 100 });
+    expect(windows.size).toBe(1);
+  });
+
+  it.each([
+    ['since=soon', 'since'],
+    ['until=2026-11-21', 'until'],
+    ['since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z', 'until'],
+    ['since=2026-11-21T12:00:00Z', 'since'],
+    ['since=2025-10-01T00:00:00Z', 'since'],
+    ['marker=x', 'marker'],
+    ['limit=10', 'limit'],
+  ])('refuse ?%s and name %s', async (query, field) => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+  });
+});

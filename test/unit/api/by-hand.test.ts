@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Delivery } from '../../../shared/domain/delivery.ts';
+import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aDelivery, anAttempt } from '../../support/delivery-builders.ts';
+import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
+
+const KEY = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
+const PATH = '/v2/queues/orders/messages/message-1/deliveries/subscription-1';
+
+let api: ReturnType<typeof apiUnderTest>;
+
+beforeEach(async () => {
+  api = apiUnderTest();
+  await api.registry.putQueue(aQueue());
+  await api.registry.addSubscription(aSubscription());
+  await api.records.accept({
+    key: { queue: 'orders', messageId: 'message-1' },
+    acceptedAt: NOON - 1_000,
+    listedAt: NOON - 1_000,
+    matched: 1,
+    filtered: 0,
+    duplicates: 0,
+    buckets: 1,
+    body: { kind: 'inline', message: aMessage() },
+    expiresAt: NOON + 1_000_000,
+  });
+});
+
+const recorded = async (delivery: Partial<Delivery>): Promise<void> => {
+  const create = aDelivery({ key: KEY, acceptedAt: NOON - 1_000, ...delivery });
+  await api.deliveries.write({ name: 'open', key: KEY, expect: { kind: 'absent' }, create });
+};
+
+const next = { number: 2, phase: 'backoff', dueAt: NOON + 60_000, by: 'scheduler' } as const;
+
+describe('POST …/retry', () => {
+  it('makes the pending attempt due now and wakes the delivery', async () => {
+    await recorded({ status: 'retrying', attempts: [anAttempt()], next, overdueAt: next.dueAt });
+
+    expect(await api.call('POST', `${PATH}/retry`)).toMatchObject({
+      status: 202,
+      body: {
+        status: 'retrying',
+        nextAttemptAt: '2026-11-21T12:00:00.000Z',
+        nextAttempt: { number: 2, phase: 'manual' },
+      },
+    });
+    expect(api.wakeUps).toMatchObject([{ key: KEY, attempt: 2, dueAt: NOON }]);
+    expect(api.changes).toEqual([
+      {
+        ...CALLER,
+        change: 'delivery_retried',
+        queue: 'orders',
+        messageId: 'message-1',
+        subscriptionId: 'subscription-1',
+        round: 1,
+      },
+    ]);
+  });
+
+  it('gives a delivery that is over another round', async () => {
+    await recorded({ status: 'rejected', reason: 'http_404', attempts: [anAttempt()] });
+
+    expect(await api.call('POST', `${PATH}/retry`)).toMatchObject({
+      status: 202,
+      body: { status: 'retrying', nextAttempt: { number: 2, phase: 'manual' } },
+    });
+    expect(await api.deliveries.find(KEY)).toMatchObject({ round: 2, reason: undefined });
+  });
+
+  it('finds the delivery by the id that the producer gave', async () => {
+    expect(
+      await api.call('POST', '/v2/queues/orders/messages/an%20id/deliveries/subscription-1/retry'),
+    ).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+
+  it.each([
+    ['while an attempt is being made', { status: 'retrying', lease: { owner: 'me', until: NOON + 1 }, next }],
+    ['before the first attempt', { status: 'pending', lease: { owner: 'me', until: NOON - 1 } }],
+    ['while it still owes something', { status: 'exhausted', owed: ['undeliverable'] }],
+  ] satisfies [string, Partial<Delivery>][])('is a conflict %s', async (_, delivery) => {
+    await recorded(delivery);
+
+    expect(await api.call('POST', `${PATH}/retry`)).toMatchObject({
+      status: 409,
+      body: faultOf('conflict'),
+    });
+    expect(api.wakeUps).toEqual([]);
+    expect(api.changes).toEqual([]);
+  });
+
+  it('is a conflict where the subscription is disabled', async () => {
+    await recorded({ status: 'exhausted' });
+    await api.call('POST', '/v2/queues/orders/subscriptions/subscription-1/disable');
+
+    expect((await api.call('POST', `${PATH}/retry`)).status).toBe(409);
+  });
+});
+
+describe('POST …/cancel', () => {
+  it('ends the delivery, with who did it in the log', async () => {
+    await recorded({ status: 'retrying', attempts: [anAttempt()], next, overdueAt: next.dueAt });
+
+    expect(await api.call('POST', `${PATH}/cancel`)).toMatchObject({
+      status: 200,
+      body: { status: 'cancelled', reason: 'manual' },
+    });
+    expect(api.changes).toMatchObject([{ change: 'delivery_cancelled', messageId: 'message-1' }]);
+  });
+
+  it('ends a delivery whose first attempt is still to come', async () => {
+    expect((await api.call('POST', `${PATH}/cancel`)).status).toBe(200);
+    expect(await api.deliveries.find(KEY)).toMatchObject({ status: 'cancelled', attempts: [] });
+  });
+
+  it('is a conflict where the delivery is over', async () => {
+    await recorded({ status: 'delivered' });
+
+    expect(await api.call('POST', `${PATH}/cancel`)).toMatchObject({
+      status: 409,
+      body: faultOf('conflict'),
+    });
+  });
+});
+
+describe.each(['retry', 'cancel'])('POST …/%s', (action) => {
+  it.each([
+    ['a queue that can be none', '/v2/queues/no%20queue/messages/m/deliveries/s', 400],
+    ['a message that never was', '/v2/queues/orders/messages/nothing/deliveries/subscription-1', 404],
+    ['an id that no subscription has', `/v2/queues/orders/messages/message-1/deliveries/a%20b`, 404],
+    ['somebody who was not there', '/v2/queues/orders/messages/message-1/deliveries/nobody', 404],
+  ])('of %s changes nothing', async (_, path, status) => {
+    expect((await api.call('POST', `${path}/${action}`)).status).toBe(status);
+    expect(api.changes).toEqual([]);
+    expect(api.wakeUps).toEqual([]);
+  });
+});

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import { apiUnderTest, faultOf } from './api-under-test.ts';
+
+const HOOK = 'https://hooks.example';
+const EXPORT = '/v2/queues/orders/export';
+const IMPORT = '/v2/queues/orders/import';
+const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
+
+const lines = (...subscriptions: unknown[]): string =>
+  subscriptions.map((one) => `${JSON.stringify(one)}\n`).join('');
+
+const answerOf = (
+  counts: Partial<Record<'imported' | 'replaced' | 'unchanged', number>>,
+  ...failed: unknown[]
+) => ({
+  status: 200,
+  body: { imported: 0, replaced: 0, unchanged: 0, ...counts, failed },
+});
+
+const RICH = {
+  subscriber: `${HOOK}/rich?token=t`,
+  ttl: 60,
+  options: {
+    _retry_policy: { minimum_delay: 2 },
+    post_headers: { authorization: 'Bearer s3cret', accept: 'text/plain' },
+    post_data: 'ü "$zaqar_message$"',
+  },
+};
+
+describe('POST /v2/queues/{queue}/import', () => {
+  it('makes of an export what was exported, and nothing the second time', async () => {
+    const from = apiUnderTest();
+    await from.call('POST', SUBSCRIPTIONS, RICH);
+    await from.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/b` });
+    await from.call('POST', `${SUBSCRIPTIONS}/id-2/disable`);
+    const { body } = await from.call('GET', `${EXPORT}?withCredentials=true`);
+    const { call, world } = apiUnderTest();
+    expect(await call('POST', IMPORT, body)).toMatchObject(answerOf({ imported: 2 }));
+    expect((await call('GET', `${EXPORT}?withCredentials=true`)).body).toBe(body);
+    const after = await world();
+    expect(await call('POST', IMPORT, body)).toMatchObject(answerOf({ unchanged: 2 }));
+    expect(await world()).toEqual(after);
+  });
+
+  it('takes a redacted export over what it was made from', async () => {
+    const { call, world } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, RICH);
+    const { body } = await call('GET', EXPORT);
+    const before = await world();
+    expect(await call('POST', IMPORT, body)).toMatchObject(answerOf({ unchanged: 1 }));
+    expect(await world()).toEqual(before);
+    const elsewhere = apiUnderTest();
+    expect((await elsewhere.call('POST', IMPORT, body)).body).toMatchObject({
+      imported: 0,
+      failed: [{ line: 1, ...faultOf('invalid_request', 'options.post_headers.authorization') }],
+    });
+  });
+
+  it('takes the same content for the same, in whatever order and spelling it comes', async () => {
+    const { call } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, {
+      subscriber: `${HOOK}/a`,
+      options: { raw_delivery: true, post_data: 'x' },
+    });
+    const same = {
+      options: { post_data: 'x', raw_delivery: true },
+      subscriber: 'HTTPS://HOOKS.example:443/a',
+    };
+    expect(await call('POST', IMPORT, lines(same))).toMatchObject(answerOf({ unchanged: 1 }));
+  });
+
+  it('reports a subscriber that is there with other content, and replaces it where that is wanted', async () => {
+    const { call, registry } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/a`, ttl: 60, options: { raw_delivery: true } });
+    const before = await registry.findSubscription('orders', 'id-1');
+    const other = lines({ subscriber: `${HOOK}/a`, options: { post_data: 'x' } });
+    expect((await call('POST', IMPORT, other)).body).toMatchObject({
+      failed: [{ line: 1, ...faultOf('conflict', 'subscriber') }],
+    });
+    expect(await registry.findSubscription('orders', 'id-1')).toEqual(before);
+    expect(await call('POST', `${IMPORT}?replace=true`, other)).toMatchObject(answerOf({ replaced: 1 }));
+    expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({
+      ttl: null,
+      options: { post_data: 'x' },
+    });
+    expect((await registry.findSubscription('orders', 'id-1'))?.secrets).toEqual(before?.secrets);
+    expect(await call('POST', `${IMPORT}?replace=true`, other)).toMatchObject(answerOf({ unchanged: 1 }));
+  });
+
+  it('enables by a line without `disabled`, and disables by one with it', async () => {
+    const { call } = apiUnderTest();
+    const disabled = { reason: 'gone', at: '2026-01-01T00:00:00.000Z' };
+    await call('POST', IMPORT, lines({ subscriber: `${HOOK}/a`, disabled }));
+    expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({ disabled });
+    await call('POST', `${IMPORT}?replace=true`, lines({ subscriber: `${HOOK}/a` }));
+    expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).not.toHaveProperty('disabled');
+  });
+
+  it('names each line that is wrong, and takes the others', async () => {
+    const { call } = apiUnderTest();
+    const body = [
+      '{"subscriber": "https://hooks.example/1"}',
+      'not json',
+      '',
+      '{"subscriber": "ftp://hooks.example/"}\r',
+      '{"subscriber": "https://hooks.example/2", "secret": "x"}',
+      '{"subscriber": "https://hooks.example/3", "options": {"_retry_policy": {"minimum_delay": 0}}}',
+      '{"subscriber": "https://hooks.example/4", "disabled": {"reason": "tired", "at": "yesterday"}}',
+      '[]',
+      '{"subscriber": "https://hooks.example/5"}',
+    ].join('\n');
+    expect((await call('POST', IMPORT, body)).body).toEqual({
+      imported: 2,
+      replaced: 0,
+      unchanged: 0,
+      failed: [
+        { line: 2, ...faultOf('invalid_json') },
+        { line: 4, ...faultOf('invalid_request', 'subscriber') },
+        { line: 5, ...faultOf('invalid_request', 'secret') },
+        { line: 6, ...faultOf('invalid_retry_policy', 'options._retry_policy.minimum_delay') },
+        { line: 7, ...faultOf('invalid_request', 'disabled.reason', 'disabled.at') },
+        { line: 8, ...faultOf('invalid_request', 'body') },
+      ],
+    });
+    const { body: list } = await call('GET', SUBSCRIPTIONS);
+    expect(list).toMatchObject({ subscriptions: [{ subscriber: `${HOOK}/1` }, { subscriber: `${HOOK}/5` }] });
+  });
+
+  it.each([
+    ['over 1 MiB', ' '.repeat(1_048_577), 413, 'too_large'],
+    ['over 500 lines', '{}\n'.repeat(501), 413, 'too_large'],
+    ['not UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 400, 'invalid_json'],
+  ])('refuses a body that is %s, and takes none of it', async (_name, body, status, code) => {
+    const { call, world } = apiUnderTest();
+    expect(await call('POST', IMPORT, body)).toMatchObject({ status, body: faultOf(code) });
+    expect(await world()).toMatchObject({ queues: [], changes: [] });
+  });
+
+  it('refuses a wish to replace that is none', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('POST', `${IMPORT}?replace=yes`, '')).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'replace'),
+    });
+  });
+
+  it('asks the subscribers of a queue that asks', async () => {
+    const { call, jobs } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', { _confirm_subscriptions: true });
+    await call('POST', IMPORT, lines({ subscriber: `${HOOK}/a` }, { subscriber: `${HOOK}/b` }));
+    expect(jobs.map(({ key }) => key.subscriptionId)).toEqual(['id-1', 'id-2']);
+  });
+
+  it('is on the audit trail with every subscription that it made or changed', async () => {
+    const { call, changes } = apiUnderTest();
+    await call('POST', IMPORT, lines({ subscriber: `${HOOK}/a` }));
+    await call(
+      'POST',
+      `${IMPORT}?replace=true`,
+      lines({ subscriber: `${HOOK}/a`, ttl: 5 }, { subscriber: 'x' }),
+    );
+    expect(changes.map(({ change }) => change)).toEqual(['subscription_imported', 'subscription_changed']);
+  });
+
+  it('fails as a whole where the fault is ours, and a repeat goes on', async () => {
+    const { registry, dependencies } = apiUnderTest();
+    let calls = 0;
+    const flaky = {
+      ...registry,
+      addSubscription: (...given: Parameters<typeof registry.addSubscription>) => {
+        calls += 1;
+        return calls === 2 ? Promise.reject(new Error('throttled')) : registry.addSubscription(...given);
+      },
+    };
+    const { call } = apiUnderTest({ ...dependencies, registry: flaky });
+    const body = lines({ subscriber: `${HOOK}/a` }, { subscriber: `${HOOK}/b` });
+    expect(await call('POST', IMPORT, body)).toMatchObject({ status: 500, body: faultOf('internal') });
+    expect(await call('POST', IMPORT, body)).toMatchObject(answerOf({ imported: 1, unchanged: 1 }));
+  });
+});

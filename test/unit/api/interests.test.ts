@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { apiUnderTest, faultOf } from './api-under-test.ts';
+
+const PATH = '/v2/queues/orders/subscriptions';
+const asking = (options: unknown) => ({ subscriber: 'https://hooks.example/orders', options });
+/** As text, because an object literal cannot hold everything that JSON can. */
+const filtering = (filter: string) =>
+  `{"subscriber": "https://hooks.example/orders", "options": {"filter": ${filter}}}`;
+
+describe('what a subscription asks for', () => {
+  const options = {
+    attempt_timeout: 30,
+    event_types: ['order.created', 'order.paid'],
+    filter: { order: { total: [{ numeric: ['>', 100] }], state: ['new', null] } },
+  };
+
+  it('is kept and shown as it was given', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('POST', PATH, asking(options))).toMatchObject({ status: 201 });
+    expect((await call('GET', `${PATH}/id-1`)).body).toMatchObject({ options });
+  });
+
+  it('names each type once', async () => {
+    const { call } = apiUnderTest();
+    await call('POST', PATH, asking({ event_types: ['a', 'b', 'a'] }));
+    expect((await call('GET', `${PATH}/id-1`)).body).toMatchObject({ options: { event_types: ['a', 'b'] } });
+  });
+
+  it('may name a field as JavaScript names the prototype', async () => {
+    const { call, registry } = apiUnderTest();
+    const filter = '{"__proto__":{"x":[1]}}';
+    expect(await call('POST', PATH, filtering(filter))).toMatchObject({ status: 201 });
+    const kept = await registry.findSubscription('orders', 'id-1');
+    expect(JSON.stringify(kept?.options.filter)).toBe(filter);
+  });
+
+  it('is checked in a change as well, which remembers what was asked for before', async () => {
+    const { call, registry, time } = apiUnderTest();
+    await call('POST', PATH, asking(options));
+    expect(await call('PATCH', `${PATH}/id-1`, { options: { filter: { a: [] } } })).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'options.filter.a'),
+    });
+    time.now += 5000;
+    await call('PATCH', `${PATH}/id-1`, { options: { event_types: ['x'] } });
+    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
+      options: { event_types: ['x'] },
+      formerly: { event_types: options.event_types, filter: options.filter, until: time.now },
+    });
+  });
+});
+
+describe('what a subscription cannot ask for', () => {
+  const tooMany = Array.from({ length: 51 }, (_, index) => `type-${index}`);
+
+  it.each<[string, unknown, string]>([
+    ['a timeout of 0', { attempt_timeout: 0 }, 'options.attempt_timeout'],
+    ['a timeout over 30 s', { attempt_timeout: 31 }, 'options.attempt_timeout'],
+    ['half a second', { attempt_timeout: 1.5 }, 'options.attempt_timeout'],
+    ['a timeout as text', { attempt_timeout: '5' }, 'options.attempt_timeout'],
+    ['a timeout of null', { attempt_timeout: null }, 'options.attempt_timeout'],
+    ['a timeout of true', { attempt_timeout: true }, 'options.attempt_timeout'],
+    ['one type without a list', { event_types: 'order.created' }, 'options.event_types'],
+    ['types of null', { event_types: null }, 'options.event_types'],
+    ['no types', { event_types: [] }, 'options.event_types'],
+    ['more than 50 types', { event_types: tooMany }, 'options.event_types'],
+    ['a type that is no text', { event_types: ['a', 7] }, 'options.event_types[1]'],
+    ['an empty type', { event_types: [''] }, 'options.event_types[0]'],
+    ['a type too long', { event_types: ['x'.repeat(257)] }, 'options.event_types[0]'],
+    ['a control character in a type', { event_types: ['a\nb'] }, 'options.event_types[0]'],
+    ['a wildcard, which would match nothing', { event_types: ['order.*'] }, 'options.event_types[0]'],
+    ['a filter of null', { filter: null }, 'options.filter'],
+    ['a filter as text', { filter: '{"a": [1]}' }, 'options.filter'],
+    ['a filter as a list', { filter: [{ a: [1] }] }, 'options.filter'],
+    ['a filter of nothing', { filter: {} }, 'options.filter'],
+    ['a value without a list', { filter: { order: { state: 'new' } } }, 'options.filter.order.state'],
+    [
+      'an unknown comparison',
+      { filter: { order: { state: [1, { wildcard: 'n*' }] } } },
+      'options.filter.order.state[1].wildcard',
+    ],
+    [
+      'bounds that are none',
+      { filter: { order: { total: [{ numeric: ['over', 5] }] } } },
+      'options.filter.order.total[0].numeric',
+    ],
+    ['one alternative', { filter: { $or: [{ a: [1] }] } }, 'options.filter.$or'],
+    ['a fault within $or', { filter: { $or: [{ a: [1] }, { b: [] }] } }, 'options.filter.$or[1].b'],
+  ])('%s', async (_what, options, field) => {
+    const { call, world } = apiUnderTest();
+    expect(await call('POST', PATH, asking(options))).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+    expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
+  });
+
+  it.each([
+    ['nested without end', `${'{"a":'.repeat(100_000)}[1]${'}'.repeat(100_000)}`],
+    ['a list nested without end', `{"a": ${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
+    ['of 200,000 values', `{"a": [${'1,'.repeat(200_000)}1]}`],
+    ['of 1 MiB', `{"a": ["${'x'.repeat(1_000_000)}"]}`],
+    ['of numbers that would lose digits', '{"a": [12345678901234567890]}'],
+  ])('a filter %s', async (_what, filter) => {
+    const { call, world } = apiUnderTest();
+    const answer = await call('POST', PATH, filtering(filter));
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } });
+    expect(JSON.stringify(answer.body)).toContain('"options.filter');
+    expect(await world()).toMatchObject({ queues: [], changes: [] });
+  });
+});

@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { deliverySummarySchema } from '../../../shared/messages/delivery-summary-view.ts';
+import { aDelivery, anAttempt } from '../../support/delivery-builders.ts';
+import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+import { recordAll } from './recorded.ts';
+
+const PATH = '/v2/queues/orders/deliveries';
+const MINUTE = 60_000;
+
+const page = z.strictObject({
+  deliveries: z.array(deliverySummarySchema.strict()),
+  links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })),
+});
+
+const underTest = () => {
+  const api = apiUnderTest();
+  const list = async (path: string) => {
+    const { status, body } = await api.call('GET', path);
+    expect(status, path).toBe(200);
+    return page.parse(body);
+  };
+  /** Message ids, in the order listed, page by page. */
+  const walk = async (first: string): Promise<string[][]> => {
+    const pages: string[][] = [];
+    for (let path: string | undefined = first; path !== undefined;) {
+      const { deliveries, links } = await list(path);
+      pages.push(deliveries.map(({ messageId }) => messageId));
+      path = links[0]?.href;
+    }
+    return pages;
+  };
+  return { ...api, list, walk };
+};
+
+describe('GET /v2/queues/{queue}/deliveries', () => {
+  it('shows where those stand that are not delivered, the newest first', async () => {
+    const api = underTest();
+    await recordAll(api, [
+      {
+        messageId: 'old',
+        subscriptionId: 's-1',
+        attempts: [
+          anAttempt({ startedAt: NOON + 1 }),
+          anAttempt({
+            number: 2,
+            phase: 'immediate',
+            startedAt: NOON + 2,
+            error: 'timeout',
+            snippet: 'of no interest here',
+          }),
+        ],
+        next: { number: 3, phase: 'immediate', dueAt: NOON + 9, by: 'sqs_delay' },
+      },
+      {
+        messageId: 'new',
+        subscriptionId: 's-2',
+        status: 'cancelled',
+        reason: 'disabled',
+        acceptedAt: NOON + MINUTE,
+      },
+      { messageId: 'delivered', status: 'delivered' },
+      { messageId: 'pending', status: 'pending' },
+    ]);
+    expect(await api.list(PATH)).toEqual({
+      deliveries: [
+        {
+          queue: 'orders',
+          messageId: 'new',
+          subscriptionId: 's-2',
+          status: 'cancelled',
+          reason: 'disabled',
+          acceptedAt: '2026-11-21T12:01:00.000Z',
+          attemptCount: 0,
+        },
+        {
+          queue: 'orders',
+          messageId: 'old',
+          subscriptionId: 's-1',
+          status: 'retrying',
+          acceptedAt: '2026-11-21T12:00:00.000Z',
+          attemptCount: 2,
+          lastAttempt: {
+            number: 2,
+            startedAt: '2026-11-21T12:00:00.002Z',
+            outcome: 'failed',
+            statusCode: 503,
+            error: 'timeout',
+          },
+          nextAttemptAt: '2026-11-21T12:00:00.009Z',
+        },
+      ],
+      links: [],
+    });
+  });
+
+  it('leads through all pages by its links, the selection with them', async () => {
+    const api = underTest();
+    await recordAll(
+      api,
+      Array.from({ length: 25 }, (_, index) => ({
+        messageId: `m-${String(index).padStart(2, '0')}`,
+        subscriptionId: index % 2 === 0 ? 'even' : 'odd',
+        acceptedAt: NOON + index * MINUTE,
+        status: index < 20 ? ('rejected' as const) : ('exhausted' as const),
+      })),
+    );
+    const until = encodeURIComponent('2026-11-21T13:14:00+01:00');
+    const pages = await api.walk(
+      `${PATH}?status=rejected&subscription=even&since=2026-11-21T12:04:00Z&until=${until}&limit=2`,
+    );
+    expect(pages).toEqual([['m-12', 'm-10'], ['m-08', 'm-06'], ['m-04']]);
+    expect((await api.walk(PATH)).map((one) => one.length)).toEqual([10, 10, 5]);
+    expect((await api.walk(`${PATH}?limit=100`)).map((one) => one.length)).toEqual([25]);
+  });
+
+  it('gives a hundred of a hundred thousand as one page', async () => {
+    const records = new Map(
+      Array.from({ length: 100_000 }, (_, index) => [
+        String(index),
+        aDelivery({
+          key: { queue: 'orders', messageId: `m-${index}`, subscriptionId: 's', bucket: 0 },
+          acceptedAt: NOON + index,
+          status: 'retrying',
+        }),
+      ]),
+    );
+    const { call } = apiUnderTest({ deliveryListings: inMemoryDeliveryListings({ records }) });
+    const { deliveries, links } = page.parse((await call('GET', `${PATH}?limit=100`)).body);
+    expect(deliveries.map(({ messageId }) => messageId)).toEqual(
+      Array.from({ length: 100 }, (_, index) => `m-${99_999 - index}`),
+    );
+    expect(links).toHaveLength(1);
+  });
+
+  it('leaves out what has left the selection since it was listed, and what is gone', async () => {
+    const { records, deliveries, dependencies } = apiUnderTest();
+    const [ended, delivered, gone] = await recordAll({ deliveries }, [
+      { messageId: 'a' },
+      { messageId: 'b' },
+      { messageId: 'c' },
+    ]);
+    const stale = [ended, delivered, gone].flatMap((one) =>
+      one === undefined ? [] : [{ key: one.key, acceptedAt: NOON, status: one.status }],
+    );
+    for (const [delivery, status] of [
+      [ended, 'exhausted'],
+      [delivered, 'delivered'],
+    ] as const) {
+      if (delivery === undefined) continue;
+      const change = { status, updatedAt: NOON, expiresAt: NOON };
+      await deliveries.write({ name: 'record', key: delivery.key, expect: { kind: 'present' }, change });
+    }
+    const { call } = apiUnderTest({
+      records,
+      deliveryListings: {
+        ...dependencies.deliveryListings,
+        newest: () => Promise.resolve({ items: stale }),
+        records: async (keys) =>
+          (await dependencies.deliveryListings.records(keys)).filter(({ key }) => key.messageId !== 'c'),
+      },
+    });
+    const idsIn = async (path: string) =>
+      page.parse((await call('GET', path)).body).deliveries.map(({ messageId }) => messageId);
+    expect(await idsIn(PATH)).toEqual(['a']);
+    expect(await idsIn(`${PATH}?status=retrying`)).toEqual([]);
+  });
+
+  it('is empty for a queue that has none', async () => {
+    expect(await underTest().list('/v2/queues/unheard-of/deliveries')).toEqual({ deliveries: [], links: [] });
+  });
+
+  it.each([
+    ['status=delivered', 'status'],
+    ['status=pending', 'status'],
+    ['status=', 'status'],
+    ['status=Rejected', 'status'],
+    ['subscription=', 'subscription'],
+    ['subscription=a%00', 'subscription'],
+    ['subscription=a%23b', 'subscription'],
+    [`subscription=${'x'.repeat(65)}`, 'subscription'],
+    ['since=yesterday', 'since'],
+    ['since=2026-11-21', 'since'],
+    ['since=2026-02-30T00:00:00Z', 'since'],
+    ['since=2026-11-21T12:00:00', 'since'],
+    ['since=1795262400', 'since'],
+    ['until=2026-11-21T25:00:00Z', 'until'],
+    ['since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z', 'until'],
+    ['since=2026-11-21T12:00:00Z&until=2026-11-21T12:59:59%2B01:00', 'until'],
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['marker=', 'marker'],
+    ['marker=x', 'marker'],
+    ['stauts=rejected', 'stauts'],
+  ])('refuses ?%s and names %s', async (query, field) => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+  });
+
+  it('takes a time in lower case and one to the nanosecond', async () => {
+    await underTest().list(`${PATH}?since=2026-11-21t12:00:00.123456789z`);
+  });
+
+  it('refuses the marker of another selection', async () => {
+    const api = underTest();
+    await recordAll(api, [{}, {}, {}]);
+    const { links } = await api.list(`${PATH}?limit=1`);
+    const marker = new URL(links[0]?.href ?? '', 'https://a.test').searchParams.get('marker') ?? '';
+    for (const path of [`${PATH}?status=retrying`, `${PATH}?since=2026-11-21T12:00:00Z`])
+      expect(await api.call('GET', `${path}&marker=${marker}`)).toMatchObject({
+        status: 400,
+        body: faultOf('invalid_request', 'marker'),
+      });
+    expect(await api.call('GET', `/v2/queues/bills/deliveries?marker=${marker}`)).toMatchObject({
+      status: 400,
+    });
+  });
+});

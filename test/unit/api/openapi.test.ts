@@ -1,0 +1,118 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import * as z from 'zod';
+import { describe, expect, it } from 'vitest';
+import { createApi } from '../../../functions/api/app.ts';
+import { openApiDocument } from '../../../functions/api/openapi/document.ts';
+import { openRoutes } from '../../../shared/config/open-routes.ts';
+import { apiDescription } from '../../support/api-description.ts';
+import { apiUnderTest, PUBLIC_URL } from './api-under-test.ts';
+
+const operation = z.looseObject({ operationId: z.string(), security: z.array(z.unknown()).optional() });
+
+const schema = z.looseObject({
+  openapi: z.string(),
+  info: z.looseObject({ version: z.string() }),
+  servers: z.array(z.object({ url: z.string() })),
+  paths: z.record(z.string(), z.record(z.string(), operation)),
+});
+
+const served = async () => {
+  const { status, body } = await apiUnderTest().call('GET', '/v2/openapi.json');
+  expect(status).toBe(200);
+  return schema.parse(body);
+};
+
+const operationsOf = ({ paths }: z.infer<typeof schema>) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, said]) => ({ name: `${method.toUpperCase()} ${path}`, ...said })),
+  );
+
+describe('the description of the API', () => {
+  it('is valid OpenAPI 3.1', async () => {
+    const document = await served();
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
+  });
+
+  it('has every route, and no other', async () => {
+    const { routes } = createApi(apiUnderTest().dependencies);
+    const names = routes
+      .filter(({ method }) => method !== 'ALL')
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+    expect(
+      operationsOf(await served())
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(names.sort());
+  });
+
+  it('gives each operation a name of its own', async () => {
+    const ids = operationsOf(await served()).map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('says of the open routes, and of no other, that anybody may call them', async () => {
+    const open = operationsOf(await served()).filter(({ security }) => security?.length === 0);
+    const names = openRoutes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
+    expect(open.map(({ name }) => name).sort()).toEqual(names.sort());
+  });
+
+  it('says where the API is, and of which version', async () => {
+    const { servers, info } = await served();
+    expect(servers).toEqual([{ url: PUBLIC_URL }]);
+    expect(info.version).toBe('1.2.3');
+  });
+
+  it('is made once for each address', async () => {
+    const api = createApi(apiUnderTest().dependencies);
+    const ask = async (publicUrl: string) => {
+      const response = await api.request('/v2/openapi.json', {}, { ...BINDINGS, publicUrl });
+      return schema.parse(await response.json()).servers[0]?.url;
+    };
+    expect([await ask('https://a.example'), await ask('https://b.example'), await ask('https://a.example')]) //
+      .toEqual(['https://a.example', 'https://b.example', 'https://a.example']);
+  });
+});
+
+const BINDINGS = { caller: { principal: 'anonymous', requestId: 'request-1' } };
+
+describe('an exchange held against the description', () => {
+  const faultsOf = apiDescription(openApiDocument({ version: '1.2.3', url: PUBLIC_URL }));
+
+  const answered = (path: string, status: number, body: unknown, headers: Record<string, string> = {}) => {
+    const text = JSON.stringify(body);
+    const response = new Response(text, {
+      status,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+    return faultsOf({ method: 'GET', path, response, text });
+  };
+
+  it('is at fault for a status, a type or a field that is not described', () => {
+    expect(answered('/v2/queues', 200, { queues: [], links: [] })).toEqual([]);
+    expect(answered('/v2/queues?limit=1', 418, {})).toHaveLength(1);
+    expect(answered('/v2/queues', 200, { queues: [], links: [], more: 1 })).toHaveLength(1);
+    expect(answered('/v2/queues', 200, { queues: [] })).toHaveLength(1);
+    expect(answered('/v2/queues', 200, {}, { 'content-type': 'text/plain' })).toHaveLength(1);
+    expect(answered('/v2/ping', 200, {})).toHaveLength(1);
+  });
+
+  it('is at fault for a header that is missing', () => {
+    const response = new Response(null, { status: 201 });
+    expect(faultsOf({ method: 'PUT', path: '/v2/queues/orders', response, text: '' })).toEqual([
+      'the header location is missing',
+    ]);
+  });
+
+  it('is at fault for a body that was taken and is not described', () => {
+    const response = new Response(null, { status: 204, headers: { location: '/v2/queues/orders' } });
+    const put = { method: 'PUT', path: '/v2/queues/orders', response, text: '' };
+    expect(faultsOf({ ...put, sent: { team: 'billing' } })).toEqual([]);
+    expect(faultsOf({ ...put, sent: { _retry_policy: { minimum_delay: 0 } } })).toHaveLength(1);
+  });
+
+  it('is at fault for an answer of a route that is not described', () => {
+    expect(answered('/v2/claims', 200, {})).toEqual(['200 for what is not described']);
+    expect(answered('/v2/claims', 404, { error: { code: 'not_found', message: 'none' } })).toEqual([]);
+  });
+});

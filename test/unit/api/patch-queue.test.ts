@@ -1,0 +1,225 @@
+import { describe, expect, it } from 'vitest';
+import { apiUnderTest, faultOf } from './api-under-test.ts';
+
+const PATH = '/v2/queues/orders';
+const METADATA = { team: 'red', tags: ['a', 'b'], deep: { 'a/b': 1, '~': null } };
+
+const withQueue = async (metadata: unknown = METADATA) => {
+  const api = apiUnderTest();
+  await api.call('PUT', PATH, metadata);
+  return api;
+};
+
+describe('PATCH /v2/queues/{queue}', () => {
+  it.each<[string, object[], object]>([
+    [
+      'adds a member',
+      [{ op: 'add', path: '/metadata/new', value: { a: [1] } }],
+      { ...METADATA, new: { a: [1] } },
+    ],
+    [
+      'adds over a member that is there',
+      [{ op: 'add', path: '/metadata/team', value: null }],
+      { ...METADATA, team: null },
+    ],
+    [
+      'replaces a member',
+      [{ op: 'replace', path: '/metadata/team', value: 'blue' }],
+      { ...METADATA, team: 'blue' },
+    ],
+    [
+      'removes a member',
+      [{ op: 'remove', path: '/metadata/tags' }],
+      { team: METADATA.team, deep: METADATA.deep },
+    ],
+    [
+      'reaches into lists',
+      [{ op: 'add', path: '/metadata/tags/1', value: 'x' }],
+      { ...METADATA, tags: ['a', 'x', 'b'] },
+    ],
+    [
+      'appends to lists',
+      [{ op: 'add', path: '/metadata/tags/-', value: 'c' }],
+      { ...METADATA, tags: ['a', 'b', 'c'] },
+    ],
+    [
+      'reads escaped names',
+      [{ op: 'remove', path: '/metadata/deep/a~1b' }],
+      { ...METADATA, deep: { '~': null } },
+    ],
+    [
+      'moves',
+      [{ op: 'move', from: '/metadata/team', path: '/metadata/deep/team' }],
+      { tags: METADATA.tags, deep: { ...METADATA.deep, team: 'red' } },
+    ],
+    [
+      'copies',
+      [{ op: 'copy', from: '/metadata/team', path: '/metadata/owner' }],
+      { ...METADATA, owner: 'red' },
+    ],
+    [
+      'goes on where a test holds',
+      [
+        { op: 'test', path: '/metadata/deep', value: { '~': null, 'a/b': 1 } },
+        { op: 'remove', path: '/metadata/deep' },
+      ],
+      { team: 'red', tags: METADATA.tags },
+    ],
+    [
+      'makes one step after the other',
+      [
+        { op: 'add', path: '/metadata/x', value: {} },
+        { op: 'add', path: '/metadata/x/y', value: 1 },
+      ],
+      { ...METADATA, x: { y: 1 } },
+    ],
+    [
+      'takes a name that every object inherits for what it is',
+      [{ op: 'add', path: '/metadata/constructor', value: 1 }],
+      { ...METADATA, constructor: 1 },
+    ],
+  ])('%s, and answers with all of the metadata', async (_name, patch, expected) => {
+    const { call } = await withQueue();
+    expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 200, body: expected });
+    expect((await call('GET', PATH)).body).toEqual(expected);
+  });
+
+  it('is what python-zaqarclient sends to set metadata', async () => {
+    const { call } = await withQueue({ a: 1, b: 2 });
+    const patch = [
+      { op: 'replace', path: '/metadata/a', value: 3 },
+      { op: 'add', path: '/metadata/c', value: 4 },
+      { op: 'remove', path: '/metadata/b' },
+    ];
+    expect((await call('PATCH', PATH, patch)).body).toEqual({ a: 3, c: 4 });
+  });
+
+  it('changes the retry policy in force', async () => {
+    const { call, registry } = await withQueue();
+    await call('PATCH', PATH, [{ op: 'add', path: '/metadata/_retry_policy', value: { minimum_delay: 7 } }]);
+    expect((await registry.findQueue('orders'))?.retryPolicy).toEqual({ minimum_delay: 7 });
+    await call('PATCH', PATH, [{ op: 'remove', path: '/metadata/_retry_policy' }]);
+    expect(await registry.findQueue('orders')).not.toHaveProperty('retryPolicy');
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no list', { op: 'add', path: '/metadata/a', value: 1 }, 'body'],
+    ['an empty list', [], 'body'],
+    [
+      'more than a hundred operations',
+      Array.from({ length: 101 }, () => ({ op: 'add', path: '/metadata/a', value: 1 })),
+      'body',
+    ],
+    ['an operation that is no object', ['add'], '[0]'],
+    ['an unknown operation', [{ op: 'merge', path: '/metadata/a', value: 1 }], '[0].op'],
+    ['no operation', [{ path: '/metadata/a', value: 1 }], '[0].op'],
+    ['no path', [{ op: 'remove' }], '[0].path'],
+    ['a path that is no text', [{ op: 'remove', path: 7 }], '[0].path'],
+    ['a path outside of the metadata', [{ op: 'remove', path: '/name' }], '[0].path'],
+    ['the metadata as a whole', [{ op: 'replace', path: '/metadata', value: {} }], '[0].path'],
+    ['a path without a slash', [{ op: 'remove', path: 'metadata/a' }], '[0].path'],
+    ['a tilde that escapes nothing', [{ op: 'remove', path: '/metadata/~2' }], '[0].path'],
+    ['a prototype', [{ op: 'add', path: '/metadata/__proto__/x', value: 1 }], '[0].path'],
+    [
+      'a prototype to copy from',
+      [{ op: 'copy', from: '/metadata/__proto__', path: '/metadata/x' }],
+      '[0].from',
+    ],
+    ['no value', [{ op: 'add', path: '/metadata/a' }], '[0].value'],
+    ['no source', [{ op: 'move', path: '/metadata/a' }], '[0].from'],
+    ['a move into itself', [{ op: 'move', from: '/metadata/deep', path: '/metadata/deep/x' }], '[0].path'],
+    ['an unknown key', [{ op: 'remove', path: '/metadata/a', force: true }], '[0].force'],
+    [
+      'a number that would lose digits',
+      '[{"op": "add", "path": "/metadata/a", "value": 9007199254740993}]',
+      '[0].value',
+    ],
+    [
+      'a value nested without end',
+      `[{"op": "add", "path": "/metadata/a", "value": ${'['.repeat(30_000)}${']'.repeat(30_000)}}]`,
+      '[0].value',
+    ],
+  ])('refuses %s, and names it', async (_name, patch, field) => {
+    const { call, world } = await withQueue();
+    const before = await world();
+    expect(await call('PATCH', PATH, patch)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+    expect(await world()).toEqual(before);
+  });
+
+  it.each<[string, object, string]>([
+    ['replaces what is not there', { op: 'replace', path: '/metadata/none', value: 1 }, '[1].path'],
+    ['removes what is not there', { op: 'remove', path: '/metadata/none' }, '[1].path'],
+    ['removes a name that every object inherits', { op: 'remove', path: '/metadata/toString' }, '[1].path'],
+    ['copies what is not there', { op: 'copy', from: '/metadata/none', path: '/metadata/a' }, '[1].path'],
+    ['adds below what is not there', { op: 'add', path: '/metadata/none/a', value: 1 }, '[1].path'],
+    ['adds below a text', { op: 'add', path: '/metadata/team/a', value: 1 }, '[1].path'],
+    ['adds beyond the end of a list', { op: 'add', path: '/metadata/tags/3', value: 1 }, '[1].path'],
+    ['names an entry of a list', { op: 'replace', path: '/metadata/tags/first', value: 1 }, '[1].path'],
+    ['tests for what is not so', { op: 'test', path: '/metadata/team', value: 'blue' }, '[1].value'],
+  ])('answers 409 to a patch that %s, and changes nothing', async (_name, operation, field) => {
+    const { call, world } = await withQueue();
+    const before = await world();
+    const patch = [{ op: 'add', path: '/metadata/first', value: 1 }, operation];
+    expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 409, body: faultOf('conflict', field) });
+    expect(await world()).toEqual(before);
+  });
+
+  it.each<[string, object[], string, string]>([
+    [
+      'an invalid retry policy',
+      [{ op: 'add', path: '/metadata/_retry_policy', value: { minimum_delay: 0 } }],
+      'invalid_retry_policy',
+      '_retry_policy.minimum_delay',
+    ],
+    [
+      'a contradictory retry policy',
+      [
+        { op: 'add', path: '/metadata/_retry_policy', value: {} },
+        { op: 'add', path: '/metadata/_retry_policy/minimum_delay', value: 31 },
+      ],
+      'invalid_retry_policy',
+      '_retry_policy.maximum_delay',
+    ],
+    [
+      'a wish for confirmation that is none',
+      [{ op: 'add', path: '/metadata/_confirm_subscriptions', value: 'yes' }],
+      'invalid_request',
+      '_confirm_subscriptions',
+    ],
+    [
+      'metadata nested too deep',
+      Array.from({ length: 33 }, (_, depth) => ({
+        op: 'add',
+        path: `/metadata${'/d'.repeat(depth + 1)}`,
+        value: {},
+      })),
+      'invalid_request',
+      'd',
+    ],
+  ])('refuses a patch that would make %s', async (_name, patch, code, field) => {
+    const { call, world } = await withQueue();
+    const before = await world();
+    expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 400, body: faultOf(code, field) });
+    expect(await world()).toEqual(before);
+  });
+
+  it('refuses to let metadata grow over 64 KiB, however few bytes the patch has', async () => {
+    const { call, world } = await withQueue({ a: 'x'.repeat(1000), b: {} });
+    const before = await world();
+    const doubling = Array.from({ length: 20 }, (_, step) => [
+      { op: 'copy', from: '/metadata/a', path: `/metadata/b/a${step}` },
+      { op: 'copy', from: '/metadata/b', path: `/metadata/b${step}` },
+    ]).flat();
+    expect(await call('PATCH', PATH, doubling)).toMatchObject({ status: 413, body: faultOf('too_large') });
+    expect(await world()).toEqual(before);
+  });
+
+  it('answers 404 for a queue that is not there', async () => {
+    const { call } = apiUnderTest();
+    const patch = [{ op: 'add', path: '/metadata/a', value: 1 }];
+    expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+});

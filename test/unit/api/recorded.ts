@@ -1,0 +1,47 @@
+import type { Delivery } from '../../../shared/domain/delivery.ts';
+import type { MessageRecord } from '../../../shared/ports/message-records.ts';
+import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
+import type { apiUnderTest } from './api-under-test.ts';
+import { NOON } from './api-under-test.ts';
+
+type Stores = Pick<ReturnType<typeof apiUnderTest>, 'records' | 'deliveries'>;
+
+/** Puts deliveries of the queue orders on record, accepted at noon unless they say otherwise. */
+export const recordAll = async (
+  { deliveries }: Pick<Stores, 'deliveries'>,
+  all: readonly (Partial<Omit<Delivery, 'key'>> & { messageId?: string; subscriptionId?: string })[],
+): Promise<Delivery[]> => {
+  const created = all.map(({ messageId, subscriptionId, ...more }) =>
+    aDelivery({
+      key: aDeliveryKey({
+        queue: 'orders',
+        ...(messageId === undefined ? {} : { messageId }),
+        ...(subscriptionId === undefined ? {} : { subscriptionId }),
+      }),
+      acceptedAt: NOON,
+      status: 'retrying',
+      ...more,
+    }),
+  );
+  for (const create of created)
+    await deliveries.write({ name: 'open', key: create.key, expect: { kind: 'absent' }, create });
+  return created;
+};
+
+/** Puts a message of the queue orders on record. */
+export const recordMessage = async (
+  { records }: Pick<Stores, 'records'>,
+  { messageId, ...more }: Partial<Omit<MessageRecord, 'key'>> & { messageId: string },
+): Promise<void> => {
+  await records.accept({
+    key: { queue: 'orders', messageId },
+    acceptedAt: NOON,
+    listedAt: NOON,
+    matched: 1,
+    filtered: 0,
+    duplicates: 0,
+    buckets: 1,
+    expiresAt: NOON + 1,
+    ...more,
+  });
+};

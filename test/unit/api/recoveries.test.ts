@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest';
+import { recoveryViewSchema, type RecoveryView } from '../../../shared/messages/recovery-view.ts';
+import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
+
+const PATH = '/v2/queues/orders/recoveries';
+const WINDOW = { since: '2026-11-21T10:00:00Z', until: '2026-11-21T12:30:00+01:00' };
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const withQueue = async () => {
+  const api = apiUnderTest();
+  await api.call('PUT', '/v2/queues/orders', {});
+  api.changes.length = 0;
+  const start = async (body: unknown = WINDOW): Promise<RecoveryView> => {
+    const { status, body: view } = await api.call('POST', PATH, body);
+    expect(status).toBe(202);
+    return recoveryViewSchema.parse(view);
+  };
+  return { ...api, start };
+};
+
+describe('POST /v2/queues/{queue}/recoveries', () => {
+  it('puts a recovery on record, orders it, and answers with it', async () => {
+    const { call, ordered, recoveries } = await withQueue();
+    const { status, headers, body } = await call('POST', PATH, {
+      ...WINDOW,
+      subscription: 's-1',
+      status: 'exhausted',
+    });
+    const view = recoveryViewSchema.parse(body);
+    expect(status).toBe(202);
+    expect(headers.get('location')).toBe(`${PATH}/${view.id}`);
+    expect(body).toEqual({
+      id: view.id,
+      queue: 'orders',
+      since: '2026-11-21T10:00:00.000Z',
+      until: '2026-11-21T11:30:00.000Z',
+      subscription: 's-1',
+      status: 'exhausted',
+      state: 'running',
+      found: 0,
+      reopened: 0,
+      skipped: {},
+      createdAt: '2026-11-21T12:00:00.000Z',
+      updatedAt: '2026-11-21T12:00:00.000Z',
+    });
+    expect(await recoveries.find('orders', view.id)).toMatchObject({
+      selection: {
+        queue: 'orders',
+        subscriptionId: 's-1',
+        status: 'exhausted',
+        until: NOON - 30 * 60 * 1000,
+      },
+    });
+    const operation = { kind: 'recovery', queue: 'orders', recoveryId: view.id, orderedAt: NOON };
+    expect(ordered).toEqual([{ operation, delaySeconds: 3 }]);
+  });
+
+  it('takes an end in the future for now', async () => {
+    const { start } = await withQueue();
+    expect(await start({ ...WINDOW, until: '9999-12-31T23:59:59Z' })).toMatchObject({
+      until: '2026-11-21T12:00:00.000Z',
+    });
+  });
+
+  it('reaches back as far as records can', async () => {
+    const { call, start } = await withQueue();
+    // 30 days of retention after 15 days of schedule, every one of 100 retries put off by an hour.
+    const oldest = NOON - 45 * DAY_MS - 100 * 60 * 60 * 1000;
+    await start({ ...WINDOW, since: new Date(oldest).toISOString() });
+    const older = { ...WINDOW, since: new Date(oldest - 1).toISOString() };
+    expect(await call('POST', PATH, older)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'since'),
+    });
+  });
+
+  it.each([
+    [{ until: WINDOW.until }, 'since'],
+    [{ since: WINDOW.since }, 'until'],
+    [{ ...WINDOW, since: 'yesterday' }, 'since'],
+    [{ ...WINDOW, since: 1_795_262_400 }, 'since'],
+    [{ ...WINDOW, since: '2026-11-21' }, 'since'],
+    [{ ...WINDOW, since: '2026-11-21T12:00:00' }, 'since'],
+    [{ ...WINDOW, until: '2026-11-21T10:00:00Z' }, 'until'],
+    [{ ...WINDOW, until: '2026-11-21T09:59:59Z' }, 'until'],
+    [{ since: '2026-11-21T12:00:00Z', until: '2026-11-21T13:00:00Z' }, 'since'],
+    [{ ...WINDOW, since: '1970-01-01T00:00:00Z' }, 'since'],
+    [{ ...WINDOW, status: 'delivered' }, 'status'],
+    [{ ...WINDOW, status: null }, 'status'],
+    [{ ...WINDOW, subscription: 'a b' }, 'subscription'],
+    [{ ...WINDOW, subscription: '' }, 'subscription'],
+    [{ ...WINDOW, queue: 'orders' }, 'queue'],
+    [[], 'body'],
+  ])('refuses %j', async (body, field) => {
+    const { call, ordered, changes } = await withQueue();
+    expect(await call('POST', PATH, body)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+    expect(await call('GET', PATH)).toMatchObject({ body: { recoveries: [] } });
+    expect([ordered, changes]).toEqual([[], []]);
+  });
+
+  it('answers 404 for a queue that is not there', async () => {
+    const { call, ordered } = apiUnderTest();
+    expect(await call('POST', PATH, WINDOW)).toMatchObject({ status: 404, body: faultOf('not_found') });
+    expect(ordered).toEqual([]);
+  });
+
+  it('leaves nothing on record that nobody works on, should it fail half-way', async () => {
+    const unsent = apiUnderTest({ operations: { send: () => Promise.reject(new Error('no network')) } });
+    await unsent.call('PUT', '/v2/queues/orders', {});
+    expect(await unsent.call('POST', PATH, WINDOW)).toMatchObject({ status: 500 });
+    expect(await unsent.call('GET', PATH)).toMatchObject({ body: { recoveries: [] } });
+
+    const { recoveries } = apiUnderTest();
+    const unkept = apiUnderTest({
+      recoveries: { ...recoveries, create: () => Promise.reject(new Error('no network')) },
+    });
+    await unkept.call('PUT', '/v2/queues/orders', {});
+    expect(await unkept.call('POST', PATH, WINDOW)).toMatchObject({ status: 500 });
+    expect(unkept.ordered).toHaveLength(1);
+  });
+});
+
+describe('GET /v2/queues/{queue}/recoveries', () => {
+  it('lists them, the newest first, page by page', async () => {
+    const { call, start, time } = await withQueue();
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      time.now += 1;
+      ids.unshift((await start()).id);
+    }
+    const seen: string[] = [];
+    for (let path: string | undefined = `${PATH}?limit=2`; path !== undefined;) {
+      const { body } = await call('GET', path);
+      const page = body as { recoveries: { id: string }[]; links: { href: string }[] };
+      seen.push(...page.recoveries.map(({ id }) => id));
+      path = page.links[0]?.href;
+    }
+    expect(seen).toEqual(ids);
+  });
+
+  it('answers 404 for a queue that is not there', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', PATH)).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['marker=tampered', 'marker'],
+  ])('refuses %s', async (query, field) => {
+    const { call } = await withQueue();
+    expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+  });
+});
+
+describe('GET /v2/queues/{queue}/recoveries/{id}', () => {
+  it('shows how far it is', async () => {
+    const { call, start, recoveries } = await withQueue();
+    const { id } = await start();
+    const current = await recoveries.find('orders', id);
+    if (current === undefined) throw new Error('the recovery is gone');
+    const skipped = { body_gone: 1 };
+    await recoveries.save({ ...current, version: 2, state: 'completed', found: 4, reopened: 3, skipped });
+    expect(await call('GET', `${PATH}/${id}`)).toMatchObject({
+      status: 200,
+      body: { id, state: 'completed', found: 4, reopened: 3, skipped },
+    });
+  });
+
+  it.each(['none', 'not%20an%20id', 'x'.repeat(2000)])('answers 404 for %s', async (id) => {
+    const { call } = await withQueue();
+    expect(await call('GET', `${PATH}/${id}`)).toMatchObject({ status: 404, body: faultOf('not_found') });
+    expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+
+  it("answers 404 for another queue's", async () => {
+    const { call, start } = await withQueue();
+    const { id } = await start();
+    expect(await call('GET', `/v2/queues/bills/recoveries/${id}`)).toMatchObject({ status: 404 });
+  });
+});
+
+describe('DELETE /v2/queues/{queue}/recoveries/{id}', () => {
+  it('stops it, and once more does nothing', async () => {
+    const { call, start } = await withQueue();
+    const { id } = await start();
+    expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 204, body: undefined });
+    expect(await call('GET', `${PATH}/${id}`)).toMatchObject({ body: { state: 'stopped' } });
+    expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 204 });
+  });
+
+  it('wins against the page that is being written down at the same time', async () => {
+    const { call, start, recoveries } = await withQueue();
+    const { id } = await start();
+    const store = { ...recoveries };
+    let overtaken = false;
+    recoveries.save = async (recovery) => {
+      if (!overtaken) {
+        overtaken = true;
+        await store.save({ ...recovery, state: 'running', found: 50, reopened: 50 });
+      }
+      return await store.save(recovery);
+    };
+    expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 204 });
+    expect(await call('GET', `${PATH}/${id}`)).toMatchObject({ body: { state: 'stopped', reopened: 50 } });
+  });
+
+  it('gives up, as a fault of ours, where it moves on for ever', async () => {
+    const { call, start, recoveries, faults } = await withQueue();
+    const { id } = await start();
+    const current = await recoveries.find('orders', id);
+    recoveries.save = () => Promise.resolve({ kind: 'refused', current });
+    expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 500 });
+    expect(faults).toMatchObject([{ fault: { name: 'ContendedRecoveryError' } }]);
+  });
+});
+
+describe('the audit trail of recoveries', () => {
+  it('says who ordered which, and who stopped it', async () => {
+    const { call, start, changes } = await withQueue();
+    const { id } = await start({ ...WINDOW, subscription: 's-1' });
+    await call('DELETE', `${PATH}/${id}`);
+    await call('DELETE', `${PATH}/${id}`);
+    expect(changes).toEqual([
+      {
+        ...CALLER,
+        change: 'recovery_started',
+        queue: 'orders',
+        recoveryId: id,
+        selection: {
+          since: '2026-11-21T10:00:00.000Z',
+          until: '2026-11-21T11:30:00.000Z',
+          subscription: 's-1',
+        },
+      },
+      { ...CALLER, change: 'recovery_stopped', queue: 'orders', recoveryId: id },
+    ]);
+  });
+});

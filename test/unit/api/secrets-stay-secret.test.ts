@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { createApi } from '../../../functions/api/app.ts';
+import { apiUnderTest } from './api-under-test.ts';
+
+const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
+
+/** Every way in which somebody might write bytes down. */
+const spellings = (bytes: Buffer): string[] => [
+  bytes.toString('base64').replace(/=+$/, ''),
+  bytes.toString('base64url'),
+  bytes.toString('hex'),
+  [...bytes].join(','),
+];
+
+const bytesOf = (secret: string): Buffer => Buffer.from(secret.replace(/^wh(sec|sk)_/, ''), 'base64');
+
+describe('a signing secret', () => {
+  it('is in the one answer that shows it, and in no other answer, no audit line and no fault, sealed or not', async () => {
+    const { call, changes, faults, registry } = apiUnderTest();
+    const planted = { v1: randomBytes(32), v1a: randomBytes(32) };
+    const subscribed = await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
+    const made = z.object({ secret: z.string() }).parse(subscribed.body).secret;
+    const rotate = `${SUBSCRIPTIONS}/id-1/secret/rotate`;
+    await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}` });
+    const answers = [
+      await call('POST', rotate, { secret: `whsk_${planted.v1a.toString('base64')}` }),
+      await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}`, graceSeconds: -1 }),
+      await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}!` }),
+      await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}`, type: 'v1a' }),
+      await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' }),
+      ...(await everythingThatReads(call)),
+    ];
+    const kept = (await registry.findSubscription('orders', 'id-1'))?.secrets ?? [];
+    expect(kept).toHaveLength(3);
+
+    const told = inspect({ answers, changes, faults }, { depth: 20, maxArrayLength: null });
+    const forbidden = [
+      ...[bytesOf(made), planted.v1, planted.v1a].flatMap(spellings),
+      ...kept.map(({ sealed }) => sealed),
+    ];
+    for (const spelling of forbidden) expect(told).not.toContain(spelling);
+  });
+
+  it('is in no fault that is reported when it cannot be sealed', async () => {
+    const outage = new Error('KMS does not answer');
+    const { call, faults } = apiUnderTest({ secretSealer: { seal: () => Promise.reject(outage) } });
+    await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
+    expect(faults.map(({ fault }) => fault)).toEqual([outage]);
+  });
+});
+
+/** Whatever routes there are: each that can be read is. */
+const everythingThatReads = async (call: ReturnType<typeof apiUnderTest>['call']) => {
+  const paths = new Set(
+    routesThatRead().map((path) => path.replace(':queue', 'orders').replace(/:\w+/g, 'id-1')),
+  );
+  expect(paths).toContain(`${SUBSCRIPTIONS}/id-1`);
+  const answers = [];
+  for (const path of paths) answers.push(await call('GET', path));
+  return answers;
+};
+
+const routesThatRead = (): string[] => {
+  const { dependencies } = apiUnderTest();
+  return createApi(dependencies)
+    .routes.filter(({ method }) => method === 'GET')
+    .map(({ path }) => path);
+};

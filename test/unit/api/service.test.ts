@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { homeSchema, healthSchema } from '../../../functions/api/routes/service.ts';
+import { apiUnderTest, CALLER } from './api-under-test.ts';
+
+describe('GET /v2/ping', () => {
+  it('answers 204 and nothing', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', '/v2/ping')).toMatchObject({ status: 204, body: undefined });
+  });
+});
+
+describe('GET /v2', () => {
+  it('names every resource with what can be done with it', async () => {
+    const { call } = apiUnderTest();
+    const { status, body } = await call('GET', '/v2');
+    expect(status).toBe(200);
+    const { resources } = homeSchema.parse(body);
+    expect(resources['/v2/queues/{queue}']).toEqual({
+      'href-template': '/v2/queues/{queue}',
+      hints: { allow: ['PUT', 'PATCH', 'GET', 'DELETE'] },
+    });
+    expect(Object.keys(resources)).toEqual(
+      expect.arrayContaining(['/v2', '/v2/ping', '/v2/queues/{queue}/subscriptions/{subscription}/confirm']),
+    );
+  });
+});
+
+describe('GET /v2/health', () => {
+  it('says that all is well, how much lies in the queues, and how much is overdue', async () => {
+    const { call } = apiUnderTest();
+    const { status, body } = await call('GET', '/v2/health');
+    expect(status).toBe(200);
+    expect(healthSchema.parse(body)).toEqual({
+      status: 'ok',
+      checks: { subscriptionsTable: 'ok', deliveriesTable: 'ok', queues: 'ok' },
+      queues: { ingress: 0, ingressDeadLetters: 2 },
+      overdue: 0,
+    });
+  });
+
+  it('counts as overdue what is so by longer than reconcile waits', async () => {
+    const { deliveries, time } = apiUnderTest();
+    const asked: [number, number][] = [];
+    const overdue = {
+      key: { queue: 'orders', messageId: 'm', subscriptionId: 's', bucket: 0 },
+      overdueAt: 0,
+    };
+    const { call } = apiUnderTest({
+      deliveries: {
+        ...deliveries,
+        overdue: (...given) => {
+          asked.push(given);
+          return Promise.resolve([overdue, overdue]);
+        },
+      },
+    });
+    expect((await call('GET', '/v2/health')).body).toMatchObject({ overdue: 2 });
+    expect(asked).toEqual([[time.now - 30_000, 1_000]]);
+  });
+
+  const fault = new Error('table posthaste-secret-name is gone');
+  const fails = () => Promise.reject(fault);
+
+  it.each([
+    [
+      'subscriptionsTable',
+      (api: ReturnType<typeof apiUnderTest>) => ({ registry: { ...api.registry, findQueue: fails } }),
+      [],
+    ],
+    [
+      'deliveriesTable',
+      (api: ReturnType<typeof apiUnderTest>) => ({ records: { ...api.records, find: fails } }),
+      ['overdue'],
+    ],
+    [
+      'deliveriesTable',
+      (api: ReturnType<typeof apiUnderTest>) => ({ deliveries: { ...api.deliveries, overdue: fails } }),
+      ['overdue'],
+    ],
+    ['queues', () => ({ queueDepths: { approximate: fails } }), ['queues']],
+  ])(
+    'answers 503 where %s cannot be read, and keeps the reason for the log',
+    async (check, broken, absent) => {
+      const faults: unknown[] = [];
+      const { call } = apiUnderTest({
+        ...broken(apiUnderTest()),
+        reportFault: (...reported) => faults.push(reported),
+      });
+      const { status, body } = await call('GET', '/v2/health');
+      expect(status).toBe(503);
+      const health = healthSchema.parse(body);
+      expect(health.status).toBe('failing');
+      expect(Object.entries(health.checks).filter(([, state]) => state === 'failing')).toEqual([
+        [check, 'failing'],
+      ]);
+      for (const field of absent) expect(health).not.toHaveProperty(field);
+      expect(JSON.stringify(body)).not.toContain('secret-name');
+      expect(faults).toEqual([[fault, CALLER]]);
+    },
+  );
+});

@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
+import type { Delivery } from '../../../shared/domain/delivery.ts';
+import type { DeliveryJob } from '../../../shared/domain/delivery-job.ts';
+import { deliveryView } from '../../../shared/messages/delivery-view.ts';
+import { aSubscription } from '../../support/builders.ts';
+import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
+
+const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
+const TEST = `${SUBSCRIPTIONS}/subscription-1/test`;
+
+const anAttempted = (job: DeliveryJob, more: Partial<Delivery> = {}): Delivery => ({
+  key: job.key,
+  acceptedAt: job.acceptedAt,
+  status: 'delivered',
+  round: 1,
+  attempts: [
+    {
+      number: 1,
+      round: 1,
+      phase: 'initial',
+      startedAt: NOON,
+      durationMs: 5,
+      outcome: 'delivered',
+      statusCode: 200,
+    },
+  ],
+  lateResults: [],
+  lost: 0,
+  owed: [],
+  recoveries: [],
+  updatedAt: NOON,
+  expiresAt: NOON + 1,
+  ...more,
+});
+
+/** The API on a clock that its waiting moves, before the function that `becomes` says what it makes of a job. */
+const tested = async (
+  becomes: (job: DeliveryJob, waitedMs: number) => Delivery | undefined,
+  subscription: Parameters<typeof aSubscription>[0] = {},
+) => {
+  let now = NOON;
+  const waits: number[] = [];
+  const jobs: DeliveryJob[] = [];
+  const clock: ApiDependencies['clock'] = {
+    now: () => now,
+    sleep: (milliseconds) => {
+      waits.push(milliseconds);
+      now += milliseconds;
+      return Promise.resolve();
+    },
+  };
+  const { deliveries } = apiUnderTest();
+  const api = apiUnderTest({
+    clock,
+    deliveries: {
+      ...deliveries,
+      find: () => Promise.resolve(jobs[0] && becomes(jobs[0], now - NOON)),
+    },
+    deliveryQueue: {
+      send: (sent) => {
+        jobs.push(...sent);
+        return Promise.resolve();
+      },
+    },
+  });
+  await api.registry.ensureQueue({ name: 'orders', metadata: {}, createdAt: NOON });
+  await api.registry.addSubscription(aSubscription(subscription));
+  return { ...api, jobs, waits };
+};
+
+describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
+  it('sends a message to this subscription alone, and shows what came of it', async () => {
+    const { call, jobs, records, published } = await tested((job) => anAttempted(job));
+    const answer = await call('POST', TEST);
+
+    const [job] = jobs;
+    if (job === undefined) throw new Error('no job was sent');
+    expect(answer).toMatchObject({ status: 200, body: { delivery: deliveryView(anAttempted(job)) } });
+    expect(jobs).toMatchObject([
+      {
+        kind: 'job',
+        key: { queue: 'orders', subscriptionId: 'subscription-1', bucket: 0 },
+        body: {
+          kind: 'inline',
+          message: { type: 'posthaste.test', data: '{"test":true}', timestamp: '2026-11-21T12:00:00.000Z' },
+        },
+      },
+    ]);
+    expect(await records.find(job.key)).toMatchObject({
+      matched: 1,
+      filtered: 0,
+      duplicates: 0,
+      type: 'posthaste.test',
+    });
+    expect(published).toEqual([]);
+  });
+
+  it('takes a type, and data byte for byte', async () => {
+    const { call, jobs } = await tested((job) => anAttempted(job));
+    await call('POST', TEST, '{"type": "order.created", "data": {"b": 12345678901234567890, "a": 1.0}}');
+    expect(jobs).toMatchObject([
+      { body: { message: { type: 'order.created', data: '{"b": 12345678901234567890, "a": 1.0}' } } },
+    ]);
+  });
+
+  it('sends each test under an id of its own', async () => {
+    const { call, jobs } = await tested((job) => anAttempted(job));
+    await call('POST', TEST);
+    await call('POST', TEST, {});
+    expect(new Set(jobs.map(({ key }) => key.messageId)).size).toBe(2);
+  });
+
+  it('asks neither the event types nor the filter', async () => {
+    const { call } = await tested((job) => anAttempted(job), {
+      options: { event_types: ['other'], filter: { never: [1] } },
+    });
+    expect(await call('POST', TEST)).toMatchObject({ status: 200 });
+  });
+
+  it('shows a failure, while the retries go on', async () => {
+    const failed = (job: DeliveryJob) =>
+      anAttempted(job, {
+        status: 'retrying',
+        next: { number: 2, phase: 'immediate', dueAt: NOON + 1000, by: 'sqs_delay' },
+      });
+    const { call } = await tested(failed);
+    expect(await call('POST', TEST)).toMatchObject({
+      status: 200,
+      body: { delivery: { status: 'retrying', nextAttemptAt: '2026-11-21T12:00:01.000Z' } },
+    });
+  });
+
+  it('shows a delivery that ended without an attempt', async () => {
+    const cancelled = (job: DeliveryJob) =>
+      anAttempted(job, { status: 'cancelled', reason: 'subscription_deleted', attempts: [] });
+    const { call } = await tested(cancelled);
+    expect(await call('POST', TEST)).toMatchObject({
+      status: 200,
+      body: { delivery: { status: 'cancelled', reason: 'subscription_deleted', attempts: [] } },
+    });
+  });
+
+  it('waits for the first attempt, less and less often', async () => {
+    const underWay = (job: DeliveryJob, waitedMs: number) =>
+      waitedMs < 3000 ? anAttempted(job, { status: 'pending', attempts: [] }) : anAttempted(job);
+    const { call, waits } = await tested(underWay);
+    expect(await call('POST', TEST)).toMatchObject({ status: 200 });
+    expect(waits).toEqual([250, 375, 562.5, 843.75, 1265.625]);
+  });
+
+  it.each<[string, (job: DeliveryJob) => Delivery | undefined]>([
+    ['its job still waits', () => undefined],
+    ['its attempt is under way', (job) => anAttempted(job, { status: 'pending', attempts: [] })],
+  ])('answers 202 after 20 s where %s', async (_what, becomes) => {
+    const { call, waits, changes } = await tested(becomes);
+    expect(await call('POST', TEST)).toMatchObject({
+      status: 202,
+      body: {
+        delivery: {
+          queue: 'orders',
+          subscriptionId: 'subscription-1',
+          status: 'pending',
+          attempts: [],
+          policy: null,
+        },
+      },
+    });
+    expect(waits.reduce((sum, wait) => sum + wait, 0)).toBe(20_000);
+    expect(changes).toHaveLength(1);
+  });
+
+  it('is on the audit trail, with the ids and without the data', async () => {
+    const { call, changes, jobs } = await tested((job) => anAttempted(job));
+    await call('POST', TEST, { data: 's3cret' });
+    expect(changes).toEqual([
+      {
+        ...CALLER,
+        change: 'subscription_tested',
+        queue: 'orders',
+        subscriptionId: 'subscription-1',
+        messageId: jobs[0]?.key.messageId,
+      },
+    ]);
+  });
+});
+
+describe('what a test refuses', () => {
+  it.each<[string, unknown, string]>([
+    ['a list', [], 'body'],
+    ['an unknown key', { id: 'mine' }, 'id'],
+    ['a type that is no text', { type: 7 }, 'type'],
+    ['a type of null', { type: null }, 'type'],
+    ['an empty type', { type: '' }, 'type'],
+    ['a type too long', { type: 'x'.repeat(257) }, 'type'],
+    ['a control character in a type', { type: 'a\u0000' }, 'type'],
+    ['data that SQS does not take', { data: '\uFFFE' }, 'data'],
+  ])('%s', async (_what, body, field) => {
+    const { call, jobs, changes } = await tested((job) => anAttempted(job));
+    expect(await call('POST', TEST, body)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+    expect({ jobs, changes }).toEqual({ jobs: [], changes: [] });
+  });
+
+  it.each<[string, Parameters<typeof aSubscription>[0], number, string]>([
+    ['that is disabled', { disabled: { reason: 'manual', at: 1 } }, 409, 'conflict'],
+    ['that was not confirmed', { unconfirmed: { tokenHash: 'x', at: 1 } }, 409, 'conflict'],
+    ['that has expired', { expiresAt: NOON }, 404, 'not_found'],
+    ['that is deleted', { deletedAt: NOON - 1 }, 404, 'not_found'],
+    ['of another name', { id: 'subscription-2' }, 404, 'not_found'],
+  ])('a subscription %s', async (_what, subscription, status, code) => {
+    const { call, jobs, changes } = await tested((job) => anAttempted(job), subscription);
+    expect(await call('POST', TEST)).toMatchObject({ status, body: faultOf(code) });
+    expect({ jobs, changes }).toEqual({ jobs: [], changes: [] });
+  });
+});

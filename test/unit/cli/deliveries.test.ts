@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { jsonLines } from './run-command.ts';
+import { json, refusal, stubApi } from './stub-api.ts';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const attempt = {
+  number: 1,
+  round: 1,
+  phase: 'initial',
+  startedAt: AT,
+  durationMs: 5,
+  outcome: 'failed',
+  statusCode: 503,
+};
+const policy = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 1,
+  minimum_delay: 5,
+  maximum_delay: 30,
+  maximum_delay_retries: 0,
+  retry_backoff_function: 'linear',
+  ignore_subscription_override: false,
+  backoff_retries: 0,
+  backoff_exponent: 2,
+  jitter: 'none',
+  retry_on_status: [],
+};
+const retrying = {
+  queue: 'orders',
+  messageId: 'm1',
+  subscriptionId: 's1',
+  status: 'retrying',
+  attempts: [attempt],
+  nextAttemptAt: AT,
+  nextAttempt: { number: 2, phase: 'pre_backoff', dueAt: AT, by: 'sqs_delay' },
+  policy,
+};
+const delivered = {
+  queue: 'orders',
+  messageId: 'm1',
+  subscriptionId: 's1',
+  status: 'delivered',
+  attempts: [attempt, { ...attempt, number: 2, outcome: 'delivered', statusCode: 200 }],
+  policy,
+};
+const detail = (view: object) => json({ ...view, policy, policySource: 'delivery', planned: [] });
+const listed = {
+  queue: 'orders',
+  messageId: 'm1',
+  subscriptionId: 's1',
+  status: 'retrying',
+  acceptedAt: AT,
+  attemptCount: 1,
+  lastAttempt: { number: 1, startedAt: AT, outcome: 'failed', statusCode: 503 },
+  nextAttemptAt: AT,
+};
+const page = (...deliveries: unknown[]) => json({ deliveries, links: [] });
+
+const OF_QUEUE = 'GET /v2/queues/orders/deliveries';
+const OF_MESSAGE = 'GET /v2/queues/orders/messages/m1/deliveries';
+const ONE = '/v2/queues/orders/messages/m1/deliveries/s1';
+
+describe('posthaste deliveries', () => {
+  it('lists those of a queue by everything that the API can select by', async () => {
+    const api = await stubApi({ [OF_QUEUE]: () => page(listed) });
+    const args = [
+      '--status',
+      'retrying',
+      '--subscription',
+      's1',
+      '--since',
+      '2026-01-01T00:00:00Z',
+      '--limit',
+      '3',
+    ];
+    const { stdout } = await api.run(['deliveries', 'list', 'orders', ...args, '--json']);
+    expect(jsonLines(stdout)).toEqual([listed]);
+    expect(Object.fromEntries(new URL(api.requests[0]?.path ?? '', api.url).searchParams)).toEqual({
+      status: 'retrying',
+      subscription: 's1',
+      since: AT,
+      limit: '3',
+    });
+  });
+
+  it('lists all of a message for people', async () => {
+    const api = await stubApi({ [OF_MESSAGE]: () => page(delivered) });
+    const { stdout } = await api.run(['deliveries', 'list', 'orders', '--message', 'm1']);
+    expect(stdout).toBe(
+      'Message  Subscription  Status     Attempts  Last  Next\nm1       s1            delivered         2  200\n',
+    );
+  });
+
+  it('shows attempts and what is planned', async () => {
+    const planned = [{ number: 2, phase: 'pre_backoff', dueAt: AT }];
+    const view = { ...retrying, policySource: 'queue', planned };
+    const api = await stubApi({ [`GET ${ONE}`]: () => json(view) });
+    const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', 's1']);
+    expect(stdout).toMatch(/Status +retrying\nNext attempt +#2 pre_backoff/);
+    expect(stdout).toMatch(/1 {2}initial .* 5 ms {2}failed +503\n/);
+    expect(stdout).toContain('Planned, should every attempt fail at once:');
+    expect(jsonLines((await api.run(['deliveries', 'show', 'orders', 'm1', 's1', '--json'])).stdout)).toEqual(
+      [view],
+    );
+  });
+
+  it.each(['retry', 'cancel'])('can %s one', async (what) => {
+    const api = await stubApi({ [`POST ${ONE}/${what}`]: () => json(retrying, 202) });
+    const { status, stdout } = await api.run([what, 'orders', 'm1', 's1', '--json']);
+    expect({ status, lines: jsonLines(stdout) }).toEqual({ status: 0, lines: [retrying] });
+  });
+
+  it('says why a retry is refused, and asks once only', async () => {
+    const api = await stubApi({ [`POST ${ONE}/retry`]: () => refusal(409, 'conflict', 'the body is gone') });
+    expect(await api.run(['retry', 'orders', 'm1', 's1'])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `posthaste: POST ${ONE}/retry was refused (409 conflict): the body is gone\n`,
+    });
+    const failing = await stubApi({ [`POST ${ONE}/retry`]: () => json({ message: 'busy' }, 503) });
+    expect((await failing.run(['retry', 'orders', 'm1', 's1'])).status).toBe(1);
+    expect(failing.requests).toHaveLength(1);
+  });
+});
+
+describe('posthaste deliveries watch', () => {
+  it('prints each change once, finds out that one was delivered, and ends with status 0 on Ctrl-C', async () => {
+    let interrupt = (): void => undefined;
+    let looks = 0;
+    const api = await stubApi({
+      [OF_QUEUE]: () => {
+        looks += 1;
+        if (looks === 4) interrupt();
+        return looks < 3 ? page(listed) : page();
+      },
+      [`GET ${ONE}`]: () => detail(delivered),
+    });
+    const { status, stdout, stderr } = await api.run(['deliveries', 'watch', 'orders', '--json'], {
+      onStart: (child) => {
+        interrupt = () => child.kill('SIGINT');
+      },
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(jsonLines(stdout)).toMatchObject([
+      { messageId: 'm1', status: 'retrying', attemptCount: 1, last: '503', nextAttemptAt: AT },
+      { messageId: 'm1', status: 'delivered', attemptCount: 2, last: '200' },
+    ]);
+  });
+
+  it('follows a message that is not on record yet, until all that matched are over', async () => {
+    let looks = 0;
+    const answers = [refusal(404, 'not_found', 'no such message'), page(), page(delivered), page(delivered)];
+    const message = {
+      queue: 'orders',
+      id: 'm1',
+      acceptedAt: AT,
+      duplicates: 0,
+      filtered: 0,
+      bodyKept: false,
+    };
+    const deliveries = { pending: 0, retrying: 0, delivered: 1, rejected: 0, exhausted: 0, cancelled: 0 };
+    const api = await stubApi({
+      [OF_MESSAGE]: () => answers[looks++] ?? page(),
+      'GET /v2/queues/orders/messages/m1': () => json({ ...message, deliveries, matched: looks < 4 ? 2 : 1 }),
+    });
+    const { status, stdout } = await api.run(['deliveries', 'watch', 'orders', '--message', 'm1']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^\S+ \S+ {2}m1 {2}s1 {2}delivered {2}#2, 200\n$/);
+    expect(looks).toBe(4);
+  });
+
+  it('ends with status 0 after its time', async () => {
+    const api = await stubApi({ [OF_QUEUE]: () => page() });
+    expect(await api.run(['deliveries', 'watch', 'orders', '--for', '0.5'])).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: '',
+    });
+  });
+});
+
+describe('posthaste message', () => {
+  const body = '{ "big": 12345678901234567890.10, "u": "\u0085" }';
+  const text =
+    '{"queue":"orders","id":"m1","acceptedAt":"2026-01-01T00:00:00.000Z","duplicates":1,"matched":2,"filtered":0,' +
+    '"deliveries":{"pending":0,"retrying":1,"delivered":1,"rejected":0,"exhausted":0,"cancelled":0},"bodyKept":true,' +
+    `"body":${body}}`;
+  const routes = { 'GET /v2/queues/orders/messages/m1': () => ({ body: text }) };
+
+  it('shows what became of it', async () => {
+    const { stdout } = await (await stubApi(routes)).run(['message', 'show', 'orders', 'm1']);
+    expect(stdout).toContain('Deliveries  1 retrying, 1 delivered\n');
+    expect(stdout).toContain('"big": 12345678901234567890.10, "u": "\\u0085"');
+  });
+
+  it('prints its data byte for byte, and as JSON without a loss', async () => {
+    const api = await stubApi(routes);
+    expect((await api.run(['message', 'show', 'orders', 'm1', '--body'])).stdout).toBe(body);
+    const shown = (await api.run(['message', 'show', 'orders', 'm1', '--json'])).stdout;
+    expect(shown).toBe(`${text.replace('\u0085', '\\u0085')}\n`);
+  });
+
+  it('erases its data', async () => {
+    const api = await stubApi({
+      'DELETE /v2/queues/orders/messages/m1/body': () => ({ status: 204, body: '' }),
+    });
+    const { stdout } = await api.run(['message', 'erase', 'orders', 'm1', '--json']);
+    expect(stdout).toBe('{"queue":"orders","messageId":"m1"}\n');
+  });
+});

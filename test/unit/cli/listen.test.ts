@@ -1,0 +1,199 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, describe, expect, it } from 'vitest';
+import { answerScriptOf, type AnswerScript } from '../../../cli/commands/listen/answer-script.ts';
+import { verifierFor } from '../../../cli/commands/listen/verification.ts';
+import {
+  startWebhookReceiver,
+  type Webhook as Received,
+  type WebhookReceiver,
+} from '../../../cli/commands/listen/webhook-receiver.ts';
+import { webhookBlock } from '../../../cli/commands/listen/webhook-text.ts';
+import { jsonLines } from './run-command.ts';
+import { json, stubApi } from './stub-api.ts';
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const BODY = '{"id":"m1","data":{"a": 1.0}}';
+
+const signed = (secret: string, id = 'm1', at = new Date()) => ({
+  'webhook-id': id,
+  'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+  'webhook-signature': new Webhook(secret).sign(id, at, BODY),
+});
+
+describe('an answer script', () => {
+  it('is statuses in their order, with counts, delays and Retry-After', () => {
+    expect(answerScriptOf('500x2,503:delay=0.5:retry-after=30, hang,reset,200')).toEqual([
+      { status: 500 },
+      { status: 500 },
+      { status: 503, delaySeconds: 0.5, retryAfterSeconds: 30 },
+      { status: 'hang' },
+      { status: 'reset' },
+      { status: 200 },
+    ]);
+  });
+
+  it.each(['', '200,', '700', '100', '200x0', '200:wait=1', '200x9999,200x9999', '200:delay'])(
+    'is not %j',
+    (text) => {
+      expect(() => answerScriptOf(text)).toThrow('It takes');
+    },
+  );
+});
+
+describe('the verification of a webhook', () => {
+  const body = Buffer.from(BODY);
+  const pair = generateKeyPairSync('ed25519');
+  const publicKey = `whpk_${Buffer.from(String(pair.publicKey.export({ format: 'jwk' }).x), 'base64url').toString('base64')}`;
+  const asymmetric = (id: string, at: number) => ({
+    'webhook-id': id,
+    'webhook-timestamp': String(at),
+    'webhook-signature': `v1,AAAA v1a,${sign(null, Buffer.from(`${id}.${at}.${BODY}`), pair.privateKey).toString('base64')}`,
+  });
+  const now = Math.floor(Date.now() / 1000);
+
+  it('passes what was signed with the secret, or the key', () => {
+    expect(verifierFor(SECRET)(body, signed(SECRET))).toEqual({ verified: true });
+    expect(verifierFor(publicKey)(body, asymmetric('m1', now))).toEqual({ verified: true });
+  });
+
+  it.each([
+    ['another secret', SECRET, signed('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA')],
+    ['another id', SECRET, { ...signed(SECRET), 'webhook-id': 'm2' }],
+    ['an old time', SECRET, signed(SECRET, 'm1', new Date(Date.now() - 3_600_000))],
+    ['no signature', SECRET, {}],
+    ['another id, by key', publicKey, { ...asymmetric('m1', now), 'webhook-id': 'm2' }],
+    ['an old time, by key', publicKey, asymmetric('m1', now - 3_600)],
+    ['a time that is none, by key', publicKey, { ...asymmetric('m1', now), 'webhook-timestamp': 'x' }],
+    ['no signature, by key', publicKey, {}],
+  ])('fails with %s', (_, secret, headers) => {
+    expect(verifierFor(secret)(body, headers)).toMatchObject({ verified: false });
+  });
+});
+
+describe('the receiver', () => {
+  let receiver: WebhookReceiver | undefined;
+  afterEach(async () => {
+    await receiver?.close();
+  });
+
+  const started = async (script: AnswerScript) => {
+    const seen: Received[] = [];
+    const order = { path: '/hook', script, verifier: () => undefined, onAnswered: () => undefined };
+    receiver = await startWebhookReceiver({ ...order, onWebhook: (webhook) => seen.push(webhook) });
+    const { url } = receiver;
+    const post = (id: string, to = url): Promise<Response> =>
+      fetch(to, { method: 'POST', body: BODY, headers: { 'webhook-id': id } });
+    return { seen, url, post };
+  };
+
+  it('leads every message through the script from its beginning, and says when it came before', async () => {
+    const { seen, post } = await started(answerScriptOf('503:retry-after=7,200'));
+    const answers = [await post('a'), await post('b'), await post('a'), await post('a')];
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 200, 200]);
+    expect(answers.map(({ headers }) => headers.get('retry-after'))).toEqual(['7', '7', null, null]);
+    expect(seen.map(({ messageId, count }) => `${messageId ?? ''}${count}`)).toEqual([
+      'a1',
+      'b1',
+      'a2',
+      'a3',
+    ]);
+    expect(seen[0]?.secondsSince).toBeUndefined();
+    expect(seen[2]?.secondsSince).toBeGreaterThanOrEqual(0);
+  });
+
+  it('cuts the connection, or never answers, where the script says so', async () => {
+    const { post } = await started(answerScriptOf('reset,hang'));
+    await expect(post('a')).rejects.toThrow('fetch failed');
+    const hanging = post('a');
+    await receiver?.close();
+    await expect(hanging).rejects.toThrow('fetch failed');
+  });
+
+  it('has one path only, and no room for endless bodies', async () => {
+    const { seen, url, post } = await started(answerScriptOf('200'));
+    expect((await post('a', `${url}/other`)).status).toBe(404);
+    const large = fetch(url, { method: 'POST', body: 'x'.repeat(3 * 1024 * 1024) });
+    await large.then(
+      ({ status }) => {
+        expect(status).toBe(413);
+      },
+      (error: unknown) => {
+        expect(error).toBeInstanceOf(TypeError);
+      },
+    );
+    expect(seen).toEqual([]);
+  });
+
+  it('shows a request without letting it act on the terminal', async () => {
+    const { seen, url } = await started(answerScriptOf('200'));
+    await fetch(url, { method: 'POST', body: 'a\u001b[2J\nb\u202e', headers: { 'webhook-id': 'x' } });
+    const [webhook] = seen;
+    const block = webhook === undefined ? '' : webhookBlock(webhook);
+    expect(block).toContain('a\\u001b[2J\\u000ab\\u202e');
+    expect(block.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
+  });
+});
+
+describe('posthaste listen', () => {
+  it('subscribes while it runs, verifies with the secret that it got, and ends after its count', async () => {
+    const api = await stubApi({
+      'POST /v2/queues/orders/subscriptions': () => json({ subscription_id: 's1', secret: SECRET }, 201),
+      'DELETE /v2/queues/orders/subscriptions/s1': () => ({ status: 204, body: '' }),
+    });
+    const deliver = async (url: string): Promise<void> => {
+      await fetch(url, { method: 'POST', body: BODY, headers: signed(SECRET) });
+      await fetch(url, { method: 'POST', body: BODY, headers: { 'webhook-id': 'm1' } });
+    };
+    const args = ['listen', '--subscribe', 'orders', '--path', '/hook', '--policy', '{"minimum_delay": 2}'];
+    const run = await api.run([...args, '--answer', '503,200', '--count', '2', '--json'], {
+      onStart: (child) => {
+        child.stderr?.once('data', (data: Buffer | string) => {
+          void deliver(/http:\S+hook/.exec(String(data))?.[0] ?? '');
+        });
+      },
+    });
+    expect(run.status).toBe(0);
+    expect(jsonLines(run.stdout)).toMatchObject([
+      { method: 'POST', path: '/hook', body: BODY, messageId: 'm1', count: 1, answer: 503, verified: true },
+      { messageId: 'm1', count: 2, answer: 200, verified: false, why: 'Missing required headers' },
+    ]);
+    expect(api.requests[0]?.body).toMatch(
+      /^\{"subscriber":"http:\/\/127\.0\.0\.1:\d+\/hook","options":\{"_retry_policy":\{"minimum_delay": 2\}\}\}$/,
+    );
+    expect(api.requests.at(-1)?.method).toBe('DELETE');
+  });
+
+  it('unsubscribes on Ctrl-C and ends with status 0', async () => {
+    const api = await stubApi({
+      'POST /v2/queues/orders/subscriptions': () => json({ subscription_id: 's1' }, 201),
+      'DELETE /v2/queues/orders/subscriptions/s1': () => ({ status: 204, body: '' }),
+    });
+    const run = await api.run(['listen', '--subscribe', 'orders'], {
+      onStart: (child) => {
+        child.stderr?.once('data', () => child.kill('SIGINT'));
+      },
+    });
+    expect(run.status).toBe(0);
+    expect(api.requests.map(({ method }) => method)).toEqual(['POST', 'DELETE']);
+  });
+
+  it('listens without a deployment, and says in one sentence that its port is taken', async () => {
+    const other = await startWebhookReceiver({
+      path: '/',
+      script: answerScriptOf('200'),
+      verifier: () => undefined,
+      onWebhook: () => undefined,
+      onAnswered: () => undefined,
+    });
+    const { run } = await stubApi({});
+    const { port } = new URL(other.url);
+    const { status, stderr } = await run(['listen', '--port', port]);
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: `posthaste: Port ${port} is taken by another program. Choose another with --port, or leave --port out and a free one is found.\n`,
+    });
+    expect((await run(['listen', '--for', '0.2'])).status).toBe(0);
+    await other.close();
+  });
+});

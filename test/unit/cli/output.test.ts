@@ -1,0 +1,113 @@
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { rangesOf } from '../../../cli/commands/publish/publish-report.ts';
+import { inputLines } from '../../../cli/options/input-lines.ts';
+import { withMembers } from '../../../cli/options/json-text.ts';
+import { printable, printableJson } from '../../../cli/output/printable.ts';
+import { progressBar } from '../../../cli/output/progress-bar.ts';
+import { fieldLines, tableLines } from '../../../cli/output/table.ts';
+
+const anyText = fc.string({ unit: 'binary' });
+const UNSAFE = /[\p{Cc}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u;
+
+describe('what others wrote', () => {
+  it('never holds anything that a terminal acts on', () => {
+    fc.assert(fc.property(anyText, (text) => !UNSAFE.test(printable(text))));
+  });
+
+  it('is as it was where it is harmless', () => {
+    expect(printable('grüße, 世界 – "q" \\ 👍')).toBe('grüße, 世界 – "q" \\ 👍');
+  });
+
+  it('is the same value in JSON, and as harmless', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+        const shown = printableJson(JSON.stringify(value));
+        expect(JSON.parse(shown)).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(shown).not.toMatch(UNSAFE);
+      }),
+    );
+  });
+});
+
+describe('a table', () => {
+  it('stands in columns, whatever the width of what is in it', () => {
+    const columns = [{ head: 'Name' }, { head: 'N', align: 'right' as const }];
+    expect(
+      tableLines(columns, [
+        ['世界', '10'],
+        ['e\u0301', '5'],
+      ]),
+    ).toEqual(['Name   N', '世界  10', 'e\u0301      5']);
+  });
+
+  it('of fields leaves out what has no value', () => {
+    expect(
+      fieldLines([
+        ['A', '1'],
+        ['Long', undefined],
+        ['Bcd', '2'],
+      ]),
+    ).toEqual(['A    1', 'Bcd  2']);
+  });
+});
+
+describe('a progress bar', () => {
+  it.each([
+    [0, '[------------------------------]   0%'],
+    [0.5, '[###############---------------]  50%'],
+    [1, '[##############################] 100%'],
+  ])('shows %f', (part, bar) => {
+    expect(progressBar(part)).toBe(bar);
+  });
+});
+
+describe('lines of an input', () => {
+  const lines = async (chunks: Buffer[], most = 1_000): Promise<(string | undefined)[]> => {
+    const texts: (string | undefined)[] = [];
+    for await (const { bytes } of inputLines(Readable.from(chunks), most)) texts.push(bytes?.toString());
+    return texts;
+  };
+
+  it('are the same however the bytes come in', async () => {
+    const text = fc.array(fc.constantFrom('a', 'ü', '\n', '\r', '\u2028', '世'), { maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 1, max: 5 }), async (parts, size) => {
+        const bytes = Buffer.from(parts.join(''));
+        const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+          bytes.subarray(index * size, (index + 1) * size),
+        );
+        const expected = parts.join('').split('\n');
+        if (expected.at(-1) === '') expected.pop();
+        expect(await lines(chunks)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('say that one is too long, and go on behind it', async () => {
+    expect(await lines([Buffer.from('ab\nabcd'), Buffer.from('e\nabc\n')], 3)).toEqual([
+      'ab',
+      undefined,
+      'abc',
+    ]);
+  });
+});
+
+describe('JSON text', () => {
+  it('is put together without being printed anew', () => {
+    expect(
+      withMembers(' { "n" : 1.0 } ', [
+        ['m', '2.00'],
+        ['x', undefined],
+      ]),
+    ).toBe('{"n" : 1.0,"m":2.00}');
+    expect(withMembers('{}', [['m', '1']])).toBe('{"m":1}');
+  });
+});
+
+describe('ranges', () => {
+  it('say in short which lines', () => {
+    expect(rangesOf([5, 1, 3, 2, 9])).toBe('1-3, 5, 9');
+  });
+});

@@ -1,0 +1,182 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { AwsV4Signer } from 'aws4fetch';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiAccess } from '../../../cli/api/api-access.ts';
+import { findApi } from '../../../cli/api/api-access.ts';
+import { startSigningProxy, type SigningProxy } from '../../../cli/commands/proxy/signing-proxy.ts';
+import { awsStub, type AwsStub } from '../adapters/aws-stub.ts';
+import { posthaste, apiEnvironment } from './run-command.ts';
+
+let api: AwsStub;
+let proxy: SigningProxy;
+
+const credentials = {
+  accessKeyId: 'test',
+  secretAccessKey: 'test',
+  service: 'execute-api',
+  region: 'us-east-1',
+};
+
+const access = (apiUrl: string): ApiAccess => ({
+  name: 'a test',
+  apiUrl,
+  authorize: async (call) => (await new AwsV4Signer({ ...credentials, ...call }).sign()).headers,
+});
+
+beforeAll(async () => {
+  api = await awsStub(({ path }) => ({
+    status: path.startsWith('/v2/queues/new') ? 201 : 200,
+    headers: { 'content-type': 'application/json', location: '/v2/queues/new', 'set-cookie': 'a=b' },
+    body: '{"queues":[]}',
+  }));
+  proxy = await startSigningProxy(access(api.config.endpoint));
+});
+
+afterAll(async () => {
+  await proxy.close();
+  await api.close();
+});
+
+type Asked = { method?: string; path?: string; headers?: Record<string, string>; body?: string | Buffer };
+type Answered = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
+
+/** fetch would not send a foreign Host, nor a path with dots. */
+const ask = ({ method = 'GET', path = '/v2/queues', headers = {}, body }: Asked): Promise<Answered> =>
+  new Promise((resolve, reject) => {
+    const { port } = new URL(proxy.url);
+    const asked = httpRequest({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        resolve({ status: answer.statusCode, headers: answer.headers, body: text });
+      });
+    });
+    asked.once('error', reject).end(body);
+  });
+
+describe('the signing proxy', () => {
+  it('signs and sends on what came, byte for byte, and nothing by which the caller could be another', async () => {
+    const before = api.requests.length;
+    const body = '{ "a": 1.0 }';
+    const answer = await ask({
+      method: 'PUT',
+      path: '/v2/queues/new?x=%20y&x=1',
+      headers: {
+        'content-type': 'application/json',
+        'client-id': 'c',
+        authorization: 'Bearer x',
+        cookie: 'c=d',
+      },
+      body,
+    });
+    expect(answer).toMatchObject({ status: 201, body: '{"queues":[]}' });
+    expect(answer.headers).toMatchObject({ location: '/v2/queues/new', 'x-content-type-options': 'nosniff' });
+    expect(answer.headers['set-cookie']).toBeUndefined();
+
+    const seen = api.requests[before];
+    expect(seen).toMatchObject({ method: 'PUT', path: '/v2/queues/new?x=%20y&x=1', body });
+    expect(seen?.headers).toMatchObject({ 'content-type': 'application/json', 'client-id': 'c' });
+    expect(seen?.headers.cookie).toBeUndefined();
+    const signer = new AwsV4Signer({
+      ...credentials,
+      method: 'PUT',
+      url: `${api.config.endpoint}/v2/queues/new?x=%20y&x=1`,
+      headers: { 'client-id': 'c' },
+      datetime: String(seen?.headers['x-amz-date']),
+      body,
+    });
+    expect(seen?.headers.authorization).toBe((await signer.sign()).headers.get('authorization'));
+  });
+
+  it.each<[string, Asked]>([
+    ['a name that was bound to this machine', { headers: { host: 'evil.example' } }],
+    ['another port of it', { headers: { host: '127.0.0.1:1' } }],
+    ['a page of another origin', { method: 'POST', headers: { origin: 'https://evil.example' }, body: '{}' }],
+    ['a page without an origin', { method: 'POST', headers: { origin: 'null' }, body: '{}' }],
+    ['a preflight of one', { method: 'OPTIONS', headers: { origin: 'https://evil.example' } }],
+    ['an image in another page', { headers: { 'sec-fetch-site': 'cross-site' } }],
+    ['a page of another port', { headers: { 'sec-fetch-site': 'same-site' } }],
+  ])('refuses %s, and sends nothing on', async (_, asked) => {
+    const before = api.requests.length;
+    const answer = await ask(asked);
+    expect(answer.status).toBe(403);
+    expect(JSON.parse(answer.body)).toMatchObject({ error: { code: 'forbidden' } });
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    expect(api.requests).toHaveLength(before);
+  });
+
+  it('serves a browser whose user asks, and pages of its own', async () => {
+    const { host } = new URL(proxy.url);
+    expect((await ask({ headers: { 'sec-fetch-site': 'none' } })).status).toBe(200);
+    const own = { 'sec-fetch-site': 'same-origin', origin: `http://${host}` };
+    expect((await ask({ method: 'POST', headers: own, body: '{}' })).status).toBe(200);
+  });
+
+  it.each(['/v2/queues/a/../b', '/v2/queues/%2e%2E/b', '//evil.example/', 'http://evil.example/', '/a\\b'])(
+    'refuses the path %s, which would be signed as another',
+    async (path) => {
+      const before = api.requests.length;
+      expect((await ask({ path })).status).toBe(400);
+      expect(api.requests).toHaveLength(before);
+    },
+  );
+
+  it('leaves behind a body that comes with GET', async () => {
+    const before = api.requests.length;
+    expect(await ask({ headers: { 'content-length': '2' }, body: '{}' })).toMatchObject({ status: 200 });
+    expect(api.requests[before]).toMatchObject({ method: 'GET', path: '/v2/queues', body: '' });
+  });
+
+  it('refuses a method that it cannot send on', async () => {
+    const before = api.requests.length;
+    const { status, headers } = await ask({ method: 'TRACE' });
+    expect(status).toBe(405);
+    expect(headers.allow).toContain('PATCH');
+    expect(api.requests).toHaveLength(before);
+  });
+
+  it('refuses a body that API Gateway would not take', async () => {
+    const before = api.requests.length;
+    const body = Buffer.alloc(10 * 1024 * 1024 + 1);
+    const answer = await ask({ method: 'POST', body }).catch((error: unknown) => error);
+    // Where we close before all of it is sent, the caller may see that instead of the answer.
+    if (!(answer instanceof Error)) expect(answer).toMatchObject({ status: 413 });
+    expect(api.requests).toHaveLength(before);
+  });
+
+  it('says in the form of the API that this does not answer', async () => {
+    const gone = await awsStub(() => 'silence');
+    await gone.close();
+    const stranded = await startSigningProxy(access(gone.config.endpoint));
+    const answer = await fetch(`${stranded.url}/v2/queues`);
+    expect(answer.status).toBe(502);
+    expect(await answer.json()).toMatchObject({ error: { code: 'unreachable' } });
+    await stranded.close();
+  });
+
+  it('listens on loopback as a command, and ends with status 0 on Ctrl-C', { timeout: 30_000 }, async () => {
+    const run = await posthaste(['proxy', '--json'], {
+      env: apiEnvironment(api.config.endpoint),
+      onStart: (child) => {
+        child.stdout?.once('data', (data: Buffer) => {
+          const { url } = JSON.parse(data.toString()) as { url: string };
+          void fetch(`${url}/v2/queues`).then(({ status }) => {
+            if (status === 200) child.kill('SIGINT');
+          });
+        });
+      },
+    });
+    expect(run).toMatchObject({ status: 0, stderr: '' });
+    expect(run.stdout).toMatch(/^\{"url":"http:\/\/127\.0\.0\.1:\d+"\}\n$/);
+  });
+
+  it('finds the API by its URL, and refuses one that is none', async () => {
+    process.env['POSTHASTE_API_URL'] = 'ftp://example.com';
+    try {
+      await expect(findApi({})).rejects.toThrow('POSTHASTE_API_URL takes an http or https URL');
+    } finally {
+      delete process.env['POSTHASTE_API_URL'];
+    }
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import type { StubRequest } from '../adapters/aws-stub.ts';
+import { jsonLines } from './run-command.ts';
+import { json, refusal, stubApi, type StubApi } from './stub-api.ts';
+
+const MESSAGES = 'POST /v2/queues/orders/messages';
+const posted = z.object({ messages: z.array(z.looseObject({ id: z.string(), body: z.unknown() })) });
+const messagesIn = ({ body }: StubRequest) => posted.parse(JSON.parse(body)).messages;
+
+/** Takes everything. */
+const taking = (): Promise<StubApi> =>
+  stubApi({ [MESSAGES]: (request) => json({ ids: messagesIn(request).map(({ id }) => id) }, 201) });
+
+/** Spaces, escapes, a line separator, key order, and numbers that no double holds. */
+const DATA = '{ "b":1.0,"a" : 12345678901234567890.10,"e":1E400, "t":"\\u00e9\u2028ü", "b": 2 }';
+
+describe('posthaste publish', () => {
+  it('publishes one message, its data byte for byte', async () => {
+    const api = await taking();
+    const args = [
+      'publish',
+      'orders',
+      '--data',
+      DATA,
+      '--type',
+      'order.created',
+      '--id',
+      'o-1',
+      '--ttl',
+      '60',
+    ];
+    expect(await api.run([...args, '--json'])).toEqual({ status: 0, stdout: '{"id":"o-1"}\n', stderr: '' });
+    expect(api.requests[0]?.body).toBe(
+      `{"messages":[{"id":"o-1","type":"order.created","ttl":60,"body":${DATA}}]}`,
+    );
+  });
+
+  it('publishes lines from stdin byte for byte, whatever their ends, and leaves empty ones out', async () => {
+    const api = await taking();
+    const lines = [
+      `{"data":${DATA},"id":"a","delay":5}`,
+      '',
+      `{ "id" : "b", "data" : ${DATA} , "type":"own"}\r`,
+      '{"data":null}',
+    ];
+    const run = await api.run(['publish', 'orders', '--type', 'given', '--json'], {
+      input: lines.join('\n'),
+    });
+    expect(run.status).toBe(0);
+    const { body = '' } = api.requests[0] ?? {};
+    expect(body).toContain(
+      `{"messages":[{"id":"a","type":"given","delay":5,"body":${DATA}},{"id":"b","type":"own","body":${DATA}},{"id":"`,
+    );
+    expect(jsonLines(run.stdout)).toEqual([
+      { line: 1, id: 'a' },
+      { line: 3, id: 'b' },
+      { line: 4, id: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown },
+    ]);
+  });
+
+  it('takes lines that are the data themselves', async () => {
+    const api = await taking();
+    await api.run(['publish', 'orders', '--bare', '--file', '-'], { input: ` ${DATA}\t\n7` });
+    expect(api.requests[0]?.body).toMatch(/"body":7}]}$/);
+    expect(api.requests[0]?.body).toContain(`"body":${DATA}}`);
+  });
+
+  it('sends a hundred at a time, each once', async () => {
+    const api = await taking();
+    const input = Array.from({ length: 1_050 }, (_, n) => `{"id":"m${n}","data":${n}}`).join('\n');
+    const { status, stdout } = await api.run(['publish', 'orders'], { input });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'Queue orders: 1050 published, 0 refused.\n' });
+    const ids = api.requests.flatMap(messagesIn).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(1_050);
+    expect(ids).toHaveLength(1_050);
+    expect(Math.max(...api.requests.map((request) => messagesIn(request).length))).toBe(100);
+  });
+
+  it('sends no more at a time than a request of 1 MiB holds', async () => {
+    const api = await taking();
+    const input = Array.from({ length: 5 }, () => `{"data":"${'x'.repeat(400_000)}"}`).join('\n');
+    expect((await api.run(['publish', 'orders'], { input })).status).toBe(0);
+    expect(api.requests.map((request) => messagesIn(request).length).toSorted()).toEqual([1, 2, 2]);
+  });
+
+  it('sends a batch again whose answer was lost, under the same ids', async () => {
+    const api = await stubApi({
+      [MESSAGES]: (request, index) =>
+        index === 0 ? 'hang_up' : json({ ids: messagesIn(request).map(({ id }) => id) }, 201),
+    });
+    expect((await api.run(['publish', 'orders', '--data', '1'])).status).toBe(0);
+    expect(api.requests).toHaveLength(2);
+    expect(api.requests[1]?.body).toBe(api.requests[0]?.body);
+  });
+
+  it('publishes the others where lines are refused, here or by the API, and says why', async () => {
+    const api = await stubApi({
+      [MESSAGES]: (request) => {
+        const messages = messagesIn(request);
+        const index = messages.findIndex(({ ttl }) => ttl === 0);
+        const fields = [{ field: `messages[${index}].ttl`, message: 'must be 1 or more' }];
+        return index === -1
+          ? json({ ids: messages.map(({ id }) => id) }, 201)
+          : refusal(400, 'invalid_request', 'wrong', fields);
+      },
+    });
+    const lines = [
+      '{"id":"a","data":1}',
+      'not JSON \u001b[31m',
+      '{"id":"c"}',
+      '{"id":"d","data":4,"ttl":0}',
+      '{"id":"e","data":5,"priority":1}',
+      '{"id":"f","data":6}',
+    ];
+    const run = await api.run(['publish', 'orders', '--json'], { input: lines.join('\n') });
+    expect(run.status).toBe(1);
+    expect(jsonLines(run.stdout)).toEqual([
+      { line: 2, error: { message: 'is not JSON in UTF-8' } },
+      { line: 3, error: { message: 'has no data; for lines that are the data themselves, add --bare' } },
+      { line: 5, error: { message: 'has a field that is not known: priority' } },
+      { line: 1, id: 'a' },
+      { line: 6, id: 'f' },
+      { line: 4, error: { message: 'ttl must be 1 or more' } },
+    ]);
+  });
+
+  it('breaks off where the API lets nothing in, and says which lines did not go out', async () => {
+    const api = await stubApi({ [MESSAGES]: () => json({ message: 'Forbidden' }, 403) });
+    const { status, stdout, stderr } = await api.run(['publish', 'orders'], {
+      input: '{"data":1}\n{"data":2}\n',
+    });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: 'Queue orders: 0 published, 0 refused.\n' });
+    expect(stderr).toContain('execute-api:Invoke');
+    expect(stderr).toContain('Not published: lines 1-2, and what comes after line 2.\n');
+  });
+
+  it('finishes what is under way on Ctrl-C and ends with status 130', async () => {
+    let interrupt = (): void => undefined;
+    const api = await stubApi({
+      [MESSAGES]: (request) => {
+        interrupt();
+        return json({ ids: messagesIn(request).map(({ id }) => id) }, 201);
+      },
+    });
+    const input = Array.from({ length: 100 }, (_, n) => `{"id":"m${n}","data":${n}}`).join('\n');
+    const run = await api.run(['publish', 'orders'], {
+      onStart: (child) => {
+        interrupt = () => child.kill('SIGINT');
+        // Left open: more might come.
+        child.stdin?.write(input);
+      },
+    });
+    expect(run.status).toBe(130);
+  });
+
+  it('says in one sentence that a file cannot be read', async () => {
+    const { status, stderr } = await (await taking()).run(['publish', 'orders', '--file', '/nowhere/at/all']);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^posthaste: \/nowhere\/at\/all cannot be read: ENOENT.*\n$/);
+  });
+});

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import { AwsV4Signer } from 'aws4fetch';
+import type { StubRequest } from '../adapters/aws-stub.ts';
+import { jsonLines } from './run-command.ts';
+import { json, refusal, stubApi } from './stub-api.ts';
+
+/** Signs the request as it came once more, and compares. */
+const isSigned = async (url: string, { method, path, headers, body }: StubRequest): Promise<boolean> => {
+  const signer = new AwsV4Signer({
+    accessKeyId: 'test',
+    secretAccessKey: 'test',
+    service: 'execute-api',
+    region: 'us-east-1',
+    method,
+    url: url + path,
+    headers: { 'content-type': headers['content-type'] ?? '' },
+    datetime: String(headers['x-amz-date']),
+    ...(body === '' ? {} : { body }),
+  });
+  return (await signer.sign()).headers.get('authorization') === headers.authorization;
+};
+
+const queues = (page: string[], next?: string) =>
+  json({
+    queues: page.map((name) => ({ name, href: `/v2/queues/${name}`, metadata: { of: name } })),
+    links: next === undefined ? [] : [{ rel: 'next', href: `/v2/queues?limit=100&marker=${next}` }],
+  });
+
+describe('posthaste queue list', () => {
+  it('follows the pages, signed, and prints one queue a line for programs', async () => {
+    const api = await stubApi({
+      'GET /v2/queues': ({ path }) => (path.includes('marker=m1') ? queues(['c']) : queues(['a', 'b'], 'm1')),
+    });
+    const { status, stdout, stderr } = await api.run(['queue', 'list', '--json']);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(jsonLines(stdout)).toEqual(['a', 'b', 'c'].map((name) => ({ name, metadata: { of: name } })));
+    expect(api.requests.map(({ path }) => path)).toEqual([
+      '/v2/queues?detailed=true&limit=100',
+      '/v2/queues?detailed=true&limit=100&marker=m1',
+    ]);
+    for (const request of api.requests) expect(await isSigned(api.url, request)).toBe(true);
+  });
+
+  it('prints a table for people, and no more than asked for', async () => {
+    const api = await stubApi({ 'GET /v2/queues': () => queues(['a', 'b'], 'm1') });
+    expect((await api.run(['queue', 'list', '--limit', '1'])).stdout).toBe(
+      'Queue  Metadata\na      {"of":"a"}\n',
+    );
+    expect(api.requests).toHaveLength(1);
+    expect(api.requests[0]?.path).toContain('limit=1');
+  });
+
+  it('sends a token instead of a signature where there is one', async () => {
+    const api = await stubApi({ 'GET /v2/queues': () => queues([]) });
+    const { stdout } = await api.run(['queue', 'list'], { env: { POSTHASTE_TOKEN: 'a.b.c' } });
+    expect(stdout).toBe('No queues.\n');
+    expect(api.requests[0]?.headers.authorization).toBe('Bearer a.b.c');
+  });
+
+  it('lets nothing of what others wrote reach the terminal as a command', async () => {
+    const name = 'q\u001b[2J\u009b31m\u202e\r\n';
+    const api = await stubApi({
+      'GET /v2/queues': () => json({ queues: [{ name: 'q', metadata: { name } }], links: [] }),
+    });
+    const shown =
+      (await api.run(['queue', 'list'])).stdout + (await api.run(['queue', 'list', '--json'])).stdout;
+    expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
+    const [, ...lines] = shown.split('\n').slice(1);
+    expect(jsonLines(lines.join('\n'))).toEqual([{ name: 'q', metadata: { name } }]);
+  });
+});
+
+describe('posthaste queue', () => {
+  it('shows the metadata, and says in one sentence that there is no such queue', async () => {
+    const api = await stubApi({ 'GET /v2/queues/orders': () => json({ _retry_policy: {} }) });
+    expect((await api.run(['queue', 'show', 'orders', '--json'])).stdout).toBe('{"_retry_policy":{}}\n');
+    expect(await api.run(['queue', 'show', 'others'])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'posthaste: There is no queue others.\n',
+    });
+  });
+
+  it('creates a queue with metadata and policy as they were written', async () => {
+    const api = await stubApi({ 'PUT /v2/queues/orders': () => ({ status: 201, body: '' }) });
+    const metadata = '{"size": 12345678901234567890 }';
+    const policy = '{"maximum_delay": 60}';
+    const run = await api.run(['queue', 'create', 'orders', '--metadata', metadata, '--policy', policy]);
+    expect(run).toEqual({ status: 0, stdout: 'Queue orders is created.\n', stderr: '' });
+    expect(api.requests.at(-1)).toMatchObject({
+      method: 'PUT',
+      body: '{"size": 12345678901234567890,"_retry_policy":{"maximum_delay": 60}}',
+    });
+  });
+
+  it('does not replace a queue that is there', async () => {
+    const api = await stubApi({ 'GET /v2/queues/orders': () => json({}) });
+    const { status, stderr } = await api.run(['queue', 'create', 'orders']);
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: 'posthaste: There is a queue orders already. posthaste queue set changes it.\n',
+    });
+    expect(api.requests.map(({ method }) => method)).toEqual(['GET']);
+  });
+
+  it('sets and removes members by a JSON patch', async () => {
+    const api = await stubApi({ 'PATCH /v2/queues/orders': () => json({ owner: 'b' }) });
+    const args = ['--policy', '{}', '--set', 'a/b~c=1.50', '--set', 'owner="b"', '--unset', 'note'];
+    const { status, stdout } = await api.run(['queue', 'set', 'orders', ...args, '--json']);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '{"owner":"b"}\n' });
+    expect(api.requests[0]?.headers['content-type']).toBe('application/json-patch+json');
+    expect(api.requests[0]?.body).toBe(
+      '[{"op":"add","path":"/metadata/_retry_policy","value":{}},' +
+        '{"op":"add","path":"/metadata/a~1b~0c","value":1.50},' +
+        '{"op":"add","path":"/metadata/owner","value":"b"},' +
+        '{"op":"remove","path":"/metadata/note"}]',
+    );
+  });
+
+  it('deletes', async () => {
+    const api = await stubApi({ 'DELETE /v2/queues/orders': () => ({ status: 204, body: '' }) });
+    expect((await api.run(['queue', 'delete', 'orders', '--json'])).stdout).toBe('{"queue":"orders"}\n');
+  });
+});
+
+describe('an answer that is an error', () => {
+  const fields = [{ field: '_retry_policy.maximum_delay', message: 'must not be under minimum_delay' }];
+  const refusing = () =>
+    stubApi({ 'PUT /v2/queues/orders': () => refusal(400, 'invalid_retry_policy', 'all of it', fields) });
+
+  it('is shown with its fields, with status 1 and without a stack trace', async () => {
+    expect(await (await refusing()).run(['queue', 'create', 'orders'])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr:
+        'posthaste: PUT /v2/queues/orders was refused (400 invalid_retry_policy):\n' +
+        '  _retry_policy.maximum_delay must not be under minimum_delay\n',
+    });
+  });
+
+  it('is one line of JSON on stderr for programs', async () => {
+    const { status, stdout, stderr } = await (await refusing()).run(['queue', 'create', 'orders', '--json']);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(jsonLines(stderr)).toEqual([
+      { error: { status: 400, code: 'invalid_retry_policy', message: 'all of it', fields } },
+    ]);
+  });
+
+  it('says what permission is missing where API Gateway refuses', async () => {
+    const api = await stubApi({ 'GET /v2/queues': () => json({ message: 'Forbidden' }, 403) });
+    const { status, stderr } = await api.run(['queue', 'list']);
+    expect(status).toBe(1);
+    expect(stderr).toContain('execute-api:Invoke');
+  });
+
+  it('is asked again when it may pass, and a queue is listed all the same', async () => {
+    const api = await stubApi({
+      'GET /v2/queues': (_, index) => (index < 2 ? json({ message: 'busy' }, 503) : queues(['a'])),
+    });
+    expect((await api.run(['queue', 'list', '--json'])).status).toBe(0);
+    expect(api.requests).toHaveLength(3);
+  });
+
+  it('of another version is said to be so', async () => {
+    const api = await stubApi({ 'GET /v2/queues': () => json({ queues: [{ title: 'a' }] }) });
+    const { status, stderr } = await api.run(['queue', 'list']);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /^posthaste: The answer to GET \/v2\/queues is not what .* of the same version\?\n$/,
+    );
+  });
+
+  it('is none where nobody listens', async () => {
+    const { run, close } = await stubApi({});
+    await close();
+    const { status, stderr } = await run(['queue', 'delete', 'orders']);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^posthaste: The API of .* does not answer at http.*: .*ECONNREFUSED.*\.\n$/);
+  });
+});

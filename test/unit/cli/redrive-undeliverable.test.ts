@@ -1,0 +1,159 @@
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import type { StubAnswer } from '../adapters/aws-stub.ts';
+import { posthaste } from './run-command.ts';
+import { json, refusal } from './stub-api.ts';
+import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const stubs: StubbedDeployment[] = [];
+afterAll(async () => {
+  await Promise.all(stubs.map((stub) => stub.close()));
+});
+
+const attempt = (number: number) => ({
+  number,
+  round: 1,
+  phase: 'initial',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  durationMs: 5,
+  outcome: 'failed',
+  statusCode: 503,
+});
+const policy = {
+  retries_with_no_delay: 1,
+  minimum_delay_retries: 0,
+  minimum_delay: 5,
+  maximum_delay: 30,
+  maximum_delay_retries: 0,
+  retry_backoff_function: 'linear',
+  ignore_subscription_override: false,
+  backoff_retries: 0,
+  backoff_exponent: 2,
+  jitter: 'none',
+  retry_on_status: [],
+};
+const delivery = (messageId: string, status: string, attempts: number) => ({
+  queue: 'orders',
+  messageId,
+  subscriptionId: 's1',
+  status,
+  attempts: Array.from({ length: attempts }, (_, index) => attempt(index + 1)),
+  policy,
+});
+const notice = (messageId: string, attempts = 2) =>
+  JSON.stringify({ ...delivery(messageId, 'exhausted', attempts), lastStatus: 503, data: { big: 1 } });
+
+type Standing = { status: string; attempts: number; retry?: StubAnswer };
+
+/** A deployment whose undeliverable queue holds a notice of each, and how its deliveries stand now. */
+const deployed = async (
+  standings: Record<string, Standing>,
+  bodies = Object.keys(standings).map((id) => notice(id)),
+) => {
+  const retried: string[] = [];
+  const stub = await stubbedDeployment({
+    bodies,
+    sentAt: Date.now() - 60_000,
+    onApi: (request) => {
+      const [, method, id = '', retry] =
+        /^(\w+) \/v2\/queues\/orders\/messages\/(\w+)\/deliveries\/s1(\/retry)?$/.exec(request) ?? [];
+      const standing = standings[id];
+      if (standing === undefined) return refusal(404, 'not_found', 'there is no such delivery');
+      const view = delivery(id, standing.status, standing.attempts);
+      if (method === 'GET') return json({ ...view, policySource: 'delivery', planned: [] });
+      if (retry !== undefined) retried.push(id);
+      return standing.retry ?? json({ ...view, status: 'retrying' }, 202);
+    },
+  });
+  stubs.push(stub);
+  const run = (...args: string[]) =>
+    posthaste(['redrive', 'undeliverable', '--deployment', 'Posthaste', ...args], { env: stub.environment });
+  return { ...stub, retried, run };
+};
+
+const summary = (counts: { redriven: number; settled: number; skipped: number; left: number }) =>
+  `${JSON.stringify({ queue: 'undeliverable', ...counts })}\n`;
+
+describe('posthaste redrive undeliverable', () => {
+  it('retries each delivery by the API and removes its notice', async () => {
+    const { run, retried, letters, sent } = await deployed({
+      m1: { status: 'exhausted', attempts: 2 },
+      m2: { status: 'rejected', attempts: 2 },
+    });
+    expect(await run('--json')).toEqual({
+      status: 0,
+      stdout: summary({ redriven: 2, settled: 0, skipped: 0, left: 0 }),
+      stderr: '',
+    });
+    expect(retried.toSorted()).toEqual(['m1', 'm2']);
+    expect(letters.size).toBe(0);
+    // Under the ids that they had: nothing is published anew.
+    expect(sent).toEqual([]);
+  });
+
+  it('removes what nothing is left to do about, without a retry', async () => {
+    const { run, retried, letters } = await deployed({
+      delivered: { status: 'delivered', attempts: 3 },
+      open: { status: 'retrying', attempts: 2 },
+      cancelled: { status: 'cancelled', attempts: 2 },
+      later: { status: 'exhausted', attempts: 4 },
+    });
+    const { stdout } = await run();
+    expect(stdout).toMatch(
+      /^Undeliverable deliveries, Posthaste: 0 redriven, 4 settled \(.*\), 0 skipped, 0 left\.\n$/,
+    );
+    for (const reason of ['delivered', 'under_way', 'cancelled', 'ended_again'])
+      expect(stdout).toContain(`${reason} 1`);
+    expect(retried).toEqual([]);
+    expect(letters.size).toBe(0);
+  });
+
+  it('skips and keeps what cannot be retried, with the reason', async () => {
+    const gone = refusal(409, 'conflict', 'the body of this message is not kept');
+    const bodies = [notice('m1'), notice('unknown'), 'garbage', '{"queue":"orders"}'];
+    const { run, letters } = await deployed(
+      { m1: { status: 'exhausted', attempts: 2, retry: gone } },
+      bodies,
+    );
+    const { status, stdout } = await run();
+    expect(status).toBe(0);
+    expect(stdout).toContain('0 redriven, 4 skipped');
+    for (const reason of [
+      'the body of this message is not kept',
+      'not_on_record',
+      'not_json',
+      'invalid_field:messageId',
+    ])
+      expect(stdout).toContain(`${reason} 1`);
+    expect(letters.size).toBe(4);
+  });
+
+  it('can be repeated after it broke off between a retry and its notice: that one is under way', async () => {
+    const standings: Record<string, Standing> = {
+      m1: { status: 'exhausted', attempts: 2 },
+      m2: { status: 'exhausted', attempts: 2, retry: json({ message: 'busy' }, 503) },
+    };
+    const { run, letters, retried } = await deployed(standings);
+    const { status, stderr } = await run('--json');
+    expect(status).toBe(1);
+    expect(stderr).toContain('The redrive broke off after 0 messages');
+    expect(letters.size).toBe(2);
+
+    standings['m1'] = { status: 'retrying', attempts: 2 };
+    standings['m2'] = { status: 'exhausted', attempts: 2 };
+    expect((await run('--json')).stdout).toBe(summary({ redriven: 1, settled: 1, skipped: 0, left: 0 }));
+    expect(letters.size).toBe(0);
+    expect(retried.filter((id) => id === 'm1')).toHaveLength(1);
+  });
+
+  it('leaves a second notice of a delivery for the next run, where it is settled', async () => {
+    const standings = { m1: { status: 'exhausted', attempts: 2 } };
+    const { run, retried, letters } = await deployed(standings, [notice('m1'), notice('m1')]);
+    expect((await run('--json')).stdout).toBe(summary({ redriven: 1, settled: 0, skipped: 0, left: 1 }));
+    standings.m1 = { status: 'exhausted', attempts: 4 };
+    expect((await run('--json')).stdout).toBe(summary({ redriven: 0, settled: 1, skipped: 0, left: 0 }));
+    expect(retried).toEqual(['m1']);
+    expect(letters.size).toBe(0);
+  });
+});

@@ -1,0 +1,53 @@
+import { afterAll, vi } from 'vitest';
+import { awsStub, type StubAnswer, type StubRequest } from '../adapters/aws-stub.ts';
+import { apiEnvironment, posthaste, type Run, type RunOptions } from './run-command.ts';
+
+export type StubApi = {
+  url: string;
+  requests: StubRequest[];
+  close: () => Promise<void>;
+  run: (args: readonly string[], options?: RunOptions) => Promise<Run>;
+};
+
+/** Answers by method and path, such as `GET /v2/queues`; the query is no part of it. */
+export type StubRoutes = Record<string, (request: StubRequest, index: number) => StubAnswer>;
+
+// Every test starts a process or two.
+vi.setConfig({ testTimeout: 30_000 });
+
+const closing: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  await Promise.all(closing.map((close) => close()));
+});
+
+/** An administration API on loopback, and the command run against it. What it has no route for is not found. */
+export const stubApi = async (routes: StubRoutes): Promise<StubApi> => {
+  const stub = await awsStub((request, index) => {
+    const [path] = request.path.split('?');
+    return routes[`${request.method} ${path ?? ''}`]?.(request, index) ?? notFound;
+  });
+  closing.push(stub.close);
+  const url = stub.config.endpoint;
+  return {
+    url,
+    requests: stub.requests,
+    close: stub.close,
+    run: (args, { env, ...options } = {}) =>
+      posthaste(args, { ...options, env: { ...apiEnvironment(url), ...env } }),
+  };
+};
+
+export const json = (value: unknown, status = 200, headers: Record<string, string> = {}): StubAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(value),
+});
+
+export const refusal = (
+  status: number,
+  code: string,
+  message: string,
+  fields?: { field: string; message: string }[],
+): StubAnswer => json({ error: { code, message, ...(fields && { fields }) } }, status);
+
+const notFound = refusal(404, 'not_found', 'there is no such route');

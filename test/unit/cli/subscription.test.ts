@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import { jsonLines } from './run-command.ts';
+import { json, stubApi } from './stub-api.ts';
+
+const view = {
+  id: 's1',
+  source: 'orders',
+  subscriber: 'https://example.com/hook',
+  ttl: null,
+  age: 90,
+  options: { post_headers: { authorization: '***' }, raw_delivery: true },
+  confirmed: true,
+};
+const ONE = '/v2/queues/orders/subscriptions/s1';
+const LIST = '/v2/queues/orders/subscriptions';
+
+describe('posthaste subscription', () => {
+  it('subscribes with everything that was said, and shows the secret once', async () => {
+    const created = { subscription_id: 's1', secret: 'whsec_abc' };
+    const api = await stubApi({ [`POST ${LIST}`]: () => json(created, 201) });
+    const args = ['--ttl', '1h', '--policy', '{"maximum_delay": 60}', '--header', 'X-Team: a:b', '--raw'];
+    const more = [
+      '--event-type',
+      'a',
+      '--event-type',
+      'b',
+      '--filter',
+      '{"n": [1.0]}',
+      '--attempt-timeout',
+      '5',
+    ];
+    const run = await api.run([
+      'subscription',
+      'create',
+      'orders',
+      'https://example.com/hook',
+      ...args,
+      ...more,
+    ]);
+    expect(run.stdout).toBe('Subscription s1 is created.\nIts secret, which is not shown again: whsec_abc\n');
+    expect(api.requests[0]?.body).toBe(
+      '{"subscriber":"https://example.com/hook","ttl":3600,"options":{"_retry_policy":{"maximum_delay": 60},' +
+        '"post_headers":{"X-Team":"a:b"},"raw_delivery":true,"attempt_timeout":5,"event_types":["a","b"],"filter":{"n": [1.0]}}}',
+    );
+  });
+
+  it('lists them with their state', async () => {
+    const disabled = { ...view, id: 's2', disabled: { reason: 'gone', at: '2026-01-01T00:00:00.000Z' } };
+    const api = await stubApi({
+      [`GET ${LIST}`]: () => json({ subscriptions: [view, disabled], links: [] }),
+    });
+    expect((await api.run(['subscription', 'list', 'orders'])).stdout).toBe(
+      'Subscription  State            Subscriber\n' +
+        's1            enabled          https://example.com/hook\n' +
+        's2            disabled (gone)  https://example.com/hook\n',
+    );
+    expect(jsonLines((await api.run(['subscription', 'list', 'orders', '--json'])).stdout)).toEqual([
+      view,
+      disabled,
+    ]);
+  });
+
+  it('changes an option and sends the others along as they were shown', async () => {
+    const api = await stubApi({ [`GET ${ONE}`]: () => json(view), [`PATCH ${ONE}`]: () => json(view) });
+    const run = await api.run(['subscription', 'update', 'orders', 's1', '--policy', '{}', '--json']);
+    expect(jsonLines(run.stdout)).toEqual([view]);
+    expect(JSON.parse(api.requests.at(-1)?.body ?? '')).toEqual({
+      options: { ...view.options, _retry_policy: {} },
+    });
+  });
+
+  it('replaces all options, and asks nothing before', async () => {
+    const api = await stubApi({ [`PATCH ${ONE}`]: () => json(view) });
+    await api.run([
+      'subscription',
+      'update',
+      'orders',
+      's1',
+      '--options',
+      '{}',
+      '--url',
+      'https://example.com/b',
+    ]);
+    expect(api.requests.map(({ body }) => body)).toEqual([
+      '{"subscriber":"https://example.com/b","options":{}}',
+    ]);
+  });
+
+  it.each(['enable', 'disable'])('can %s one', async (to) => {
+    const api = await stubApi({ [`POST ${ONE}/${to}`]: () => json(view) });
+    expect((await api.run(['subscription', to, 'orders', 's1'])).stdout).toBe(`Subscription s1 is ${to}d.\n`);
+  });
+
+  it('rotates a secret with one that no other user can see', async () => {
+    const api = await stubApi({ [`POST ${ONE}/secret/rotate`]: () => json({ secret: 'whsec_new' }) });
+    const args = [
+      'subscription',
+      'rotate-secret',
+      'orders',
+      's1',
+      '--secret-file',
+      '-',
+      '--grace',
+      '60',
+      '--json',
+    ];
+    expect((await api.run(args, { input: 'whsec_new\n' })).stdout).toBe('{"secret":"whsec_new"}\n');
+    expect(api.requests[0]?.body).toBe('{"secret":"whsec_new","graceSeconds":60}');
+  });
+
+  it('fails when the subscriber did not take the test, and shows what it said', async () => {
+    const delivery = {
+      queue: 'orders',
+      messageId: 'm1',
+      subscriptionId: 's1',
+      status: 'rejected',
+      reason: 'http_400',
+      attempts: [
+        {
+          number: 1,
+          round: 1,
+          phase: 'initial',
+          startedAt: '2026-01-01T00:00:00.000Z',
+          durationMs: 12,
+          outcome: 'rejected',
+          statusCode: 400,
+          snippet: 'go \u001b[2J away',
+        },
+      ],
+      policy: null,
+    };
+    const api = await stubApi({ [`POST ${ONE}/test`]: () => json({ delivery }) });
+    const { status, stdout } = await api.run([
+      'subscription',
+      'test',
+      'orders',
+      's1',
+      '--data',
+      '{"n": 1.0}',
+    ]);
+    expect(status).toBe(1);
+    expect(stdout).toContain('Status        rejected (http_400)\n');
+    expect(stdout).toContain('400 "go \\u001b[2J away"');
+    expect(api.requests[0]?.body).toBe('{"data":{"n": 1.0}}');
+  });
+
+  it('exports all parts of an export', async () => {
+    const path = 'GET /v2/queues/orders/export';
+    const api = await stubApi({
+      [path]: ({ path: asked }) =>
+        asked.includes('marker=m1')
+          ? { body: '{"subscriber":"b"}\n' }
+          : {
+              headers: { link: '</v2/queues/orders/export?withCredentials=true&marker=m1>; rel="next"' },
+              body: '{"subscriber":"a"}\n',
+            },
+    });
+    const { stdout } = await api.run(['subscription', 'export', 'orders', '--with-credentials']);
+    expect(stdout).toBe('{"subscriber":"a"}\n{"subscriber":"b"}\n');
+    expect(api.requests.at(-1)?.path).toContain('withCredentials=true');
+  });
+
+  it('imports any number of lines, 500 at a time, and names those that were refused by their place', async () => {
+    const error = { code: 'conflict', message: 'is there already' };
+    const api = await stubApi({
+      'POST /v2/queues/orders/import': (_, index) =>
+        json({ imported: 1, replaced: 0, unchanged: 2, failed: index === 1 ? [{ line: 3, error }] : [] }),
+    });
+    const input = Array.from({ length: 700 }, (_, n) => `{"subscriber":"https://example.com/${n}"}`).join(
+      '\n',
+    );
+    const { status, stdout } = await api.run(['subscription', 'import', 'orders', '--json'], { input });
+    expect(status).toBe(1);
+    expect(jsonLines(stdout)).toEqual([
+      { imported: 2, replaced: 0, unchanged: 4, failed: [{ line: 503, error }] },
+    ]);
+    expect(api.requests.map(({ body }) => body.split('\n').length)).toEqual([500, 200]);
+  });
+
+  it('deletes', async () => {
+    const api = await stubApi({ [`DELETE ${ONE}`]: () => ({ status: 204, body: '' }) });
+    const { stdout } = await api.run(['subscription', 'delete', 'orders', 's1', '--json']);
+    expect(stdout).toBe('{"queue":"orders","subscriptionId":"s1"}\n');
+  });
+});

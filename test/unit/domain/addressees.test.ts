@@ -1,0 +1,145 @@
+import { describe, expect, it, vi } from 'vitest';
+import {
+  addresseesOf,
+  contentOf,
+  listedAt,
+  UnreadableFilterError,
+  withOptions,
+} from '../../../shared/domain/addressees.ts';
+import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription.ts';
+import { aSubscription } from '../../support/builders.ts';
+
+const content = contentOf({ type: 'order.created', data: '{"total": 5}' });
+const acceptance = { acceptedAt: 1000, listedAt: 990 };
+
+const isAddressed = (more: Partial<Subscription>, of = content): boolean =>
+  addresseesOf([aSubscription(more)], of, acceptance).matching.length === 1;
+
+const isWanted = (options: SubscriptionOptions, of = content): boolean => isAddressed({ options }, of);
+
+describe('a message', () => {
+  it('goes to all subscriptions that ask for nothing in particular', () => {
+    const all = [aSubscription({ id: 'a' }), aSubscription({ id: 'b' })];
+    expect(addresseesOf(all, content, acceptance)).toEqual({ matching: all, filtered: 0 });
+  });
+
+  it.each<[string, SubscriptionOptions, boolean]>([
+    ['of its type', { event_types: ['order.deleted', 'order.created'] }, true],
+    ['of another type', { event_types: ['order.deleted'] }, false],
+    ['of a longer type', { event_types: ['order.created.late'] }, false],
+    ['of the beginning of its type', { event_types: ['order'] }, false],
+    ['of its type in capitals', { event_types: ['Order.Created'] }, false],
+    ['with its content', { filter: { total: [5] } }, true],
+    ['with other content', { filter: { total: [6] } }, false],
+    ['of its type with its content', { event_types: ['order.created'], filter: { total: [5] } }, true],
+    ['of its type with other content', { event_types: ['order.created'], filter: { total: [6] } }, false],
+    ['of another type with its content', { event_types: ['x'], filter: { total: [5] } }, false],
+  ])('goes to who asks for messages %s: %j is %s', (_what, options, expected) => {
+    expect(isWanted(options)).toBe(expected);
+  });
+
+  it('without a type goes to nobody who asks for types', () => {
+    const untyped = contentOf({ data: '{"total": 5}' });
+    expect(isWanted({ event_types: ['order.created'] }, untyped)).toBe(false);
+    expect(isWanted({ filter: { total: [5] } }, untyped)).toBe(true);
+  });
+
+  it.each<[string, Partial<Subscription>, boolean]>([
+    ['was made a moment before', { createdAt: 990 }, true],
+    ['was made since', { createdAt: 991 }, false],
+    ['had expired', { expiresAt: 1000 }, false],
+    ['has expired since', { expiresAt: 1001 }, true],
+    ['is disabled', { disabled: { reason: 'manual', at: 5 } }, true],
+    ['was deleted before', { deletedAt: 990 }, false],
+    ['was deleted since', { deletedAt: 991 }, true],
+    ['had not confirmed', { unconfirmed: { tokenHash: 'x', at: 5 } }, false],
+    ['is asked again since', { unconfirmed: { tokenHash: 'x', at: 991 } }, true],
+    ['had confirmed', { confirmedAt: 990 }, true],
+    ['has confirmed since', { confirmedAt: 991 }, false],
+  ])('goes to a subscription that %s: %s', (_what, more, expected) => {
+    expect(isAddressed(more)).toBe(expected);
+  });
+
+  it('counts as filtered those who were there and asked for something else', () => {
+    const list = [
+      aSubscription({ id: 'wants' }),
+      aSubscription({ id: 'other-type', options: { event_types: ['x'] } }),
+      aSubscription({ id: 'other-content', options: { filter: { total: [6] } } }),
+      aSubscription({ id: 'gone', deletedAt: 5, options: { event_types: ['x'] } }),
+      aSubscription({ id: 'expired', expiresAt: 5, options: { event_types: ['x'] } }),
+      aSubscription({
+        id: 'silent',
+        unconfirmed: { tokenHash: 'x', at: 5 },
+        options: { event_types: ['x'] },
+      }),
+    ];
+    const { matching, filtered } = addresseesOf(list, content, acceptance);
+    expect(matching.map(({ id }) => id)).toEqual(['wants']);
+    expect(filtered).toBe(2);
+  });
+
+  it('has its data parsed once, and only where somebody asks for content', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    try {
+      const data = '{"total": 7}';
+      const message = contentOf({ data });
+      const timesParsed = () => parse.mock.calls.filter(([text]) => text === data).length;
+      addresseesOf(
+        [aSubscription(), aSubscription({ options: { event_types: ['x'] } })],
+        message,
+        acceptance,
+      );
+      expect(timesParsed()).toBe(0);
+      const filtering = aSubscription({ options: { filter: { total: [7] } } });
+      addresseesOf([filtering, filtering, filtering], message, acceptance);
+      addresseesOf([filtering], message, acceptance);
+      expect(timesParsed()).toBe(1);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
+  it('is not left out for a filter that cannot be read: it comes again', () => {
+    for (const filter of [{ total: [{ wildcard: '5*' }] }, null, 'text']) {
+      expect(() => isWanted({ filter })).toThrow(UnreadableFilterError);
+    }
+  });
+});
+
+describe('changed options', () => {
+  const before = aSubscription({ options: { filter: { total: [5] } } });
+
+  it('count for messages accepted from then on, the ones before for those accepted earlier', () => {
+    const after = withOptions(before, { filter: { total: [6] } }, 991);
+    expect(addresseesOf([after], content, { ...acceptance, listedAt: 990 }).matching).toEqual([after]);
+    expect(addresseesOf([after], content, { ...acceptance, listedAt: 991 }).matching).toEqual([]);
+  });
+
+  it('leave out what was asked for first once nothing was asked for before', () => {
+    const after = withOptions(aSubscription(), { event_types: ['x'] }, 991);
+    expect(after.formerly).toEqual({ until: 991 });
+    expect(addresseesOf([after], content, acceptance)).toMatchObject({ matching: [after], filtered: 0 });
+  });
+
+  it('that ask for the same messages leave what is known of earlier ones', () => {
+    const once = withOptions(before, { filter: { total: [6] } }, 991);
+    const twice = withOptions(once, { filter: { total: [6] }, raw_delivery: true }, 2000);
+    expect(twice.options).toEqual({ filter: { total: [6] }, raw_delivery: true });
+    expect(twice.formerly).toEqual({ filter: { total: [5] }, until: 991 });
+  });
+});
+
+describe('the time of a list', () => {
+  it('is when it was read', () => {
+    expect(listedAt(500, [aSubscription({ createdAt: 100, deletedAt: 400 })])).toBe(500);
+  });
+
+  it.each<Partial<Subscription>>([
+    { createdAt: 600 },
+    { confirmedAt: 600 },
+    { deletedAt: 600 },
+    { formerly: { until: 600 } },
+  ])('is not before what is seen on it, whose clock may run ahead: %j', (more) => {
+    expect(listedAt(500, [aSubscription(), aSubscription(more)])).toBe(600);
+  });
+});

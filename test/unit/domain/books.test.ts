@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  addUp,
+  booksOfMessage,
+  EMPTY_BOOKS,
+  isBalanced,
+  NO_DELIVERIES,
+  type Books,
+  type StatusCounts,
+} from '../../../shared/domain/books.ts';
+
+const count = fc.nat({ max: 1000 });
+const counts: fc.Arbitrary<StatusCounts> = fc.record({
+  pending: count,
+  retrying: count,
+  delivered: count,
+  rejected: count,
+  exhausted: count,
+  cancelled: count,
+});
+const message = fc.record({ matched: count, filtered: count, duplicates: count });
+const books = fc.tuple(message, counts).map(([one, standing]) => booksOfMessage(one, standing));
+
+const sumOf = (all: readonly Books[]): Books => all.reduce(addUp, EMPTY_BOOKS);
+
+describe('the books', () => {
+  it('of a message say what it asked for and what became of that', () => {
+    expect(
+      booksOfMessage(
+        { matched: 9, filtered: 2, duplicates: 1 },
+        { pending: 1, retrying: 2, delivered: 3, rejected: 1, exhausted: 1, cancelled: 1 },
+      ),
+    ).toEqual({
+      accepted: 1,
+      duplicates: 1,
+      matched: 9,
+      unmatched: 0,
+      filtered: 2,
+      delivered: 3,
+      rejected: 1,
+      exhausted: 1,
+      cancelled: 1,
+      pending: 3,
+    });
+  });
+
+  it('count a message that nobody wanted', () => {
+    const none = booksOfMessage({ matched: 0, filtered: 4, duplicates: 0 }, NO_DELIVERIES);
+    expect(none).toEqual({ ...EMPTY_BOOKS, accepted: 1, unmatched: 1, filtered: 4 });
+    expect(isBalanced(none)).toBe(true);
+  });
+
+  it('of the parts add up to those of the whole, however it is parted', () => {
+    fc.assert(
+      fc.property(fc.array(books, { maxLength: 30 }), fc.nat({ max: 30 }), (all, at) => {
+        expect(addUp(sumOf(all.slice(0, at)), sumOf(all.slice(at)))).toEqual(sumOf(all));
+        expect(sumOf(all.toReversed())).toEqual(sumOf(all));
+      }),
+    );
+  });
+
+  it('balance where every delivery that was asked for is on record, whatever its status', () => {
+    fc.assert(
+      fc.property(counts, count, (standing, filtered) => {
+        const matched = Object.values(standing).reduce((sum, one) => sum + one, 0);
+        const balanced = booksOfMessage({ matched, filtered, duplicates: 0 }, standing);
+        expect(isBalanced(balanced)).toBe(true);
+        expect(isBalanced({ ...balanced, matched: matched + 1 })).toBe(false);
+      }),
+    );
+  });
+});

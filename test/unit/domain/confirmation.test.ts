@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { confirmationIdOf, isTokenOf, tokenHashOf } from '../../../shared/domain/confirmation.ts';
+import { messageIdOf } from '../../../shared/domain/message.ts';
+import { absenceOf } from '../../../shared/domain/subscription.ts';
+import { webhookRequest } from '../../../shared/domain/webhook-request.ts';
+import { aMessage, aSubscription } from '../../support/builders.ts';
+
+const unconfirmed = { tokenHash: tokenHashOf('token'), at: 1 };
+const asked = confirmationIdOf(unconfirmed);
+
+describe('a token', () => {
+  it('is known by its hash, and no other text is', () => {
+    expect(isTokenOf(unconfirmed, 'token')).toBe(true);
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(isTokenOf(unconfirmed, text)).toBe(text === 'token');
+      }),
+    );
+  });
+
+  it('is not known by a hash that is none', () => {
+    expect(isTokenOf({ tokenHash: '' }, '')).toBe(false);
+    expect(isTokenOf({ tokenHash: tokenHashOf('token').slice(1) }, 'token')).toBe(false);
+    expect(isTokenOf({ tokenHash: `${tokenHashOf('token')}A` }, 'token')).toBe(false);
+  });
+});
+
+describe('a subscription that waits for its confirmation', () => {
+  it('takes the message that asks for it and no other', () => {
+    const subscription = aSubscription({ unconfirmed });
+    expect(absenceOf(subscription, 5, asked)).toBeUndefined();
+    expect(absenceOf(subscription, 5, 'message-1')).toBe('subscription_unconfirmed');
+    expect(absenceOf(subscription, 5)).toBe('subscription_unconfirmed');
+  });
+
+  it('takes no question that another one took the place of', () => {
+    const subscription = aSubscription({ unconfirmed: { ...unconfirmed, tokenHash: tokenHashOf('newer') } });
+    expect(absenceOf(subscription, 5, asked)).toBe('subscription_unconfirmed');
+  });
+
+  it('is absent for the question as well where it is disabled, expired or deleted', () => {
+    const disabled = { reason: 'manual', at: 1 } as const;
+    expect(absenceOf(aSubscription({ unconfirmed, disabled }), 5, asked)).toBe('disabled');
+    expect(absenceOf(aSubscription({ unconfirmed, expiresAt: 5 }), 5, asked)).toBe('subscription_expired');
+    expect(absenceOf(aSubscription({ unconfirmed, deletedAt: 5 }), 5, asked)).toBe('subscription_deleted');
+    expect(absenceOf(undefined, 5, asked)).toBe('subscription_deleted');
+  });
+
+  it('is asked under an id that a message can have', () => {
+    expect(messageIdOf({ id: asked })).toEqual({ id: asked });
+  });
+
+  it.each([{ raw_delivery: true }, { post_data: 'no place for a message' }])(
+    'is asked in full, though it is to get its messages by %j',
+    (options) => {
+      const attempt = { startedAt: 0, userAgent: 'test', secrets: [] };
+      const bodyFor = (id: string) =>
+        webhookRequest(aMessage({ id, data: '{"a":1}' }), aSubscription({ unconfirmed, options }), attempt)
+          .body;
+      expect(JSON.parse(bodyFor(asked))).toMatchObject({ id: asked, queue: 'orders', data: { a: 1 } });
+      expect(bodyFor('message-1')).not.toContain('orders');
+    },
+  );
+});

@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseContentFilter } from '../../../shared/domain/content-filter-schema.ts';
+import { matchesContent } from '../../../shared/domain/content-filter.ts';
+import {
+  data,
+  filter,
+  name,
+  noList,
+  object,
+  plainObject,
+  rules,
+  scalar,
+  text,
+} from './filter-arbitraries.ts';
+import { matchesByWays, type Json } from './filter-oracle.ts';
+
+const matches = (filter: Json, data: unknown): boolean => {
+  const parsed = parseContentFilter(filter);
+  if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
+  return matchesContent(parsed.filter, data);
+};
+
+const valueAt = (value: unknown, [step, ...steps]: readonly PropertyKey[]): unknown => {
+  if (step === undefined) return value;
+  return typeof value === 'object' && value !== null ? valueAt(Reflect.get(value, step), steps) : undefined;
+};
+
+describe('a filter', () => {
+  it('decides as its expansion into rules without $or does, where the data has no lists', () => {
+    let matched = 0;
+    fc.assert(
+      fc.property(filter, plainObject, (filter, object) => {
+        const expected = matchesByWays(filter, object);
+        matched += expected ? 1 : 0;
+        expect(matches(filter, object)).toBe(expected);
+      }),
+      { numRuns: 2000 },
+    );
+    expect(matched).toBeGreaterThan(30);
+  });
+
+  it('is found in the data that it was made of, however deep and in whatever lists', () => {
+    const wrapped = fc.array(fc.oneof(name, fc.constant(0)), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(wrapped, name, scalar, fc.array(data), (path, last, leaf, others) => {
+        const steps = [...path, last];
+        const around = steps.reduceRight<Json>(
+          (inner, step) => (step === 0 ? [...others, inner, ...others] : { [step]: inner }),
+          leaf,
+        );
+        const asked = steps.reduceRight<Json>(
+          (inner, step) => (step === 0 ? inner : { [step]: inner }),
+          [leaf],
+        );
+        expect(matches(asked, around)).toBe(true);
+      }),
+    );
+  });
+
+  it('matches a list where it matches one of its elements', () => {
+    fc.assert(
+      fc.property(filter, fc.array(noList, { minLength: 1 }), (filter, elements) => {
+        expect(matches(filter, elements)).toBe(elements.some((element) => matches(filter, element)));
+      }),
+    );
+  });
+
+  it('sees no difference between data and a list of it', () => {
+    fc.assert(
+      fc.property(filter, data, (filter, data) => {
+        expect(matches(filter, [[data]])).toBe(matches(filter, data));
+      }),
+    );
+  });
+
+  it('matches by $or where one of the alternatives does', () => {
+    fc.assert(
+      fc.property(filter, filter, object, (left, right, object) => {
+        const either = { $or: [left, right] };
+        fc.pre(parseContentFilter(either).ok);
+        expect(matches(either, object)).toBe(matches(left, object) || matches(right, object));
+      }),
+    );
+  });
+
+  it('matches by several fields where each of them does', () => {
+    fc.assert(
+      fc.property(filter, rules, object, (filter, rules, object) => {
+        const another = { another: rules };
+        const both = matches(filter, object) && matches(another, object);
+        expect(matches({ ...filter, ...another }, object)).toBe(both);
+      }),
+    );
+  });
+
+  it('matches by several rules where one of them does', () => {
+    fc.assert(
+      fc.property(name, rules, object, (name, rules, object) => {
+        const alone = rules.map((rule) => matches({ [name]: [rule] }, object));
+        expect(matches({ [name]: rules }, object)).toBe(alone.includes(true));
+      }),
+    );
+  });
+
+  it('is the opposite of what it is anything but, for one value', () => {
+    const pair: fc.Arbitrary<{ is: Json[]; isNot: Json[] }> = fc.oneof(
+      fc
+        .array(scalar, { minLength: 1 })
+        .map((values) => ({ is: values, isNot: [{ 'anything-but': values }] })),
+      fc
+        .constantFrom('prefix', 'suffix')
+        .chain((kind) =>
+          text.map((affix) => ({ is: [{ [kind]: affix }], isNot: [{ 'anything-but': { [kind]: affix } }] })),
+        ),
+      fc.constant<{ is: Json[]; isNot: Json[] }>({ is: [{ exists: true }], isNot: [{ exists: false }] }),
+    );
+    fc.assert(
+      fc.property(pair, scalar, ({ is, isNot }, value) => {
+        expect(matches({ a: is }, { a: value })).toBe(!matches({ a: isNot }, { a: value }));
+      }),
+    );
+  });
+
+  it('is refused or taken without an exception, with faults in places that are there', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.json({ maxDepth: 12 }),
+          filter.map((one) => JSON.stringify(one)),
+        ),
+        (text) => {
+          const given: unknown = JSON.parse(text);
+          const parsed = parseContentFilter(given);
+          const paths = parsed.ok ? [] : parsed.faults.map(({ path }) => path);
+          expect(parsed.ok || paths.length > 0).toBe(true);
+          for (const path of paths) {
+            expect(valueAt(given, path)).not.toBe(undefined);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import type { Attempt } from '../../../shared/domain/attempt.ts';
+import type { Delivery } from '../../../shared/domain/delivery.ts';
+import { nextAfterFailure } from '../../../shared/domain/next-attempt.ts';
+import { plannedAttempts } from '../../../shared/domain/planned-attempts.ts';
+import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import { retrySchedule } from '../../../shared/domain/retry-schedule.ts';
+import { aPolicy } from '../../support/builders.ts';
+import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+
+/** The round as it would come about, failure by failure, each taking no time at all. */
+const played = (start: Delivery, policy: RetryPolicy): unknown[] => {
+  const made: Attempt[] = [...start.attempts];
+  const seen: unknown[] = [];
+  let next = start.next ?? { number: made.length + 1, phase: 'initial' as const, dueAt: start.updatedAt };
+  for (;;) {
+    const { number, phase, dueAt } = next;
+    seen.push({ number, phase, dueAt });
+    const failed = anAttempt({ number, phase, round: start.round, startedAt: dueAt, durationMs: 0 });
+    made.push(failed);
+    const following = nextAfterFailure({
+      key: start.key,
+      policy,
+      failed,
+      madeInRound: made.filter(({ round }) => round === start.round).length,
+      hintMs: 0,
+      thresholdSeconds: 90,
+      canContinue: true,
+    });
+    if (following === undefined) return seen;
+    next = following;
+  }
+};
+
+describe('planned attempts', () => {
+  const policies = (['none', 'full', 'equal'] as const).flatMap((jitter) => [
+    aPolicy({ jitter }),
+    aPolicy({ jitter, retry_backoff_function: 'geometric', backoff_retries: 40, maximum_delay: 86_400 }),
+  ]);
+
+  it.each(policies)('are what comes about if every attempt fails at once: %o', (policy) => {
+    const first = aDelivery();
+    const midway = aDelivery({
+      status: 'retrying',
+      attempts: [anAttempt(), anAttempt({ number: 2, phase: 'immediate' })],
+      next: { number: 3, phase: 'immediate', dueAt: SOME_TIME + 77, by: 'sqs_delay' },
+      policy,
+    });
+    for (const delivery of [first, midway])
+      expect(plannedAttempts(delivery, policy)).toEqual(played(delivery, policy));
+  });
+
+  it('are the whole policy for a delivery whose first attempt is under way', () => {
+    const policy = aPolicy();
+    const planned = plannedAttempts(aDelivery(), policy);
+    expect(planned.map(({ phase }) => phase)).toEqual([
+      'initial',
+      ...retrySchedule(policy).map(({ phase }) => phase),
+    ]);
+    expect(planned.map(({ number }) => number)).toEqual(planned.map((_, index) => index + 1));
+    expect(planned[0]?.dueAt).toBe(SOME_TIME);
+    const delays = retrySchedule(policy).reduce(
+      (sum, { delaySeconds }) => sum + Math.ceil(delaySeconds * 1000),
+      0,
+    );
+    expect(planned.at(-1)?.dueAt).toBe(SOME_TIME + delays);
+  });
+
+  it('begin with the attempt that is due, and count those of its round only', () => {
+    const policy = aPolicy();
+    const [, second, third] = retrySchedule(policy);
+    const planned = plannedAttempts(
+      aDelivery({
+        status: 'retrying',
+        round: 2,
+        attempts: [
+          anAttempt(),
+          anAttempt({ number: 2 }),
+          anAttempt({ number: 3 }),
+          anAttempt({ number: 4, round: 2, phase: 'manual' }),
+        ],
+        next: { number: 5, phase: 'immediate', dueAt: SOME_TIME, by: 'sqs_delay' },
+      }),
+      policy,
+    );
+    expect(planned[0]).toEqual({ number: 5, phase: 'immediate', dueAt: SOME_TIME });
+    expect(planned[1]).toMatchObject({ number: 6, phase: second?.phase });
+    expect(planned[2]).toMatchObject({ number: 7, phase: third?.phase });
+    expect(planned).toHaveLength(retrySchedule(policy).length);
+  });
+
+  it.each(['delivered', 'rejected', 'exhausted', 'cancelled'] as const)(
+    'are none once it is %s',
+    (status) => {
+      expect(plannedAttempts(aDelivery({ status }), aPolicy())).toEqual([]);
+    },
+  );
+
+  it('are one where the policy has no retry left', () => {
+    const next = { number: 2, phase: 'manual', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
+    const delivery = aDelivery({ status: 'retrying', attempts: [anAttempt()], next });
+    const policy = aPolicy({
+      retries_with_no_delay: 1,
+      minimum_delay_retries: 0,
+      backoff_retries: 0,
+      maximum_delay_retries: 0,
+    });
+    expect(plannedAttempts(delivery, policy)).toEqual([{ number: 2, phase: 'manual', dueAt: SOME_TIME }]);
+  });
+});

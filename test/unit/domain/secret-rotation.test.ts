@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MOST_SECRETS, rotateSecrets, secretsInForce } from '../../../shared/domain/secret-rotation.ts';
+import type { SealedSecret } from '../../../shared/domain/secret-rotation.ts';
+
+const NOW = 1_790_000_000_000;
+const HOUR = 3_600_000;
+
+const rotated = (secrets: readonly SealedSecret[], sealed: string, now: number, graceMs: number) => {
+  const rotation = rotateSecrets(secrets, sealed, { now, graceMs });
+  if (rotation.kind !== 'rotated') throw new Error('There were too many.');
+  return rotation;
+};
+
+const namesAt = (secrets: readonly SealedSecret[], now: number): string[] =>
+  secretsInForce(secrets, now).map(({ sealed }) => sealed);
+
+describe('a replaced secret', () => {
+  it('is in force until the exact end of its grace, and not at it', () => {
+    const { secrets, previousExpiresAt } = rotated([{ sealed: 'old' }], 'new', NOW, 24 * HOUR);
+    expect(previousExpiresAt).toBe(NOW + 24 * HOUR);
+    expect(namesAt(secrets, NOW)).toEqual(['new', 'old']);
+    expect(namesAt(secrets, NOW + 24 * HOUR - 1)).toEqual(['new', 'old']);
+    expect(namesAt(secrets, NOW + 24 * HOUR)).toEqual(['new']);
+  });
+
+  it('is gone at once with a grace of 0', () => {
+    expect(rotated([{ sealed: 'old' }], 'new', NOW, 0)).toEqual({
+      kind: 'rotated',
+      secrets: [{ sealed: 'new' }],
+      previousExpiresAt: NOW,
+    });
+  });
+
+  it('keeps its own end where the next grace is longer, and loses the rest of it where that is shorter', () => {
+    const first = rotated([{ sealed: 'a' }], 'b', NOW, HOUR).secrets;
+    expect(rotated(first, 'c', NOW + 1, 2 * HOUR).secrets).toEqual([
+      { sealed: 'c' },
+      { sealed: 'b', expiresAt: NOW + 1 + 2 * HOUR },
+      { sealed: 'a', expiresAt: NOW + HOUR },
+    ]);
+    expect(rotated(first, 'c', NOW + 1, 5).secrets).toEqual([
+      { sealed: 'c' },
+      { sealed: 'b', expiresAt: NOW + 6 },
+      { sealed: 'a', expiresAt: NOW + 6 },
+    ]);
+  });
+
+  it('is no longer kept when its grace is over', () => {
+    const first = rotated([{ sealed: 'a' }], 'b', NOW, HOUR).secrets;
+    expect(namesAt(rotated(first, 'c', NOW + HOUR, HOUR).secrets, 0)).toEqual(['c', 'b']);
+  });
+});
+
+describe('a first secret', () => {
+  it('replaces nothing', () => {
+    expect(rotated([], 'new', NOW, HOUR)).toEqual({ kind: 'rotated', secrets: [{ sealed: 'new' }] });
+  });
+});
+
+describe('more than a handful of secrets', () => {
+  const full = (): readonly SealedSecret[] => {
+    let secrets: readonly SealedSecret[] = [{ sealed: '1' }];
+    for (let count = 2; count <= MOST_SECRETS; count += 1)
+      secrets = rotated(secrets, String(count), NOW + count, HOUR).secrets;
+    return secrets;
+  };
+
+  it('are refused, with the time at which there will be room', () => {
+    expect(full()).toHaveLength(MOST_SECRETS);
+    expect(rotateSecrets(full(), 'more', { now: NOW + 10, graceMs: HOUR })).toEqual({
+      kind: 'too_many',
+      until: NOW + 2 + HOUR,
+    });
+    expect(rotateSecrets(full(), 'more', { now: NOW + 2 + HOUR, graceMs: HOUR }).kind).toBe('rotated');
+  });
+
+  it('are no hindrance to a grace of 0, which ends all but the new one', () => {
+    expect(rotated(full(), 'new', NOW + 10, 0).secrets).toEqual([{ sealed: 'new' }]);
+  });
+});
+
+describe('after any rotations', () => {
+  const steps = fc.array(fc.record({ after: fc.nat(100), grace: fc.nat(300) }), { maxLength: 30 });
+
+  it('exactly one secret has no end, it comes first, it is the newest, and there are never too many', () => {
+    fc.assert(
+      fc.property(steps, (taken) => {
+        let secrets: readonly SealedSecret[] = [];
+        let now = NOW;
+        let newest = -1;
+        for (const [index, { after, grace }] of taken.entries()) {
+          now += after;
+          const rotation = rotateSecrets(secrets, String(index), { now, graceMs: grace });
+          if (rotation.kind === 'too_many') {
+            expect(rotation.until).toBeGreaterThan(now);
+            continue;
+          }
+          ({ secrets } = rotation);
+          newest = index;
+          const [current, ...replaced] = secrets;
+          expect(current).toEqual({ sealed: String(newest) });
+          expect(secrets.length).toBeLessThanOrEqual(MOST_SECRETS);
+          for (const { expiresAt } of replaced) {
+            expect(expiresAt).toBeGreaterThan(now);
+            expect(expiresAt).toBeLessThanOrEqual(now + grace);
+          }
+        }
+      }),
+    );
+  });
+});

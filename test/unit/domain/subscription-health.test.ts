@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  afterFailure,
+  afterSuccess,
+  allows,
+  changedBy,
+  FAILURES_IN_ALL,
+  isLeftOver,
+  type HealthChange,
+} from '../../../shared/domain/subscription-health.ts';
+import type { Subscription, Unsent } from '../../../shared/domain/subscription.ts';
+import { aSubscription } from '../../support/builders.ts';
+import { SOME_TIME } from '../../support/delivery-builders.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
+const settled = SOME_TIME + rules.subscriptionCacheMs + MINUTE;
+
+const failing = (failures: number, more: Partial<Subscription> = {}): Subscription =>
+  aSubscription({ failing: { since: SOME_TIME, failures }, ...more });
+
+/** The change, made. */
+const made = (change: HealthChange | undefined, subscription: Subscription): Subscription => {
+  if (change === undefined) return subscription;
+  expect(allows(subscription, change)).toBe(true);
+  return changedBy(change, subscription);
+};
+
+describe('a failure', () => {
+  it('of a healthy subscription begins a spell', () => {
+    const subscription = aSubscription();
+    const begun = made(afterFailure(subscription, SOME_TIME, rules), subscription);
+    expect(begun).toEqual(failing(1));
+  });
+
+  it('is not counted while a success may be under way that cannot see the spell', () => {
+    expect(afterFailure(failing(1), settled - 1, rules)).toBeUndefined();
+    expect(made(afterFailure(failing(1), settled, rules), failing(1))).toEqual(failing(2));
+  });
+
+  it('is told of when it is the twentieth', () => {
+    expect(afterFailure(failing(18), settled, rules)).not.toHaveProperty('unsent');
+    const twentieth = made(afterFailure(failing(19), settled, rules), failing(19));
+    const event = { type: 'subscription.failing', since: SOME_TIME, failures: 20 } as const;
+    expect(twentieth).toEqual(failing(20, { unsent: { event, at: settled } }));
+  });
+
+  it('changes nothing any more after the twentieth, before its time', () => {
+    expect(afterFailure(failing(20), SOME_TIME + 5 * DAY - 1, rules)).toBeUndefined();
+  });
+
+  it('disables once there was no success for as long as the deployment says', () => {
+    const now = SOME_TIME + 5 * DAY;
+    const disabled = { reason: 'failing', at: now } as const;
+    expect(made(afterFailure(failing(20), now, rules), failing(20))).toEqual(
+      failing(20, {
+        disabled,
+        unsent: { event: { type: 'subscription.disabled', ...disabled }, at: now },
+      }),
+    );
+  });
+
+  it('never disables before twenty were counted, however long ago the first one was', () => {
+    expect(afterFailure(failing(19), SOME_TIME + 100 * DAY, rules)).toMatchObject({ kind: 'count' });
+  });
+
+  it('never disables where the deployment says never', () => {
+    const never = { ...rules, disableFailingAfterMs: 0 };
+    expect(afterFailure(failing(20), SOME_TIME + 1000 * DAY, never)).toBeUndefined();
+  });
+
+  it('costs twenty changes at most in a spell, whatever the times', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: DAY }), { maxLength: 60 }), (gaps) => {
+        let subscription = aSubscription();
+        let now = SOME_TIME;
+        let changes = 0;
+        for (const gap of gaps) {
+          now += gap;
+          const change = afterFailure(subscription, now, { ...rules, disableFailingAfterMs: 0 });
+          if (change !== undefined) changes += 1;
+          subscription = made(change, subscription);
+          const { unsent } = subscription;
+          if (unsent !== undefined) subscription = changedBy({ kind: 'sent', unsent }, subscription);
+        }
+        expect(changes).toBeLessThanOrEqual(FAILURES_IN_ALL);
+      }),
+    );
+  });
+});
+
+describe('a success', () => {
+  it('of a healthy subscription changes nothing', () => {
+    expect(afterSuccess(aSubscription(), SOME_TIME)).toBeUndefined();
+  });
+
+  it('ends a spell that nobody was told of, and is not told of either', () => {
+    expect(made(afterSuccess(failing(19), settled), failing(19))).toEqual(aSubscription());
+  });
+
+  it('ends a spell that was told of, and is told of', () => {
+    const event = { type: 'subscription.recovered', since: SOME_TIME, at: settled } as const;
+    expect(made(afterSuccess(failing(20), settled), failing(20))).toEqual(
+      aSubscription({ unsent: { event, at: settled } }),
+    );
+  });
+
+  it('ends only the spell that it saw', () => {
+    const change = afterSuccess(failing(3), settled);
+    const later = aSubscription({ failing: { since: SOME_TIME + 1, failures: 3 } });
+    expect(change && allows(later, change)).toBe(false);
+  });
+});
+
+describe('a change', () => {
+  const unsent: Unsent = {
+    event: { type: 'subscription.failing', since: SOME_TIME, failures: 20 },
+    at: SOME_TIME,
+  };
+  const changeOf = (subscription: Subscription, now: number): HealthChange => {
+    const change = afterFailure(subscription, now, rules);
+    if (change === undefined) throw new Error('a failure was to change something here');
+    return change;
+  };
+
+  it('is refused by what somebody else did meanwhile', () => {
+    const begin = changeOf(aSubscription(), SOME_TIME);
+    const count = changeOf(failing(5), settled);
+    const disable = changeOf(failing(20), SOME_TIME + 5 * DAY);
+    const disabled = { disabled: { reason: 'manual', at: 1 } } as const;
+    expect(allows(failing(1), begin)).toBe(false);
+    expect(allows(failing(6), count)).toBe(false);
+    expect(allows(aSubscription(), count)).toBe(false);
+    expect(allows(aSubscription({ failing: { since: 1, failures: 20 } }), disable)).toBe(false);
+    expect(allows(failing(19), disable)).toBe(false);
+    for (const change of [begin, count, disable])
+      expect(allows({ ...failing(change === count ? 5 : 20), ...disabled }, change)).toBe(false);
+  });
+
+  it('that is to be told of waits for what is to be told of already', () => {
+    const busy = failing(20, { unsent });
+    const recover = afterSuccess(busy, settled);
+    expect(recover && allows(busy, recover)).toBe(false);
+    expect(allows(busy, changeOf(failing(20), SOME_TIME + 5 * DAY))).toBe(false);
+  });
+
+  it('that nobody is told of leaves what is to be told of where it is', () => {
+    const busy = failing(5, { unsent });
+    expect(made(changeOf(busy, settled), busy)).toEqual(failing(6, { unsent }));
+    expect(made(afterSuccess(busy, settled), busy)).toEqual(aSubscription({ unsent }));
+  });
+
+  it('takes off only what was told', () => {
+    const busy = failing(20, { unsent });
+    expect(made({ kind: 'sent', unsent }, busy)).toEqual(failing(20));
+    expect(made({ kind: 'sent', unsent }, aSubscription({ unsent }))).toEqual(aSubscription());
+    expect(allows(failing(20), { kind: 'sent', unsent })).toBe(false);
+    expect(allows(busy, { kind: 'sent', unsent: { ...unsent, at: SOME_TIME + 1 } })).toBe(false);
+    const other: Unsent = { event: { type: 'subscription.recovered', since: 1, at: 2 }, at: unsent.at };
+    expect(allows(busy, { kind: 'sent', unsent: other })).toBe(false);
+  });
+
+  it('is left over when whoever made it must be gone', () => {
+    expect(isLeftOver(unsent, SOME_TIME + MINUTE - 1)).toBe(false);
+    expect(isLeftOver(unsent, SOME_TIME + MINUTE)).toBe(true);
+  });
+});

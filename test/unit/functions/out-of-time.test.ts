@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { encodeDeliveryJob } from '../../../shared/messages/delivery-job.ts';
+import { encodeOperation } from '../../../shared/messages/operation.ts';
+import { aMessage } from '../../support/builders.ts';
+import { completeEnvironment, QUEUE } from '../../support/complete-environment.ts';
+import { aDeliveryKey } from '../../support/delivery-builders.ts';
+import { awsStub, type AwsStub } from '../adapters/aws-stub.ts';
+
+let aws: AwsStub;
+
+/** Functions whose AWS takes every request and answers none. */
+beforeEach(async () => {
+  aws = await awsStub(() => 'silence');
+  const environment = {
+    ...completeEnvironment,
+    AWS_ENDPOINT_URL: aws.config.endpoint,
+    AWS_REGION: aws.config.region,
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
+    POWERTOOLS_METRICS_DISABLED: 'true',
+  };
+  const queueHere = `${aws.config.endpoint}/000000000000/queue`;
+  for (const [name, value] of Object.entries(environment))
+    vi.stubEnv(name, value.replaceAll(QUEUE, queueHere));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await aws.close();
+});
+
+type Handler = (event: unknown, context: unknown) => Promise<unknown>;
+
+/** An invocation that Lambda would end after 1.6 seconds. */
+const invoked = async (module: string, event: unknown) => {
+  const { handler } = (await import(`../../../functions/${module}/handler.ts`)) as { handler: Handler };
+  const endsAt = performance.now() + 1_600;
+  const remainingMs = () => endsAt - performance.now();
+  const context = { awsRequestId: randomUUID(), getRemainingTimeInMillis: remainingMs };
+  const outcome = await handler(event, context).catch((error: unknown) => error);
+  return { outcome, remainingMs: remainingMs() };
+};
+
+const recordOf = (body: string) => ({
+  messageId: 'sqs-1',
+  receiptHandle: 'receipt',
+  body,
+  attributes: { ApproximateReceiveCount: '1', SentTimestamp: '0' },
+  messageAttributes: {},
+  eventSource: 'aws:sqs',
+});
+
+const job = encodeDeliveryJob({
+  kind: 'job',
+  key: aDeliveryKey(),
+  attempt: 1,
+  acceptedAt: 0,
+  body: { kind: 'inline', message: aMessage() },
+});
+
+const recovery = encodeOperation({ kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 0 });
+
+describe('a function that gets no answer from AWS', () => {
+  it.each([
+    ['dispatch', '{"queue":"orders","data":1}'],
+    ['deliver', job],
+    ['operate', recovery],
+  ])('says what failed before its time is up: %s', async (module, body) => {
+    const { outcome, remainingMs } = await invoked(module, { Records: [recordOf(body)] });
+    expect(outcome).toEqual({ batchItemFailures: [{ itemIdentifier: 'sqs-1' }] });
+    expect(remainingMs).toBeGreaterThan(500);
+    expect(aws.requests.length).toBeGreaterThan(0);
+  });
+
+  it('fails before its time is up: reconcile', async () => {
+    const { outcome, remainingMs } = await invoked('reconcile', {});
+    expect(outcome).toMatchObject({ name: 'TimeoutError' });
+    expect(remainingMs).toBeGreaterThan(500);
+  });
+
+  it('answers before its time is up: api', async () => {
+    const { outcome, remainingMs } = await invoked('api', {
+      rawPath: '/v2/queues/orders',
+      requestContext: { requestId: 'request-1', http: { method: 'GET' } },
+    });
+    expect(outcome).toMatchObject({ statusCode: 500 });
+    expect(remainingMs).toBeGreaterThan(500);
+  });
+});

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startDemoReceiver, type DemoReceiver } from '../../../cli/local/demo/receiver.ts';
+import { demoSubscribers } from '../../../cli/local/demo/scenario.ts';
+import { makeSecret, secretText } from '../../../shared/domain/signing-secret.ts';
+import { webhookRequest } from '../../../shared/domain/webhook-request.ts';
+import { aMessage, aSubscription } from '../../support/builders.ts';
+
+const [healthy] = demoSubscribers;
+if (healthy === undefined) throw new Error('The demo has no subscribers.');
+
+let receiver: DemoReceiver;
+const heard: string[] = [];
+
+beforeEach(async () => {
+  heard.length = 0;
+  receiver = await startDemoReceiver(demoSubscribers, {
+    onRequest: (messageId) => heard.push(messageId),
+    onTaken: () => heard.push('taken'),
+  });
+});
+
+afterEach(() => receiver.close());
+
+const call = async (secrets: Parameters<typeof webhookRequest>[2]['secrets']): Promise<number> => {
+  const attempt = { startedAt: Date.now(), userAgent: 'Posthaste/test', secrets };
+  const { headers, body } = webhookRequest(aMessage(), aSubscription(), attempt);
+  return (await fetch(receiver.urlOf(healthy), { method: 'POST', headers, body })).status;
+};
+
+describe("the demo's receiver", () => {
+  it('counts requests, and among them those that are not signed with the secret of their subscriber', async () => {
+    const secret = makeSecret('v1', randomBytes);
+    receiver.trust(healthy, secretText(secret));
+    expect(await call([secret])).toBe(200);
+    expect([receiver.requests(healthy, 'message-1'), receiver.unverified(healthy, 'message-1')]).toEqual([
+      1, 0,
+    ]);
+    await call([makeSecret('v1', randomBytes)]);
+    await call([]);
+    expect([receiver.requests(healthy, 'message-1'), receiver.unverified(healthy, 'message-1')]).toEqual([
+      3, 2,
+    ]);
+    expect(heard.slice(0, 2)).toEqual(['message-1', 'taken']);
+  });
+
+  it('trusts nothing that is signed with a secret it was not told', async () => {
+    await call([makeSecret('v1', randomBytes)]);
+    expect(receiver.unverified(healthy, 'message-1')).toBe(1);
+  });
+});

@@ -1,0 +1,52 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { newsLine } from '../../../cli/local/demo/news-line.ts';
+import type { OperatorEventMessage } from '../../../shared/messages/operator-event.ts';
+
+const names = { subscriber: () => 'hopeless', message: () => 'm2' };
+const at = new Date(2027, 0, 15, 8, 30, 1, 7);
+const about = { deployment: 'Posthaste', queue: 'demo', subscriptionId: 's-1' };
+const time = '2027-01-10T00:00:00.000Z';
+
+const samples: [OperatorEventMessage, string][] = [
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'delivery.exhausted',
+      detail: { ...about, messageId: 'm', attempts: 6, at: time },
+    },
+    '08:30:01.007  event delivery.exhausted  m2 to hopeless, after 6 attempts',
+  ],
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'subscription.disabled',
+      detail: { ...about, reason: 'gone', at: time },
+    },
+    '08:30:01.007  event subscription.disabled  hopeless, gone',
+  ],
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'subscription.failing',
+      detail: { ...about, since: time, failures: 20 },
+    },
+    `08:30:01.007  event subscription.failing  hopeless, 20 failures since ${time}`,
+  ],
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'subscription.recovered',
+      detail: { ...about, since: time, at: time },
+    },
+    `08:30:01.007  event subscription.recovered  hopeless, had failed since ${time}`,
+  ],
+];
+
+describe('a line of news', () => {
+  it.each(samples)('says what operators are told, in at most 100 columns: %j', (event, line) => {
+    const printed = stripVTControlCharacters(newsLine(event, names, at));
+    expect(printed).toBe(line);
+    expect(printed.length).toBeLessThanOrEqual(100);
+  });
+});

@@ -1,0 +1,92 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { cancelDelivery, retryDelivery } from '../../../shared/pipeline/by-hand.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const URL = 'https://subscriber.test/hook';
+const key = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
+
+let world: PipelineWorld;
+
+const subscribed = async (policy: Parameters<typeof aBarePolicy>[0]): Promise<void> => {
+  world = pipelineWorld();
+  await world.subscriptions.putQueue(aQueue());
+  await world.subscriptions.addSubscription(
+    aSubscription({ options: { _retry_policy: aBarePolicy(policy) } }),
+  );
+};
+
+beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
+
+/** Publishes, and lets this much time pass. */
+const published = async (forMs = 1_000): Promise<void> => {
+  await world.dispatch({ ok: true, message: aMessage() });
+  await world.clock.run(world.clock.now() + forMs);
+};
+
+const requests = (): number => world.subscriber.seen.length;
+const retried = () => retryDelivery(world.byHandContext, key);
+const cancelled = () => cancelDelivery(world.byHandContext, key, 'manual');
+
+describe('a cancellation by hand', () => {
+  it('ends the delivery: no further request, and the schedule is gone', async () => {
+    world.subscriber.script(URL, [status(500), status(200)]);
+    await published();
+    expect((await cancelled()).kind).toBe('cancelled');
+    expect(world.schedules).toEqual([]);
+    await world.clock.run();
+
+    expect(requests()).toBe(1);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'manual' });
+  });
+
+  it('comes before a first attempt that is not due yet', async () => {
+    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+    expect((await cancelled()).kind).toBe('cancelled');
+    await world.clock.run();
+
+    expect(requests()).toBe(0);
+    expect((await world.delivery()).status).toBe('cancelled');
+  });
+
+  it('of nothing that a message has to come to is refused', async () => {
+    await published();
+    const other = { ...key, subscriptionId: 'nobody' };
+
+    expect(await cancelDelivery(world.byHandContext, other, 'manual')).toMatchObject({
+      why: 'no_such_delivery',
+    });
+  });
+
+  it('of a delivery that is over is refused', async () => {
+    await published();
+
+    expect(await cancelled()).toMatchObject({ kind: 'refused', why: 'over' });
+  });
+
+  it('in the middle of an attempt leaves a success its due, and makes no other', async () => {
+    world.subscriber.script(URL, [status(500), status(200, { takesMs: 5_000 })]);
+    await published();
+    await retried();
+    await world.clock.run(world.clock.now() + 1_000);
+    expect((await cancelled()).kind).toBe('cancelled');
+    await world.clock.run();
+
+    const delivery = await world.delivery();
+    expect(delivery).toMatchObject({ status: 'delivered', lost: 1 });
+    expect(delivery.lateResults).toHaveLength(1);
+    expect(requests()).toBe(2);
+  });
+
+  it('in the middle of a failing attempt stays, and nothing is tried again', async () => {
+    await subscribed({ retries_with_no_delay: 5 });
+    world.subscriber.script(URL, [status(500, { takesMs: 1_000 })]);
+    await published(500);
+    await cancelled();
+    await world.clock.run();
+
+    expect(requests()).toBe(1);
+    expect((await world.delivery()).status).toBe('cancelled');
+  });
+});
