@@ -32,6 +32,14 @@ export default tseslint.config(
     files: ['shared/**/*.ts', 'functions/**/*.ts'],
     rules: {
       ...unsafeAssertions,
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'ImportDeclaration[source.value="zod"][importKind="value"] > ImportSpecifier[imported.name="z"]',
+          message: 'Write "import * as z": the named import puts 360 KB of languages into every bundle.',
+        },
+      ],
       'no-restricted-properties': [
         'error',
         {

@@ -105,6 +105,11 @@ const schema = z.strictObject({
         }),
     )
     .default([]),
+  /**
+   * Requests a second that the API takes, twice as many at once: 1 to 10000 (the account's quota in API Gateway). Default 100,
+   * which takes some ten of the account's concurrent functions, so that no caller of it can starve the deliveries.
+   */
+  apiRateLimit: wholeNumber('requests a second', 1, 10_000).default(100),
   /** How callers of the API prove who they are; `none` only in `local`. Default `iam`. */
   apiAuthorization: oneOf('iam', 'jwt', 'none').default('iam'),
   /** Issuer of the tokens, an https URL; with `apiAuthorization` `jwt`. */
@@ -144,8 +149,8 @@ const schema = z.strictObject({
   /** How much later than the policy says a subscriber's Retry-After may move an attempt, in seconds, to a day. Default 3600. */
   retryAfterCapSeconds: wholeNumber('seconds', 0, 86_400).default(3600),
   /**
-   * Days without a success, and with 20 failures at least, after which a subscription is disabled as `failing`: 0 to 365,
-   * also a part of a day. 0: never. Default 5.
+   * Days without a success, and with 30 failures counted (ten of them a twentieth of this apart), after which a
+   * subscription is disabled as `failing`: 0 to 365, also a part of a day. 0: never. Default 5.
    */
   disableFailingAfterDays: z
     .preprocess(valueOf, z.number(DAYS_RULE).min(0, DAYS_RULE).max(365, DAYS_RULE))

@@ -43,8 +43,11 @@ const MOST_TRIES = 4;
 /** Seconds between them. */
 const INTERVAL = { floor: 0.2, ceiling: 2, exponent: 3 };
 
-/** Too many at once, and what API Gateway says of a function that has not answered. */
-const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+/** What API Gateway says where its limits are reached; the function has not seen the request. */
+const TURNED_AWAY = 429;
+
+/** What it says of a function that has not answered. */
+const PASSING: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
 export const openApi = async (choice: DeploymentChoice): Promise<ApiClient> =>
   apiClient(await findApi(choice));
@@ -52,10 +55,10 @@ export const openApi = async (choice: DeploymentChoice): Promise<ApiClient> =>
 export const apiClient = (access: ApiAccess): ApiClient => {
   const send = async (request: ApiRequest): Promise<ApiAnswer> => {
     let interval = pollInterval(INTERVAL);
-    for (let left = isRepeatable(request) ? MOST_TRIES - 1 : 0; ; left -= 1) {
+    for (let tries = 1; ; tries += 1) {
       const outcome = await once(access, request);
       if (outcome.kind === 'answer') return outcome.answer;
-      if (outcome.kind === 'refused' || left === 0) throw outcome.failure;
+      if (tries === MOST_TRIES || !mayComeAgain(request, outcome)) throw outcome.failure;
       interval = await afterWaiting(interval, request.signal);
     }
   };
@@ -65,6 +68,9 @@ export const apiClient = (access: ApiAccess): ApiClient => {
     call: async (request, schema) => parsedAnswer(await send(request), request, schema),
   };
 };
+
+const mayComeAgain = (request: ApiRequest, { kind }: Outcome): boolean =>
+  kind === 'turned_away' || (kind === 'passing' && isRepeatable(request));
 
 const isRepeatable = ({
   method,
@@ -78,11 +84,11 @@ const afterWaiting = async (interval: PollInterval, signal?: AbortSignal): Promi
   return interval.afterEmpty();
 };
 
-/** `passing`: it may be different at another try. */
+/** `passing`: it may be different at another try. `turned_away`: so may it, and nothing has happened yet. */
 type Outcome =
   | { kind: 'answer'; answer: ApiAnswer }
   | { kind: 'refused'; failure: ApiRefusal }
-  | { kind: 'passing'; failure: Error };
+  | { kind: 'passing' | 'turned_away'; failure: Error };
 
 const once = async (access: ApiAccess, request: ApiRequest): Promise<Outcome> => {
   const { method, path, query = {}, signal } = request;
@@ -128,6 +134,7 @@ const outcomeOf = ({ method, path, accept }: ApiRequest, answer: ApiAnswer): Out
   const { status, text } = answer;
   if ((status >= 200 && status < 300) || status === accept) return { kind: 'answer', answer };
   const failure = new ApiRefusal(`${method} ${path}`, status, text);
+  if (status === TURNED_AWAY) return { kind: 'turned_away', failure };
   return { kind: PASSING.has(status) ? 'passing' : 'refused', failure };
 };
 

@@ -1,6 +1,10 @@
 import * as z from 'zod';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
-import { subscriptionViewSchema, type SubscriptionView } from '../../shared/messages/subscription-view.ts';
+import {
+  confirmationSchema,
+  subscriptionViewSchema,
+  type SubscriptionView,
+} from '../../shared/messages/subscription-view.ts';
 import type { ApiClient } from './api-client.ts';
 import { apiPath } from './api-path.ts';
 import { linksSchema, listing, markerIn } from './listing.ts';
@@ -9,7 +13,11 @@ const pageSchema = z
   .object({ subscriptions: z.array(subscriptionViewSchema), links: linksSchema })
   .transform(({ subscriptions, links }) => ({ items: subscriptions, links }));
 
-const createdSchema = z.object({ subscription_id: z.string(), secret: z.string().exactOptional() });
+const createdSchema = z.object({
+  subscription_id: z.string(),
+  secret: z.string().exactOptional(),
+  confirmation: confirmationSchema.exactOptional(),
+});
 
 export type CreatedSubscription = z.infer<typeof createdSchema>;
 
@@ -112,9 +120,10 @@ export const exportSubscriptions = async function* (
   let marker: string | undefined;
   do {
     const { text, headers } = await api.send({
-      method: 'GET',
-      path: apiPath`/v2/queues/${queue}/export`,
-      query: { withCredentials: withCredentials ? 'true' : undefined, marker },
+      ...(withCredentials
+        ? { method: 'POST', path: apiPath`/v2/queues/${queue}/export/credentials` }
+        : { method: 'GET', path: apiPath`/v2/queues/${queue}/export` }),
+      query: { marker },
     });
     yield text;
     marker = markerInHeader(headers.get('link') ?? '');

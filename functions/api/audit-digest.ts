@@ -62,7 +62,7 @@ const partsOf = ({ subscriber, ttl, expiresAt, disabled, unconfirmed, options }:
     subscriber,
     ttl: [ttl, expiresAt],
     disabled,
-    confirmed: unconfirmed,
+    confirmed: unconfirmed?.tokenHash,
     ...prefixed('options.', others),
     ...prefixed('options.post_headers.', post_headers ?? {}),
   };

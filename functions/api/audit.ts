@@ -31,6 +31,8 @@ export type Change =
       /** Until when the one before is in force; RFC 3339. */
       previousExpiresAt?: string;
     }
+  /** Of so many subscriptions; each part of a long export has its line. */
+  | { change: 'credentials_exported'; queue: string; subscriptions: number }
   | { change: 'subscription_tested'; queue: string; subscriptionId: string; messageId: string }
   | { change: 'messages_posted'; queue: string; messageIds: readonly string[] }
   | {

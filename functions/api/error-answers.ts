@@ -39,12 +39,28 @@ export class RefusedRequest extends Error {
   }
 }
 
-export const invalidFields = (fields: readonly FieldError[]): RefusedRequest =>
-  new RefusedRequest(
-    'invalid_request',
-    fields.map(({ field, message }) => `${field}: ${message}`).join('; '),
-    fields,
-  );
+export const invalidFields = (faults: readonly FieldError[]): RefusedRequest =>
+  refusedFields('invalid_request', faults);
+
+/** More faults than these in one answer help nobody. */
+const MAX_FAULTS = 20;
+/** In characters, of the name of a field and of what is said of it: both may hold what the caller sent. */
+const MAX_TEXT = 256;
+
+/** An answer that is small whatever was sent. The message counts the faults that it does not name. */
+export const refusedFields = (code: ErrorCode, faults: readonly FieldError[]): RefusedRequest => {
+  const named = faults.slice(0, MAX_FAULTS).map(({ field, message }) => ({
+    field: shortened(field),
+    message: shortened(message),
+  }));
+  const texts = named.map(({ field, message }) => `${field}: ${message}`);
+  const more = faults.length - named.length;
+  return new RefusedRequest(code, [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('; '), named);
+};
+
+/** A character of two code units is not cut in half. */
+const shortened = (text: string): string =>
+  text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 
 export const notFound = (what: string): RefusedRequest =>
   new RefusedRequest('not_found', `there is no ${what}`);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { parseJson } from '../../shared/messages/json-slice.ts';
 import { MOST_LINES } from '../../shared/pipeline/transfer-subscriptions.ts';
+import { answerBytesOf, MAX_ANSWER_BYTES } from './answer-size.ts';
 import { errorBody, errorSchema, RefusedRequest } from './error-answers.ts';
 import { refusalOf } from './refusal.ts';
 import { readText } from './request-json.ts';
@@ -39,17 +40,26 @@ export const sumOf = async (
   importLine: (value: unknown) => Promise<'imported' | 'replaced' | 'unchanged'>,
 ): Promise<ImportAnswer> => {
   const sum: ImportAnswer = { imported: 0, replaced: 0, unchanged: 0, failed: [] };
+  let room = MAX_ANSWER_BYTES - lines.length * BRIEF_BYTES;
   for (const { number, text } of lines) {
     try {
       sum[await importLine(valueOf(text))] += 1;
     } catch (error) {
       const refused = refusalOf(error);
       if (refused === undefined) throw error;
-      sum.failed.push({ line: number, ...errorBody(refused) });
+      const fault = { line: number, ...errorBody(refused) };
+      room -= answerBytesOf(fault);
+      sum.failed.push(room < 0 ? { line: number, ...errorBody(unexplained(refused)) } : fault);
     }
   }
   return sum;
 };
+
+/** More than a line takes whose faults there is no room for. */
+const BRIEF_BYTES = 200;
+
+const unexplained = ({ code }: RefusedRequest): RefusedRequest =>
+  new RefusedRequest(code, 'too many faults for one answer; import this line by itself to see its own');
 
 const valueOf = (text: string): unknown => {
   const json = parseJson(text);

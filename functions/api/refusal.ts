@@ -1,4 +1,5 @@
 import { UnknownCredentialsError } from '../../shared/domain/credential-headers.ts';
+import { ContendedRecoveryError } from '../../shared/pipeline/administer-recoveries.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import {
   ContendedChangeError,
@@ -19,11 +20,14 @@ export const refusalOf = (error: unknown): RefusedRequest | undefined => {
   if (error instanceof QueueBusyError) {
     return new RefusedRequest(
       'conflict',
-      'subscriptions kept being added meanwhile; the queue is still there',
+      'subscriptions kept being added or changed meanwhile; the queue is still there',
     );
   }
   if (error instanceof ContendedChangeError) {
     return new RefusedRequest('conflict', 'it kept being changed by others meanwhile; ask again');
+  }
+  if (error instanceof ContendedRecoveryError) {
+    return new RefusedRequest('conflict', 'it kept moving on meanwhile; ask again');
   }
   if (error instanceof UnknownCredentialsError) {
     return invalidFields(

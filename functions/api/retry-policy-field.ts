@@ -1,7 +1,7 @@
 import { WHOLE_POLICY } from '../../shared/domain/retry-policy-limits.ts';
 import { parseRetryPolicy } from '../../shared/domain/retry-policy-schema.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry-policy.ts';
-import { RefusedRequest } from './error-answers.ts';
+import { refusedFields } from './error-answers.ts';
 
 /**
  * The retry policy under `at` (`_retry_policy`, `options._retry_policy`), checked together with the defaults that will complete it.
@@ -14,6 +14,5 @@ export const retryPolicyAt = (at: string, input: unknown, defaults: RetryPolicy)
     field: field === WHOLE_POLICY ? at : `${at}.${field}`,
     message,
   }));
-  const message = fields.map((fault) => `${fault.field}: ${fault.message}`).join('; ');
-  throw new RefusedRequest('invalid_retry_policy', message, fields);
+  throw refusedFields('invalid_retry_policy', fields);
 };

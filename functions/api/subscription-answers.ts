@@ -1,10 +1,14 @@
 import * as z from 'zod';
-import { subscriptionViewSchema } from '../../shared/messages/subscription-view.ts';
+import { confirmationSchema, subscriptionViewSchema } from '../../shared/messages/subscription-view.ts';
 import { RefusedRequest } from './error-answers.ts';
 import { linksSchema } from './paging.ts';
 
-/** Answer to subscribing. The secret is shown here and never again. */
-export const subscribedSchema = z.object({ subscription_id: z.string(), secret: z.string().exactOptional() });
+/** Answer to subscribing. The secret is shown here and never again; `confirmation` where the subscriber is asked first. */
+export const subscribedSchema = z.object({
+  subscription_id: z.string(),
+  secret: z.string().exactOptional(),
+  confirmation: confirmationSchema.exactOptional(),
+});
 
 export const subscriptionListSchema = z.object({
   subscriptions: z.array(subscriptionViewSchema),

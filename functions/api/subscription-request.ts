@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isDeeperThan } from '../../shared/domain/nesting.ts';
 import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
 import type { Disabled, SubscriptionOptions } from '../../shared/domain/subscription.ts';
 import { ZAQAR_MESSAGE } from '../../shared/domain/webhook-request.ts';
@@ -11,6 +12,9 @@ import { MAX_TTL_SECONDS, seconds } from './seconds.ts';
 
 /** With its headers and its template a subscription stays well under the 400 KB of a DynamoDB item. */
 const MAX_OPTIONS_BYTES = 65_536;
+
+/** More than the deepest filter takes, of ten objects with a list between each two. */
+const MAX_OPTIONS_DEPTH = 32;
 
 /** The most that a deployment can have (infra/settings.ts). */
 const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
@@ -31,7 +35,7 @@ type Rules = { defaultRetryPolicy: RetryPolicy; subscriberFault: (url: string) =
  */
 export const subscriptionFields = (value: unknown, rules: Rules): SubscriptionFields => {
   const schema = subscriptionRequestSchema.extend({ subscriber: subscriberBy(rules) });
-  const { options, ...fields } = parsed(schema, value);
+  const { options, ...fields } = parsedWithOptions(schema, value);
   return { ...fields, options: optionsOf(options, rules) };
 };
 
@@ -41,7 +45,7 @@ export const subscriptionFields = (value: unknown, rules: Rules): SubscriptionFi
  */
 export const subscriptionPatch = (value: unknown, rules: Rules): SubscriptionPatch => {
   const schema = subscriptionPatchSchema.extend({ subscriber: subscriberBy(rules).exactOptional() });
-  const { options, ...fields } = parsed(schema, value);
+  const { options, ...fields } = parsedWithOptions(schema, value);
   if (options === undefined && Object.keys(fields).length === 0) {
     throw invalidFields([{ field: 'body', message: 'must hold subscriber, ttl or options' }]);
   }
@@ -51,7 +55,7 @@ export const subscriptionPatch = (value: unknown, rules: Rules): SubscriptionPat
 /** A line of an export. @throws RefusedRequest */
 export const subscriptionLine = (value: unknown, rules: Rules): SubscriptionLine => {
   const schema = subscriptionLineSchema.extend({ subscriber: subscriberBy(rules) });
-  const { options, disabled, ...fields } = parsed(schema, value);
+  const { options, disabled, ...fields } = parsedWithOptions(schema, value);
   return {
     ...fields,
     options: optionsOf(options, rules),
@@ -65,6 +69,23 @@ const subscriberBy = ({ subscriberFault }: Rules) =>
     if (fault !== undefined) refinement.addIssue(fault);
   });
 
+/** Options that are too large are refused as a whole, before anybody looks at what is wrong in them. @throws RefusedRequest */
+const parsedWithOptions = <T>(schema: z.ZodType<T>, value: unknown): T => {
+  if (typeof value === 'object' && value !== null && 'options' in value) checkSize(value.options);
+  return parsed(schema, value);
+};
+
+const checkSize = (options: unknown): void => {
+  // First, because JSON.stringify recurses.
+  if (isDeeperThan(options, MAX_OPTIONS_DEPTH)) {
+    const message = `is nested deeper than ${MAX_OPTIONS_DEPTH} levels`;
+    throw invalidFields([{ field: 'options', message }]);
+  }
+  if (Buffer.byteLength(JSON.stringify(options)) > MAX_OPTIONS_BYTES) {
+    throw new RefusedRequest('too_large', `the options are over ${MAX_OPTIONS_BYTES} bytes`);
+  }
+};
+
 const optionsOf = (
   { _retry_policy: given, ...others }: z.output<typeof optionsSchema>,
   context: Rules,
@@ -73,12 +94,7 @@ const optionsOf = (
     given === undefined
       ? undefined
       : retryPolicyAt('options._retry_policy', given, context.defaultRetryPolicy);
-  const options = { ...others, ...(policy && { _retry_policy: policy }) };
-  // Last, because what a user nests without end is refused by then, and JSON.stringify recurses.
-  if (Buffer.byteLength(JSON.stringify(options)) > MAX_OPTIONS_BYTES) {
-    throw new RefusedRequest('too_large', `the options are over ${MAX_OPTIONS_BYTES} bytes`);
-  }
-  return options;
+  return { ...others, ...(policy && { _retry_policy: policy }) };
 };
 
 /** Field by field; what the retry policy holds, `retryPolicyAt` checks. */

@@ -1,7 +1,9 @@
 import {
+  CfnStage,
   HttpApi,
   HttpMethod,
   HttpNoneAuthorizer,
+  HttpStage,
   type IHttpRouteAuthorizer,
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
@@ -16,6 +18,15 @@ export interface AdministrationApiProps {
   readonly handler: ApiFunction;
 }
 
+/**
+ * Requests a second, from all callers together, of each route that anybody may call: those who confirm and those who look
+ * whether we are there come one by one. They share the account's concurrent functions with the deliveries.
+ */
+const OPEN_RATE_LIMIT = 10;
+
+/** At most so many at once, in seconds' worth of requests. */
+const BURST_SECONDS = 2;
+
 /** The HTTP API in front of the api function. Its callers are authorised, all in the same way, but for two routes. */
 export class AdministrationApi extends Construct {
   readonly url: string;
@@ -26,21 +37,41 @@ export class AdministrationApi extends Construct {
     const integration = new HttpLambdaIntegration('Handler', handler.lambda);
     const api = new HttpApi(this, 'HttpApi', {
       description: 'Posthaste: administration',
+      createDefaultStage: false,
       defaultIntegration: integration,
       defaultAuthorizer: authorizerOf(settings.apiAuthorization),
     });
-    for (const { path, methods } of openRoutes) {
+    const open = openRoutes.flatMap(({ path, methods }) =>
       api.addRoutes({
         path,
         methods: methods.map((method) => HttpMethod[method]),
         integration,
         authorizer: new HttpNoneAuthorizer(),
-      });
-    }
+      }),
+    );
+    const { apiRateLimit } = settings;
+    // The id that CDK gives its own: the name `$default` cannot be taken twice, not even while one stage replaces another.
+    const stage = new HttpStage(api, 'DefaultStage', {
+      httpApi: api,
+      autoDeploy: true,
+      throttle: { rateLimit: apiRateLimit, burstLimit: BURST_SECONDS * apiRateLimit },
+    });
+    limitOpenRoutes(stage, Math.min(OPEN_RATE_LIMIT, apiRateLimit));
+    // API Gateway refuses limits of a route that is not there.
+    stage.node.addDependency(...open);
     this.url = api.apiEndpoint;
     this.apiId = api.apiId;
   }
 }
+
+/** CDK's stage has no words for the limits of single routes. */
+const limitOpenRoutes = (stage: HttpStage, rateLimit: number): void => {
+  const resource = stage.node.defaultChild;
+  if (!(resource instanceof CfnStage)) throw new Error('the stage is not what this version of CDK makes');
+  const limits = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: BURST_SECONDS * rateLimit };
+  const keys = openRoutes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
+  resource.routeSettings = Object.fromEntries(keys.map((key) => [key, limits]));
+};
 
 const authorizerOf = (authorization: ApiAuthorization): IHttpRouteAuthorizer => {
   switch (authorization.kind) {

@@ -60,6 +60,7 @@ export class SubscriptionsTable extends Construct {
   grantAdminister(grantee: IGrantable): void {
     this.grantRead(grantee);
     this.grant(grantee, 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem');
+    this.grant(grantee, 'dynamodb:ConditionCheckItem');
     Grant.addToPrincipal({
       grantee,
       actions: ['dynamodb:Query'],

@@ -16,6 +16,7 @@ const names = {
   error: 'e',
   snippet: 'x',
   lost: 'l',
+  subscriptionChangedAt: 'v',
 } as const satisfies Record<keyof Attempt, string>;
 
 const phaseCodes = {
@@ -63,6 +64,7 @@ const attemptFields = {
   error: z.string().exactOptional(),
   snippet: z.string().exactOptional(),
   lost: z.number().exactOptional(),
+  subscriptionChangedAt: z.number().exactOptional(),
 } satisfies Record<keyof Attempt, z.ZodType>;
 
 /** About 60 bytes without texts, so that the whole default policy fits into a kilobyte or two. */

@@ -1,9 +1,11 @@
 import { BatchGetCommand } from '@aws-sdk/lib-dynamodb';
 import type { BatchGetCommandOutput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Delivery, DeliveryKey } from '../domain/delivery.ts';
-import { deliveryOf } from './delivery-item.ts';
+import type { DeliveryRecords } from '../ports/delivery-listings.ts';
+import { deliveryItemKeySchema, deliveryOf } from './delivery-item.ts';
 import { itemKeyOf } from './delivery-keys.ts';
 import { hasTimeAfter, type Pacing } from './invocation-deadline.ts';
+import { decoded, UnreadableRecordError } from './record.ts';
 
 /** What reading again takes of time and chance: `random` is uniform in [0, 1). */
 export type BatchReading = Pacing & { random: () => number };
@@ -29,8 +31,8 @@ export const recordsOf = async (
   tableName: string,
   keys: readonly DeliveryKey[],
   { sleep, random, deadline }: BatchReading,
-): Promise<Delivery[]> => {
-  const found: Delivery[] = [];
+): Promise<DeliveryRecords> => {
+  const found: Read[] = [];
   let unread: Requested = keys.map(itemKeyOf);
   for (let round = 1; unread.length > 0; round += 1) {
     if (round > 1) {
@@ -43,7 +45,22 @@ export const recordsOf = async (
     found.push(...answer.found);
     unread = answer.unread;
   }
-  return found;
+  return {
+    deliveries: found.flatMap((read) => ('delivery' in read ? [read.delivery] : [])),
+    unreadable: found.filter((read) => 'error' in read),
+  };
+};
+
+type Read = { delivery: Delivery } | { key: DeliveryKey; error: UnreadableRecordError };
+
+/** One record that nobody can read must not keep the others back. */
+const readOf = (item: unknown): Read => {
+  try {
+    return { delivery: deliveryOf(item) };
+  } catch (error) {
+    if (!(error instanceof UnreadableRecordError)) throw error;
+    return { key: decoded(deliveryItemKeySchema, item), error };
+  }
 };
 
 type Requested = readonly Record<string, unknown>[];
@@ -52,12 +69,12 @@ const readOnce = async (
   client: DynamoDBDocumentClient,
   tableName: string,
   keys: Requested,
-): Promise<{ found: Delivery[]; unread: Requested }> => {
+): Promise<{ found: Read[]; unread: Requested }> => {
   const { Responses, UnprocessedKeys }: BatchGetCommandOutput = await client.send(
     new BatchGetCommand({ RequestItems: { [tableName]: { Keys: [...keys], ConsistentRead: true } } }),
   );
   return {
-    found: (Responses?.[tableName] ?? []).map(deliveryOf),
+    found: (Responses?.[tableName] ?? []).map(readOf),
     unread: UnprocessedKeys?.[tableName]?.Keys ?? [],
   };
 };

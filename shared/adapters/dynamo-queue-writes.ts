@@ -104,28 +104,50 @@ const deleteItem = async (
 /** A subscription goes together with its claim on the subscriber: two items, and a transaction takes 100. */
 const PAIRS_IN_A_TRANSACTION = 50;
 
-const deleteSubscriptions = async (
-  { client, tableName, clock }: RegistryTable,
-  queue: string,
-): Promise<void> => {
+/**
+ * A page at a time, each subscription as it was read and else not at all: the claim that goes with one whose subscriber was
+ * changed meanwhile is another than the one read, and would stay for ever.
+ * @throws QueueBusyError
+ */
+const deleteSubscriptions = async (table: RegistryTable, queue: string): Promise<void> => {
+  let refused = 0;
   for (;;) {
-    const items = await queriedItems(
-      client,
-      {
-        TableName: tableName,
-        ConsistentRead: true,
-        KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
-        ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
-      },
-      PAIRS_IN_A_TRANSACTION,
-    );
+    const items = await subscriptionItems(table, queue);
     if (items.length === 0) return;
-    const keys = items
-      .map(subscriptionOf)
-      .flatMap((one) => [subscriptionItemKey(queue, one.id), subscriberItemKey(one)]);
-    // One that expired and its successor share a subscriber, and a transaction takes an item once.
-    const distinct = new Map(keys.map((key) => [key.sk, key]));
-    const deletions = [...distinct.values()].map((Key) => ({ Delete: { TableName: tableName, Key } }));
-    await transacted(client, clock, deletions);
+    const result = await transacted(table.client, table.clock, deletionsOf(table, items));
+    refused = result.kind === 'refused' ? refused + 1 : 0;
+    if (refused === MAX_ROUNDS) throw new QueueBusyError(queue);
   }
+};
+
+const subscriptionItems = (
+  { client, tableName }: RegistryTable,
+  queue: string,
+): Promise<readonly unknown[]> =>
+  queriedItems(
+    client,
+    {
+      TableName: tableName,
+      ConsistentRead: true,
+      KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
+      ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
+    },
+    PAIRS_IN_A_TRANSACTION,
+  );
+
+const deletionsOf = ({ tableName }: RegistryTable, items: readonly unknown[]) => {
+  const subscriptions = items.map(subscriptionOf);
+  // One that expired and its successor share a subscriber, and a transaction takes an item once.
+  const claims = new Map(subscriptions.map(subscriberItemKey).map((key) => [key.sk, key]));
+  return [
+    ...subscriptions.map(({ queue, id, subscriber }) => ({
+      Delete: {
+        TableName: tableName,
+        Key: subscriptionItemKey(queue, id),
+        ConditionExpression: `attribute_not_exists(${primaryKey.partition}) OR subscriber = :asRead`,
+        ExpressionAttributeValues: { ':asRead': subscriber },
+      },
+    })),
+    ...[...claims.values()].map((Key) => ({ Delete: { TableName: tableName, Key } })),
+  ];
 };

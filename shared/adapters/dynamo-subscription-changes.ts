@@ -4,6 +4,7 @@ import type { Subscription } from '../domain/subscription.ts';
 import { ContendedChangeError } from '../ports/subscription-registry.ts';
 import type { SubscriptionAt, SubscriptionRegistry } from '../ports/subscription-registry.ts';
 import { ifUndisturbed } from './dynamo-condition.ts';
+import { freedFrom } from './dynamo-orphaned-claim.ts';
 import { transacted, type RefusedWrite } from './dynamo-transaction.ts';
 import { editsOf, updateOf } from './item-edit.ts';
 import type { ItemEdit } from './item-edit.ts';
@@ -102,15 +103,23 @@ const writeChange = async (
   const before = found.subscription;
   const changed = { kind: 'changed' as const, before, after };
   const claims = claimsFor(table, before, after, now);
+  const guards = before.changedAt === after.changedAt ? [] : HEALTH;
   if (claims.length === 0) {
-    const { Update } = updateOfSubscription(table, found, edits, []);
+    const { Update } = updateOfSubscription(table, found, edits, guards);
     const written = await ifUndisturbed(client.send(new UpdateCommand(Update)));
     return written === undefined ? { kind: 'again' } : changed;
   }
-  const update = updateOfSubscription(table, found, edits, CLAIMED);
+  const update = updateOfSubscription(table, found, edits, [...CLAIMED, ...guards]);
   const result = await transacted(client, clock, [update, ...claims]);
-  return result.kind === 'written' ? changed : afterRefusal(result.writes);
+  if (result.kind === 'written') return changed;
+  const refusal = afterRefusal(result.writes);
+  return refusal.kind === 'conflict' && (await freedFrom(table, after, refusal.subscriptionId))
+    ? { kind: 'again' }
+    : refusal;
 };
+
+/** Whatever deliver noted since the read goes the way of what it had noted before: the change is made again. */
+const HEALTH = ['disabled', 'failing'] as const;
 
 const afterRefusal = ([update, claim]: readonly RefusedWrite[]): ChangeResult | { kind: 'again' } =>
   update?.failed !== true && claim?.failed === true

@@ -19,21 +19,22 @@ export const changeHealth = (
 ): Promise<HealthResult> => {
   const to = expression();
   return updated(client, place, {
-    conditions: [...decisionOf(change, to), ...roomFor(change, to)],
+    conditions: [...decisionOf(change, to), ...roomFor(change, to), ...stateOf(change, to)],
     update: updateOf(change, to),
     to,
   });
 };
 
-/** Answers with what it is disabled for then; undefined where it is gone. */
+/** Answers with what it is disabled for then; undefined: it is not, or it is gone. */
 export const disable = async (
   client: DynamoDBDocumentClient,
   place: SubscriptionPlace,
   disabled: Disabled,
+  changedAt: number | undefined,
 ): Promise<Disabled | undefined> => {
   const to = expression();
   const result = await updated(client, place, {
-    conditions: [isEnabled(to)],
+    conditions: [isEnabled(to), isUnchanged(changedAt, to)],
     update: `SET ${to.name('disabled')} = ${to.value({ reason: disabled.reason, at: disabled.at })}`,
     to,
   });
@@ -90,6 +91,14 @@ const decisionOf = (change: HealthChange, to: Expression): string[] => {
 
 const roomFor = (change: HealthChange, to: Expression): string[] =>
   change.kind !== 'sent' && 'unsent' in change ? [`attribute_not_exists(${to.name('unsent')})`] : [];
+
+const stateOf = (change: HealthChange, to: Expression): string[] =>
+  change.kind === 'sent' ? [] : [isUnchanged(change.changedAt, to)];
+
+const isUnchanged = (changedAt: number | undefined, to: Expression): string =>
+  changedAt === undefined
+    ? `attribute_not_exists(${to.name('changedAt')})`
+    : `${to.name('changedAt')} = ${to.value(changedAt)}`;
 
 const isEnabled = (to: Expression): string => `attribute_not_exists(${to.name('disabled')})`;
 

@@ -4,6 +4,7 @@ import type { Subscription } from '../domain/subscription.ts';
 import { QueueMissingError } from '../ports/subscription-registry.ts';
 import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
 import { ifConditionHolds } from './dynamo-condition.ts';
+import { freedFrom } from './dynamo-orphaned-claim.ts';
 import { transacted } from './dynamo-transaction.ts';
 import type { RegistryTable } from './registry-table.ts';
 import {
@@ -19,11 +20,18 @@ const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 
 type Added = Awaited<ReturnType<SubscriptionRegistry['addSubscription']>>;
 
+/** A claim whose holder is gone is nobody's. Should another come first once it is free, that is a conflict. */
+export const addSubscription = async (table: RegistryTable, subscription: Subscription): Promise<Added> => {
+  const added = await add(table, subscription);
+  if (added.kind === 'added') return added;
+  return (await freedFrom(table, subscription, added.subscriptionId)) ? add(table, subscription) : added;
+};
+
 /**
  * One transaction: the subscription, its claim on the subscriber (unless another's is in force), and a count on the
  * queue, which tells a deletion under way that there is more to delete.
  */
-export const addSubscription = async (
+const add = async (
   { client, tableName, clock }: RegistryTable,
   subscription: Subscription,
 ): Promise<Added> => {

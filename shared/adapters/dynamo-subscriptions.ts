@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { SubscriptionList, Subscriptions } from '../ports/subscriptions.ts';
 import { queriedItems } from './dynamo-query.ts';
 import { changeHealth, disable } from './dynamo-subscription-health.ts';
+import { heapBytesOf } from './heap-bytes.ts';
 import { readCache } from './read-cache.ts';
 import {
   isQueueItem,
@@ -17,10 +18,11 @@ import {
   subscriptionOf,
 } from './subscription-item.ts';
 
-/** Some tens of megabytes at the most in a function of 512 MB. */
-const MAX_QUEUES = 1_000;
-const MAX_SUBSCRIPTIONS = 5_000;
-const MAX_LISTED_SUBSCRIPTIONS = 20_000;
+/**
+ * Bytes that each cache may hold: by bytes, since options and metadata may have a few characters or 64 KiB. In a function
+ * of 512 MB that leaves room for a list that is read while the one before it is still kept.
+ */
+const MAX_CACHED = 64 * 1024 * 1024;
 
 /**
  * The subscriptions table as dispatch and deliver see it. Every read is strongly consistent; `cached` answers may be
@@ -34,11 +36,15 @@ export const dynamoSubscriptions = (
   const age = { clock: options.clock, maxAgeMs: options.cacheSeconds * 1000 };
   const lists = readCache<SubscriptionList>({
     ...age,
-    maxWeight: MAX_LISTED_SUBSCRIPTIONS,
-    weightOf: ({ subscriptions }) => subscriptions.length,
+    maxWeight: MAX_CACHED,
+    weightOf: (list) => (list.subscriptions.length === 0 ? 0 : heapBytesOf(list)),
   });
-  const queues = readCache<Queue>({ ...age, maxWeight: MAX_QUEUES, weightOf: () => 1 });
-  const subscriptions = readCache<Subscription>({ ...age, maxWeight: MAX_SUBSCRIPTIONS, weightOf: () => 1 });
+  const queues = readCache<Queue>({ ...age, maxWeight: MAX_CACHED, weightOf: heapBytesOf });
+  const subscriptions = readCache<Subscription>({
+    ...age,
+    maxWeight: MAX_CACHED,
+    weightOf: heapBytesOf,
+  });
 
   return {
     list: (queue, freshness) =>
@@ -52,8 +58,8 @@ export const dynamoSubscriptions = (
       ]);
       return { queue: foundQueue, subscription };
     },
-    disable: async (queue, subscriptionId, disabled) => {
-      const inForce = await disable(client, { tableName, queue, subscriptionId }, disabled);
+    disable: async (queue, subscriptionId, disabled, changedAt) => {
+      const inForce = await disable(client, { tableName, queue, subscriptionId }, disabled, changedAt);
       lists.forget(queue);
       subscriptions.forget(nameOf(queue, subscriptionId));
       return inForce;

@@ -39,6 +39,7 @@ export const powertoolsJournal = (given: { deployment: string; service: string }
 };
 
 const WARNINGS: ReadonlySet<Fact['fact']> = new Set([
+  'filter_too_costly',
   'message_refused',
   'lease_lost',
   'late_result',
@@ -46,11 +47,19 @@ const WARNINGS: ReadonlySet<Fact['fact']> = new Set([
   'dead_lettered',
   'reconciled',
   'operation_dropped',
+  'cancellation_given_up',
   'policy_adjusted',
 ]);
 
+/** Something of ours threw, and the step went on without it. */
+const FAULTS: ReadonlySet<Fact['fact']> = new Set([
+  'health_unnoted',
+  'confirmation_owed',
+  'operation_failed_for',
+]);
+
 const levelOf = ({ fact }: Fact): 'info' | 'warn' | 'error' => {
-  if (fact === 'health_unnoted') return 'error';
+  if (FAULTS.has(fact)) return 'error';
   return WARNINGS.has(fact) ? 'warn' : 'info';
 };
 
@@ -62,7 +71,8 @@ const linesOf = (fact: Fact): Record<string, unknown> => {
       const { key, attempt, ...rest } = fact;
       return { ...rest, ...idsOf(key), ...attemptOf(attempt) };
     }
-    case 'message_accepted': {
+    case 'message_accepted':
+    case 'filter_too_costly': {
       const { message, ...rest } = fact;
       return { ...rest, ...message };
     }
@@ -70,9 +80,11 @@ const linesOf = (fact: Fact): Record<string, unknown> => {
     case 'dead_lettered':
     case 'operation_continued':
     case 'operation_dropped':
+    case 'cancellation_given_up':
     case 'recovery_completed':
     case 'policy_adjusted':
     case 'health_unnoted':
+    case 'confirmation_owed':
       return fact;
     case 'operator_told':
       return { fact: fact.fact, ...newsOf(fact.event) };
@@ -83,6 +95,7 @@ const linesOf = (fact: Fact): Record<string, unknown> => {
     case 'schedule_refused':
     case 'wake_up_dropped':
     case 'time_given_back':
+    case 'operation_failed_for':
     case 'reconciled': {
       const { key, ...rest } = fact;
       return { ...rest, ...idsOf(key) };
@@ -127,7 +140,10 @@ const measuresOf = (fact: Fact): Measure[] => {
     case 'operator_told':
       return [one(NEWS_NAMES[fact.event.type])];
     case 'health_unnoted':
+    case 'confirmation_owed':
+    case 'operation_failed_for':
       return [one(metricNames.faults)];
+    case 'filter_too_costly':
     case 'delivery_cancelled':
     case 'retried_by_hand':
     case 'late_result':
@@ -136,6 +152,7 @@ const measuresOf = (fact: Fact): Measure[] => {
     case 'time_given_back':
     case 'operation_continued':
     case 'operation_dropped':
+    case 'cancellation_given_up':
     case 'recovery_completed':
     case 'policy_adjusted':
       return [];

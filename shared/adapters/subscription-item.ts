@@ -109,11 +109,16 @@ const subscriptionSchema = z.object({
   subscriber: z.string(),
   options: json.pipe(optionsSchema),
   createdAt: z.number(),
+  changedAt: z.number().exactOptional(),
   lifetime: z.number().exactOptional(),
   expiresAt: z.number().exactOptional(),
   disabled: z.object({ reason: disabledReasonSchema, at: z.number() }).exactOptional(),
-  unconfirmed: z.object({ tokenHash: z.string(), at: z.number() }).exactOptional(),
-  failing: z.object({ since: z.number(), failures: z.number() }).exactOptional(),
+  unconfirmed: z
+    .object({ tokenHash: z.string(), at: z.number(), owed: z.literal(true).exactOptional() })
+    .exactOptional(),
+  failing: z
+    .object({ since: z.number(), failures: z.number(), countedAt: z.number().exactOptional() })
+    .exactOptional(),
   unsent: z.object({ event: subscriptionEventSchema, at: z.number() }).exactOptional(),
   secrets: z.array(z.object({ sealed: z.string(), expiresAt: z.number().exactOptional() })).exactOptional(),
   confirmedAt: z.number().exactOptional(),

@@ -25,6 +25,6 @@ export const metricNames = {
   subscriptionsFailing: 'SubscriptionsFailing',
   subscriptionsRecovered: 'SubscriptionsRecovered',
   subscriptionsDisabled: 'SubscriptionsDisabled',
-  /** What one of our own services made fail: records and requests, which come again, and notes of a subscription's health. Lambda counts no error for these. */
+  /** What one of our own services made fail: records and requests, which come again, notes of a subscription's health, and questions to subscribers that were not sent. Lambda counts no error for these. */
   faults: 'Faults',
 } as const;

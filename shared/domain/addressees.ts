@@ -1,5 +1,6 @@
 import { parseContentFilter } from './content-filter-schema.ts';
-import { matchesContent, type ContentFilter } from './content-filter.ts';
+import { judgeContent, type ContentFilter } from './content-filter.ts';
+import { filterEffort } from './filter-effort.ts';
 import type { Message } from './message.ts';
 import type { Interests, Subscription, SubscriptionOptions } from './subscription.ts';
 
@@ -32,12 +33,21 @@ export const contentOf = ({ type, data }: Pick<Message, 'type' | 'data'>): Conte
 /** When a message was accepted, and as of when the subscriptions were listed for it. */
 export type Acceptance = { acceptedAt: number; listedAt: number };
 
-/** `filtered` were there, and their options said no. */
-export type Addressees = { matching: readonly Subscription[]; filtered: number };
+/**
+ * `filtered` were there, and their options said no. `undecided` are those among `matching` whose filter would have taken more
+ * steps than it has.
+ */
+export type Addressees = {
+  matching: readonly Subscription[];
+  filtered: number;
+  undecided: readonly Subscription[];
+};
 
 /**
  * Which subscriptions a message goes to. Judged as of its first acceptance, however often it comes: who was a subscriber
- * then, and what it asked for then, as far as the records still say so. A disabled one matches (design §5).
+ * then, and what it asked for then, as far as the records still say so. A disabled one matches (design §5), and so does one
+ * whose filter came to no decision: it gets what it may not want, which beats losing what it does want. With the same
+ * subscriptions in the same order it is the same ones every time.
  * @throws UnreadableFilterError
  */
 export const addresseesOf = (
@@ -46,14 +56,18 @@ export const addresseesOf = (
   acceptance: Acceptance,
 ): Addressees => {
   const there = subscriptions.filter((subscription) => wasThere(subscription, acceptance));
+  const effort = filterEffort();
+  const undecided: Subscription[] = [];
   const matching = there.filter((subscription) => {
     const { event_types, filter } = interestsAt(subscription, acceptance.listedAt);
-    return (
-      isOfType(event_types, content.type) &&
-      (filter === undefined || matchesContent(readFilter(filter, subscription.id), content.data()))
-    );
+    if (!isOfType(event_types, content.type)) return false;
+    if (filter === undefined) return true;
+    const read = readFilter(filter, subscription.id);
+    const { matches, isUndecided } = effort.spend((allowed) => judgeContent(read, content.data(), allowed));
+    if (isUndecided) undecided.push(subscription);
+    return matches;
   });
-  return { matching, filtered: there.length - matching.length };
+  return { matching, filtered: there.length - matching.length, undecided };
 };
 
 /**

@@ -26,17 +26,28 @@ export type Attempt = {
   snippet?: string;
   /** How often a lease ran out on this attempt: requests that may have reached the subscriber unrecorded. */
   lost?: number;
+  /** Of a 410: the `changedAt` of the subscription that it went by, which is the one to disable. */
+  subscriptionChangedAt?: number;
 };
 
 /** Bytes of errors and snippets that one delivery may hold in all, so that its record stays small whatever is answered. */
 const MAX_TEXT_BYTES = 2048;
 
-/** Drops the snippet that says what the attempt before said, or that would make the record too large. */
+/**
+ * Drops the snippet that says what the attempt before said, or that would make the record too large; then of the error what
+ * comes after its one word.
+ */
 export const withBoundedText = (attempt: Attempt, before: readonly Attempt[]): Attempt => {
-  const { snippet, ...rest } = attempt;
+  const { snippet, ...rest } = withBoundedError(attempt, before);
   if (snippet === undefined || snippet === lastSnippet(before)) return rest;
   const room = MAX_TEXT_BYTES - textBytes([...before, rest]);
-  return Buffer.byteLength(snippet) <= room ? attempt : rest;
+  return Buffer.byteLength(snippet) <= room ? { ...rest, snippet } : rest;
+};
+
+const withBoundedError = (attempt: Attempt, before: readonly Attempt[]): Attempt => {
+  const { error } = attempt;
+  const isTooMuch = textBytes([...before, { ...attempt, snippet: '' }]) > MAX_TEXT_BYTES;
+  return error !== undefined && isTooMuch ? { ...attempt, error: error.replace(/:.*$/s, '') } : attempt;
 };
 
 const lastSnippet = (attempts: readonly Attempt[]): string | undefined =>

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import type { Bound, Rule, Scalar } from './content-filter.ts';
+import type { Scalar } from './content-elements.ts';
+import type { Bound, Rule } from './content-filter.ts';
 
 /** Up to here integers are exact in double precision; beyond, two of them may be one (RFC 8259 §6). */
 const NUMBER_RULE = `a number from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;

@@ -1,10 +1,12 @@
 import type { z } from 'zod';
 import { comparisons as known, isComparison, scalar } from './content-filter-comparisons.ts';
-import type { Condition, ContentFilter, Rule, Scalar } from './content-filter.ts';
+import type { Scalar } from './content-elements.ts';
+import type { Condition, ContentFilter, Rule } from './content-filter.ts';
+import { isDeeperThan } from './nesting.ts';
 
-/** What bounds the work of a filter at dispatch. EventBridge Pipes takes 4,096 characters as well (API reference, "Filter"). */
+/** EventBridge Pipes takes 4,096 characters as well (API reference, "Filter"). */
 const MAX_FILTER_BYTES = 4096;
-/** Values and comparisons in all: how often one value of a message is looked at, at most. */
+/** Values and comparisons in all: how often one value of a message is compared, at most. */
 const MAX_RULES = 100;
 /** Objects within objects, the filter itself and those of `$or` counted. */
 const MAX_DEPTH = 10;
@@ -25,21 +27,24 @@ const OR = '$or';
 export const parseContentFilter = (
   input: unknown,
 ): { ok: true; filter: ContentFilter } | { ok: false; faults: readonly FilterFault[] } => {
+  if (isObject(input) && isTooLong(input)) {
+    return {
+      ok: false,
+      faults: [{ path: [], message: `must be at most ${MAX_FILTER_BYTES} bytes as JSON` }],
+    };
+  }
   const reading: Reading = { faults: [], rules: 0 };
   const filter = readFilter(reading, input, { path: [], depth: 1 });
-  // Last, because JSON.stringify recurses, and what is nested without end is refused by then.
-  const faults = reading.faults.length > 0 ? reading.faults : sizeFaults(reading, input);
+  const faults = reading.faults.length > 0 ? reading.faults : countFaults(reading);
   return faults.length === 0 ? { ok: true, filter } : { ok: false, faults };
 };
 
-const sizeFaults = (reading: Reading, input: unknown): FilterFault[] => {
-  if (reading.rules > MAX_RULES) {
-    return [{ path: [], message: `must hold at most ${MAX_RULES} values and comparisons` }];
-  }
-  return Buffer.byteLength(JSON.stringify(input)) > MAX_FILTER_BYTES
-    ? [{ path: [], message: `must be at most ${MAX_FILTER_BYTES} bytes as JSON` }]
-    : [];
-};
+/** A level of JSON takes two brackets at least, so what is too deep for JSON.stringify, which recurses, is too long anyway. */
+const isTooLong = (input: object): boolean =>
+  isDeeperThan(input, MAX_FILTER_BYTES / 2) || Buffer.byteLength(JSON.stringify(input)) > MAX_FILTER_BYTES;
+
+const countFaults = ({ rules }: Reading): FilterFault[] =>
+  rules > MAX_RULES ? [{ path: [], message: `must hold at most ${MAX_RULES} values and comparisons` }] : [];
 
 const isOver = ({ faults, rules }: Reading): boolean => faults.length >= MAX_FAULTS || rules > MAX_RULES;
 

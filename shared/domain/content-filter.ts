@@ -1,5 +1,4 @@
-/** A JSON value that holds no others. */
-export type Scalar = string | number | boolean | null;
+import { elementsOf, type Elements, type ListsRead, type Scalar } from './content-elements.ts';
 
 /**
  * What a value has to be; `expected: false` is the opposite. So `anything-but` takes a value of any type that it does not
@@ -24,41 +23,89 @@ export type ContentFilter = {
   alternatives?: readonly ContentFilter[];
 };
 
+/** What came of it: `steps` were taken. */
+export type Judgement = { matches: boolean; steps: number; isUndecided: boolean };
+
+/** `steps` are those that may be taken; `listsRead` is shared by all filters that one message's data is shown to. */
+export type Effort = { steps: number; listsRead: ListsRead };
+
+/** What is left to do is counted while a filter is judged. Below zero: it would have taken more. */
+type Work = { left: number; listsRead: ListsRead };
+
 /**
  * Whether data, parsed from JSON, has the content that a filter asks for. The semantics are those of event patterns
  * (Amazon EventBridge User Guide, "Comparison operators for use in event patterns"): all fields, any rule of a field, any
  * element of a list, and within a list of objects all that is asked of them in one and the same. What is no object has no
  * fields. Numbers are compared as double precision has them.
  *
- * Filter and data are trees, and a node of the one meets a node of the other at most once: the work is bounded by the
- * product of their sizes, `$or` included. It recurses over the filter only, so no nesting of the data exhausts the stack.
+ * A step is a field looked up or a value compared. Each object of a list may meet each part of the filter, so the work grows
+ * with the product of their sizes, and `effort` ends it. What is not decided by then **matches**: nothing in a filter turns a
+ * yes into a no, so from there on every part says yes, and a no is always one that was found. The same filter, data and
+ * steps make the same judgement. It recurses over the filter only, so no nesting of the data exhausts the stack.
  */
-export const matchesContent = (filter: ContentFilter, data: unknown): boolean => {
-  let isEmpty = true;
-  for (const element of elementsOf(data)) {
-    if (holdsFor(filter, element)) return true;
-    isEmpty = false;
-  }
-  return isEmpty && holdsFor(filter, undefined);
+export const judgeContent = (filter: ContentFilter, data: unknown, effort: Effort): Judgement => {
+  const work: Work = { left: effort.steps, listsRead: effort.listsRead };
+  const matches = matchesWithin(filter, data, work);
+  return { matches, steps: effort.steps - Math.max(0, work.left), isUndecided: work.left < 0 };
 };
 
-const holdsFor = (filter: ContentFilter, element: unknown): boolean =>
-  filter.fields.every(({ name, condition }) => satisfies(condition, fieldOf(element, name))) &&
-  (filter.alternatives === undefined ||
-    filter.alternatives.some((alternative) => holdsFor(alternative, element)));
+/** False: there is no step left to take. */
+const take = (work: Work, steps: number): boolean => {
+  work.left -= steps;
+  return work.left >= 0;
+};
 
-const satisfies = (condition: Condition, value: unknown): boolean =>
-  condition.kind === 'object' ? matchesContent(condition.filter, value) : hasValueFor(condition.rules, value);
+const matchesWithin = (filter: ContentFilter, value: unknown, work: Work): boolean => {
+  const { objects, isFieldless } = elementsOf(value, work.listsRead);
+  return (
+    (isFieldless && holdsFor(filter, undefined, work)) ||
+    objects.some((element) => holdsFor(filter, element, work))
+  );
+};
+
+const holdsFor = (filter: ContentFilter, element: object | undefined, work: Work): boolean =>
+  filter.fields.every(({ name, condition }) => satisfies(condition, fieldOf(element, name), work)) &&
+  (filter.alternatives === undefined ||
+    filter.alternatives.some((alternative) => holdsFor(alternative, element, work)));
+
+const satisfies = (condition: Condition, value: unknown, work: Work): boolean => {
+  if (!take(work, 1)) return true;
+  return condition.kind === 'object'
+    ? matchesWithin(condition.filter, value, work)
+    : hasValueFor(condition.rules, elementsOf(value, work.listsRead), work);
+};
 
 /** Objects are not values: where there is nothing else, the field is as good as absent. */
-const hasValueFor = (rules: readonly Rule[], value: unknown): boolean => {
-  let isAbsent = true;
-  for (const element of elementsOf(value)) {
-    if (!isScalar(element)) continue;
-    if (rules.some((rule) => accepts(rule, element))) return true;
-    isAbsent = false;
+const hasValueFor = (rules: readonly Rule[], { scalars }: Elements, work: Work): boolean =>
+  scalars.size === 0
+    ? rules.some((rule) => rule.kind === 'exists' && !rule.expected)
+    : rules.some((rule) => acceptsOneOf(rule, scalars, work));
+
+const acceptsOneOf = (rule: Rule, scalars: ReadonlySet<Scalar>, work: Work): boolean => {
+  if (rule.kind === 'equals' && rule.expected) return haveOneInCommon(rule.values, scalars, work);
+  const steps = stepsOf(rule);
+  for (const value of scalars) if (!take(work, steps) || accepts(rule, value)) return true;
+  return false;
+};
+
+/** However many values there are, only as many steps as are asked for. */
+const haveOneInCommon = (asked: ReadonlySet<Scalar>, given: ReadonlySet<Scalar>, work: Work): boolean => {
+  const [few, many] = asked.size < given.size ? [asked, given] : [given, asked];
+  for (const value of few) if (!take(work, 1) || many.has(value)) return true;
+  return false;
+};
+
+/** What one value costs. */
+const stepsOf = (rule: Rule): number => {
+  switch (rule.kind) {
+    case 'prefix':
+    case 'suffix':
+      return rule.texts.length;
+    case 'equals':
+    case 'numeric':
+    case 'exists':
+      return 1;
   }
-  return isAbsent && rules.some((rule) => rule.kind === 'exists' && !rule.expected);
 };
 
 const accepts = (rule: Rule, value: Scalar): boolean => {
@@ -93,27 +140,6 @@ const isWithin = ({ operator, limit }: Bound, value: number): boolean => {
   }
 };
 
-/** The value itself, or the elements of a list, those of lists within it among them. */
-function* elementsOf(value: unknown): Generator {
-  if (!Array.isArray(value)) {
-    yield value;
-    return;
-  }
-  const open: Iterator<unknown>[] = [value.values()];
-  for (let list = open.at(-1); list !== undefined; list = open.at(-1)) {
-    const next = list.next();
-    if (next.done === true) open.pop();
-    else if (Array.isArray(next.value)) open.push(next.value.values());
-    else yield next.value;
-  }
-}
-
-const isScalar = (value: unknown): value is Scalar => value === null || SCALARS.has(typeof value);
-
-const SCALARS: ReadonlySet<string> = new Set(['string', 'number', 'boolean']);
-
 /** Own fields only: what every object inherits, nobody published. */
-const fieldOf = (element: unknown, name: string): unknown =>
-  typeof element === 'object' && element !== null && Object.hasOwn(element, name)
-    ? Reflect.get(element, name)
-    : undefined;
+const fieldOf = (element: object | undefined, name: string): unknown =>
+  element !== undefined && Object.hasOwn(element, name) ? Reflect.get(element, name) : undefined;

@@ -22,7 +22,7 @@ export type DeadLetter = {
 
 export type HeldLetter = Pick<DeadLetter, 'id' | 'receipt'>;
 
-export type WorkQueueName = 'ingress' | 'delivery' | 'retry';
+export type WorkQueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 
 /** A dead letter on its way back. */
 export type Redriven = {

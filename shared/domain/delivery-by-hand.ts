@@ -38,6 +38,7 @@ export const reopen = (
     round: delivery.round + 1,
     policy: null,
     next: { number: delivery.attempts.length + 1, phase: 'manual', dueAt: at.now, by: 'sqs_delay' },
+    lease: null,
     ...(recoveryId === undefined ? {} : { recoveries: remembered(delivery, recoveryId) }),
     overdueAt: at.now,
     updatedAt: at.now,
@@ -45,13 +46,24 @@ export const reopen = (
   },
 });
 
+/**
+ * A record is paid for by its size at every write, and may not be over 400 KB (DynamoDB quotas). A round adds 101 attempts of
+ * some 90 bytes at most; who wants more of them publishes the message again.
+ */
+const MOST_ATTEMPTS = 400;
+
+export const hasRoomForRound = ({ attempts }: Delivery): boolean => attempts.length < MOST_ATTEMPTS;
+
 /** More than ever overlap in time; an order that comes again belongs to one that is under way. */
 const MOST_RECOVERIES = 10;
 
 const remembered = ({ recoveries }: Delivery, recoveryId: string): readonly string[] =>
   [...recoveries, recoveryId].slice(-MOST_RECOVERIES);
 
-/** Ends an open delivery. A lease on it is a request that may be under way, whose result will come too late: it counts. */
+/**
+ * Ends an open delivery. A lease on it is a request that may be under way, whose result will come too late: it counts. The
+ * lease stays, so that nobody opens a round beside that request.
+ */
 export const cancelOpen = (delivery: Delivery, reason: string, at: Moment): Transition => ({
   name: 'cancel',
   key: delivery.key,
@@ -60,7 +72,6 @@ export const cancelOpen = (delivery: Delivery, reason: string, at: Moment): Tran
     status: 'cancelled',
     reason,
     next: null,
-    lease: null,
     overdueAt: null,
     ...(delivery.lease === undefined ? {} : { lost: delivery.lost + 1 }),
     updatedAt: at.now,

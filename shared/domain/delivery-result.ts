@@ -86,7 +86,13 @@ const rejectionReason = (gone: boolean, attempt: Attempt): string => {
   return attempt.statusCode === undefined ? ADDRESS_FORBIDDEN : `http_${attempt.statusCode}`;
 };
 
-/** A result whose lease is gone is put on record outside the numbering; `delivered` still ends the delivery. */
+/** Each is a crash or a cancellation; beyond these a further one says nothing new, and the record must stay small. */
+const MOST_LATE_RESULTS = 50;
+
+/**
+ * A result whose lease is gone is put on record outside the numbering; `delivered` still ends the delivery. Whoever holds the
+ * lease by now is left with it, so that nobody opens a round beside that request.
+ */
 export const recordLateResult = (current: Delivery, attempt: Attempt, at: Moment): Transition => {
   const wins = attempt.outcome === 'delivered' && current.status !== 'delivered';
   return {
@@ -94,10 +100,8 @@ export const recordLateResult = (current: Delivery, attempt: Attempt, at: Moment
     key: current.key,
     expect: wins ? { kind: 'undelivered' } : { kind: 'present' },
     change: {
-      ...(wins
-        ? { status: 'delivered', reason: null, next: null, lease: null, owed: [], overdueAt: null }
-        : {}),
-      appendLateResult: attempt,
+      ...(wins ? { status: 'delivered', reason: null, next: null, owed: [], overdueAt: null } : {}),
+      ...(wins || current.lateResults.length < MOST_LATE_RESULTS ? { appendLateResult: attempt } : {}),
       updatedAt: at.now,
       expiresAt: Math.max(current.expiresAt, at.now + at.retentionMs),
     },

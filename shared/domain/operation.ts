@@ -17,4 +17,8 @@ export type CancellationOperation = {
   cursor?: string;
   /** This pass began when every attempt that was under way at the deletion had been recorded. */
   settled?: true;
+  /** Deliveries that could not be cancelled in this pass so far. */
+  failed?: number;
+  /** Passes made for what had failed in those before. */
+  looks?: number;
 };

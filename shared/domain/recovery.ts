@@ -1,3 +1,4 @@
+import { MOST_LOOKS } from './another-look.ts';
 import type { Delivery, DeliveryKey, Status } from './delivery.ts';
 
 /** Ends that a recovery brings back. */
@@ -101,9 +102,6 @@ export type Handling =
   | { kind: 'skipped'; why: string }
   | { kind: 'later'; why: string; key: DeliveryKey }
   | { kind: 'unconcerned' };
-
-/** Looks at the deferred, a minute apart: reconcile, which makes up for a crash in between, comes by in less than five. */
-const MOST_LOOKS = 5;
 
 /** The counts after deliveries of the batch were dealt with; `rest` are those that there was no time for. */
 export const withHandled = (

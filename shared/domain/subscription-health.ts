@@ -1,7 +1,13 @@
 import type { Disabled, Failing, Subscription, Unsent } from './subscription.ts';
 
-/** Failures without a success between them that it takes to tell the operator, and, given time, to disable. */
-export const FAILURES_IN_ALL = 20;
+/** Failures without a success between them that it takes to tell the operator. */
+export const FAILURES_TO_TELL = 20;
+
+/** And, given time, to disable. Those between the two are counted apart (`towardsDisabling`). */
+export const FAILURES_IN_ALL = 30;
+
+/** Twice as many as are counted apart: at least half of the time lies between telling and disabling. */
+const PARTS = 2 * (FAILURES_IN_ALL - FAILURES_TO_TELL);
 
 /** Longer than any invocation of deliver: what one began before that is over, and what it left undone stays so. */
 export const INVOCATION_MS = 60_000;
@@ -14,58 +20,98 @@ export type HealthRules = {
   disableFailingAfterMs: number;
 };
 
-/**
- * A write to a subscription's health, conditional on what it was decided by (`allows`). A spell of failures is known by
- * its `since`.
- */
-export type HealthChange =
+/** What an attempt says of its subscription. A spell of failures is known by its `since`. */
+type Noted =
   | { kind: 'begin'; failing: Failing }
   /** `failing` as it becomes: one failure more. */
   | { kind: 'count'; failing: Failing; unsent?: Unsent }
   | { kind: 'recover'; since: number; unsent?: Unsent }
-  | { kind: 'disable'; since: number; disabled: Disabled; unsent: Unsent }
-  | { kind: 'sent'; unsent: Unsent };
+  | { kind: 'disable'; since: number; disabled: Disabled; unsent: Unsent };
 
 /**
- * What a failed or rejected attempt changes. A success that was under way when the spell began, or that went by an older
- * subscription, does not see it and so does not end it; therefore nothing is counted before those are over. It also
- * makes a subscriber that is down for half a minute no news, and a burst of failures one write.
+ * A write to a subscription's health, conditional on what it was decided by (`allows`). `changedAt` is that of the
+ * subscription which the attempt went by.
  */
+export type HealthChange = (Noted & { changedAt?: number }) | { kind: 'sent'; unsent: Unsent };
+
+/** What a failed or rejected attempt changes. */
 export const afterFailure = (
-  { failing }: Subscription,
+  subscription: Subscription,
   now: number,
-  { subscriptionCacheMs, disableFailingAfterMs }: HealthRules,
-): HealthChange | undefined => {
+  rules: HealthRules,
+): HealthChange | undefined => goneBy(subscription, failed(subscription.failing, now, rules));
+
+/**
+ * A success that was under way when the spell began, or that went by an older subscription, does not see it and so does
+ * not end it; therefore nothing is counted before those are over. It also makes a subscriber that is down for half a
+ * minute no news, and a burst of failures one write.
+ */
+const failed = (failing: Failing | undefined, now: number, rules: HealthRules): Noted | undefined => {
   if (failing === undefined) return { kind: 'begin', failing: { since: now, failures: 1 } };
   const { since, failures } = failing;
-  if (now - since < subscriptionCacheMs + INVOCATION_MS) return undefined;
-  if (failures < FAILURES_IN_ALL) return counting({ since, failures: failures + 1 }, now);
-  if (disableFailingAfterMs === 0 || now - since < disableFailingAfterMs) return undefined;
+  if (now - since < rules.subscriptionCacheMs + INVOCATION_MS) return undefined;
+  if (failures < FAILURES_TO_TELL) return towardsTelling({ since, failures: failures + 1 }, now);
+  if (rules.disableFailingAfterMs === 0) return undefined;
+  return towardsDisabling(failing, now, rules.disableFailingAfterMs);
+};
+
+const towardsTelling = (failing: Failing, now: number): Noted => {
+  if (failing.failures < FAILURES_TO_TELL) return { kind: 'count', failing };
+  const event = { type: 'subscription.failing', ...failing } as const;
+  return { kind: 'count', failing: { ...failing, countedAt: now }, unsent: { event, at: now } };
+};
+
+/**
+ * The age of the first failure alone says nothing where there was no traffic since, nor do many within a minute. So one
+ * failure counts in a twentieth of the time, and ten are wanted after the operator was told, who has half of the time to
+ * see to it.
+ */
+const towardsDisabling = (failing: Failing, now: number, afterMs: number): Noted | undefined => {
+  const { since, failures, countedAt = since } = failing;
+  if (failures < FAILURES_IN_ALL)
+    return now - countedAt < afterMs / PARTS
+      ? undefined
+      : { kind: 'count', failing: { since, failures: failures + 1, countedAt: now } };
+  if (now - since < afterMs) return undefined;
   const disabled: Disabled = { reason: 'failing', at: now };
   const event = { type: 'subscription.disabled', ...disabled } as const;
   return { kind: 'disable', since, disabled, unsent: { event, at: now } };
 };
 
-const counting = (failing: Failing, now: number): HealthChange =>
-  failing.failures < FAILURES_IN_ALL
-    ? { kind: 'count', failing }
-    : { kind: 'count', failing, unsent: { event: { type: 'subscription.failing', ...failing }, at: now } };
-
 /** What a success changes: nothing, but on a subscription that was failing. Told to those who were told that it was. */
-export const afterSuccess = ({ failing }: Subscription, now: number): HealthChange | undefined => {
+export const afterSuccess = (subscription: Subscription, now: number): HealthChange | undefined =>
+  goneBy(subscription, succeeded(subscription.failing, now));
+
+const succeeded = (failing: Failing | undefined, now: number): Noted | undefined => {
   if (failing === undefined) return undefined;
   const { since, failures } = failing;
-  if (failures < FAILURES_IN_ALL) return { kind: 'recover', since };
+  if (failures < FAILURES_TO_TELL) return { kind: 'recover', since };
   const event = { type: 'subscription.recovered', since, at: now } as const;
   return { kind: 'recover', since, unsent: { event, at: now } };
 };
+
+const goneBy = ({ changedAt }: Subscription, noted: Noted | undefined): HealthChange | undefined =>
+  noted === undefined || changedAt === undefined ? noted : { ...noted, changedAt };
 
 /** Whoever wrote it has not sent it, or has not come to take it off: it is sent again. */
 export const isLeftOver = ({ at }: Unsent, now: number): boolean => now - at >= INVOCATION_MS;
 
 /** Whether the condition of a change holds. The DynamoDB adapter says the same in its own language. */
 export const allows = (subscription: Subscription, change: HealthChange): boolean =>
-  hasRoom(subscription, change) && isAsDecidedBy(subscription, change);
+  hasRoom(subscription, change) &&
+  (change.kind === 'sent' || isUnchanged(subscription, change.changedAt)) &&
+  isAsDecidedBy(subscription, change);
+
+/** Whether a 410 disables: it is what that attempt went by, and nobody disabled it before. */
+export const mayDisable = (subscription: Subscription, changedAt: number | undefined): boolean =>
+  isEnabled(subscription) && isUnchanged(subscription, changedAt);
+
+/**
+ * Whether it has the subscriber still that an attempt was made to, and was not enabled since. Equal or not, and not earlier or
+ * later: clocks differ, and a first attempt goes by what was cached some seconds ago.
+ */
+const isUnchanged = (subscription: Subscription, changedAt: number | undefined): boolean =>
+  subscription.changedAt === changedAt;
 
 /** One thing at a time is to be told of; what is there already has to be told first. */
 const hasRoom = ({ unsent }: Subscription, change: HealthChange): boolean =>

@@ -33,6 +33,11 @@ export type Subscription = {
   subscriber: string;
   options: SubscriptionOptions;
   createdAt: number;
+  /**
+   * When its subscriber became another one, or it was enabled. Each change has its own, so an attempt that went by another one
+   * says nothing of it as it is. None before the first change.
+   */
+  changedAt?: number;
   /** Seconds, as the user gave it. */
   ttl?: number;
   expiresAt?: number;
@@ -64,11 +69,17 @@ export type DisabledReason = 'manual' | 'gone' | 'failing';
 
 export type Disabled = { reason: DisabledReason; at: number };
 
-/** `at`: since when it is. `tokenHash`: base64url of the SHA-256 of the token in the link, which itself is kept nowhere. */
-export type Unconfirmed = { tokenHash: string; at: number };
+/**
+ * `at`: since when it is. `tokenHash`: base64url of the SHA-256 of the token in the link, which itself is kept nowhere.
+ * `owed`: the question may not have been sent; written with what makes it due, and taken off once it is sent.
+ */
+export type Unconfirmed = { tokenHash: string; at: number; owed?: true };
 
-/** `failures` is counted up to what disabling takes, and no further. */
-export type Failing = { since: number; failures: number };
+/**
+ * `failures` is counted up to what disabling takes, and no further. `countedAt` is when it was counted last, from the one on
+ * that operators are told of.
+ */
+export type Failing = { since: number; failures: number; countedAt?: number };
 
 /** What happened to a subscription that its operator wants to be told of. */
 export type SubscriptionEvent =
@@ -99,6 +110,9 @@ export const absenceOf = (
     return 'subscription_unconfirmed';
   return subscription.disabled === undefined ? undefined : 'disabled';
 };
+
+/** Whether its subscriber may not have been asked yet. */
+export const isQuestionOwed = ({ unconfirmed }: Subscription): boolean => unconfirmed?.owed === true;
 
 /** Neither marked for deletion nor expired: whoever administers it sees it. */
 export const isThere = (subscription: Subscription | undefined, now: number): subscription is Subscription =>

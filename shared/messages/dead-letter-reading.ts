@@ -5,6 +5,7 @@ import { parseDeliveryRecord } from './delivery-job.ts';
 import { firstField } from './field-fault.ts';
 import { ID_ATTRIBUTE } from './ingress-message.ts';
 import { parseJson } from './json-slice.ts';
+import { parseOperation } from './operation.ts';
 import { undeliverableNoticeSchema } from './undeliverable-notice.ts';
 
 /** Why dispatch or deliver buried a message. */
@@ -45,6 +46,20 @@ export const readDeliveryLetter = ({ body }: DeadLetter): LetterReading => {
     kind: 'redrive',
     message: { to, body, attributes: {}, group: key.subscriptionId },
     identity,
+  };
+};
+
+/**
+ * An order goes back as it came, from where it had got to. What operate could not read is skipped, with its reason. Two
+ * messages of one order are one identity: the second does nothing that the first does not.
+ */
+export const readOperationLetter = ({ body }: DeadLetter): LetterReading => {
+  const parsed = parseOperation(body);
+  if (!parsed.ok) return { kind: 'skip', reason: parsed.reason };
+  return {
+    kind: 'redrive',
+    message: { to: 'operation', body, attributes: {} },
+    identity: JSON.stringify(parsed.value),
   };
 };
 

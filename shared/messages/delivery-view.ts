@@ -81,10 +81,14 @@ const nextFieldsOf = (next: NextAttempt): Pick<DeliveryView, 'nextAttemptAt' | '
   nextAttempt: { ...next, dueAt: timeText(next.dueAt) },
 });
 
-const viewOfAttempt = ({ startedAt, dueAt, ...attempt }: Attempt): DeliveryView['attempts'][number] => ({
-  ...attempt,
-  ...(dueAt === undefined ? {} : { dueAt: timeText(dueAt) }),
-  startedAt: timeText(startedAt),
-});
+const viewOfAttempt = (attempt: Attempt): DeliveryView['attempts'][number] => {
+  const { startedAt, dueAt, ...shown } = attempt;
+  delete shown.subscriptionChangedAt;
+  return {
+    ...shown,
+    ...(dueAt === undefined ? {} : { dueAt: timeText(dueAt) }),
+    startedAt: timeText(startedAt),
+  };
+};
 
 export const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString();

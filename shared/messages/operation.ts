@@ -11,6 +11,7 @@ export const encodeOperation = (operation: Operation): string =>
   JSON.stringify({ v: WIRE_VERSION, ...operation });
 
 const milliseconds = z.number().nonnegative();
+const count = z.int().nonnegative();
 const name = z.string().min(1);
 
 const operation = z.discriminatedUnion('kind', [
@@ -22,6 +23,8 @@ const operation = z.discriminatedUnion('kind', [
     deletedAt: milliseconds,
     cursor: name.exactOptional(),
     settled: z.literal(true).exactOptional(),
+    failed: count.exactOptional(),
+    looks: count.exactOptional(),
   }),
 ]);
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { redacted } from '../domain/credential-headers.ts';
 import { retryPolicySchema } from '../domain/retry-policy-schema.ts';
-import type { Subscription, SubscriptionOptions } from '../domain/subscription.ts';
+import { isQuestionOwed, type Subscription, type SubscriptionOptions } from '../domain/subscription.ts';
 
 const time = z.iso.datetime({ precision: 3 });
 
@@ -15,6 +15,9 @@ const optionsView = z.looseObject({
   event_types: z.array(z.string()).exactOptional(),
   filter: z.unknown().exactOptional(),
 } satisfies Record<keyof SubscriptionOptions, z.ZodType>);
+
+/** Of one that waits for its subscriber to confirm: `asked`, or `owed` where the question may not have been sent. */
+export const confirmationSchema = z.enum(['asked', 'owed']);
 
 /**
  * A subscription as the API shows it: Zaqar's form, and what we add to it. `ttl` and `age` are seconds, and a `ttl` of null
@@ -31,6 +34,7 @@ export const subscriptionViewSchema = z.object({
   failing: z.object({ since: time, failures: z.int().positive() }).exactOptional(),
   /** False: it gets nothing but the request to confirm. */
   confirmed: z.boolean(),
+  confirmation: confirmationSchema.exactOptional(),
 });
 
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
@@ -47,23 +51,32 @@ export const subscriptionView = (subscription: Subscription, now: number): Subsc
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
     ...(failing && { failing: { since: timeText(failing.since), failures: failing.failures } }),
     confirmed: unconfirmed === undefined,
+    ...waitingView(subscription),
   };
 };
+
+export const waitingView = (
+  subscription: Subscription,
+): { confirmation?: z.infer<typeof confirmationSchema> } =>
+  subscription.unconfirmed === undefined
+    ? {}
+    : { confirmation: isQuestionOwed(subscription) ? 'owed' : 'asked' };
 
 const viewOfOptions = ({ event_types, ...options }: SubscriptionOptions): SubscriptionView['options'] => ({
   ...options,
   ...(event_types && { event_types: [...event_types] }),
 });
 
-/** A line of an export: what an import takes. Ids, secrets and what came of it stay behind. */
-export const subscriptionLineOf = (
-  { subscriber, ttl, options, disabled }: Subscription,
-  withCredentials: boolean,
-): string =>
+/** A line of an export: what an import takes. Ids, secrets and what came of it stay behind, and so do credentials. */
+export const redactedLineOf = (subscription: Subscription): string =>
+  wholeLineOf({ ...subscription, options: redacted(subscription.options) });
+
+/** The same with its credentials. */
+export const wholeLineOf = ({ subscriber, ttl, options, disabled }: Subscription): string =>
   JSON.stringify({
     subscriber,
     ...(ttl !== undefined && { ttl }),
-    options: withCredentials ? options : redacted(options),
+    options,
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
   });
 

@@ -25,8 +25,9 @@ export const listUndelivered = async (
   request: PageRequest,
 ): Promise<Page<Delivery>> => {
   const { items, ...rest } = await deliveryListings.newest(selection, request);
-  const records = await deliveryListings.records(items.map(({ key }) => key));
-  const byKey = new Map(records.map((delivery) => [nameOf(delivery.key), delivery]));
+  const { deliveries, unreadable } = await deliveryListings.records(items.map(({ key }) => key));
+  for (const { error } of unreadable) throw error;
+  const byKey = new Map(deliveries.map((delivery) => [nameOf(delivery.key), delivery]));
   const listed = items.flatMap(({ key }) => byKey.get(nameOf(key)) ?? []);
   return { ...rest, items: listed.filter(({ status }) => isSelected(selection, status)) };
 };

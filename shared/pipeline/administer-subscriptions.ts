@@ -4,12 +4,7 @@ import type { Disabled, Subscription, SubscriptionOptions } from '../domain/subs
 import type { Clock } from '../ports/clock.ts';
 import type { SecretSealer } from '../ports/signing-secrets.ts';
 import { QueueMissingError, type SubscriptionRegistry } from '../ports/subscription-registry.ts';
-import {
-  askConfirmation,
-  asksSubscribersOf,
-  newQuestion,
-  type ConfirmationContext,
-} from './ask-confirmation.ts';
+import { asksSubscribersOf, newQuestion, type ConfirmationContext } from './ask-confirmation.ts';
 
 /** What subscribing needs of the world. */
 export type SubscribeContext = ConfirmationContext & {
@@ -36,13 +31,12 @@ export type SubscribeResult =
 
 /**
  * Creates the queue if there is none, as Zaqar does. A subscriber that the queue has already is a conflict. Where
- * confirmation is asked for, the subscriber gets a link under `publicUrl`, and nothing else before it was followed.
+ * confirmation is asked for, the question is owed from then on: `askIfOwed` sends it.
  * @throws UnknownCredentialsError where a header comes redacted
  */
 export const subscribe = async (
   context: SubscribeContext,
   request: SubscriptionRequest,
-  publicUrl: string,
 ): Promise<SubscribeResult> => {
   const { registry, secretSealer, clock, newId, randomBytes } = context;
   const id = newId();
@@ -58,11 +52,9 @@ export const subscribe = async (
     ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
   };
   const asks = await asksSubscribersOf(context, request.queue);
-  const question = asks ? newQuestion(context) : undefined;
-  const kept = question === undefined ? subscription : { ...subscription, unconfirmed: question.unconfirmed };
+  const kept = asks ? { ...subscription, unconfirmed: newQuestion(context).unconfirmed } : subscription;
   const result = await added(registry, kept);
   if (result.kind !== 'added') return result;
-  if (question !== undefined) await askConfirmation(context, kept, question, publicUrl);
   return { kind: 'subscribed', subscription: kept, secret };
 };
 

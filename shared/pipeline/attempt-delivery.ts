@@ -116,9 +116,13 @@ const request = async (
     outcome: outcomeOf(reply, policyFor(context, held).retry_on_status),
     ...detailsOf(reply),
     ...(delivery.lost > 0 ? { lost: delivery.lost } : {}),
+    ...(isGone(reply) ? wentBy(subscription) : {}),
   };
   return { attempt: withBoundedText(attempt, delivery.attempts), reply };
 };
+
+const wentBy = ({ changedAt }: Subscription): Pick<Attempt, 'subscriptionChangedAt'> =>
+  changedAt === undefined ? {} : { subscriptionChangedAt: changedAt };
 
 const detailsOf = (reply: Reply): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> => {
   switch (reply.kind) {

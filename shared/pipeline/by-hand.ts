@@ -1,4 +1,4 @@
-import { cancelOpen, cancelUnbegun, hasten, reopen } from '../domain/delivery-by-hand.ts';
+import { hasRoomForRound, hasten, reopen } from '../domain/delivery-by-hand.ts';
 import type { Moment } from '../domain/delivery-entry.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Lease, type Transition } from '../domain/delivery.ts';
 import { absenceOf } from '../domain/subscription.ts';
@@ -7,7 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Deliveries } from '../ports/deliveries.ts';
 import type { DeliveryListings } from '../ports/delivery-listings.ts';
 import type { Journal } from '../ports/journal.ts';
-import type { MessageRecord, MessageRecords } from '../ports/message-records.ts';
+import type { MessageRecords } from '../ports/message-records.ts';
 import type { Payloads } from '../ports/payloads.ts';
 import type { Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
@@ -36,6 +36,8 @@ export type RetryRefusal =
   /** It is over, but what it owes is not done yet: a matter of seconds. */
   | 'being_closed'
   | 'body_gone'
+  /** Its record has so many attempts that another round would make it too large. */
+  | 'too_many_attempts'
   | 'message_expired'
   | 'subscription_absent'
   /** Under way; a recovery leaves it alone. */
@@ -50,12 +52,8 @@ export type RetryRefusal =
 export type RetryResult =
   { kind: 'retried'; delivery: Delivery } | { kind: 'refused'; why: RetryRefusal; delivery?: Delivery };
 
-export type CancelResult =
-  | { kind: 'cancelled'; delivery: Delivery }
-  | { kind: 'refused'; why: 'no_such_delivery' | 'over' | 'contended'; delivery?: Delivery };
-
 /** How often a delivery may change under our hands before the caller is told so. */
-const MOST_TRIES = 4;
+export const MOST_TRIES = 4;
 
 /**
  * By hand: makes the pending attempt of a retrying delivery due now, and gives one that is over another round. An
@@ -100,15 +98,24 @@ const decided = async (
 const refused = (why: RetryRefusal, delivery: Delivery): RetryResult => ({ kind: 'refused', why, delivery });
 
 const hastened = async (context: ByHandContext, current: Delivery): Promise<Decision> => {
-  const { ports } = context;
   const { lease } = current;
-  if (lease !== undefined && lease.until > ports.clock.now()) return refused('in_flight', current);
+  if (isHeld(context, current)) return refused('in_flight', current);
   // Nothing but its job carries the message of a first attempt, until somebody has taken it over.
   if (current.next === undefined && current.overdueAt === undefined) return refused('not_begun', current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
   // A holder that died has left an attempt that is due: it only wants waking.
   if (lease !== undefined) return woken(context, current);
   return written(context, hasten(current, momentOf(context)), current);
+};
+
+/** A request may be under way, also for a delivery that was ended in the middle of it. */
+const isHeld = ({ ports }: ByHandContext, { lease }: Delivery): boolean =>
+  lease !== undefined && lease.until > ports.clock.now();
+
+const whyNoRound = (context: ByHandContext, current: Delivery): RetryRefusal | undefined => {
+  if (isHeld(context, current)) return 'in_flight';
+  if (current.owed.length > 0) return 'being_closed';
+  return hasRoomForRound(current) ? undefined : 'too_many_attempts';
 };
 
 const reopened = async (
@@ -119,7 +126,8 @@ const reopened = async (
   const { ports, settings } = context;
   const { status } = current;
   if (isOpen(status)) return { kind: 'again' };
-  if (current.owed.length > 0) return refused('being_closed', current);
+  const why = whyNoRound(context, current);
+  if (why !== undefined) return refused(why, current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
   const now = ports.clock.now();
   const message = await keptForAnotherRound(ports, current.key, keptUntil(now, settings));
@@ -154,70 +162,16 @@ const woken = async ({ ports }: ByHandContext, delivery: Delivery): Promise<Retr
   return { kind: 'retried', delivery };
 };
 
-/**
- * Ends an open delivery: nobody makes a request for it any more, but for one that may be under way already, whose success
- * would still count. One whose job was not received yet ends as well, where the message says that it has to come.
- * @throws when a service fails; safe to repeat.
- */
-export const cancelDelivery = async (
-  context: ByHandContext,
-  key: DeliveryKey,
-  reason: 'manual' | 'subscription_deleted' | 'queue_deleted',
-): Promise<CancelResult> => {
-  const { ports } = context;
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const current = await ports.deliveries.find(key);
-    const transition = await cancellationOf(context, key, current, reason);
-    if (transition === undefined)
-      return current === undefined
-        ? { kind: 'refused', why: 'no_such_delivery' }
-        : { kind: 'refused', why: 'over', delivery: current };
-    const result = await ports.deliveries.write(transition);
-    if (result.kind === 'refused') continue;
-    if (current !== undefined) await removeSchedule(context, current);
-    ports.journal.note({ fact: 'delivery_cancelled', key, reason });
-    return { kind: 'cancelled', delivery: result.delivery };
-  }
-  return { kind: 'refused', why: 'contended' };
-};
-
-/** Undefined: there is nothing to cancel. */
-const cancellationOf = async (
-  context: ByHandContext,
-  key: DeliveryKey,
-  current: Delivery | undefined,
-  reason: string,
-): Promise<Transition | undefined> => {
-  const { ports } = context;
-  const at = momentOf(context);
-  if (current !== undefined) return isOpen(current.status) ? cancelOpen(current, reason, at) : undefined;
-  // A job works off what is on record; only a person names a delivery that is still to come.
-  if (reason !== 'manual') return undefined;
-  const record = await ports.messageRecords.find(key);
-  const { subscription } = await ports.subscriptions.find(key.queue, key.subscriptionId, 'fresh');
-  if (record === undefined || subscription === undefined || subscription.createdAt > record.listedAt)
-    return undefined;
-  return (await hasUnbegun(context, record))
-    ? cancelUnbegun({ key, acceptedAt: record.acceptedAt }, reason, at)
-    : undefined;
-};
-
-/** Where all that matched are on record, a further one is not waited for: its filter said no. */
-const hasUnbegun = async (
-  { ports }: ByHandContext,
-  { key, buckets, matched }: MessageRecord,
-): Promise<boolean> => {
-  const counts = await ports.deliveryListings.tally(key, buckets);
-  return Object.values(counts).reduce((sum, count) => sum + count, 0) < matched;
-};
-
 const isAbsent = async ({ ports }: ByHandContext, { key }: Delivery): Promise<boolean> => {
   const { subscription } = await ports.subscriptions.find(key.queue, key.subscriptionId, 'fresh');
   return absenceOf(subscription, ports.clock.now(), key.messageId) !== undefined;
 };
 
 /** Left alone it would fire in vain; one that cannot be removed now does just that. */
-const removeSchedule = async ({ ports }: ByHandContext, { key, next, lease }: Delivery): Promise<void> => {
+export const removeSchedule = async (
+  { ports }: ByHandContext,
+  { key, next, lease }: Delivery,
+): Promise<void> => {
   if (next?.by !== 'scheduler') return;
   await ports.wakeUps.unschedule(scheduleName(key, next.number, armedFor(next.dueAt, lease)));
 };
@@ -225,7 +179,7 @@ const removeSchedule = async ({ ports }: ByHandContext, { key, next, lease }: De
 /** As armed: never before a lease on the record runs out. */
 const armedFor = (dueAt: number, lease: Lease | undefined): number => Math.max(dueAt, lease?.until ?? 0);
 
-const momentOf = ({ ports, settings }: ByHandContext): Moment => ({
+export const momentOf = ({ ports, settings }: ByHandContext): Moment => ({
   now: ports.clock.now(),
   retentionMs: settings.retentionMs,
 });

@@ -1,8 +1,18 @@
+import { MOST_LOOKS, secondsToNextLook } from '../domain/another-look.ts';
 import type { DeliveryKey } from '../domain/delivery.ts';
 import type { CancellationOperation } from '../domain/operation.ts';
 import { MAX_DELAY_SECONDS } from '../domain/wake-up-plan.ts';
-import { cancelDelivery } from './by-hand.ts';
-import { goOnLater, PAGE_MS, worked, type OperateContext, type Remaining } from './operate-context.ts';
+import type { ListedDelivery } from '../ports/delivery-listings.ts';
+import type { Page } from '../ports/page.ts';
+import { cancelDelivery } from './cancel-delivery.ts';
+import {
+  goOnLater,
+  noteFailed,
+  PAGE_MS,
+  worked,
+  type OperateContext,
+  type Remaining,
+} from './operate-context.ts';
 
 const PAGE = 100;
 
@@ -12,8 +22,14 @@ const PAGE = 100;
  */
 const SETTLING_MS = 60_000;
 
-/** A delivery changed again and again while it was to be cancelled. Transient: the message comes again. */
-export class ContendedCancellationError extends Error {
+/**
+ * As long as SQS may bring a message back to a dispatch that died before it sent the jobs: ten receives, three minutes apart.
+ * A repeat addresses those who were subscribers at its first acceptance, and has to find them on the list for it.
+ */
+const REMEMBERED_MS = 45 * 60_000;
+
+/** A delivery changed again and again while it was to be cancelled. Transient: another pass follows. */
+class ContendedCancellationError extends Error {
   override readonly name = 'ContendedCancellationError';
 
   constructor({ queue, messageId, subscriptionId }: DeliveryKey) {
@@ -24,7 +40,7 @@ export class ContendedCancellationError extends Error {
 /**
  * Cancels what is retrying for a deleted subscription, or for all of a deleted queue, page by page. Whatever it does not come
  * to finds its subscription gone when it is due: no request depends on this. A second pass catches what was under way at the
- * deletion; after it the subscription that was marked is removed.
+ * deletion; the subscription that was marked is removed when no repeat of a dispatch can ask for it any more.
  * @throws when a service fails: the message comes again.
  */
 export const cancelDeliveries = async (
@@ -52,20 +68,33 @@ const cancelPage = async (
   order: CancellationOperation,
   remaining: Remaining,
 ): Promise<CancellationOperation | undefined> => {
-  const { queue, subscriptionId, deletedAt, cursor } = order;
+  const page = await pageOf(context, order);
+  const keys = page.items.map(({ key }) => key);
+  const { results, failed, rest } = await worked(keys, remaining, (key) => cancelOne(context, order, key));
+  for (const { item, error } of failed) noteFailed(context, 'cancellation', item, error);
+  // Gone through again, it holds less than before; where all of it failed, it would not.
+  const isShrinking = results.length > 0 || failed.length === 0;
+  if (rest.length > 0 && isShrinking) return order;
+  const after = withFailed(order, failed.length);
+  if (rest.length === 0 && page.marker !== undefined) return { ...after, cursor: page.marker };
+  await endPass(context, after);
+  return undefined;
+};
+
+const pageOf = (
+  { ports }: OperateContext,
+  { queue, subscriptionId, deletedAt, cursor }: CancellationOperation,
+): Promise<Page<ListedDelivery>> => {
   // A queue of the same name may be there again, with deliveries that are none of ours.
   const scope = subscriptionId === undefined ? { until: deletedAt } : { subscriptionId };
-  const page = await context.ports.deliveryListings.oldest(
+  return ports.deliveryListings.oldest(
     { queue, status: 'retrying', ...scope },
     { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) },
   );
-  const keys = page.items.map(({ key }) => key);
-  const { rest } = await worked(keys, remaining, (key) => cancelOne(context, order, key));
-  if (rest.length > 0) return order;
-  if (page.marker !== undefined) return { ...order, cursor: page.marker };
-  await endPass(context, order);
-  return undefined;
 };
+
+const withFailed = (order: CancellationOperation, more: number): CancellationOperation =>
+  more === 0 ? order : { ...order, failed: (order.failed ?? 0) + more };
 
 const cancelOne = async (
   context: OperateContext,
@@ -78,16 +107,49 @@ const cancelOne = async (
 };
 
 const endPass = async (context: OperateContext, order: CancellationOperation): Promise<void> => {
-  const { clock, registry } = context.ports;
-  const { queue, subscriptionId, deletedAt, settled } = order;
-  if (settled !== true) {
-    const seconds = Math.ceil((deletedAt + SETTLING_MS - clock.now()) / 1000);
-    await goOnLater(
-      context,
-      { kind: 'cancellation', queue, deletedAt, ...(subscriptionId !== undefined && { subscriptionId }) },
-      Math.min(MAX_DELAY_SECONDS, Math.max(0, seconds)),
-    );
+  const next = nextPass(order, context.ports.clock.now());
+  if (next === undefined) await finish(context, order);
+  else await goOnLater(context, next.order, next.delaySeconds);
+};
+
+/** Undefined: this pass was the last. A queue that was deleted is on no list any more. */
+const nextPass = (
+  order: CancellationOperation,
+  now: number,
+): { order: CancellationOperation; delaySeconds: number } | undefined => {
+  const { subscriptionId, deletedAt, settled, failed = 0, looks = 0 } = order;
+  if (settled !== true)
+    return { order: passOf(order, looks), delaySeconds: secondsUntil(deletedAt + SETTLING_MS, now) };
+  if (failed > 0 && looks < MOST_LOOKS)
+    return { order: passOf(order, looks + 1), delaySeconds: secondsToNextLook(looks) };
+  const rememberedUntil = deletedAt + REMEMBERED_MS;
+  return subscriptionId !== undefined && now < rememberedUntil
+    ? { order: passOf(order, looks), delaySeconds: secondsUntil(rememberedUntil, now) }
+    : undefined;
+};
+
+/** From the beginning. */
+const passOf = (
+  { kind, queue, subscriptionId, deletedAt }: CancellationOperation,
+  looks: number,
+): CancellationOperation => ({
+  kind,
+  queue,
+  deletedAt,
+  ...(subscriptionId !== undefined && { subscriptionId }),
+  ...(looks > 0 && { looks }),
+});
+
+const secondsUntil = (moment: number, now: number): number =>
+  Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil((moment - now) / 1000)));
+
+/** The mark stays while something is left, for as long as its `ttl` says: those deliveries have to find it when they are due. */
+const finish = async ({ ports }: OperateContext, order: CancellationOperation): Promise<void> => {
+  const { queue, subscriptionId, failed = 0 } = order;
+  if (failed > 0) {
+    const whose = { queue, ...(subscriptionId !== undefined && { subscriptionId }) };
+    ports.journal.note({ fact: 'cancellation_given_up', ...whose, failed });
     return;
   }
-  if (subscriptionId !== undefined) await registry.removeMarked(queue, subscriptionId);
+  if (subscriptionId !== undefined) await ports.registry.removeMarked(queue, subscriptionId);
 };

@@ -1,7 +1,7 @@
 import { withOptions } from '../domain/addressees.ts';
 import { isTokenOf } from '../domain/confirmation.ts';
 import { unredacted } from '../domain/credential-headers.ts';
-import { subscriberIdentity } from '../domain/subscriber-url.ts';
+import { enabled, isOther, movedTo } from '../domain/subscription-change.ts';
 import {
   isThere,
   type Disabled,
@@ -11,13 +11,7 @@ import {
 import type { Clock } from '../ports/clock.ts';
 import type { Operations } from '../ports/operations.ts';
 import type { Changed, SubscriptionRegistry } from '../ports/subscription-registry.ts';
-import {
-  askConfirmation,
-  asksSubscribersOf,
-  newQuestion,
-  type ConfirmationContext,
-  type Question,
-} from './ask-confirmation.ts';
+import { asksSubscribersOf, newQuestion, type ConfirmationContext } from './ask-confirmation.ts';
 
 export type ChangeContext = {
   registry: Pick<SubscriptionRegistry, 'changeSubscription'>;
@@ -37,40 +31,30 @@ export type SubscriptionChange = {
 export type ChangeResult = Changed<Subscription> | { kind: 'conflict'; subscriptionId: string };
 
 /**
- * Changes a subscription as its operator wants it. A redacted header keeps its value. Another subscriber is asked for
- * confirmation where that is asked for, and one that has not answered yet is asked anew; until then it gets nothing else.
+ * Changes a subscription as its operator wants it. A redacted header keeps its value. Another subscriber is owed the
+ * question where confirmation is asked for, and one that has not answered yet is owed it anew (`askIfOwed` sends it);
+ * until it answers it gets nothing else.
  * @throws UnknownCredentialsError, ContendedChangeError
  */
 export const updateSubscription = async (
   context: ChangeContext & ConfirmationContext,
   name: SubscriptionName,
   change: SubscriptionChange,
-  publicUrl: string,
 ): Promise<ChangeResult> => {
   if (change.subscriber === undefined) return changed(context, name, edited(change, context.clock.now()));
-  const question = newQuestion(context);
+  const { unconfirmed } = newQuestion(context);
   const asksNew = await asksSubscribersOf(context, name.queue);
   const edit = edited(change, context.clock.now());
-  const result = await changed(context, name, (current) => {
+  return changed(context, name, (current) => {
     const after = edit(current);
     if (!mustAsk(current, after, asksNew)) return after;
     // Asked anew, it is unconfirmed since it was asked first.
-    const at = current.unconfirmed?.at ?? question.unconfirmed.at;
-    return { ...after, unconfirmed: { ...question.unconfirmed, at } };
+    return { ...after, unconfirmed: { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at } };
   });
-  if (result.kind === 'changed' && isAsked(result.after, question))
-    await askConfirmation(context, result.after, question, publicUrl);
-  return result;
 };
 
 const mustAsk = (before: Subscription, after: Subscription, asksNew: boolean): boolean =>
   before.unconfirmed !== undefined || (asksNew && isOther(before, after));
-
-const isAsked = ({ unconfirmed }: Subscription, question: Question): boolean =>
-  unconfirmed?.tokenHash === question.unconfirmed.tokenHash;
-
-const isOther = (before: Subscription, after: Subscription): boolean =>
-  subscriberIdentity(before.subscriber) !== subscriberIdentity(after.subscriber);
 
 /** Already disabled: it stays so for the reason it was. */
 export const disableByHand = (context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> => {
@@ -80,15 +64,10 @@ export const disableByHand = (context: ChangeContext, name: SubscriptionName): P
   );
 };
 
-/** Whatever it was disabled for, and whatever it failed before: it starts anew. */
-export const enable = (context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> =>
-  changed(context, name, enabled);
-
-const enabled = (subscription: Subscription): Subscription => {
-  const fresh = { ...subscription };
-  delete fresh.disabled;
-  delete fresh.failing;
-  return fresh;
+/** A change where it is enabled as well: a 410 that came before may be about to disable it. */
+export const enable = (context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> => {
+  const now = context.clock.now();
+  return changed(context, name, (current) => enabled(current, now));
 };
 
 /** Whether this token was the one that was asked for; each confirms once. */
@@ -164,20 +143,13 @@ const edited =
   (change: SubscriptionChange, now: number) =>
   (current: Subscription): Subscription => {
     const { subscriber, ttl, options, disabled } = change;
-    const moved = subscriber === undefined ? current : movedTo(subscriber, current);
+    const moved = subscriber === undefined ? current : movedTo(subscriber, current, now);
     const timed = ttl === undefined ? moved : lasting(ttl, moved, now);
     const told =
       options === undefined ? timed : withOptions(timed, unredacted(options, current.options), now);
     if (disabled === undefined) return told;
-    return disabled === null ? enabled(told) : { ...told, disabled };
+    return disabled === null ? enabled(told, now) : { ...told, disabled };
   };
-
-/** What failed there says nothing of the new one. */
-const movedTo = (subscriber: string, current: Subscription): Subscription => {
-  const moved = { ...current, subscriber };
-  if (isOther(current, moved)) delete moved.failing;
-  return moved;
-};
 
 const lasting = (ttl: number | null, current: Subscription, now: number): Subscription => {
   if (ttl !== null) return { ...current, ttl, expiresAt: now + ttl * 1000 };

@@ -9,7 +9,7 @@ import {
 import type { DeliveryJob } from '../domain/delivery-job.ts';
 import { bucketOf, bucketsFor } from '../domain/fan-out.ts';
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD, type MessageBody } from '../domain/message-body.ts';
-import type { Message } from '../domain/message.ts';
+import type { Message, MessageKey } from '../domain/message.ts';
 import { payloadKeyOf } from '../domain/payload-key.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import { planHop } from '../domain/wake-up-plan.ts';
@@ -90,7 +90,8 @@ const accept = async (
   );
   // Erased since it first came: what this copy has put into the bucket must not stay there.
   if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
-  const { matching } = kind === 'accepted' ? first : await addresseesOfRepeat(context, record, content, list);
+  const { matching, undecided } =
+    kind === 'accepted' ? first : await addresseesOfRepeat(context, record, content, list);
   ports.journal.note({
     fact: 'message_accepted',
     message: record.key,
@@ -98,10 +99,24 @@ const accept = async (
     filtered: record.filtered,
     duplicate: kind === 'duplicate',
   });
+  noteUndecided(ports.journal, record.key, undecided);
   // A repeat waits for what is left of the delay, not for all of it once more.
   const { delaySeconds: leftSeconds } = planHop(record.acceptedAt + delayMs, ports.clock.now());
   const jobs = matching.map((subscription) => jobFor(subscription, record, body, delayMs));
   await ports.deliveryQueue.send(jobs, leftSeconds);
+};
+
+const MOST_NAMED = 10;
+
+/** One line however many they are; whose filter it is, an operator must know. */
+const noteUndecided = (journal: Journal, message: MessageKey, undecided: Addressees['undecided']): void => {
+  if (undecided.length === 0) return;
+  journal.note({
+    fact: 'filter_too_costly',
+    message,
+    subscriptions: undecided.length,
+    subscriptionIds: undecided.slice(0, MOST_NAMED).map(({ id }) => id),
+  });
 };
 
 /**

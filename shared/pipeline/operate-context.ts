@@ -1,3 +1,4 @@
+import type { DeliveryKey } from '../domain/delivery.ts';
 import type { Operation } from '../domain/operation.ts';
 import type { DeliveryListings } from '../ports/delivery-listings.ts';
 import type { Operations } from '../ports/operations.ts';
@@ -24,26 +25,51 @@ export type Remaining = () => number;
 /** What has to be left for another page to be read and ten deliveries to be dealt with, each of them at the SDK's slowest. */
 export const PAGE_MS = 20_000;
 
+/** What was thrown at one item, while the others were gone on with. */
+type Failed<Item> = { item: Item; error: unknown };
+
+type Worked<Item, Result> = {
+  results: readonly Result[];
+  failed: readonly Failed<Item>[];
+  rest: readonly Item[];
+};
+
 /**
- * Works on the items, ten at once, until there are no more or the time is up. All that were begun are finished, whatever
- * becomes of one.
- * @throws AggregateError when some failed
+ * Works on the items, ten at once, until there are no more or the time is up. One that fails keeps none of the others back:
+ * where a service is away for all of them, whatever follows a page fails as well and has the message come again.
  */
 export const worked = async <Item, Result>(
   items: readonly Item[],
   remaining: Remaining,
   work: (item: Item) => Promise<Result>,
-): Promise<{ results: readonly Result[]; rest: readonly Item[] }> => {
+): Promise<Worked<Item, Result>> => {
   const results: Result[] = [];
+  const failed: Failed<Item>[] = [];
   for (let start = 0; start < items.length; start += SIDE_BY_SIDE) {
-    if (remaining() < PAGE_MS) return { results, rest: items.slice(start) };
-    const group = await Promise.allSettled(items.slice(start, start + SIDE_BY_SIDE).map(work));
-    const failures = group.filter((one) => one.status === 'rejected').map(({ reason }): unknown => reason);
-    if (failures.length > 0)
-      throw new AggregateError(failures, `${failures.length} deliveries could not be worked on`);
-    results.push(...group.filter((one) => one.status === 'fulfilled').map(({ value }) => value));
+    if (remaining() < PAGE_MS) return { results, failed, rest: items.slice(start) };
+    const group = items.slice(start, start + SIDE_BY_SIDE);
+    await Promise.all(
+      group.map(async (item) => {
+        try {
+          results.push(await work(item));
+        } catch (error) {
+          failed.push({ item, error });
+        }
+      }),
+    );
   }
-  return { results, rest: [] };
+  return { results, failed, rest: [] };
+};
+
+/** Says which delivery an order could not be carried out for. */
+export const noteFailed = (
+  { ports }: OperateContext,
+  operation: Operation['kind'],
+  key: DeliveryKey,
+  error: unknown,
+): void => {
+  const thrown = error instanceof Error ? error : new Error(String(error));
+  ports.journal.note({ fact: 'operation_failed_for', operation, key, error: thrown });
 };
 
 /** The rest of an order, in a message of its own, so that it does not count as a failed receive. */

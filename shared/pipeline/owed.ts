@@ -68,12 +68,14 @@ const pay = async (
 
 /**
  * Of many deliveries that were answered 410, the one that disabled tells of it. It knows itself by the time, so that a
- * repeat of it tells once more.
+ * repeat of it tells once more. Only the subscription as the attempt saw it is disabled: the answer is not that of another
+ * subscriber, and whoever enabled it since knows better.
  */
 const disableGone = async ({ ports }: DeliverContext, delivery: Delivery): Promise<void> => {
   const { queue, subscriptionId } = delivery.key;
   const disabled = { reason: 'gone', at: endOf(delivery) } as const;
-  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled);
+  const wentBy = delivery.attempts.at(-1)?.subscriptionChangedAt;
+  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, wentBy);
   if (inForce?.reason === disabled.reason && inForce.at === disabled.at)
     await tell(ports, { type: 'subscription.disabled', queue, subscriptionId, ...disabled });
 };

@@ -1,4 +1,5 @@
-import type { Delivery } from '../domain/delivery.ts';
+import { secondsToNextLook } from '../domain/another-look.ts';
+import type { Delivery, DeliveryKey } from '../domain/delivery.ts';
 import type { RecoveryOperation } from '../domain/operation.ts';
 import {
   isRecoverable,
@@ -13,13 +14,17 @@ import {
 } from '../domain/recovery.ts';
 import type { RecoverySaving } from '../ports/recoveries.ts';
 import { reopenDelivery, type RetryRefusal } from './by-hand.ts';
-import { goOnLater, PAGE_MS, worked, type OperateContext, type Remaining } from './operate-context.ts';
+import {
+  goOnLater,
+  noteFailed,
+  PAGE_MS,
+  worked,
+  type OperateContext,
+  type Remaining,
+} from './operate-context.ts';
 
 /** Deliveries of a page. Their keys stand on the recovery's record while they are worked on: some 7 KB. */
 const PAGE = 50;
-
-/** Between two looks at deliveries that are being closed. */
-const LOOK_AFTER_SECONDS = 60;
 
 /** The order is sent before its record is written, by a request that has ended a minute later, whatever came of it. */
 const CREATION_MS = 60_000;
@@ -109,7 +114,7 @@ const nextStep = async (context: OperateContext, recovery: Recovery): Promise<St
     case 'list':
       return { recovery: withPage(recovery, await nextPage(context, recovery)) };
     case 'look_again':
-      return { recovery: withAnotherLook(recovery), waitSeconds: LOOK_AFTER_SECONDS };
+      return { recovery: withAnotherLook(recovery), waitSeconds: secondsToNextLook(recovery.looks) };
     case 'complete':
       return { recovery: { ...recovery, state: 'completed' } };
   }
@@ -125,9 +130,21 @@ const nextPage = async ({ ports }: OperateContext, { selection, cursor }: Recove
 const handleBatch = async (context: OperateContext, recovery: Recovery, remaining: Remaining) => {
   const { batch } = recovery;
   if (batch.length === 0) return { results: [], rest: [] };
-  const found = await context.ports.deliveryListings.records(batch);
-  const { results, rest } = await worked(found, remaining, (delivery) => handle(context, recovery, delivery));
-  return { results, rest: rest.map(({ key }) => key) };
+  const { deliveries, unreadable } = await context.ports.deliveryListings.records(batch);
+  const { results, failed, rest } = await worked(deliveries, remaining, (delivery) =>
+    handle(context, recovery, delivery),
+  );
+  const faults = [
+    ...unreadable.map(({ key, error }) => faultOf(context, key, error)),
+    ...failed.map(({ item, error }) => faultOf(context, item.key, error)),
+  ];
+  return { results: [...results, ...faults], rest: rest.map(({ key }) => key) };
+};
+
+/** A service that is away comes back; a record that cannot be read or written is given up after the last look. */
+const faultOf = (context: OperateContext, key: DeliveryKey, error: unknown): Handling => {
+  noteFailed(context, 'recovery', key, error);
+  return { kind: 'later', why: 'fault', key };
 };
 
 /** As it was read just now: since its key was put on record it may have been retried by hand, even delivered. */
@@ -153,6 +170,7 @@ const handlingOf = (why: RetryRefusal, key: Delivery['key']): Handling => {
     case 'delivered':
       return { kind: 'unconcerned' };
     case 'body_gone':
+    case 'too_many_attempts':
     case 'message_expired':
     case 'subscription_absent':
     case 'not_begun':
@@ -161,16 +179,22 @@ const handlingOf = (why: RetryRefusal, key: Delivery['key']): Handling => {
   }
 };
 
-/** A recovery that was stopped in the middle of a batch: counts those that had been given a round by then. */
+/**
+ * A recovery that was stopped in the middle of a batch: counts those that had been given a round by then, among them what
+ * failed only after its record was written.
+ */
 const countStopped = async (context: OperateContext, recovery: Recovery): Promise<void> => {
   const { ports } = context;
-  if (recovery.batch.length === 0) return;
-  const records = await ports.deliveryListings.records(recovery.batch);
-  const reopened: Handling[] = records.flatMap((delivery) =>
+  const uncounted = [...recovery.batch, ...recovery.deferred];
+  if (uncounted.length === 0) return;
+  const { deliveries } = await ports.deliveryListings.records(uncounted);
+  const reopened: Handling[] = deliveries.flatMap((delivery) =>
     delivery.recoveries.includes(recovery.id) ? [{ kind: 'reopened' }] : [],
   );
   // Refused: somebody else has counted them.
-  await ports.recoveries.save(revised(withHandled(recovery, reopened, []), momentOf(context)));
+  await ports.recoveries.save(
+    revised(withHandled({ ...recovery, deferred: [] }, reopened, []), momentOf(context)),
+  );
 };
 
 const momentOf = ({ ports, settings }: OperateContext) => ({

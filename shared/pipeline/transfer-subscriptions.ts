@@ -50,7 +50,7 @@ export const exportedPage = async (
 export type ImportResult =
   | { kind: 'imported'; subscription: Subscription }
   | { kind: 'replaced'; before: Subscription; after: Subscription }
-  | { kind: 'unchanged' }
+  | { kind: 'unchanged'; current: Subscription }
   /** The subscriber is there with something else, and nobody said that it may be replaced. */
   | { kind: 'conflict'; subscriptionId: string };
 
@@ -62,21 +62,20 @@ export type ImportResult =
 export const importSubscription = async (
   context: SubscribeContext,
   request: SubscriptionRequest,
-  wanted: { replace: boolean; publicUrl: string },
+  wanted: { replace: boolean },
 ): Promise<ImportResult> => {
   const { registry, clock } = context;
   const current = await registry.findBySubscriber(request.queue, request.subscriber);
   return isThere(current, clock.now())
     ? importedOver(context, current, request, wanted)
-    : importedNew(context, request, wanted.publicUrl);
+    : importedNew(context, request);
 };
 
 const importedNew = async (
   context: SubscribeContext,
   request: SubscriptionRequest,
-  publicUrl: string,
 ): Promise<ImportResult> => {
-  const result = await subscribe(context, request, publicUrl);
+  const result = await subscribe(context, request);
   return result.kind === 'subscribed'
     ? { kind: 'imported', subscription: result.subscription }
     : { kind: 'conflict', subscriptionId: result.subscriptionId };
@@ -86,23 +85,18 @@ const importedOver = async (
   context: SubscribeContext,
   current: Subscription,
   request: SubscriptionRequest,
-  { replace, publicUrl }: { replace: boolean; publicUrl: string },
+  { replace }: { replace: boolean },
 ): Promise<ImportResult> => {
   const { queue, id: subscriptionId } = current;
   if (contentOf(current) === contentOf({ ...request, options: unredacted(request.options, current.options) }))
-    return { kind: 'unchanged' };
+    return { kind: 'unchanged', current };
   if (!replace) return { kind: 'conflict', subscriptionId };
-  const result = await updateSubscription(
-    context,
-    { queue, subscriptionId },
-    contentChange(request),
-    publicUrl,
-  );
+  const result = await updateSubscription(context, { queue, subscriptionId }, contentChange(request));
   switch (result.kind) {
     case 'changed':
       return { kind: 'replaced', before: result.before, after: result.after };
     case 'left':
-      return { kind: 'unchanged' };
+      return { kind: 'unchanged', current: result.current };
     case 'conflict':
     case 'missing':
       return { kind: 'conflict', subscriptionId };

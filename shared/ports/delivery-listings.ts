@@ -14,6 +14,12 @@ export type DeliverySelection = {
   until?: number;
 };
 
+/** `unreadable`: not what this version of the code, or the one before, wrote; read again it is the same. */
+export type DeliveryRecords = {
+  deliveries: readonly Delivery[];
+  unreadable: readonly { key: DeliveryKey; error: Error }[];
+};
+
 export type ListedDelivery = { key: DeliveryKey; acceptedAt: number; status: Status };
 
 /**
@@ -30,7 +36,7 @@ export interface DeliveryListings {
   /** Oldest first: for a job that works its way through a window. @throws InvalidMarkerError */
   oldest(selection: DeliverySelection, page: PageRequest): Promise<Page<ListedDelivery>>;
   /** The records of up to 100 keys, in no order; strongly consistent. One that is gone is left out. */
-  records(keys: readonly DeliveryKey[]): Promise<readonly Delivery[]>;
+  records(keys: readonly DeliveryKey[]): Promise<DeliveryRecords>;
   /**
    * Every recorded delivery of a message, delivered or not: bucket by bucket, and by subscription in each. Strongly
    * consistent. @throws InvalidMarkerError

@@ -7,6 +7,13 @@ import type { Operation } from '../domain/operation.ts';
 /** What happened, in the field's words. Adapters make log lines and metrics of it; never payloads, never secrets. */
 export type Fact =
   | { fact: 'message_accepted'; message: MessageKey; matched: number; filtered: number; duplicate: boolean }
+  /** Filters that would have taken too many steps on this message: it went to their subscriptions. The first ten by id. */
+  | {
+      fact: 'filter_too_costly';
+      message: MessageKey;
+      subscriptions: number;
+      subscriptionIds: readonly string[];
+    }
   | { fact: 'message_refused'; id: string; reason: string }
   | {
       fact: 'attempt_made';
@@ -37,11 +44,17 @@ export type Fact =
   | { fact: 'operation_continued'; operation: Operation['kind']; queue: string; delaySeconds: number }
   /** A recovery that has no record: whoever ordered it was told that it failed. */
   | { fact: 'operation_dropped'; operation: Operation['kind']; queue: string }
+  /** A delivery that an order is about could not be dealt with; it is looked at again, and left alone in the end. */
+  | { fact: 'operation_failed_for'; operation: Operation['kind']; key: DeliveryKey; error: Error }
+  /** Deliveries were left to find their subscription gone by themselves. */
+  | { fact: 'cancellation_given_up'; queue: string; subscriptionId?: string; failed: number }
   | { fact: 'recovery_completed'; queue: string; recoveryId: string; found: number; reopened: number }
   | { fact: 'policy_adjusted'; queue: string; warning: string }
   | { fact: 'operator_told'; event: OperatorEvent }
   /** What an attempt says of its subscription's health is not on record. Its delivery is. */
-  | { fact: 'health_unnoted'; queue: string; subscriptionId: string; error: Error };
+  | { fact: 'health_unnoted'; queue: string; subscriptionId: string; error: Error }
+  /** A subscriber that is to confirm was not asked, or it is not on record that it was: the question stays owed. */
+  | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error };
 
 export interface Journal {
   note(fact: Fact): void;

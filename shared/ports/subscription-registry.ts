@@ -12,13 +12,15 @@ export class QueueMissingError extends Error {
   }
 }
 
-/** Subscriptions were added as fast as they were deleted; the queue is still there. */
+/** Subscriptions were added or changed as fast as they were deleted; the queue is still there. */
 export class QueueBusyError extends Error {
   override readonly name = 'QueueBusyError';
   readonly queue: string;
 
   constructor(queue: string) {
-    super(`Subscriptions kept being added to the queue ${queue} while it was being deleted.`);
+    super(
+      `Subscriptions kept being added to the queue ${queue}, or changed in it, while it was being deleted.`,
+    );
     this.queue = queue;
   }
 }

@@ -30,10 +30,15 @@ export interface Subscriptions {
     freshness: Freshness,
   ): Promise<{ queue: Queue | undefined; subscription: Subscription | undefined }>;
   /**
-   * Disables for a reason. A subscription that is gone, or disabled already, stays as it is. The answer is what it is
-   * disabled for then; undefined where it is gone.
+   * Disables for a reason. A subscription that is gone, or disabled already, stays as it is, and so does one whose
+   * `changedAt` is not the given one. The answer is what it is disabled for then; undefined: it is not, or it is gone.
    */
-  disable(queue: string, subscriptionId: string, disabled: Disabled): Promise<Disabled | undefined>;
+  disable(
+    queue: string,
+    subscriptionId: string,
+    disabled: Disabled,
+    changedAt?: number,
+  ): Promise<Disabled | undefined>;
   /** One conditional write. A subscription that is gone refuses it. */
   changeHealth(queue: string, subscriptionId: string, change: HealthChange): Promise<HealthResult>;
 }

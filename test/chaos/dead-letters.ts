@@ -1,7 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sqsDeadLetterQueue } from '../../shared/adapters/sqs-dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../shared/adapters/sqs-work-queues.ts';
-import { readDeliveryLetter, readIngressLetter } from '../../shared/messages/dead-letter-reading.ts';
+import {
+  readDeliveryLetter,
+  readIngressLetter,
+  readOperationLetter,
+} from '../../shared/messages/dead-letter-reading.ts';
 import { redrive } from '../../shared/pipeline/redrive.ts';
 import { messagesOn, type System } from './deployed-system.ts';
 
@@ -14,10 +18,12 @@ export const redriveAll = async (system: System, signal: AbortSignal): Promise<n
     ingress: endpoints.ingressQueueUrl,
     delivery: endpoints.deliveryQueueUrl,
     retry: endpoints.retryQueueUrl,
+    operation: endpoints.operationQueueUrl,
   };
   const sources = [
     { queueUrl: endpoints.ingressDeadLetterUrl, read: readIngressLetter },
     { queueUrl: endpoints.deliveryDeadLetterUrl, read: readDeliveryLetter },
+    { queueUrl: endpoints.operationDeadLetterUrl, read: readOperationLetter },
   ];
   let redriven = 0;
   for (const { queueUrl, read } of sources) {

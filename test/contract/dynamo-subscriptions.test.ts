@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
-import { QueueBusyError } from '../../shared/ports/subscription-registry.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { countingClient, interruptedClient } from '../support/dynamo-clients.ts';
+import { countingClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { describeRegistryChangesContract } from './registry-changes.contract.ts';
 import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
@@ -122,72 +121,5 @@ describe('what is cached of the subscriptions table', () => {
     expect(requests()).toBe(3);
     await Promise.all(asked.map(() => subscriptions.list(queue.name, 'fresh')));
     expect(requests()).toBe(13);
-  });
-});
-
-describe('a deletion of a queue', () => {
-  it('that was interrupted leaves a queue that can be deleted again', async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    const subscription = aSubscription({ queue: queue.name });
-    await registry.putQueue(queue);
-    await registry.addSubscription(subscription);
-    const crash = interruptedClient(endpoints, (command) =>
-      command === 'DeleteItemCommand' ? Promise.reject(new Error('power cut')) : Promise.resolve(),
-    );
-    await expect(dynamoSubscriptionRegistry(crash, table, clock).deleteQueue(queue.name)).rejects.toThrow(
-      'power cut',
-    );
-    expect(await registry.findQueue(queue.name)).toEqual(queue);
-    await registry.deleteQueue(queue.name);
-    expect(await registry.findQueue(queue.name)).toBeUndefined();
-  });
-
-  /** Adds a subscription whenever the deletion has come to the queue itself, for so many times. */
-  const adding = (queue: string, times: number) => {
-    let added = 0;
-    return interruptedClient(endpoints, async (command) => {
-      if (command !== 'DeleteItemCommand' || added === times) return;
-      added += 1;
-      const subscription = aSubscription({ queue, id: `s-${added}`, subscriber: `https://s.test/${added}` });
-      await registryOf(table).addSubscription(subscription);
-    });
-  };
-
-  it('takes along the subscriptions that are added at the last moment', async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    await registry.putQueue(queue);
-    await dynamoSubscriptionRegistry(adding(queue.name, 3), table, clock).deleteQueue(queue.name);
-    expect(await registry.findQueue(queue.name)).toBeUndefined();
-    expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
-  });
-
-  it('is given up when there is no end of new subscriptions', async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    await registry.putQueue(queue);
-    const deletion = dynamoSubscriptionRegistry(adding(queue.name, Infinity), table, clock).deleteQueue(
-      queue.name,
-    );
-    await expect(deletion).rejects.toThrow(new QueueBusyError(queue.name));
-    expect(await registry.findQueue(queue.name)).toEqual(queue);
-  });
-
-  it('leaves no subscription behind of a queue that was deleted and created again meanwhile', async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID(), createdAt: 1 });
-    await registry.putQueue(queue);
-    await registry.addSubscription(aSubscription({ queue: queue.name }));
-    let replaced = false;
-    const replacing = interruptedClient(endpoints, async (command) => {
-      if (command !== 'DeleteItemCommand' || replaced) return;
-      replaced = true;
-      await registry.deleteQueue(queue.name);
-      await registry.putQueue({ ...queue, createdAt: 2 });
-      await registry.addSubscription(aSubscription({ queue: queue.name }));
-    });
-    await dynamoSubscriptionRegistry(replacing, table, clock).deleteQueue(queue.name);
-    expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
   });
 });

@@ -77,7 +77,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Subscr
         ttl: 60,
         expiresAt: SOME_TIME + 60_000,
         disabled: { reason: 'manual', at: SOME_TIME },
-        unconfirmed: { tokenHash: 'hash', at: SOME_TIME },
+        unconfirmed: { tokenHash: 'hash', at: SOME_TIME, owed: true },
       } as const;
       const after = { ...subscription, ...change };
       expect(await registry.changeSubscription(target, (current) => ({ ...current, ...change }))).toEqual({

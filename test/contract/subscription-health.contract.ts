@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { enabled } from '../../shared/domain/subscription-change.ts';
 import { allows, changedBy, type HealthChange } from '../../shared/domain/subscription-health.ts';
 import type { Failing, Subscription, SubscriptionEvent, Unsent } from '../../shared/domain/subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
@@ -10,9 +11,12 @@ import type { SubscriptionsUnderTest } from './subscriptions.contract.ts';
 /** Few values, so that conditions hold about as often as not. */
 const time = fc.constantFrom(SOME_TIME, SOME_TIME + 1);
 const failing: fc.Arbitrary<Failing> = fc.record(
-  { since: time, failures: fc.constantFrom(1, 2, 19, 20) },
+  { since: time, failures: fc.constantFrom(1, 2, 29, 30) },
   { noNullPrototype: true },
 );
+const counted: fc.Arbitrary<Failing> = fc
+  .tuple(failing, fc.option(time))
+  .map(([value, countedAt]) => (countedAt === null ? value : { ...value, countedAt }));
 const event: fc.Arbitrary<SubscriptionEvent> = fc.oneof(
   time.map((since) => ({ type: 'subscription.failing' as const, since, failures: 20 })),
   time.map((since) => ({ type: 'subscription.recovered' as const, since, at: SOME_TIME })),
@@ -27,13 +31,20 @@ const maybe = <Name extends string, T>(name: Name, arbitrary: fc.Arbitrary<T>) =
   >;
 
 const health: fc.Arbitrary<Partial<Subscription>> = fc
-  .tuple(maybe('failing', failing), maybe('unsent', unsent), maybe('disabled', disabled))
-  .map(([one, other, third]) => ({ ...one, ...other, ...third }));
+  .tuple(
+    maybe('failing', counted),
+    maybe('unsent', unsent),
+    maybe('disabled', disabled),
+    maybe('changedAt', time),
+  )
+  .map((parts) => Object.assign({}, ...parts) as Partial<Subscription>);
 
-const change: fc.Arbitrary<HealthChange> = fc.oneof(
-  failing.map((value) => ({ kind: 'begin' as const, failing: value })),
+type Noted = Exclude<HealthChange, { kind: 'sent' }>;
+
+const noted: fc.Arbitrary<Noted> = fc.oneof(
+  counted.map((value) => ({ kind: 'begin' as const, failing: value })),
   fc
-    .tuple(failing, maybe('unsent', unsent))
+    .tuple(counted, maybe('unsent', unsent))
     .map(([value, more]) => ({ kind: 'count' as const, failing: value, ...more })),
   fc
     .tuple(time, maybe('unsent', unsent))
@@ -41,8 +52,17 @@ const change: fc.Arbitrary<HealthChange> = fc.oneof(
   fc
     .tuple(time, disabled, unsent)
     .map(([since, value, told]) => ({ kind: 'disable' as const, since, disabled: value, unsent: told })),
-  unsent.map((value) => ({ kind: 'sent' as const, unsent: value })),
 );
+const sent = unsent.map((value) => ({ kind: 'sent' as const, unsent: value }));
+
+/** A subscription and what an attempt says of it, which mostly went by that very one. */
+const situation: fc.Arbitrary<{ before: Partial<Subscription>; wanted: HealthChange }> = fc
+  .tuple(health, fc.oneof(noted, noted, noted, sent), fc.option(maybe('changedAt', time), { freq: 2 }))
+  .map(([before, value, other]) => {
+    if (value.kind === 'sent') return { before, wanted: value };
+    const { changedAt } = other ?? before;
+    return { before, wanted: changedAt === undefined ? value : { ...value, changedAt } };
+  });
 
 /** That a store says what the domain says: `allows` and `changedBy`. */
 export const describeSubscriptionHealthContract = (
@@ -59,12 +79,12 @@ export const describeSubscriptionHealthContract = (
       const found = async () =>
         (await subscriptions.find(queue.name, subscription.id, 'cached')).subscription;
       await found();
-      return { subscriptions, subscription, found };
+      return { subscriptions, registry, subscription, found };
     };
 
     it('changes where the condition holds, and answers with what there is then, either way', async () => {
       await fc.assert(
-        fc.asyncProperty(health, change, async (before, wanted) => {
+        fc.asyncProperty(situation, async ({ before, wanted }) => {
           const { subscriptions, subscription, found } = await kept(before);
           const result = await subscriptions.changeHealth(subscription.queue, subscription.id, wanted);
           if (allows(subscription, wanted)) {
@@ -76,7 +96,7 @@ export const describeSubscriptionHealthContract = (
             expect(await found()).toEqual(subscription);
           }
         }),
-        { numRuns: 150 },
+        { numRuns: 200 },
       );
     });
 
@@ -113,6 +133,45 @@ export const describeSubscriptionHealthContract = (
       expect(await subscriptions.disable(queue, id, other)).toEqual(first);
       expect(await subscriptions.disable(queue, 'none', first)).toBeUndefined();
       expect(await found()).toMatchObject({ disabled: first });
+    });
+
+    it.each([
+      ['of one that never changed, since it was changed', SOME_TIME, undefined],
+      ['of one that changed, since it changed again', SOME_TIME + 1, SOME_TIME],
+      ['of one that changed, by a clock that is ahead', SOME_TIME, SOME_TIME + 1],
+      ['of another one', undefined, SOME_TIME],
+    ])('disabling does nothing by what is known %s', async (_, changedAt, wentBy) => {
+      const { subscriptions, subscription, found } = await kept(changedAt === undefined ? {} : { changedAt });
+      const { queue, id } = subscription;
+      const gone = { reason: 'gone', at: SOME_TIME } as const;
+      expect(await subscriptions.disable(queue, id, gone, wentBy)).toBeUndefined();
+      expect(await found()).toEqual(subscription);
+      expect(await subscriptions.disable(queue, id, gone, changedAt)).toEqual(gone);
+      expect(await found()).toEqual({ ...subscription, disabled: gone });
+    });
+
+    it('disabling by what is known of an older one tells what it is disabled for since', async () => {
+      const manual = { reason: 'manual', at: SOME_TIME } as const;
+      const { subscriptions, subscription } = await kept({ changedAt: SOME_TIME, disabled: manual });
+      const gone = { reason: 'gone', at: SOME_TIME } as const;
+      expect(await subscriptions.disable(subscription.queue, subscription.id, gone)).toEqual(manual);
+    });
+
+    it('is not changed of one that was enabled since by what was known before', async () => {
+      const { subscriptions, registry, subscription, found } = await kept();
+      const { queue, id } = subscription;
+      await registry.changeSubscription({ queue, subscriptionId: id, now: SOME_TIME }, (current) =>
+        enabled(current, SOME_TIME),
+      );
+      const gone = { reason: 'gone', at: SOME_TIME } as const;
+      const begin = { kind: 'begin', failing: { since: SOME_TIME, failures: 1 } } as const;
+      const enabledOne = { ...subscription, changedAt: SOME_TIME };
+      expect(await subscriptions.disable(queue, id, gone)).toBeUndefined();
+      expect(await subscriptions.changeHealth(queue, id, begin)).toEqual({
+        kind: 'refused',
+        current: enabledOne,
+      });
+      expect(await found()).toEqual(enabledOne);
     });
   });
 };

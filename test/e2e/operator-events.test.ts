@@ -107,6 +107,8 @@ describe.concurrent('an operator with a rule on the event bus', () => {
     const failing = await eventOf(about.queue, 'subscription.failing');
     expect(failing.detail).toMatchObject({ since: rfc3339(since), failures: 20 });
 
+    // Those in between come hours apart.
+    await failedBefore(about, { since, failures: 30 });
     await deliveryOf(about, 'one-more');
     const disabled = await eventOf(about.queue, 'subscription.disabled');
     expect(disabled.detail).toMatchObject({ subscriptionId: about.subscriptionId, reason: 'failing' });

@@ -38,3 +38,43 @@ describe('the API', () => {
     });
   });
 });
+
+describe('the limits of the API', () => {
+  const stageWith = (settings: Record<string, unknown>) => {
+    const [stage, ...others] = resourcesOf(templatesFor(settings).pipeline, 'AWS::ApiGatewayV2::Stage');
+    if (stage === undefined || others.length > 0) throw new Error('there is not one stage');
+    const [id, { Properties }] = stage;
+    return { id, ...Properties };
+  };
+  const limitOf = (rate: number) => ({ ThrottlingRateLimit: rate, ThrottlingBurstLimit: 2 * rate });
+
+  it('keep its callers from taking the functions that deliver, strangers more than others', () => {
+    expect(stageWith({})).toMatchObject({
+      StageName: '$default',
+      AutoDeploy: true,
+      DefaultRouteSettings: limitOf(100),
+      RouteSettings: Object.fromEntries(OPEN.map(({ key }) => [key, limitOf(10)])),
+    });
+  });
+
+  it('can be set, and strangers never get more than everybody', () => {
+    expect(stageWith({ apiRateLimit: 2000 })).toMatchObject({ DefaultRouteSettings: limitOf(2000) });
+    expect(stageWith({ apiRateLimit: 4 })).toMatchObject({
+      DefaultRouteSettings: limitOf(4),
+      RouteSettings: Object.fromEntries(OPEN.map(({ key }) => [key, limitOf(4)])),
+    });
+  });
+
+  it('are set when the routes that they are of are there', () => {
+    const { pipeline } = templatesFor();
+    const open = [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Route')].filter(
+      ([, { Properties }]) => Properties['RouteKey'] !== '$default',
+    );
+    const [stage] = Object.values(pipeline.findResources('AWS::ApiGatewayV2::Stage'));
+    expect(stage?.['DependsOn']).toEqual(expect.arrayContaining(open.map(([id]) => id)));
+  });
+
+  it('are on the stage that was there before them', () => {
+    expect(stageWith({}).id).toMatch(/HttpApiDefaultStage/);
+  });
+});

@@ -122,6 +122,7 @@ describe('a function may do what it does, and nothing else', () => {
         tableIndex('Subscriptions', 'queues'),
         table('Deliveries'),
       ],
+      'dynamodb:ConditionCheckItem': [table('Subscriptions')],
       'dynamodb:DeleteItem': [table('Subscriptions')],
       'dynamodb:PutItem': [table('Subscriptions'), table('Deliveries')],
       'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],

@@ -1,9 +1,5 @@
-import {
-  cancelDelivery,
-  reopenDelivery,
-  retryDelivery,
-  type ByHandContext,
-} from '../../shared/pipeline/by-hand.ts';
+import { reopenDelivery, retryDelivery, type ByHandContext } from '../../shared/pipeline/by-hand.ts';
+import { cancelDelivery } from '../../shared/pipeline/cancel-delivery.ts';
 import { isOpen, type DeliveryKey } from '../../shared/domain/delivery.ts';
 import type { Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf } from './machines.ts';

@@ -1,3 +1,4 @@
+import { movedTo } from '../../shared/domain/subscription-change.ts';
 import type { Subscription } from '../../shared/domain/subscription.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
@@ -125,14 +126,14 @@ const makeChange = (world: SimulatedWorld, change: PlannedChange): void => {
 type SubscriptionChange = Extract<PlannedChange, { kind: 'subscription_policy' | 'subscription_url' }>;
 
 const changeSubscription = (
-  { subscriptions, receivers }: SimulatedWorld,
+  { subscriptions, receivers, time }: SimulatedWorld,
   change: SubscriptionChange,
 ): void => {
   const known = subscriptions.find(change.id);
   if (known === undefined) return;
   if (change.kind === 'subscription_url') {
     const version = subscriptions.versionsOf(change.id).length;
-    subscriptions.put({ ...known, subscriber: receivers.addressOf(change.id, version) });
+    subscriptions.put(movedTo(receivers.addressOf(change.id, version), known, time.now()));
     return;
   }
   const options = { ...known.options };

@@ -6,7 +6,7 @@ import type { StepPorts } from './ports.ts';
 const portOf = (port: Subscriptions): Subscriptions => ({
   list: (queue, freshness) => port.list(queue, freshness),
   find: (queue, id, freshness) => port.find(queue, id, freshness),
-  disable: (queue, id, disabled) => port.disable(queue, id, disabled),
+  disable: (queue, id, disabled, changedAt) => port.disable(queue, id, disabled, changedAt),
   changeHealth: (queue, id, change) => port.changeHealth(queue, id, change),
 });
 
@@ -23,6 +23,41 @@ export const successUnnoted: Sabotage = {
         ? Promise.resolve({ kind: 'refused', current: undefined })
         : ports.subscriptions.changeHealth(queue, id, change),
     ),
+};
+
+/** Whatever an attempt went by, what it says is noted of the subscription as it is now. */
+export const wentByUnminded: Sabotage = {
+  ports: (ports) => {
+    const port = ports.subscriptions;
+    const changedAtNow = async (queue: string, id: string) => {
+      const { subscription } = await port.find(queue, id, 'fresh');
+      return subscription?.changedAt === undefined ? {} : { changedAt: subscription.changedAt };
+    };
+    return {
+      ...ports,
+      subscriptions: {
+        ...portOf(port),
+        disable: async (queue, id, disabled) =>
+          port.disable(queue, id, disabled, (await changedAtNow(queue, id)).changedAt),
+        changeHealth: async (queue, id, change) =>
+          port.changeHealth(
+            queue,
+            id,
+            change.kind === 'sent' ? change : { ...change, ...(await changedAtNow(queue, id)) },
+          ),
+      },
+    };
+  },
+};
+
+/** All failures count, however close together. */
+export const burstsCounted: Sabotage = {
+  ports: (ports) =>
+    withHealth(ports, (queue, id, change) => {
+      if (change.kind !== 'count') return ports.subscriptions.changeHealth(queue, id, change);
+      const { since, failures } = change.failing;
+      return ports.subscriptions.changeHealth(queue, id, { ...change, failing: { since, failures } });
+    }),
 };
 
 /** What is to be told is taken off before it is sent. */

@@ -14,8 +14,8 @@ import {
   takenOverWithoutMessage,
   wakeUpBeforeRecord,
 } from './sabotage.ts';
-import { sentBeforeTold, successUnnoted } from './sabotage-health.ts';
-import { HOUR, type Scenario } from './scenario.ts';
+import { burstsCounted, sentBeforeTold, successUnnoted, wentByUnminded } from './sabotage-health.ts';
+import { HOUR, MINUTE, SECOND, type Scenario } from './scenario.ts';
 import { shrink } from './shrink.ts';
 import type { Sabotage } from './simulated-world.ts';
 
@@ -53,6 +53,44 @@ const withLateSuccesses = (scenario: Scenario): Scenario => ({
     },
   })),
   rates: { calls: 0.2, messages: 0.3 },
+});
+
+/** Receivers that say slowly that they are gone, and are replaced or enabled meanwhile. */
+const repairedMeanwhile = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  settings: { ...scenario.settings, attemptTimeoutMs: 15_000 },
+  subscriptions: scenario.subscriptions.map((one) => ({
+    ...one,
+    at: -HOUR,
+    answers: {
+      first: [{ takesMs: 14_000, says: { status: 500 } }],
+      then: { takesMs: 14_000, says: { status: 410 } },
+    },
+  })),
+  changes: scenario.subscriptions.flatMap(({ id }) =>
+    [5, 20, 35, 50, 65].map((seconds) => ({
+      at: seconds * SECOND,
+      kind: seconds % 30 === 5 ? ('subscription_enabled' as const) : ('subscription_url' as const),
+      id,
+    })),
+  ),
+});
+
+/** Receivers that are down for good, all of whose failures come within minutes, after a first one long ago. */
+const failingInBursts = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  settings: { ...scenario.settings, disableFailingAfterMs: HOUR },
+  subscriptions: scenario.subscriptions.map((one) => ({
+    ...one,
+    at: -HOUR,
+    failures: 19,
+    policy: { retries_with_no_delay: 9, minimum_delay_retries: 10, minimum_delay: 10, maximum_delay: 10 },
+    answers: { first: [], then: { takesMs: 100, says: { status: 500 } } },
+  })),
+  changes: [],
+  standstills: [],
+  rates: { calls: 0, messages: 0 },
+  calmAt: 5 * MINUTE,
 });
 
 /** Two orders for the same recovery, when everything has come to an end. */
@@ -112,6 +150,14 @@ describe('the simulation catches a pipeline', () => {
     expect(await isCaught(successUnnoted, 'disabled_as_failing', 3_000)).toBe(true);
   });
 
+  it('that disables for failures in bursts: operators had no time to see to it', async () => {
+    expect(await isCaught(burstsCounted, 'disabled_as_failing', 300, failingInBursts)).toBe(true);
+  });
+
+  it('that minds not which subscriber an attempt was made to: one is disabled that was repaired', async () => {
+    expect(await isCaught(wentByUnminded, 'said_of_itself', 300, repairedMeanwhile)).toBe(true);
+  });
+
   it('that takes off what operators are to be told before it is sent: a crash takes it along', async () => {
     expect(await isCaught(sentBeforeTold, 'operators_are_told', 3_000)).toBe(true);
   });
@@ -120,6 +166,8 @@ describe('the simulation catches a pipeline', () => {
     ['everything is recovered twice', recoveredTwice],
     ['everything goes by Scheduler', byScheduler],
     ['successes come late', withLateSuccesses],
+    ['subscribers are repaired meanwhile', repairedMeanwhile],
+    ['failures come in bursts', failingInBursts],
   ])('and not one that is right, where %s', async (_, adapted) => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + 500; seed += 1)
       expect((await runScenario(adapted(generateScenario(seed)))).findings).toEqual([]);

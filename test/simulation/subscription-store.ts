@@ -1,6 +1,7 @@
 import { readCache } from '../../shared/adapters/read-cache.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
-import { allows, changedBy } from '../../shared/domain/subscription-health.ts';
+import { enabled } from '../../shared/domain/subscription-change.ts';
+import { allows, changedBy, mayDisable } from '../../shared/domain/subscription-health.ts';
 import type { Disabled, Queue, Subscription } from '../../shared/domain/subscription.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { QUEUE } from './scenario.ts';
@@ -40,9 +41,9 @@ export const subscriptionStore = (time: VirtualTime): SubscriptionStore => {
     subscriptions.set(id, versions);
   };
 
-  const disable = (id: string, disabled: Disabled): void => {
+  const disable = (id: string, disabled: Disabled, changedAt: number | undefined): void => {
     const subscription = find(id);
-    if (subscription !== undefined && subscription.disabled === undefined)
+    if (subscription !== undefined && mayDisable(subscription, changedAt))
       setVersion(id, { ...subscription, disabled });
   };
 
@@ -65,8 +66,8 @@ export const subscriptionStore = (time: VirtualTime): SubscriptionStore => {
         queue: await queues[freshness](queue, () => Promise.resolve(queueNow())),
         subscription: await members[freshness](id, () => Promise.resolve(find(id))),
       }),
-      disable: (_queue, id, disabled) => {
-        disable(id, disabled);
+      disable: (_queue, id, disabled, changedAt) => {
+        disable(id, disabled, changedAt);
         forget(id);
         return Promise.resolve(find(id)?.disabled);
       },
@@ -107,15 +108,11 @@ export const subscriptionStore = (time: VirtualTime): SubscriptionStore => {
       if (find(id) !== undefined) setVersion(id, undefined);
     },
     disable: (id) => {
-      disable(id, { reason: 'manual', at: time.now() });
+      disable(id, { reason: 'manual', at: time.now() }, find(id)?.changedAt);
     },
     enable: (id) => {
       const current = find(id);
-      if (current?.disabled === undefined) return;
-      const enabled = { ...current };
-      delete enabled.disabled;
-      delete enabled.failing;
-      setVersion(id, enabled);
+      if (current !== undefined) setVersion(id, enabled(current, time.now()));
     },
     queueVersions,
     versionsOf: (id) => subscriptions.get(id) ?? [],

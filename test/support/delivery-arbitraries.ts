@@ -49,6 +49,7 @@ const arbitraryAttempt: fc.Arbitrary<Attempt> = fc.record(
     error: text,
     snippet: text,
     lost: count,
+    subscriptionChangedAt: time,
   },
   { noNullPrototype: true, requiredKeys: ['number', 'round', 'phase', 'startedAt', 'durationMs', 'outcome'] },
 );

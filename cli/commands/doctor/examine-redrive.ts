@@ -12,8 +12,13 @@ export const examineRedrive = async (choice: DeploymentChoice): Promise<Finding>
     const { client, ...deployment } = await findDeployment(choice);
     const sqs = sqsClient(client);
     const sleep = (milliseconds: number): Promise<void> => clock.sleep(milliseconds);
-    const { ingressDeadLetterUrl, deliveryDeadLetterUrl, undeliverableQueueUrl } = deployment;
-    for (const queueUrl of [ingressDeadLetterUrl, deliveryDeadLetterUrl, undeliverableQueueUrl]) {
+    const queueUrls = [
+      deployment.ingressDeadLetterUrl,
+      deployment.deliveryDeadLetterUrl,
+      deployment.operationDeadLetterUrl,
+      deployment.undeliverableQueueUrl,
+    ];
+    for (const queueUrl of queueUrls) {
       await sqsDeadLetterQueue({ sqs, queueUrl, sleep }).count();
     }
     return { check, ok: true, detail: 'the dead-letter queues answer you' };

@@ -41,7 +41,7 @@ const DEAD_LETTERS = [
   {
     queue: 'operationDeadLetters',
     check: 'operation dead letters',
-    advice: 'The log of the Operate function says why; an SQS redrive to its source lets the job go on.',
+    advice: 'The log of the Operate function says why. Then: posthaste redrive operation',
   },
 ];
 

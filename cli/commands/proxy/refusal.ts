@@ -18,6 +18,10 @@ export const refusalOf = (
   if (isFromElsewhere(headers, host)) {
     return { status: 403, code: 'forbidden', message: 'not for pages of other origins' };
   }
+  return unsendable(method, url);
+};
+
+const unsendable = (method: string, url: string): Refusal | undefined => {
   if (UNSENDABLE.has(method)) {
     return {
       status: 405,

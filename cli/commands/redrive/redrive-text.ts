@@ -2,7 +2,7 @@ import type { RedriveEnd, RedriveResult, RedriveTally } from '../../../shared/pi
 import { INTERRUPTED } from '../../interruption.ts';
 import { printable } from '../../output/printable.ts';
 
-export type RedrivenQueue = 'ingress' | 'delivery' | 'undeliverable';
+export type RedrivenQueue = 'ingress' | 'delivery' | 'operation' | 'undeliverable';
 
 /** The exit status. */
 export const statusOf = ({ end }: RedriveResult): number => STATUS[end];
@@ -40,6 +40,7 @@ const BEFORE: Record<RedriveEnd, string> = {
 const SUBJECTS: Record<RedrivenQueue, string> = {
   ingress: 'Dead letters of the ingress queue',
   delivery: 'Dead letters of the delivery queue',
+  operation: 'Dead letters of the operation queue',
   undeliverable: 'Undeliverable deliveries',
 };
 

@@ -8,6 +8,7 @@ import type { RedriveOptions } from './run.ts';
 const MORE = `
 ingress        go back to the ingress queue, each under its old id
 delivery       go back to the delivery and the retry queue; what deliver cannot read is skipped and stays
+operation      recoveries and cancellations go on where they were; what operate cannot read is skipped and stays
 undeliverable  deliveries that were rejected or exhausted: each is retried, under its ids, and its notice removed. A notice of one
                that is delivered, cancelled or under way again is settled: removed without a retry. What cannot be retried is
                skipped and stays
@@ -20,7 +21,12 @@ Exit status: 0; 1 when it failed; 2 when asked wrongly; 130 when interrupted.
 export const addRedrive = (command: Command): void => {
   command
     .addArgument(
-      new Argument('<queue>', 'whose dead letters').choices(['ingress', 'delivery', 'undeliverable']),
+      new Argument('<queue>', 'whose dead letters').choices([
+        'ingress',
+        'delivery',
+        'operation',
+        'undeliverable',
+      ]),
     )
     .option('--since <TIME>', `only those sent since: ${TIME_FORMS}`, pastTimeOf)
     .option('--limit <N>', 'at most so many', wholeNumberOf(1))

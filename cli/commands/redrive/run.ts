@@ -5,6 +5,7 @@ import { systemClock as clock } from '../../../shared/adapters/system-clock.ts';
 import {
   readDeliveryLetter,
   readIngressLetter,
+  readOperationLetter,
   readUndeliverableNotice,
 } from '../../../shared/messages/dead-letter-reading.ts';
 import {
@@ -30,7 +31,11 @@ export type RedriveOptions = DeploymentChoice & { since?: number; limit?: number
 
 type Order = Omit<RedriveOrder, 'read'>;
 
-const LETTERS = { ingress: readIngressLetter, delivery: readDeliveryLetter };
+const LETTERS = {
+  ingress: { read: readIngressLetter, from: 'ingressDeadLetterUrl' },
+  delivery: { read: readDeliveryLetter, from: 'deliveryDeadLetterUrl' },
+  operation: { read: readOperationLetter, from: 'operationDeadLetterUrl' },
+} as const;
 
 /** Redrives, prints what came of it, and answers with the exit status. */
 export const runRedrive = async (
@@ -64,17 +69,18 @@ const sendBack = (
   order: Order,
 ): Promise<RedriveResult> => {
   const sqs = sqsClient(deployment.client);
-  const queueUrl = queue === 'ingress' ? deployment.ingressDeadLetterUrl : deployment.deliveryDeadLetterUrl;
+  const { read, from } = LETTERS[queue];
   const workQueues = sqsWorkQueues(
     { sqs, sleep, random: Math.random },
     {
       ingress: deployment.ingressQueueUrl,
       delivery: deployment.deliveryQueueUrl,
       retry: deployment.retryQueueUrl,
+      operation: deployment.operationQueueUrl,
     },
   );
-  const deadLetters = sqsDeadLetterQueue({ sqs, queueUrl, sleep });
-  return redrive({ clock, deadLetters, workQueues }, { ...order, read: LETTERS[queue] });
+  const deadLetters = sqsDeadLetterQueue({ sqs, queueUrl: deployment[from], sleep });
+  return redrive({ clock, deadLetters, workQueues }, { ...order, read });
 };
 
 /** What opens a delivery that is over is the API: the pipeline does not touch one. */

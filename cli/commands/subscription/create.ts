@@ -32,11 +32,15 @@ export const addSubscriptionCreate = (subscription: Command): void => {
         return;
       }
       console.log(`Subscription ${printable(created.subscription_id)} is created.`);
-      if (created.secret === undefined) return;
-      console.log(`Its secret, which is not shown again: ${printable(created.secret)}`);
+      if (created.secret !== undefined)
+        console.log(`Its secret, which is not shown again: ${printable(created.secret)}`);
+      if (created.confirmation === 'owed')
+        console.log(
+          'Its subscriber could not be asked to confirm. `subscription update` with its --url asks again.',
+        );
     });
   onDeployment(addHowToCall(command), {
-    json: 'subscription_id, secret',
+    json: 'subscription_id, secret, confirmation',
     examples: [
       'subscription create orders https://example.com/hook',
       `subscription create orders https://example.com/hook --event-type order.created --policy '{"maximum_delay": 60}'`,

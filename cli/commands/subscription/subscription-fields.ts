@@ -4,9 +4,9 @@ import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
 
 /** In a word or two. */
-export const stateOf = ({ disabled, failing, confirmed }: SubscriptionView): string => {
+export const stateOf = ({ disabled, failing, confirmed, confirmation }: SubscriptionView): string => {
   if (disabled !== undefined) return `disabled (${printable(disabled.reason)})`;
-  if (!confirmed) return 'unconfirmed';
+  if (!confirmed) return confirmation === 'owed' ? 'unconfirmed (not asked yet)' : 'unconfirmed';
   return failing === undefined ? 'enabled' : 'failing';
 };
 

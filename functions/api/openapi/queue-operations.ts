@@ -18,6 +18,12 @@ const PATCH_TYPES = [
 
 const lines = z.string().meta({ description: 'JSON lines: one subscription each.' });
 
+const exportedLines = {
+  description: 'A page of them; `link` leads to the next one, if there is one.',
+  headers: z.object({ link: z.string().exactOptional() }),
+  content: { 'application/jsonl': { schema: lines } },
+};
+
 export const queueOperations: Operations = {
   'GET /v2/queues': {
     id: 'listQueues',
@@ -68,16 +74,20 @@ export const queueOperations: Operations = {
     id: 'exportSubscriptions',
     tag: 'queues',
     summary: 'The subscriptions of a queue as JSON lines',
-    description: 'Without credentials the headers that hold some are redacted.',
+    description: 'Headers that hold credentials are redacted.',
     path: ofQueue,
     query: exportQuery,
-    answers: {
-      200: {
-        description: 'A page of them; `link` leads to the next one, if there is one.',
-        headers: z.object({ link: z.string().exactOptional() }),
-        content: { 'application/jsonl': { schema: lines } },
-      },
-    },
+    answers: { 200: exportedLines },
+    refuses: [400, 404],
+  },
+  'POST /v2/queues/{queue}/export/credentials': {
+    id: 'exportCredentials',
+    tag: 'queues',
+    summary: 'The subscriptions of a queue as JSON lines, with their credentials',
+    description: 'A path of its own, to be allowed or denied by itself. It is on the audit trail.',
+    path: ofQueue,
+    query: exportQuery,
+    answers: { 200: exportedLines },
     refuses: [400, 404],
   },
   'POST /v2/queues/{queue}/import': {

@@ -45,6 +45,6 @@ export const recoveryOperations: Operations = {
     summary: 'Stops a recovery; what it has brought back stays so',
     path: ofRecovery,
     answers: { 204: nothing('It goes no further.') },
-    refuses: [400, 404],
+    refuses: [400, 404, 409],
   },
 };

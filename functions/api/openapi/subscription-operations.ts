@@ -37,7 +37,9 @@ export const subscriptionOperations: Operations = {
     id: 'subscribe',
     tag: 'subscriptions',
     summary: 'Subscribes',
-    description: 'The secret is shown here and never again. The queue is created if there is none.',
+    description:
+      'The secret is shown here and never again. The queue is created if there is none. A `confirmation` that is `owed` ' +
+      'could not be sent: change the `subscriber` to what it is, and it is.',
     path: ofQueue,
     body: jsonBody(describedSubscription),
     answers: {

@@ -1,13 +1,8 @@
 import type { DeliveryKey } from '../../../shared/domain/delivery.ts';
 import { deliveryView } from '../../../shared/messages/delivery-view.ts';
 import { deliveryKeyFor } from '../../../shared/pipeline/administer-deliveries.ts';
-import {
-  cancelDelivery,
-  retryDelivery,
-  type ByHandContext,
-  type CancelResult,
-  type RetryRefusal,
-} from '../../../shared/pipeline/by-hand.ts';
+import { retryDelivery, type ByHandContext, type RetryRefusal } from '../../../shared/pipeline/by-hand.ts';
+import { cancelDelivery, type CancelRefusal } from '../../../shared/pipeline/cancel-delivery.ts';
 import type { Api, ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../error-answers.ts';
 import { messageKey, subscriptionName } from '../paths.ts';
@@ -84,6 +79,7 @@ const RETRY_REFUSALS: Record<Exclude<RetryRefusal, 'no_such_delivery'>, string> 
   not_begun: 'the first attempt of this delivery is still to come, and comes by itself',
   being_closed: 'this delivery has ended a moment ago; ask again in some seconds',
   body_gone: 'the body of this message is not kept, or not any more',
+  too_many_attempts: 'this delivery has too many attempts on record; publish the message again',
   message_expired: 'the ttl of this message is over',
   subscription_absent: 'the subscription is deleted, expired, disabled or not confirmed',
   open: 'this delivery is under way',
@@ -92,12 +88,17 @@ const RETRY_REFUSALS: Record<Exclude<RetryRefusal, 'no_such_delivery'>, string> 
   contended: 'this delivery keeps changing; ask again',
 };
 
-const cancellationRefused = (why: Extract<CancelResult, { kind: 'refused' }>['why']): RefusedRequest => {
+const cancellationRefused = (why: CancelRefusal): RefusedRequest => {
   switch (why) {
     case 'no_such_delivery':
       return notFound('such delivery');
     case 'over':
       return new RefusedRequest('conflict', 'this delivery is over');
+    case 'not_begun':
+      return new RefusedRequest(
+        'conflict',
+        'the first attempt is still to come, if the filter of the subscription lets it; cancel it then',
+      );
     case 'contended':
       return new RefusedRequest('conflict', 'this delivery keeps changing; ask again');
   }

@@ -9,6 +9,7 @@ import {
   listOfMessage,
   listUndelivered,
 } from '../../../shared/pipeline/administer-deliveries.ts';
+import { fittingPage } from '../answer-size.ts';
 import type { Api, ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../error-answers.ts';
 import { linksSchema, nextLinks, pageFields, pageRequest } from '../paging.ts';
@@ -23,9 +24,13 @@ export const addDeliveryRoutes = (api: Api, dependencies: ApiDependencies): void
     const queue = queueName(context.req.param('queue'));
     const query = context.req.query();
     const { selection, request } = undeliveredRequest(queue, query);
-    const page = await listUndelivered(dependencies, selection, request);
+    const page = await fittingPage(
+      request,
+      (asked) => listUndelivered(dependencies, selection, asked),
+      deliverySummary,
+    );
     const answer: z.input<typeof undeliveredListSchema> = {
-      deliveries: page.items.map(deliverySummary),
+      deliveries: [...page.items],
       links: [...nextLinks(`${queuePath(queue)}/deliveries`, page, query)],
     };
     return context.json(answer);
@@ -34,11 +39,18 @@ export const addDeliveryRoutes = (api: Api, dependencies: ApiDependencies): void
   api.get(OF_MESSAGE, async (context) => {
     const message = messageKey(context.req.param());
     const request = pageRequest(context.req.query());
-    const page = await listOfMessage(dependencies, message, request);
-    if (page === undefined) throw notFound('such message');
+    const page = await fittingPage(
+      request,
+      async (asked) => {
+        const found = await listOfMessage(dependencies, message, asked);
+        if (found === undefined) throw notFound('such message');
+        return found;
+      },
+      deliveryView,
+    );
     const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
     const answer: z.input<typeof deliveryListSchema> = {
-      deliveries: page.items.map(deliveryView),
+      deliveries: [...page.items],
       links: [...nextLinks(path, page, { limit: request.limit })],
     };
     return context.json(answer);

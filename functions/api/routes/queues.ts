@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription.ts';
 import { deleteQueue } from '../../../shared/pipeline/change-subscription.ts';
+import { fittingPage } from '../answer-size.ts';
 import { queueDifference, queueDigest } from '../audit-digest.ts';
 import type { Api, ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../error-answers.ts';
@@ -16,10 +17,14 @@ export const addQueueRoutes = (api: Api, dependencies: ApiDependencies): void =>
 
   api.get(QUEUES, async (context) => {
     const { detailed, ...request } = parsed(queueListQuery, context.req.query());
-    const page = await registry.listQueues(request);
+    const page = await fittingPage(
+      request,
+      (asked) => registry.listQueues(asked),
+      (queue) => listed(queue, detailed),
+    );
     const links = nextLinks(QUEUES, page, { limit: request.limit, ...(detailed && { detailed: 'true' }) });
     const answer: z.input<typeof queueListSchema> = {
-      queues: page.items.map((queue) => listed(queue, detailed)),
+      queues: [...page.items],
       links: [...links],
     };
     return context.json(answer);

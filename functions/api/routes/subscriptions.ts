@@ -1,8 +1,9 @@
 import type * as z from 'zod';
 import { isThere, type Subscription } from '../../../shared/domain/subscription.ts';
 import { secretText } from '../../../shared/domain/signing-secret.ts';
-import { subscriptionView } from '../../../shared/messages/subscription-view.ts';
+import { subscriptionView, waitingView } from '../../../shared/messages/subscription-view.ts';
 import { subscribe } from '../../../shared/pipeline/administer-subscriptions.ts';
+import { askIfOwed } from '../../../shared/pipeline/ask-confirmation.ts';
 import {
   disableByHand,
   enable,
@@ -11,6 +12,7 @@ import {
   type ChangeResult,
 } from '../../../shared/pipeline/change-subscription.ts';
 import { tellDisabledByHand } from '../../../shared/pipeline/operator-news.ts';
+import { fittingPage } from '../answer-size.ts';
 import { subscriptionDifference, subscriptionDigest } from '../audit-digest.ts';
 import type { Caller, Change } from '../audit.ts';
 import type { Api, ApiDependencies } from '../dependencies.ts';
@@ -31,17 +33,26 @@ export const addSubscriptionRoutes = (api: Api, dependencies: ApiDependencies): 
   api.post(SUBSCRIPTIONS, async (context) => {
     const queue = queueName(context.req.param('queue'));
     const fields = subscriptionFields((await readJson(context.req)).value, dependencies);
-    const result = await subscribe(dependencies, { queue, ...fields }, context.env.publicUrl);
-    if (result.kind === 'conflict') throw subscriberTaken(result.subscriptionId);
+    const { caller, publicUrl } = context.env;
+    const result = await subscribe(dependencies, { queue, ...fields });
+    if (result.kind === 'conflict') {
+      const holder = await registry.findSubscription(queue, result.subscriptionId);
+      if (holder !== undefined) await askIfOwed(dependencies, holder, publicUrl);
+      throw subscriberTaken(result.subscriptionId);
+    }
     const { subscription, secret } = result;
     const { id } = subscription;
-    audit(context.env.caller, {
+    audit(caller, {
       change: 'subscription_created',
       queue,
       subscriptionId: id,
       after: subscriptionDigest(subscription),
     });
-    const answer: z.input<typeof subscribedSchema> = { subscription_id: id, secret: secretText(secret) };
+    const answer: z.input<typeof subscribedSchema> = {
+      subscription_id: id,
+      secret: secretText(secret),
+      ...waitingView(await askIfOwed(dependencies, subscription, publicUrl)),
+    };
     return context.json(answer, 201, { location: `${subscriptionsPath(queue)}/${id}` });
   });
 
@@ -49,12 +60,17 @@ export const addSubscriptionRoutes = (api: Api, dependencies: ApiDependencies): 
     const queue = queueName(context.req.param('queue'));
     const request = pageRequest(context.req.query());
     if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
-    const page = await registry.listSubscriptions(queue, request);
     const now = clock.now();
+    const page = await fittingPage(
+      request,
+      async (asked) => {
+        const { items, ...rest } = await registry.listSubscriptions(queue, asked);
+        return { ...rest, items: items.filter((item) => isThere(item, now)) };
+      },
+      (item) => subscriptionView(item, now),
+    );
     const answer: z.input<typeof subscriptionListSchema> = {
-      subscriptions: page.items
-        .filter((item) => isThere(item, now))
-        .map((item) => subscriptionView(item, now)),
+      subscriptions: [...page.items],
       links: [...nextLinks(subscriptionsPath(queue), page, { limit: request.limit })],
     };
     return context.json(answer);
@@ -72,9 +88,10 @@ export const addSubscriptionRoutes = (api: Api, dependencies: ApiDependencies): 
     const { caller, publicUrl } = context.env;
     const patch = subscriptionPatch((await readJson(context.req)).value, dependencies);
     const name = subscriptionName(context.req.param());
-    const result = await updateSubscription(dependencies, name, patch, publicUrl);
+    const result = await updateSubscription(dependencies, name, patch);
     const { after } = noted(caller, 'subscription_changed', result);
-    return context.json(subscriptionView(after, clock.now()));
+    const asked = await askIfOwed(dependencies, after, publicUrl);
+    return context.json(subscriptionView(asked, clock.now()));
   });
 
   api.post(`${SUBSCRIPTION}/enable`, async (context) => {

@@ -1,8 +1,10 @@
 import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription.ts';
-import { subscriptionLineOf } from '../../../shared/messages/subscription-view.ts';
+import { redactedLineOf, wholeLineOf } from '../../../shared/messages/subscription-view.ts';
+import { askIfOwed } from '../../../shared/pipeline/ask-confirmation.ts';
 import { exportedPage, importSubscription } from '../../../shared/pipeline/transfer-subscriptions.ts';
 import type { ImportResult } from '../../../shared/pipeline/transfer-subscriptions.ts';
+import type { Page } from '../../../shared/ports/page.ts';
 import { subscriptionDifference, subscriptionDigest } from '../audit-digest.ts';
 import type { Caller } from '../audit.ts';
 import type { Api, ApiDependencies } from '../dependencies.ts';
@@ -15,31 +17,57 @@ import { MAX_REQUEST_BYTES, parsed } from '../request-json.ts';
 import { subscriberTaken } from '../subscription-answers.ts';
 import { subscriptionLine } from '../subscription-request.ts';
 
-export const exportQuery = z.object({ withCredentials: flag, marker: pageFields.marker });
+/** Strict, so that nobody takes an export for one with credentials. */
+export const exportQuery = z.strictObject({ marker: pageFields.marker });
 export const importQuery = z.object({ replace: flag });
+
+const EXPORT = '/v2/queues/:queue/export';
 
 /** Subscriptions as JSON lines, out of one queue and into another. */
 export const addTransferRoutes = (api: Api, dependencies: ApiDependencies): void => {
   const { registry, audit } = dependencies;
 
-  api.get('/v2/queues/:queue/export', async (context) => {
+  api.get(EXPORT, async (context) => {
     const queue = queueName(context.req.param('queue'));
-    const { withCredentials, ...request } = parsed(exportQuery, context.req.query());
+    const part = await exported(queue, context.req.query(), redactedLineOf);
+    return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export`, part));
+  });
+
+  // Another path and method than the export without them, so that whoever authorises can tell them apart.
+  api.post(`${EXPORT}/credentials`, async (context) => {
+    const queue = queueName(context.req.param('queue'));
+    const part = await exported(queue, context.req.query(), wholeLineOf);
+    audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions: part.items.length });
+    return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export/credentials`, part));
+  });
+
+  type Part = Page<Subscription> & { text: string };
+
+  /** @throws RefusedRequest */
+  const exported = async (
+    queue: string,
+    query: unknown,
+    lineOf: (subscription: Subscription) => string,
+  ): Promise<Part> => {
+    const request = parsed(exportQuery, query);
     if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
     const textOf = (items: readonly Subscription[]): string =>
-      items.map((item) => `${subscriptionLineOf(item, withCredentials)}\n`).join('');
+      items.map((item) => `${lineOf(item)}\n`).join('');
     const page = await exportedPage(
       dependencies,
       { queue, ...request },
       (items) => Buffer.byteLength(textOf(items)) <= MAX_REQUEST_BYTES,
     );
-    const path = `${queuePath(queue)}/export`;
-    const links = nextLinks(path, page, withCredentials ? { withCredentials: 'true' } : {});
-    return context.body(textOf(page.items), 200, {
+    return { ...page, text: textOf(page.items) };
+  };
+
+  const headersOf = (path: string, page: Page<Subscription>): Record<string, string> => {
+    const [next] = nextLinks(path, page, {});
+    return {
       'content-type': 'application/jsonl',
-      ...(links[0] && { link: `<${links[0].href}>; rel="next"` }),
-    });
-  });
+      ...(next && { link: `<${next.href}>; rel="next"` }),
+    };
+  };
 
   api.post('/v2/queues/:queue/import', async (context) => {
     const queue = queueName(context.req.param('queue'));
@@ -47,9 +75,10 @@ export const addTransferRoutes = (api: Api, dependencies: ApiDependencies): void
     const { caller, publicUrl } = context.env;
     const importLine = async (value: unknown) => {
       const line = subscriptionLine(value, dependencies);
-      const result = await importSubscription(dependencies, { queue, ...line }, { replace, publicUrl });
+      const result = await importSubscription(dependencies, { queue, ...line }, { replace });
       if (result.kind === 'conflict') throw subscriberTaken(result.subscriptionId);
       note(caller, queue, result);
+      await askIfOwed(dependencies, subscriptionAfter(result), publicUrl);
       return result.kind;
     };
     return context.json(await sumOf(await importLines(context.req), importLine));
@@ -67,4 +96,15 @@ export const addTransferRoutes = (api: Api, dependencies: ApiDependencies): void
       audit(caller, { change: 'subscription_changed', queue, subscriptionId, ...difference });
     }
   };
+};
+
+const subscriptionAfter = (result: Exclude<ImportResult, { kind: 'conflict' }>): Subscription => {
+  switch (result.kind) {
+    case 'imported':
+      return result.subscription;
+    case 'replaced':
+      return result.after;
+    case 'unchanged':
+      return result.current;
+  }
 };

@@ -1,4 +1,5 @@
 import { isOpen, type Delivery } from '../../../shared/domain/delivery.ts';
+import { INVOCATION_MS } from '../../../shared/domain/subscription-health.ts';
 import { deliveryName, type Acceptance } from '../history.ts';
 import { SECOND, START } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
@@ -73,7 +74,7 @@ export const nothingOwedIsForgotten: Invariant = (one) => {
   const { record } = one;
   if (record === undefined) return [];
   const findings = [...forgottenBy(one, record)];
-  if (record.reason === 'gone' && isEnabled(one))
+  if (record.reason === 'gone' && isEnabled(one) && !isRepaired(one, record))
     findings.push(violation('gone_disables', one, 'the subscription is not disabled'));
   if (record.reason === 'body_missing')
     findings.push(violation('the_body_is_kept', one, 'a retry found no body'));
@@ -104,3 +105,13 @@ const isEnabled = ({ world, subscriptionId }: DeliveryCase): boolean =>
   world.subscriptions
     .versionsOf(subscriptionId)
     .every(({ value }) => value !== undefined && value.disabled === undefined);
+
+/** It has another subscriber, or was enabled, since it was read for the last attempt. */
+const isRepaired = ({ world, subscriptionId }: DeliveryCase, { attempts }: Delivery): boolean => {
+  const { scenario, subscriptions } = world;
+  const readMs = scenario.settings.cacheSeconds * SECOND + INVOCATION_MS + 2 * scenario.skewMs;
+  const readAt = (attempts.at(-1)?.startedAt ?? 0) - readMs;
+  return subscriptions
+    .versionsOf(subscriptionId)
+    .some(({ value }) => value?.changedAt !== undefined && value.changedAt >= readAt);
+};

@@ -1,3 +1,4 @@
+import { isOpen, type Delivery } from '../../../shared/domain/delivery.ts';
 import type { SeenRequest, Write } from '../history.ts';
 import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
@@ -51,12 +52,17 @@ const lateWins = ({ writes }: DeliveryCase): Write[] =>
 const uncounted = (one: DeliveryCase, duplicates: number): Finding[] => {
   const { record, requests } = one;
   const numbered = requests.length - duplicates;
-  const lost = (record?.lost ?? 0) + sum(record?.attempts.map((attempt) => attempt.lost ?? 0) ?? []);
-  // A lease that is still there is a holder that died with nobody left to count it: its delivery is told as lost.
-  const held = record?.lease === undefined ? 0 : 1;
-  const left = requests.length - numbered - lost - lateWins(one).length - held;
+  const lost = lostOf(record);
+  const left = requests.length - numbered - lost - lateWins(one).length - heldOf(record);
   return left > 0 ? [duplicate(one, `${requests.length} requests, ${numbered} numbered, ${lost} lost`)] : [];
 };
+
+const lostOf = (record: Delivery | undefined): number =>
+  (record?.lost ?? 0) + sum(record?.attempts.map((attempt) => attempt.lost ?? 0) ?? []);
+
+/** A lease that is still there is a holder that died with nobody left to count it: its delivery is told as lost. */
+const heldOf = (record: Delivery | undefined): number =>
+  record?.lease !== undefined && isOpen(record.status) ? 1 : 0;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 

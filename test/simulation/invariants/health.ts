@@ -1,7 +1,11 @@
-import { FAILURES_IN_ALL, INVOCATION_MS } from '../../../shared/domain/subscription-health.ts';
+import {
+  FAILURES_IN_ALL,
+  FAILURES_TO_TELL,
+  INVOCATION_MS,
+} from '../../../shared/domain/subscription-health.ts';
 import type { Subscription, Unsent } from '../../../shared/domain/subscription.ts';
 import type { Write } from '../history.ts';
-import { MINUTE, SECOND, type Scenario, type SimulatedSettings } from '../scenario.ts';
+import { HOUR, MINUTE, SECOND, START, type Scenario, type SimulatedSettings } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import type { Version } from '../subscription-store.ts';
 import type { Finding } from './delivery-case.ts';
@@ -12,6 +16,7 @@ export const healthIsTrue = (world: SimulatedWorld): Finding[] =>
     const versions = world.subscriptions.versionsOf(id);
     return versions.flatMap((version, index) => [
       ...disabledForAReason(world, version, versions[index - 1]?.value),
+      ...saidOfIt(world, version, versions[index - 1]?.value),
       ...toldInTheEnd(world, version.value, versions.at(-1)?.value),
     ]);
   });
@@ -44,17 +49,66 @@ const whyNot = (
   const settings = settingsOf(world.scenario);
   const shortest = Math.min(...settings.map((one) => one.disableFailingAfterMs || Infinity));
   const cachedMs = Math.max(...settings.map(({ cacheSeconds }) => cacheSeconds)) * SECOND;
-  const before = world.scenario.subscriptions.find((one) => one.id === id)?.failures ?? 0;
+  const planned = world.scenario.subscriptions.find((one) => one.id === id)?.failures ?? 0;
+  const before = since === START - HOUR ? planned : 0;
   const failures = results(world, id, { from: since - MINUTE, to: at }).filter(isFailure).length;
   // What came within the last second may not have been noted yet.
   const noted = { from: since + cachedMs + INVOCATION_MS, to: at - SECOND };
   const successes = results(world, id, noted).filter((write) => !isFailure(write) && isUndisturbed(write));
+  const toldForMs = before >= FAILURES_TO_TELL ? Infinity : at - toldAt(world, id, since);
+  const skewMs = 2 * world.scenario.skewMs;
   return [
-    ...(at - since < shortest - 2 * world.scenario.skewMs ? [`after ${at - since} ms`] : []),
+    ...(at - since < shortest - skewMs ? [`after ${at - since} ms`] : []),
+    ...(toldForMs < shortest / 2 - skewMs ? [`${toldForMs} ms after operators were told`] : []),
     ...(before + failures < FAILURES_IN_ALL ? [`after ${before + failures} failures`] : []),
     ...successes.map((success) => `though ${success.delivery} succeeded at ${success.at}, since ${since}`),
   ];
 };
+
+/** When operators were to be told of a spell. */
+const toldAt = ({ subscriptions }: SimulatedWorld, id: string, since: number): number =>
+  subscriptions
+    .versionsOf(id)
+    .find(({ value }) => value?.failing?.since === since && value.failing.failures >= FAILURES_TO_TELL)
+    ?.from ?? Infinity;
+
+/** That it is gone, or begins to fail, was said by itself: at its own address, and since it was enabled. */
+const saidOfIt = (
+  world: SimulatedWorld,
+  { from: at, value }: Version<Subscription | undefined>,
+  before: Subscription | undefined,
+): Finding[] => {
+  if (value?.changedAt === undefined || before === undefined) return [];
+  const said = saidBetween(before, value);
+  // Our own refusal of an address reaches nobody.
+  if (said === undefined || (said === 'failing' && isForbidden(world.scenario, value.id))) return [];
+  return isSaid(world, value, said) ? [] : [finding('said_of_itself', value.id, `${said} at ${at}`)];
+};
+
+const saidBetween = (before: Subscription, after: Subscription): 'gone' | 'failing' | undefined => {
+  if (before.disabled === undefined && after.disabled?.reason === 'gone') return 'gone';
+  return before.failing === undefined && after.failing !== undefined ? 'failing' : undefined;
+};
+
+const isSaid = (
+  { history, subscriptions }: SimulatedWorld,
+  { id, subscriber, changedAt }: Subscription,
+  said: 'gone' | 'failing',
+): boolean => {
+  const since = subscriptions.versionsOf(id).find(({ value }) => value?.changedAt === changedAt)?.from ?? 0;
+  return history.requests.some(
+    ({ url, at, reply }) =>
+      url === subscriber &&
+      at >= since &&
+      (said === 'failing' || (reply.kind === 'answered' && reply.statusCode === 410)),
+  );
+};
+
+const isForbidden = ({ subscriptions }: Scenario, id: string): boolean =>
+  subscriptions.some(
+    ({ id: other, answers }) =>
+      other === id && [...answers.first, answers.then].some(({ says }) => says === 'forbidden'),
+  );
 
 /** All that were ever in force. */
 const settingsOf = ({ settings, changes }: Scenario): SimulatedSettings[] => [

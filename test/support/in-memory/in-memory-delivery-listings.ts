@@ -47,7 +47,8 @@ export const inMemoryDeliveryListings = ({
     records: (keys) =>
       answer(() => {
         const wanted = new Set(keys.map(identityOf));
-        return [...records.values()].filter(({ key }) => wanted.has(identityOf(key)));
+        const deliveries = [...records.values()].filter(({ key }) => wanted.has(identityOf(key)));
+        return { deliveries, unreadable: [] };
       }),
     ofMessage: (message, buckets, request) => answer(() => pageOfMessage(message, buckets, request)),
     tally: (message, buckets) =>

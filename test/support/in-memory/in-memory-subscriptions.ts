@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/page-marker.ts';
 import { subscriberIdentity } from '../../../shared/domain/subscriber-url.ts';
-import { allows, changedBy } from '../../../shared/domain/subscription-health.ts';
+import { allows, changedBy, mayDisable } from '../../../shared/domain/subscription-health.ts';
 import { isThere } from '../../../shared/domain/subscription.ts';
 import type { Queue, Subscription } from '../../../shared/domain/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
@@ -35,9 +35,10 @@ const readerOf = (entries: Map<string, Entry>, clock: Pick<Clock, 'now'>): Subsc
     const entry = entries.get(name);
     return answer({ queue: entry?.queue, subscription: entry?.subscriptions.get(id) });
   },
-  disable: (name, id, disabled) => {
+  disable: (name, id, disabled, changedAt) => {
     const subscription = entries.get(name)?.subscriptions.get(id);
-    if (subscription !== undefined) subscription.disabled ??= { ...disabled };
+    if (subscription !== undefined && mayDisable(subscription, changedAt))
+      subscription.disabled = { ...disabled };
     return answer(subscription?.disabled);
   },
   changeHealth: (name, id, change) => {

@@ -27,11 +27,15 @@ const request = z.object({
 type Key = z.infer<typeof request>['RequestItems']['table']['Keys'][number];
 
 /** A table of these deliveries that reads at most so many keys of a request, and leaves the rest. */
-const tableOf = async (deliveries: readonly Delivery[], atMost: (request: number) => number) => {
+const tableOf = async (
+  deliveries: readonly Delivery[],
+  atMost: (request: number) => number,
+  change: (item: Record<string, unknown>) => Record<string, unknown> = (item) => item,
+) => {
   const items = new Map(
     deliveries.map((delivery) => {
       const { pk, sk } = itemKeyOf(delivery.key);
-      const item = { ...deliveryItemOf(delivery) };
+      const item = change(deliveryItemOf(delivery));
       return [`${pk} ${sk}`, marshall(item, { removeUndefinedValues: true })] as const;
     }),
   );
@@ -74,22 +78,36 @@ describe('a batch of records', () => {
 
   it('is one request where DynamoDB reads it all', async () => {
     const { read, waits, requests } = await tableOf(deliveries, () => 100);
-    expect(inAnyOrder(await read())).toEqual(inAnyOrder(deliveries));
+    expect(inAnyOrder((await read()).deliveries)).toEqual(inAnyOrder(deliveries));
     expect(requests).toHaveLength(1);
     expect(waits).toEqual([]);
   });
 
   it('is no request where nothing is asked for', async () => {
     const { read, requests } = await tableOf([], () => 100);
-    expect(await read()).toEqual([]);
+    expect(await read()).toEqual({ deliveries: [], unreadable: [] });
     expect(requests).toEqual([]);
   });
 
   it('is asked for again as far as DynamoDB left it unread, after a jittered wait that doubles', async () => {
     const { read, waits, requests } = await tableOf(deliveries, () => 2);
-    expect(inAnyOrder(await read())).toEqual(inAnyOrder(deliveries));
+    expect(inAnyOrder((await read()).deliveries)).toEqual(inAnyOrder(deliveries));
     expect(requests).toHaveLength(4);
     expect(waits).toEqual([25, 50, 100]);
+  });
+
+  it('names the records that cannot be read, and reads the others', async () => {
+    const [poison, ...others] = deliveries;
+    const { read } = await tableOf(
+      deliveries,
+      () => 100,
+      (item) => (item['sk'] === `DELIVERY#${poison?.key.subscriptionId}` ? { ...item, v: 99 } : item),
+    );
+    const records = await read();
+    expect(inAnyOrder(records.deliveries)).toEqual(inAnyOrder(others));
+    expect(records.unreadable).toMatchObject([
+      { key: poison?.key, error: { name: 'UnreadableRecordError' } },
+    ]);
   });
 
   it('is given up after five requests, by an error that counts what was left', async () => {

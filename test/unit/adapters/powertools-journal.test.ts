@@ -52,6 +52,12 @@ const everyFact: Fact[] = [
     filtered: 0,
     duplicate: false,
   },
+  {
+    fact: 'filter_too_costly',
+    message: { queue: 'orders', messageId: 'm-1' },
+    subscriptions: 1,
+    subscriptionIds: ['s-1'],
+  },
   { fact: 'message_refused', id: 'sqs-1', reason: 'not_json' },
   attemptMade(),
   { fact: 'delivery_cancelled', key, reason: 'disabled' },
@@ -63,6 +69,8 @@ const everyFact: Fact[] = [
   { fact: 'dead_lettered', id: 'sqs-1', reason: 'body_missing' },
   { fact: 'time_given_back', key, attempt: 1 },
   { fact: 'reconciled', key, overdueMs: 7 },
+  { fact: 'operation_failed_for', operation: 'recovery', key, error: new TypeError('unreadable') },
+  { fact: 'cancellation_given_up', ...ofKey, failed: 1 },
   { fact: 'policy_adjusted', queue: 'orders', warning: 'maximum_delay' },
   ...everyNews,
   { fact: 'health_unnoted', ...ofKey, error: new TypeError('throttled') },
@@ -115,16 +123,29 @@ describe('every fact', () => {
     });
   });
 
+  it('of a delivery that an order failed for is an error, with its name', () => {
+    journal().note({ fact: 'operation_failed_for', operation: 'recovery', key, error: new TypeError('odd') });
+    expect(lines[0]).toMatchObject({
+      level: 'ERROR',
+      operation: 'recovery',
+      ...ofKey,
+      messageId: 'm-1',
+      error: { name: 'TypeError', message: 'odd' },
+    });
+  });
+
   it('that an operator should look at is a warning', () => {
     const watched = journal();
     for (const fact of everyFact) watched.note(fact);
     expect(lines.filter(({ level }) => level === 'WARN').map(({ fact }) => fact)).toEqual([
+      'filter_too_costly',
       'message_refused',
       'late_result',
       'lease_lost',
       'schedule_refused',
       'dead_lettered',
       'reconciled',
+      'cancellation_given_up',
       'policy_adjusted',
     ]);
   });
@@ -156,7 +177,7 @@ describe('the metrics', () => {
       SubscriptionsFailing: 1,
       SubscriptionsRecovered: 1,
       SubscriptionsDisabled: 1,
-      Faults: 1,
+      Faults: [1, 1],
       _aws: { CloudWatchMetrics: [{ Namespace: 'Posthaste', Dimensions: [['deployment']] }] },
     });
     expect(line).not.toHaveProperty('service');

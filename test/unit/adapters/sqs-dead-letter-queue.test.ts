@@ -152,7 +152,12 @@ describe('counting dead letters', () => {
 describe('sending dead letters back', () => {
   it('sends each to its queue, with its group and the types of its attributes', async () => {
     const { source, requests, url } = await sqsThat(() => ({ Successful: [], Failed: [] }));
-    const urls = { ingress: `${url}-ingress`, delivery: `${url}-delivery`, retry: `${url}-retry` };
+    const urls = {
+      ingress: `${url}-ingress`,
+      delivery: `${url}-delivery`,
+      retry: `${url}-retry`,
+      operation: `${url}-operation`,
+    };
     const messages: Redriven[] = [
       { to: 'retry', body: 'wake-up', attributes: {}, group: 's-1' },
       {

@@ -37,6 +37,12 @@ describe('the items of a queue', () => {
     expect(read.confirmedAt).toBe(5);
   });
 
+  it('keep what a subscription failed, and when it was changed', () => {
+    const failing = { since: 1, failures: 21, countedAt: 2 };
+    const subscription = aSubscription({ failing, changedAt: 3 });
+    expect(subscriptionOf(subscriptionItemOf(subscription))).toEqual(subscription);
+  });
+
   it('are cleaned up by DynamoDB once a subscription expired, its claim on the subscriber too', () => {
     const expiring = aSubscription({ ttl: 60, expiresAt: 60_001 });
     expect(subscriptionItemOf(expiring)['ttl']).toBe(61);

@@ -89,7 +89,7 @@ describe('the audit trail', () => {
     expect(JSON.stringify(changes)).not.toContain(SECRET);
   });
 
-  it('says who disabled and enabled a subscription, once for each time that it was one', async () => {
+  it('says who disabled a subscription, and each time that somebody enabled it: it begins anew then', async () => {
     const { call, changes } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://a.example/' });
     for (const verb of ['disable', 'disable', 'enable', 'enable']) {
@@ -114,6 +114,7 @@ describe('the audit trail', () => {
         before: disabled,
         after: enabled,
       },
+      { ...CALLER, change: 'subscription_enabled', ...NAME, changed: [], before: enabled, after: enabled },
     ]);
   });
 

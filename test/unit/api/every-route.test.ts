@@ -7,6 +7,7 @@ const ROUTES = [
   ['DELETE', '/v2/queues/{queue}'],
   ['PATCH', '/v2/queues/{queue}'],
   ['GET', '/v2/queues/{queue}/export'],
+  ['POST', '/v2/queues/{queue}/export/credentials'],
   ['POST', '/v2/queues/{queue}/import'],
   ['POST', '/v2/queues/{queue}/subscriptions'],
   ['GET', '/v2/queues/{queue}/subscriptions'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 
 const HOOK = 'https://hooks.example';
 const EXPORT = '/v2/queues/orders/export';
@@ -47,30 +47,34 @@ describe('GET /v2/queues/{queue}/export', () => {
     expect(answer.body).not.toContain('s3cret');
   });
 
-  it('has the values of credential headers for whoever asks for them', async () => {
+  it('is on no audit trail', async () => {
+    const { call, changes } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', {});
+    await call('GET', EXPORT);
+    expect(changes.map(({ change }) => change)).toEqual(['queue_created']);
+  });
+});
+
+describe('POST /v2/queues/{queue}/export/credentials', () => {
+  it('has the values of credential headers, and is on the audit trail', async () => {
+    const { call, changes } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, RICH);
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/b` });
+    const answer = await call('POST', `${EXPORT}/credentials`);
+    expect(answer.headers.get('content-type')).toBe('application/jsonl');
+    expect(parsedLines(answer.body)).toEqual([RICH, { subscriber: `${HOOK}/b`, options: {} }]);
+    expect(changes.at(-1)).toEqual({
+      ...CALLER,
+      change: 'credentials_exported',
+      queue: 'orders',
+      subscriptions: 2,
+    });
+  });
+
+  it('is not to be had by a GET', async () => {
     const { call } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, RICH);
-    expect((await call('GET', `${EXPORT}?withCredentials=true`)).body).toContain('Bearer s3cret');
-    expect((await call('GET', `${EXPORT}?withCredentials=false`)).body).not.toContain('s3cret');
-  });
-
-  it('is nothing for a queue without subscriptions, and 404 for one that is not there', async () => {
-    const { call } = apiUnderTest();
-    expect(await call('GET', EXPORT)).toMatchObject({ status: 404, body: faultOf('not_found') });
-    await call('PUT', '/v2/queues/orders', {});
-    expect(await call('GET', EXPORT)).toMatchObject({ status: 200, body: undefined });
-  });
-
-  it.each([
-    ['withCredentials=yes', 'withCredentials'],
-    ['marker=tampered', 'marker'],
-  ])('refuses %s', async (query, field) => {
-    const { call } = apiUnderTest();
-    await call('PUT', '/v2/queues/orders', {});
-    expect(await call('GET', `${EXPORT}?${query}`)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', field),
-    });
+    expect(await call('GET', `${EXPORT}/credentials`)).toMatchObject({ status: 405 });
   });
 
   it('goes on behind its link, each part small enough for one import', async () => {
@@ -80,8 +84,8 @@ describe('GET /v2/queues/{queue}/export', () => {
       await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options: { post_data } });
     }
     const parts: string[] = [];
-    for (let path: string | undefined = `${EXPORT}?withCredentials=true`; path !== undefined;) {
-      const { body, headers } = await call('GET', path);
+    for (let path: string | undefined = `${EXPORT}/credentials`; path !== undefined;) {
+      const { body, headers } = await call('POST', path);
       parts.push(String(body));
       path = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
     }
@@ -89,5 +93,29 @@ describe('GET /v2/queues/{queue}/export', () => {
     const other = apiUnderTest();
     for (const part of parts) expect(await other.call('POST', IMPORT, part)).toMatchObject({ status: 200 });
     expect(new Set(parts.join('').trim().split('\n')).size).toBe(25);
+  });
+});
+
+describe.each([
+  ['GET', EXPORT],
+  ['POST', `${EXPORT}/credentials`],
+])('%s %s', (method, path) => {
+  it('is nothing for a queue without subscriptions, and 404 for one that is not there', async () => {
+    const { call, changes } = apiUnderTest();
+    expect(await call(method, path)).toMatchObject({ status: 404, body: faultOf('not_found') });
+    expect(changes).toEqual([]);
+    await call('PUT', '/v2/queues/orders', {});
+    expect(await call(method, path)).toMatchObject({ status: 200, body: undefined });
+  });
+
+  it.each([
+    ['withCredentials=true', 'withCredentials'],
+    ['withCredentials=false', 'withCredentials'],
+    ['marker=tampered', 'marker'],
+  ])('refuses %s', async (query, field) => {
+    const { call } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, RICH);
+    const answer = await call(method, `${path}?${query}`);
+    expect(answer).toMatchObject({ status: 400, body: faultOf('invalid_request', field) });
   });
 });

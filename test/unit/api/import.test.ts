@@ -33,10 +33,10 @@ describe('POST /v2/queues/{queue}/import', () => {
     await from.call('POST', SUBSCRIPTIONS, RICH);
     await from.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/b` });
     await from.call('POST', `${SUBSCRIPTIONS}/id-2/disable`);
-    const { body } = await from.call('GET', `${EXPORT}?withCredentials=true`);
+    const { body } = await from.call('POST', `${EXPORT}/credentials`);
     const { call, world } = apiUnderTest();
     expect(await call('POST', IMPORT, body)).toMatchObject(answerOf({ imported: 2 }));
-    expect((await call('GET', `${EXPORT}?withCredentials=true`)).body).toBe(body);
+    expect((await call('POST', `${EXPORT}/credentials`)).body).toBe(body);
     const after = await world();
     expect(await call('POST', IMPORT, body)).toMatchObject(answerOf({ unchanged: 2 }));
     expect(await world()).toEqual(after);

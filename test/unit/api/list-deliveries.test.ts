@@ -157,8 +157,8 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
       deliveryListings: {
         ...dependencies.deliveryListings,
         newest: () => Promise.resolve({ items: stale }),
-        records: async (keys) =>
-          (await dependencies.deliveryListings.records(keys)).filter(({ key }) => key.messageId !== 'c'),
+        records: (keys) =>
+          dependencies.deliveryListings.records(keys.filter(({ messageId }) => messageId !== 'c')),
       },
     });
     const idsIn = async (path: string) =>

@@ -25,6 +25,16 @@ describe('GET /v2/queues', () => {
     });
   });
 
+  it('takes what Python makes of true and false, as its client sends it', async () => {
+    const { call } = await withQueues(1);
+    expect((await call('GET', '/v2/queues?detailed=True')).body).toHaveProperty('queues.0.metadata');
+    expect((await call('GET', '/v2/queues?detailed=False')).body).not.toHaveProperty('queues.0.metadata');
+    expect(await call('GET', '/v2/queues?detailed=yes')).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'detailed'),
+    });
+  });
+
   it.each([
     ['/v2/queues', [10, 10, 5]],
     ['/v2/queues?limit=7', [7, 7, 7, 4]],

@@ -1,8 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { QueueBusyError } from '../../../shared/ports/subscription-registry.ts';
-import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+import { createApi } from '../../../functions/api/app.ts';
+import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
 
 const POLICY = { minimum_delay: 10, maximum_delay: 60 };
+
+describe('HEAD /v2/queues/{queue}', () => {
+  it("says whether the queue is there, as Zaqar's client asks it", async () => {
+    const { dependencies, call } = apiUnderTest();
+    const api = createApi(dependencies);
+    const statusOf = async () =>
+      (await api.request('/v2/queues/orders', { method: 'HEAD' }, { caller: CALLER, publicUrl: PUBLIC_URL }))
+        .status;
+    expect(await statusOf()).toBe(404);
+    await call('PUT', '/v2/queues/orders');
+    expect(await statusOf()).toBe(200);
+  });
+});
 
 describe('PUT /v2/queues/{queue}', () => {
   it('answers 201 and where the queue is when it creates one', async () => {

@@ -210,13 +210,16 @@ describe('DELETE /v2/queues/{queue}/recoveries/{id}', () => {
     expect(await call('GET', `${PATH}/${id}`)).toMatchObject({ body: { state: 'stopped', reopened: 50 } });
   });
 
-  it('gives up, as a fault of ours, where it moves on for ever', async () => {
+  it('answers 409 where it moves on for ever', async () => {
     const { call, start, recoveries, faults } = await withQueue();
     const { id } = await start();
     const current = await recoveries.find('orders', id);
     recoveries.save = () => Promise.resolve({ kind: 'refused', current });
-    expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 500 });
-    expect(faults).toMatchObject([{ fault: { name: 'ContendedRecoveryError' } }]);
+    expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'conflict' } },
+    });
+    expect(faults).toEqual([]);
   });
 });
 

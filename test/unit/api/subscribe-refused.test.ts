@@ -150,7 +150,7 @@ describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
     const body = `{"subscriber": "${HOOK}", "options": {"_retry_policy": ${nested}}}`;
     expect(await call('POST', PATH, body)).toMatchObject({
       status: 400,
-      body: faultOf('invalid_retry_policy', 'options._retry_policy'),
+      body: faultOf('invalid_request', 'options'),
     });
   });
 });

@@ -121,6 +121,20 @@ describe('posthaste deliveries', () => {
     expect((await failing.run(['retry', 'orders', 'm1', 's1'])).status).toBe(1);
     expect(failing.requests).toHaveLength(1);
   });
+
+  it('asks again where API Gateway turned a retry away: nothing has happened yet', async () => {
+    const api = await stubApi({
+      [`POST ${ONE}/retry`]: (_, index) =>
+        index < 2
+          ? json({ message: 'Too Many Requests' }, 429)
+          : refusal(409, 'conflict', 'the body is gone'),
+    });
+    expect((await api.run(['retry', 'orders', 'm1', 's1'])).stderr).toContain('the body is gone');
+    expect(api.requests).toHaveLength(3);
+    const busy = await stubApi({ [`POST ${ONE}/retry`]: () => json({ message: 'Too Many Requests' }, 429) });
+    expect((await busy.run(['retry', 'orders', 'm1', 's1'])).stderr).toContain('429');
+    expect(busy.requests).toHaveLength(4);
+  });
 });
 
 describe('posthaste deliveries watch', () => {

@@ -53,6 +53,18 @@ describe('posthaste redrive', { timeout: 20_000 }, () => {
     expect(letters.size).toBe(0);
   });
 
+  it('sends orders back to the operation queue, from where they had got to', async () => {
+    const order = { v: 1, kind: 'cancellation', queue: 'orders', deletedAt: 1, cursor: 'page-7' };
+    const body = JSON.stringify(order);
+    const { environment, sent, letters } = await deployed({ bodies: [body, '{"v":1,"kind":"parcel"}'] });
+    const args = ['operation', '--deployment', 'Posthaste'];
+    expect((await redrive(args, environment)).stdout).toBe(
+      'Dead letters of the operation queue, Posthaste: 1 redriven, 1 skipped (unknown_kind 1), 0 left.\n',
+    );
+    expect(sent).toEqual([{ queue: 'OperationQueueUrl', body }]);
+    expect(letters.size).toBe(1);
+  });
+
   it('says it in a sentence to people', async () => {
     const { environment } = await deployed({ bodies: ['one'] });
     expect((await redrive(ON_AWS, environment)).stdout).toBe(

@@ -44,6 +44,21 @@ describe('posthaste subscription', () => {
     );
   });
 
+  it('says where the subscriber could not be asked to confirm, when it is made and afterwards', async () => {
+    const created = { subscription_id: 's1', secret: 'whsec_abc', confirmation: 'owed' };
+    const waiting = { ...view, confirmed: false, confirmation: 'asked' };
+    const owed = { ...waiting, confirmation: 'owed' };
+    const api = await stubApi({
+      [`POST ${LIST}`]: () => json(created, 201),
+      [`GET ${LIST}`]: () => json({ subscriptions: [waiting, owed], links: [] }),
+    });
+    const { stdout } = await api.run(['subscription', 'create', 'orders', 'https://example.com/hook']);
+    expect(stdout).toContain('could not be asked');
+    expect((await api.run(['subscription', 'list', 'orders'])).stdout).toMatch(
+      /unconfirmed {2,}https.*\n.*unconfirmed \(not asked yet\) /,
+    );
+  });
+
   it('lists them with their state', async () => {
     const disabled = { ...view, id: 's2', disabled: { reason: 'gone', at: '2026-01-01T00:00:00.000Z' } };
     const api = await stubApi({
@@ -144,20 +159,21 @@ describe('posthaste subscription', () => {
     expect(api.requests[0]?.body).toBe('{"data":{"n": 1.0}}');
   });
 
-  it('exports all parts of an export', async () => {
-    const path = 'GET /v2/queues/orders/export';
+  it.each([
+    ['redacted', [], 'GET', '/v2/queues/orders/export'],
+    ['with credentials', ['--with-credentials'], 'POST', '/v2/queues/orders/export/credentials'],
+  ])('exports all parts of an export, %s', async (_name, flags, method, path) => {
     const api = await stubApi({
-      [path]: ({ path: asked }) =>
+      [`${method} ${path}`]: ({ path: asked }) =>
         asked.includes('marker=m1')
           ? { body: '{"subscriber":"b"}\n' }
           : {
-              headers: { link: '</v2/queues/orders/export?withCredentials=true&marker=m1>; rel="next"' },
+              headers: { link: `<${path}?marker=m1>; rel="next"` },
               body: '{"subscriber":"a"}\n',
             },
     });
-    const { stdout } = await api.run(['subscription', 'export', 'orders', '--with-credentials']);
+    const { stdout } = await api.run(['subscription', 'export', 'orders', ...flags]);
     expect(stdout).toBe('{"subscriber":"a"}\n{"subscriber":"b"}\n');
-    expect(api.requests.at(-1)?.path).toContain('withCredentials=true');
   });
 
   it('imports any number of lines, 500 at a time, and names those that were refused by their place', async () => {

@@ -20,7 +20,7 @@ const isWanted = (options: SubscriptionOptions, of = content): boolean => isAddr
 describe('a message', () => {
   it('goes to all subscriptions that ask for nothing in particular', () => {
     const all = [aSubscription({ id: 'a' }), aSubscription({ id: 'b' })];
-    expect(addresseesOf(all, content, acceptance)).toEqual({ matching: all, filtered: 0 });
+    expect(addresseesOf(all, content, acceptance)).toEqual({ matching: all, filtered: 0, undecided: [] });
   });
 
   it.each<[string, SubscriptionOptions, boolean]>([

@@ -79,7 +79,10 @@ describe('a filter', () => {
     ['$or of an empty object', '{"$or": [{"a": [1]}, {}]}', '$or/1'],
     ['a fault within $or', '{"x": {"$or": [{"a": [1]}, {"b": [{"numeric": []}]}]}}', 'x/$or/1/b/0/numeric'],
     ['too deep', nested(11), 'a/a/a/a/a/a/a/a/a/a'],
-    ['nested without end', nested(100_000), 'a/a/a/a/a/a/a/a/a/a'],
+    ['nested as deep as 4,096 bytes can be', nested(681), 'a/a/a/a/a/a/a/a/a/a'],
+    ['nested without end', nested(100_000), ''],
+    ['a list nested without end', `{"a": ${'['.repeat(200_000)}${']'.repeat(200_000)}}`, ''],
+    ['too long, whatever else is wrong with it', JSON.stringify({ ['x'.repeat(5000)]: [] }), ''],
     ['of too many values', listed(101), ''],
     [
       'of too many values of one comparison',
@@ -109,7 +112,7 @@ describe('a filter', () => {
   });
 
   it('names twenty faults of a hostile one, and looks no further', () => {
-    const faults = faultsOf(`{"a": [${'[],'.repeat(300_000)}[]]}`);
+    const faults = faultsOf(`{"a": [${'[],'.repeat(1300)}[]]}`);
     expect(faults).toHaveLength(20);
   });
 

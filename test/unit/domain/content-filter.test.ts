@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { parseContentFilter } from '../../../shared/domain/content-filter-schema.ts';
-import { matchesContent } from '../../../shared/domain/content-filter.ts';
+import { judgeContent } from '../../../shared/domain/content-filter.ts';
+
+const withoutLimit = () => ({ steps: Number.MAX_SAFE_INTEGER, listsRead: new WeakMap() });
 
 /** Both as JSON text, as they come. */
 const matches = (filter: string, data: string): boolean => {
   const parsed = parseContentFilter(JSON.parse(filter));
   if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
-  return matchesContent(parsed.filter, JSON.parse(data));
+  return judgeContent(parsed.filter, JSON.parse(data), withoutLimit()).matches;
 };
 
 type Case = [what: string, filter: string, data: string, expected: boolean];

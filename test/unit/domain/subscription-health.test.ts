@@ -14,7 +14,8 @@ import { aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 
 const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
 const settled = SOME_TIME + rules.subscriptionCacheMs + MINUTE;
@@ -45,48 +46,96 @@ describe('a failure', () => {
     expect(afterFailure(failing(18), settled, rules)).not.toHaveProperty('unsent');
     const twentieth = made(afterFailure(failing(19), settled, rules), failing(19));
     const event = { type: 'subscription.failing', since: SOME_TIME, failures: 20 } as const;
-    expect(twentieth).toEqual(failing(20, { unsent: { event, at: settled } }));
+    expect(twentieth).toEqual({
+      ...failing(20, { unsent: { event, at: settled } }),
+      failing: { since: SOME_TIME, failures: 20, countedAt: settled },
+    });
   });
 
-  it('changes nothing any more after the twentieth, before its time', () => {
-    expect(afterFailure(failing(20), SOME_TIME + 5 * DAY - 1, rules)).toBeUndefined();
+  it('counts once in a twentieth of the time after the twentieth, up to the thirtieth', () => {
+    const counted = aSubscription({ failing: { since: SOME_TIME, failures: 20, countedAt: settled } });
+    const next = settled + 6 * HOUR;
+    expect(afterFailure(counted, next - 1, rules)).toBeUndefined();
+    const after = made(afterFailure(counted, next, rules), counted);
+    expect(after.failing).toEqual({ since: SOME_TIME, failures: 21, countedAt: next });
+    expect(afterFailure(after, next + 6 * HOUR - 1, rules)).toBeUndefined();
+    expect(afterFailure(failing(30), SOME_TIME + 5 * DAY - 1, rules)).toBeUndefined();
+  });
+
+  it('goes by the first one where a record from before says not when it was counted', () => {
+    expect(afterFailure(failing(20), SOME_TIME + 6 * HOUR - 1, rules)).toBeUndefined();
+    expect(afterFailure(failing(20), SOME_TIME + 6 * HOUR, rules)).toMatchObject({
+      failing: { failures: 21, countedAt: SOME_TIME + 6 * HOUR },
+    });
   });
 
   it('disables once there was no success for as long as the deployment says', () => {
     const now = SOME_TIME + 5 * DAY;
     const disabled = { reason: 'failing', at: now } as const;
-    expect(made(afterFailure(failing(20), now, rules), failing(20))).toEqual(
-      failing(20, {
+    expect(made(afterFailure(failing(30), now, rules), failing(30))).toEqual(
+      failing(30, {
         disabled,
         unsent: { event: { type: 'subscription.disabled', ...disabled }, at: now },
       }),
     );
   });
 
-  it('never disables before twenty were counted, however long ago the first one was', () => {
-    expect(afterFailure(failing(19), SOME_TIME + 100 * DAY, rules)).toMatchObject({ kind: 'count' });
+  it('never disables before thirty were counted, however long ago the first one was', () => {
+    for (const failures of [19, 29])
+      expect(afterFailure(failing(failures), SOME_TIME + 100 * DAY, rules)).toMatchObject({ kind: 'count' });
   });
 
-  it('never disables where the deployment says never', () => {
+  it('disables no sooner than half of the time after it was told of, however many there are', () => {
+    // One on Monday, then nothing for days, then one a minute.
+    let subscription = failing(1);
+    let now = SOME_TIME + 5 * DAY;
+    let toldAt = Infinity;
+    while (subscription.disabled === undefined) {
+      subscription = made(afterFailure(subscription, now, rules), subscription);
+      const { unsent } = subscription;
+      if (unsent?.event.type === 'subscription.failing') toldAt = now;
+      if (unsent !== undefined) subscription = changedBy({ kind: 'sent', unsent }, subscription);
+      now += MINUTE;
+    }
+    expect(toldAt).toBe(SOME_TIME + 5 * DAY + 18 * MINUTE);
+    expect(subscription.disabled.at - toldAt).toBe(2.5 * DAY + MINUTE);
+  });
+
+  it('disables for none but those that come apart: a second burst counts as one', () => {
+    const burst = (from: Subscription, at: number): Subscription =>
+      Array.from({ length: 500 }, (_, index) => at + index).reduce(
+        (subscription, now) => made(afterFailure(subscription, now, rules), subscription),
+        from,
+      );
+    const told = aSubscription({ failing: { since: SOME_TIME, failures: 20, countedAt: SOME_TIME } });
+    expect(burst(told, SOME_TIME + 30 * DAY)).toMatchObject({ failing: { failures: 21 } });
+  });
+
+  it('never disables where the deployment says never, and counts no further than the twentieth', () => {
     const never = { ...rules, disableFailingAfterMs: 0 };
-    expect(afterFailure(failing(20), SOME_TIME + 1000 * DAY, never)).toBeUndefined();
+    for (const failures of [20, 30])
+      expect(afterFailure(failing(failures), SOME_TIME + 1000 * DAY, never)).toBeUndefined();
   });
 
-  it('costs twenty changes at most in a spell, whatever the times', () => {
+  it.each([
+    ['twenty', 0, 20],
+    ['thirty and the disabling', 5 * DAY, FAILURES_IN_ALL + 1],
+  ])('costs %s changes at most in a spell, whatever the times', (_, disableFailingAfterMs, most) => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: DAY }), { maxLength: 60 }), (gaps) => {
         let subscription = aSubscription();
         let now = SOME_TIME;
         let changes = 0;
         for (const gap of gaps) {
+          if (subscription.disabled !== undefined) break;
           now += gap;
-          const change = afterFailure(subscription, now, { ...rules, disableFailingAfterMs: 0 });
+          const change = afterFailure(subscription, now, { ...rules, disableFailingAfterMs });
           if (change !== undefined) changes += 1;
           subscription = made(change, subscription);
           const { unsent } = subscription;
           if (unsent !== undefined) subscription = changedBy({ kind: 'sent', unsent }, subscription);
         }
-        expect(changes).toBeLessThanOrEqual(FAILURES_IN_ALL);
+        expect(changes).toBeLessThanOrEqual(most);
       }),
     );
   });
@@ -129,22 +178,22 @@ describe('a change', () => {
   it('is refused by what somebody else did meanwhile', () => {
     const begin = changeOf(aSubscription(), SOME_TIME);
     const count = changeOf(failing(5), settled);
-    const disable = changeOf(failing(20), SOME_TIME + 5 * DAY);
+    const disable = changeOf(failing(30), SOME_TIME + 5 * DAY);
     const disabled = { disabled: { reason: 'manual', at: 1 } } as const;
     expect(allows(failing(1), begin)).toBe(false);
     expect(allows(failing(6), count)).toBe(false);
     expect(allows(aSubscription(), count)).toBe(false);
-    expect(allows(aSubscription({ failing: { since: 1, failures: 20 } }), disable)).toBe(false);
-    expect(allows(failing(19), disable)).toBe(false);
+    expect(allows(aSubscription({ failing: { since: 1, failures: 30 } }), disable)).toBe(false);
+    expect(allows(failing(29), disable)).toBe(false);
     for (const change of [begin, count, disable])
-      expect(allows({ ...failing(change === count ? 5 : 20), ...disabled }, change)).toBe(false);
+      expect(allows({ ...failing(change === count ? 5 : 30), ...disabled }, change)).toBe(false);
   });
 
   it('that is to be told of waits for what is to be told of already', () => {
     const busy = failing(20, { unsent });
     const recover = afterSuccess(busy, settled);
     expect(recover && allows(busy, recover)).toBe(false);
-    expect(allows(busy, changeOf(failing(20), SOME_TIME + 5 * DAY))).toBe(false);
+    expect(allows(busy, changeOf(failing(30), SOME_TIME + 5 * DAY))).toBe(false);
   });
 
   it('that nobody is told of leaves what is to be told of where it is', () => {

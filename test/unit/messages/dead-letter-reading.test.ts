@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { DeadLetter, LetterAttributes } from '../../../shared/domain/dead-letter.ts';
 import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
-import { readDeliveryLetter, readIngressLetter } from '../../../shared/messages/dead-letter-reading.ts';
+import type { Operation } from '../../../shared/domain/operation.ts';
+import {
+  readDeliveryLetter,
+  readIngressLetter,
+  readOperationLetter,
+} from '../../../shared/messages/dead-letter-reading.ts';
+import { encodeOperation } from '../../../shared/messages/operation.ts';
 import { encodeDeliveryJob, encodeWakeUp } from '../../../shared/messages/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
 
@@ -115,5 +121,37 @@ describe('a dead letter of the delivery and the retry queue', () => {
     ['unknown_version', '{"v":9,"kind":"job"}'],
   ])('is skipped as %s when deliver could not read it', (reason, body) => {
     expect(readDeliveryLetter(aLetter({ body }))).toEqual({ kind: 'skip', reason });
+  });
+});
+
+describe('a dead letter of the operation queue', () => {
+  const order = { kind: 'cancellation', queue: 'orders', deletedAt: 1, cursor: 'page-7' } as const;
+
+  it('goes back as it came, without what was put on it when it was buried', () => {
+    const body = encodeOperation(order);
+    const letter = aLetter({ body, attributes: attributesNamed('reason') });
+    expect(redriven(readOperationLetter(letter)).message).toEqual({ to: 'operation', body, attributes: {} });
+  });
+
+  it('is the same one under another id of SQS, and another one at another page or of another order', () => {
+    const identityOf = (operation: Operation, id = 'sqs-1') =>
+      redriven(readOperationLetter(aLetter({ body: encodeOperation(operation), id }))).identity;
+    const recovery = { kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 1 } as const;
+    const others: Operation[] = [
+      order,
+      { ...order, cursor: 'page-8' },
+      { ...order, queue: 'bills' },
+      recovery,
+    ];
+    expect(identityOf(order, 'sqs-2')).toBe(identityOf(order));
+    expect(new Set(others.map((other) => identityOf(other))).size).toBe(others.length);
+  });
+
+  it.each([
+    ['not_json', 'oops'],
+    ['unknown_kind', '{"v":1,"kind":"parcel"}'],
+    ['unknown_version', '{"v":9,"kind":"recovery"}'],
+  ])('is skipped as %s when operate could not read it', (reason, body) => {
+    expect(readOperationLetter(aLetter({ body }))).toEqual({ kind: 'skip', reason });
   });
 });

@@ -9,7 +9,7 @@ describe('an order on the wire', () => {
   it.each<Operation>([
     recovery,
     cancellation,
-    { ...cancellation, subscriptionId: 's-1', cursor: 'c', settled: true },
+    { ...cancellation, subscriptionId: 's-1', cursor: 'c', settled: true, failed: 2, looks: 1 },
   ])('is read as it was written: %j', (operation) => {
     expect(JSON.parse(encodeOperation(operation))).toMatchObject({ v: 1 });
     expect(parseOperation(encodeOperation(operation))).toEqual({ ok: true, value: operation });
@@ -32,6 +32,7 @@ describe('an order on the wire', () => {
     [JSON.stringify({ v: 1, ...recovery, recoveryId: 7 }), 'invalid_field:recoveryId'],
     [JSON.stringify({ v: 1, ...cancellation, deletedAt: '2' }), 'invalid_field:deletedAt'],
     [JSON.stringify({ v: 1, ...cancellation, settled: false }), 'invalid_field:settled'],
+    [JSON.stringify({ v: 1, ...cancellation, looks: -1 }), 'invalid_field:looks'],
   ])('is refused with a reason: %s', (text, reason) => {
     expect(parseOperation(text)).toEqual({ ok: false, reason });
   });

@@ -29,6 +29,8 @@ const exhausted = aDelivery({
       outcome: 'failed',
       statusCode: 503,
       snippet: 'busy',
+      // Ours, and nobody is shown it.
+      subscriptionChangedAt: 1,
     },
     {
       number: 2,

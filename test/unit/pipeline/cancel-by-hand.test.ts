@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { cancelDelivery, retryDelivery } from '../../../shared/pipeline/by-hand.ts';
+import { retryDelivery } from '../../../shared/pipeline/by-hand.ts';
+import { cancelDelivery } from '../../../shared/pipeline/cancel-delivery.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
@@ -57,6 +58,35 @@ describe('a cancellation by hand', () => {
     expect(await cancelDelivery(world.byHandContext, other, 'manual')).toMatchObject({
       why: 'no_such_delivery',
     });
+  });
+
+  it('is refused before a first attempt that a filter may not let come', async () => {
+    await world.subscriptions.addSubscription(
+      aSubscription({
+        id: 'subscription-2',
+        subscriber: 'https://other.test/',
+        options: { event_types: ['order.cancelled'] },
+      }),
+    );
+    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+    const filtered = { ...key, subscriptionId: 'subscription-2' };
+
+    expect(await cancelDelivery(world.byHandContext, filtered, 'manual')).toMatchObject({ why: 'not_begun' });
+    expect(await world.deliveries.find(filtered)).toBeUndefined();
+  });
+
+  it('lets nobody open a round beside the request that is under way', async () => {
+    world.subscriber.script(URL, [status(500), status(500, { takesMs: 14_000 }), status(200)]);
+    await published();
+    await retried();
+    await world.clock.run(world.clock.now() + 1_000);
+    await cancelled();
+    expect(await retried()).toMatchObject({ kind: 'refused', why: 'in_flight' });
+
+    await world.clock.run(world.clock.now() + 30_000);
+    expect((await retried()).kind).toBe('retried');
+    await world.clock.run();
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', round: 2 });
   });
 
   it('of a delivery that is over is refused', async () => {

@@ -60,6 +60,24 @@ describe('dispatch', () => {
     });
   });
 
+  it('sends it to those whose filter is too costly for it, and tells whose that is, the first ten by id', async () => {
+    const $or = Array.from({ length: 95 }, (_, index) => ({ [`k${index}`]: [0] }));
+    for (let index = 0; index < 12; index += 1)
+      await subscribe(`costly-${index}`, { filter: { a: { $or } } });
+    await subscribe('content', { filter: { total: [6] } });
+    const data = JSON.stringify({ total: 5, a: Array.from({ length: 3000 }, () => ({ b: 1 })) });
+    await world.dispatch({ ok: true, message: aMessage({ data }) });
+    await world.clock.run();
+
+    expect(seen()).toHaveLength(12);
+    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 12, filtered: 1 });
+    const [told, ...more] = world.journal.facts.filter(({ fact }) => fact === 'filter_too_costly');
+    expect(told).toMatchObject({ message: key, subscriptions: 12 });
+    expect(told).toHaveProperty('subscriptionIds.9');
+    expect(told).not.toHaveProperty('subscriptionIds.10');
+    expect(more).toEqual([]);
+  });
+
   it('completes a repeat for whom the message was meant, whatever they ask for since', async () => {
     await subscribe('meant', { filter: { total: [5] } });
     await subscribe('not-meant', { filter: { total: [6] } });

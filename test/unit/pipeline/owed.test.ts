@@ -1,11 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
+import { movedTo } from '../../../shared/domain/subscription-change.ts';
+import { enable } from '../../../shared/pipeline/change-subscription.ts';
 import { aMessage } from '../../support/builders.ts';
 import {
   oneSubscriptionWorld,
   type OneSubscriptionWorld,
 } from '../../support/in-memory/one-subscription-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const NAME = { queue: 'orders', subscriptionId: 'subscription-1' };
 
 let world: OneSubscriptionWorld;
 let writes: string[];
@@ -106,6 +110,68 @@ describe('deliveries that were answered 410', () => {
     world.clock.at(at + 5_000, mended);
     await bothGone();
     expect(published('subscription.disabled')).toMatchObject([{ reason: 'gone', at }]);
+    expect(await world.delivery()).toMatchObject({ owed: [] });
+  });
+
+  it('leave it alone where it was enabled before they came to disable it', async () => {
+    await world.subscribe();
+    const context = { registry: world.subscriptions, clock: world.clock };
+    const disable = world.subscriptions.disable.bind(world.subscriptions);
+    let calls = 0;
+    world.subscriptions.disable = async (...args) => {
+      calls += 1;
+      if (calls > 1) return disable(...args);
+      await enable(context, NAME);
+      throw new Error('DynamoDB is down');
+    };
+    await world.answer(status(410));
+    expect(calls).toBeGreaterThan(1);
+    expect(await world.subscription()).not.toHaveProperty('disabled');
+    expect(world.operatorEvents.published).toEqual([]);
+    expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'gone', owed: [] });
+  });
+
+  it('leave it alone where it was enabled once more after they had disabled it', async () => {
+    await world.subscribe();
+    const context = { registry: world.subscriptions, clock: world.clock };
+    const mended = world.refuseEvents('subscription.disabled');
+    world.clock.at(world.clock.now() + 1_000, () => void enable(context, NAME).then(mended));
+    await world.answer(status(410));
+    expect(await world.subscription()).not.toHaveProperty('disabled');
+    expect(await world.delivery()).toMatchObject({ owed: [] });
+  });
+
+  it('leave it alone where its subscriber is another one since they were asked', async () => {
+    await world.subscribe();
+    world.subscriber.onRequest = async () => {
+      await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) =>
+        movedTo('https://subscriber.test/new', current, world.clock.now()),
+      );
+    };
+    await world.answer(status(410));
+    expect(await world.subscription()).not.toHaveProperty('disabled');
+    expect(world.operatorEvents.published).toEqual([]);
+  });
+
+  it('leave it alone where they went by what was cached of its old subscriber', async () => {
+    await world.subscribe();
+    const old = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
+    await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) =>
+      movedTo('https://subscriber.test/new', current, world.clock.now()),
+    );
+    await world.later(2_000);
+    const find = world.subscriptions.find.bind(world.subscriptions);
+    world.subscriptions.find = (queue, id, freshness) =>
+      freshness === 'cached' ? Promise.resolve(old) : find(queue, id, freshness);
+    await world.answer(status(410));
+    expect(world.subscriber.seen.map(({ request }) => request.url)).toEqual(['https://subscriber.test/hook']);
+    expect(await world.subscription()).not.toHaveProperty('disabled');
+  });
+
+  it('disable one that was enabled before, when they were asked since', async () => {
+    await world.subscribe({ changedAt: world.clock.now() + 5_000 });
+    await world.answer(status(410));
+    expect((await world.subscription()).disabled).toMatchObject({ reason: 'gone' });
     expect(await world.delivery()).toMatchObject({ owed: [] });
   });
 

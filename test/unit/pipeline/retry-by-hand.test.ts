@@ -200,6 +200,19 @@ describe('a retry by hand of a delivery that is over', () => {
     expect(await retried()).toMatchObject({ kind: 'refused', why: 'message_expired' });
   });
 
+  it('is refused where the record has no room for another round', async () => {
+    await subscribed({ retries_with_no_delay: 100 });
+    world.subscriber.script(URL, [status(500)]);
+    await published();
+    for (let round = 2; round <= 4; round += 1) {
+      await retried();
+      await world.clock.run(world.clock.now() + 600_000);
+    }
+
+    expect((await world.delivery()).attempts).toHaveLength(404);
+    expect(await retried()).toMatchObject({ kind: 'refused', why: 'too_many_attempts' });
+  });
+
   it('waits for what the delivery still owes', async () => {
     await exhausted();
     const now = world.clock.now();

@@ -37,7 +37,7 @@ describe('what operators are to be told', () => {
   });
 
   it('is told of a disabled subscription by the next message that it does not get', async () => {
-    await world.subscribe({ failing: world.failing(6 * DAY, 20) });
+    await world.subscribe({ failing: world.failing(6 * DAY, 30) });
     const mended = world.refuseEvents('subscription.disabled');
     await world.answer();
     expect((await world.subscription()).disabled).toMatchObject({ reason: 'failing' });

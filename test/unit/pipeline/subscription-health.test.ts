@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { enable } from '../../../shared/pipeline/change-subscription.ts';
 import { aBarePolicy } from '../../support/builders.ts';
 import {
   oneSubscriptionWorld,
@@ -6,6 +7,7 @@ import {
 } from '../../support/in-memory/one-subscription-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
+const NAME = { queue: 'orders', subscriptionId: 'subscription-1' };
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
@@ -58,7 +60,7 @@ describe('a subscription', () => {
     await world.answer();
     await world.later(2 * MINUTE);
     for (let count = 0; count < 30; count += 1) await world.answer();
-    expect((await world.subscription()).failing).toEqual({ since, failures: 20 });
+    expect((await world.subscription()).failing).toMatchObject({ since, failures: 20 });
     expect(changes).toEqual(['begin', ...Array<string>(19).fill('count'), 'sent']);
 
     const at = world.clock.now();
@@ -80,7 +82,7 @@ describe('a subscription', () => {
   });
 
   it('is disabled by the first failure after five days without a success; later messages are cancelled', async () => {
-    await world.subscribe({ failing: world.failing(5 * DAY - 1, 20) });
+    await world.subscribe({ failing: world.failing(5 * DAY - 1, 30) });
     await world.answer();
     expect(await world.subscription()).not.toHaveProperty('disabled');
     await world.later(1);
@@ -100,7 +102,7 @@ describe('a subscription', () => {
   });
 
   it('that succeeded since is not disabled, though a first attempt still goes by what was cached', async () => {
-    await world.subscribe({ failing: world.failing(6 * DAY, 20) });
+    await world.subscribe({ failing: world.failing(6 * DAY, 30) });
     const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
     await world.answer(status(200));
     const find = world.subscriptions.find.bind(world.subscriptions);
@@ -112,7 +114,7 @@ describe('a subscription', () => {
   });
 
   it('that was disabled by hand meanwhile is not written to again', async () => {
-    await world.subscribe({ failing: world.failing(6 * DAY, 20) });
+    await world.subscribe({ failing: world.failing(6 * DAY, 30) });
     const disabled = { reason: 'manual', at: 1 } as const;
     world.subscriber.onRequest = async () => {
       await world.subscriptions.disable('orders', 'subscription-1', disabled);
@@ -120,6 +122,24 @@ describe('a subscription', () => {
     await world.answer();
     expect((await world.subscription()).disabled).toEqual(disabled);
     expect(changes).toEqual([]);
+  });
+
+  it('is not disabled by a burst of failures, though the first one is days old', async () => {
+    await world.subscribe({ failing: world.failing(5 * DAY, 1) });
+    for (let count = 0; count < 40; count += 1) await world.answer();
+    expect(await world.subscription()).not.toHaveProperty('disabled');
+    expect(world.told()).toEqual(['subscription.failing']);
+  });
+
+  it('that is repaired while it is asked has not failed', async () => {
+    await world.subscribe();
+    const enableIt = () => enable({ registry: world.subscriptions, clock: world.clock }, NAME);
+    world.subscriber.onRequest = async () => {
+      await enableIt();
+    };
+    await world.answer();
+    expect(await world.subscription()).not.toHaveProperty('failing');
+    expect(changes).toEqual(['begin']);
   });
 
   it('stays marked after a success that went by an older subscription, until the next one', async () => {

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { askConfirmation, newQuestion } from '../../../shared/pipeline/ask-confirmation.ts';
+import { askIfOwed, newQuestion } from '../../../shared/pipeline/ask-confirmation.ts';
 import { confirm } from '../../../shared/pipeline/change-subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
@@ -32,16 +33,18 @@ const contextOf = ({
   },
   settings: { ...settings, subscriptionConfirmation: true },
   randomBytes: (bytes: number) => new Uint8Array(bytes).fill(7),
+  journal: inMemoryJournal(),
 });
 
 /** A subscriber that was asked; the token of its link. */
 const ask = async (): Promise<string> => {
   const context = contextOf(world);
-  const question = newQuestion(context);
-  const asked = { ...subscription, unconfirmed: question.unconfirmed };
-  await world.subscriptions.addSubscription(asked);
-  await askConfirmation(context, asked, question, 'https://api.test');
-  return question.token;
+  const { token, unconfirmed } = newQuestion(context);
+  const waiting = { ...subscription, unconfirmed };
+  await world.subscriptions.addSubscription(waiting);
+  await askIfOwed(context, waiting, 'https://api.test');
+  // Every token is the same here.
+  return token;
 };
 
 beforeEach(async () => {

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
+import { enabled, movedTo } from '../../shared/domain/subscription-change.ts';
+import type { Subscription } from '../../shared/domain/subscription.ts';
+import { aQueue, aSubscription } from '../support/builders.ts';
+import { SOME_TIME } from '../support/delivery-builders.ts';
+import { deployment } from '../support/deployment.ts';
+import { interruptedClient } from '../support/dynamo-clients.ts';
+import { privateTables } from '../support/private-tables.ts';
+
+const { dynamo, endpoints } = deployment;
+const tables = privateTables(dynamo);
+const clock = { now: () => SOME_TIME, sleep: () => Promise.resolve() };
+let table: string;
+
+beforeAll(async () => {
+  table = await tables.like(endpoints.subscriptionsTable);
+});
+afterAll(tables.deleteAll);
+
+const NEW_URL = 'https://subscriber.test/new';
+
+const repairs: [string, (current: Subscription) => Subscription, Partial<Subscription>][] = [
+  ['is enabled', (current) => enabled(current, SOME_TIME), { changedAt: SOME_TIME }],
+  [
+    'gets another subscriber',
+    (current) => enabled(movedTo(NEW_URL, current, SOME_TIME), SOME_TIME),
+    { subscriber: NEW_URL, changedAt: SOME_TIME + 1 },
+  ],
+];
+
+describe('what deliver notes between the read and the write of a repair', () => {
+  it.each(repairs)('is undone with the rest where the subscription %s', async (_, repair, repaired) => {
+    const registry = dynamoSubscriptionRegistry(dynamo, table, clock);
+    const subscriptions = dynamoSubscriptions(dynamo, table, { clock, cacheSeconds: 0 });
+    const queue = aQueue({ name: randomUUID() });
+    const subscription = aSubscription({ queue: queue.name });
+    const { id } = subscription;
+    await registry.ensureQueue(queue);
+    await registry.addSubscription(subscription);
+    let isNoted = false;
+    const interrupted = interruptedClient(endpoints, async (command) => {
+      if (isNoted || command === 'GetItemCommand') return;
+      isNoted = true;
+      const failing = { since: SOME_TIME, failures: 1 };
+      await subscriptions.changeHealth(queue.name, id, { kind: 'begin', failing });
+      await subscriptions.disable(queue.name, id, { reason: 'gone', at: SOME_TIME });
+    });
+    const result = await dynamoSubscriptionRegistry(interrupted, table, clock).changeSubscription(
+      { queue: queue.name, subscriptionId: id, now: SOME_TIME },
+      repair,
+    );
+    expect(isNoted).toBe(true);
+    expect(result).toMatchObject({ kind: 'changed', before: { disabled: { reason: 'gone' } } });
+    expect(await registry.findSubscription(queue.name, id)).toEqual({ ...subscription, ...repaired });
+  });
+});

@@ -1,0 +1,46 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dynamoSubscriptions } from '../../../shared/adapters/dynamo-subscriptions.ts';
+import { queueItemOf, subscriptionItemOf } from '../../../shared/adapters/subscription-item.ts';
+import { aQueue, aSubscription } from '../../support/builders.ts';
+import { awsStub, type AwsStub } from './aws-stub.ts';
+
+/** As much as options may have. */
+const post_data = 'x'.repeat(65_000);
+
+/** In memory each takes twice that: 64 MiB hold 516 of them. */
+const MORE_THAN_FIT = 520;
+
+const clock = { now: () => 0 };
+let stub: AwsStub;
+
+const itemOf = (sk: string) =>
+  sk === 'META'
+    ? queueItemOf(aQueue())
+    : subscriptionItemOf(aSubscription({ id: sk.slice('SUB#'.length), options: { post_data } }));
+
+beforeAll(async () => {
+  stub = await awsStub(({ body }) => {
+    const { Key } = JSON.parse(body) as { Key: { sk: { S: string } } };
+    return { body: JSON.stringify({ Item: marshall(itemOf(Key.sk.S)) }) };
+  });
+});
+afterAll(() => stub.close());
+
+describe('what is cached of the subscriptions table', () => {
+  it('is no more than the memory holds, the oldest gone first, however much each may be', async () => {
+    const client = DynamoDBDocumentClient.from(new DynamoDBClient(stub.config));
+    const subscriptions = dynamoSubscriptions(client, 'table', { clock, cacheSeconds: 5 });
+    const requestsFor = async (id: string): Promise<number> => {
+      const before = stub.requests.length;
+      await subscriptions.find('orders', id, 'cached');
+      return stub.requests.length - before;
+    };
+    for (let index = 0; index < MORE_THAN_FIT; index += 1) await requestsFor(`s-${index}`);
+    expect(await requestsFor(`s-${MORE_THAN_FIT - 1}`)).toBe(0);
+    expect(await requestsFor('s-100')).toBe(0);
+    expect(await requestsFor('s-0')).toBe(1);
+  });
+});

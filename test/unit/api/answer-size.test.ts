@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { anAttempt } from '../../support/delivery-builders.ts';
+import { httpApiAnswer } from '../../../functions/api/http-api-event.ts';
+import { apiUnderTest, CALLER, PUBLIC_URL } from './api-under-test.ts';
+import { createApi } from '../../../functions/api/app.ts';
+import { recordAll, recordMessage } from './recorded.ts';
+
+/** Lambda quotas, "Invocation payload (synchronous)". */
+const LAMBDA_BYTES = 6_291_556;
+
+const HOOK = 'https://hooks.example';
+const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
+
+const listSchema = z.looseObject({ links: z.array(z.object({ href: z.string() })) });
+
+/** What Lambda would have to carry for an answer. */
+const payloadBytes = async (api: ReturnType<typeof apiUnderTest>, path: string): Promise<number> => {
+  const response = await createApi(api.dependencies).request(
+    path,
+    {},
+    { caller: CALLER, publicUrl: PUBLIC_URL },
+  );
+  return Buffer.byteLength(JSON.stringify(await httpApiAnswer(response)));
+};
+
+/** The ids on each page, page by page, of which none is too long for Lambda. */
+const walk = async (
+  api: ReturnType<typeof apiUnderTest>,
+  first: string,
+  [list, id]: readonly [string, string],
+): Promise<string[][]> => {
+  const pages: string[][] = [];
+  for (let path: string | undefined = first; path !== undefined;) {
+    expect(await payloadBytes(api, path)).toBeLessThan(LAMBDA_BYTES);
+    const { links, [list]: items } = listSchema.parse((await api.call('GET', path)).body);
+    const named = z.array(z.looseObject({ [id]: z.string() })).parse(items);
+    pages.push(named.map(({ [id]: name }) => String(name)));
+    path = links[0]?.href;
+  }
+  return pages;
+};
+
+const sizesOf = (pages: readonly string[][]): number[] => pages.map(({ length }) => length);
+
+describe('a page ends where an answer has no more room', () => {
+  it('of subscriptions with options of 64 KiB', async () => {
+    const api = apiUnderTest();
+    for (let index = 0; index < 100; index += 1) {
+      const options = { post_data: 'x'.repeat(65_000) };
+      await api.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options });
+    }
+    const pages = await walk(api, `${SUBSCRIPTIONS}?limit=100`, ['subscriptions', 'id']);
+    expect(sizesOf(pages)).toEqual([76, 24]);
+    expect(new Set(pages.flat()).size).toBe(100);
+  });
+
+  it('of subscriptions that are full of quotes, which take four times their room', async () => {
+    const api = apiUnderTest();
+    for (let index = 0; index < 60; index += 1) {
+      const options = { post_data: '"'.repeat(32_000) };
+      await api.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options });
+    }
+    const pages = await walk(api, `${SUBSCRIPTIONS}?limit=100`, ['subscriptions', 'id']);
+    expect(sizesOf(pages)).toEqual([39, 21]);
+  });
+
+  it('leaving out none for those that are not shown', async () => {
+    const api = apiUnderTest();
+    for (let index = 0; index < 100; index += 1) {
+      const options = { post_data: 'x'.repeat(65_000) };
+      const ttl = index % 2 === 0 ? { ttl: 1 } : {};
+      await api.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options, ...ttl });
+    }
+    api.time.now += 2000;
+    const pages = await walk(api, `${SUBSCRIPTIONS}?limit=100`, ['subscriptions', 'id']);
+    expect(sizesOf(pages)).toEqual([50]);
+  });
+
+  it('of queues with their metadata, and not of their names', async () => {
+    const api = apiUnderTest();
+    for (let index = 0; index < 100; index += 1) {
+      await api.call('PUT', `/v2/queues/q${String(index).padStart(3, '0')}`, { note: 'x'.repeat(65_000) });
+    }
+    const pages = await walk(api, '/v2/queues?limit=100&detailed=true', ['queues', 'name']);
+    expect(sizesOf(pages)).toEqual([76, 24]);
+    expect(pages.flat()).toEqual(pages.flat().toSorted());
+    expect(sizesOf(await walk(api, '/v2/queues?limit=100', ['queues', 'name']))).toEqual([100]);
+  });
+
+  it('of the deliveries of a message', async () => {
+    const api = apiUnderTest();
+    await recordMessage(api, { messageId: 'm-1' });
+    const attempts = Array.from({ length: 200 }, (_, index) =>
+      anAttempt({ number: index + 1, snippet: 'x'.repeat(1000) }),
+    );
+    await recordAll(
+      api,
+      Array.from({ length: 50 }, (_, index) => ({
+        messageId: 'm-1',
+        subscriptionId: `s-${String(index).padStart(2, '0')}`,
+        attempts,
+      })),
+    );
+    const path = '/v2/queues/orders/messages/m-1/deliveries?limit=100';
+    const pages = await walk(api, path, ['deliveries', 'subscriptionId']);
+    expect(pages.length).toBeGreaterThan(2);
+    expect(pages.flat()).toHaveLength(50);
+    expect(new Set(pages.flat()).size).toBe(50);
+  });
+
+  it('of the deliveries of a queue', async () => {
+    const api = apiUnderTest();
+    const attempts = [anAttempt({ error: 'x'.repeat(65_000) })];
+    await recordAll(
+      api,
+      Array.from({ length: 100 }, (_, index) => ({ messageId: `m-${index}`, attempts })),
+    );
+    const pages = await walk(api, '/v2/queues/orders/deliveries?limit=100', ['deliveries', 'messageId']);
+    expect(sizesOf(pages)).toEqual([76, 24]);
+    expect(new Set(pages.flat()).size).toBe(100);
+  });
+
+  it('and never before its first item', async () => {
+    const api = apiUnderTest();
+    const attempts = [anAttempt({ error: 'x'.repeat(5_000_001) })];
+    await recordAll(
+      api,
+      ['a', 'b', 'c'].map((messageId) => ({ messageId, attempts })),
+    );
+    const path = '/v2/queues/orders/deliveries';
+    expect(sizesOf(await walk(api, path, ['deliveries', 'messageId']))).toEqual([1, 1, 1]);
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { addresseesOf, contentOf } from '../../../shared/domain/addressees.ts';
+import { parseContentFilter } from '../../../shared/domain/content-filter-schema.ts';
+import { judgeContent, type Judgement } from '../../../shared/domain/content-filter.ts';
+import type { Subscription } from '../../../shared/domain/subscription.ts';
+import { aSubscription } from '../../support/builders.ts';
+
+const LIMIT = 200_000;
+const SHARED_LIMIT = 2_000_000;
+const OWN = 1000;
+
+/** Nested objects of which no element has any: as many alternatives as a filter may hold. */
+const alternatives = { a: { $or: Array.from({ length: 95 }, (_, index) => ({ [`k${index}`]: [0] })) } };
+const prefixes = { a: Array.from({ length: 99 }, (_, index) => ({ prefix: `never-${index}` })) };
+
+const listOf = (count: number, element: (index: number) => unknown) => ({
+  a: Array.from({ length: count }, (_, index) => element(index)),
+});
+
+const judged = (filter: unknown, data: unknown, steps = LIMIT): Judgement => {
+  const parsed = parseContentFilter(filter);
+  if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
+  return judgeContent(parsed.filter, data, { steps, listsRead: new WeakMap() });
+};
+
+describe('the steps of a filter', () => {
+  it.each<[string, unknown, unknown, number]>([
+    ['a field and a value', { a: ['x'] }, { a: 'y' }, 2],
+    ['a field that is not there', { a: ['x'] }, {}, 1],
+    ['the fields up to the first that fails', { a: ['x'], b: ['x'] }, { a: 'y', b: 'x' }, 2],
+    ['every nested field', { a: { b: { c: [1] } } }, { a: { b: { c: 1 } } }, 4],
+    ['every value of a list, each once', { a: [{ prefix: 'x' }] }, { a: ['y', 'z', 'y', 'y', ['z']] }, 3],
+    ['every text of a comparison', { a: [{ 'anything-but': { suffix: ['x', 'y'] } }] }, { a: 'x' }, 3],
+    ['the few that are asked for, of many', { a: [1, 2] }, listOf(1000, (index) => -index), 3],
+    ['the values until one is none of those', { a: [{ 'anything-but': [0, 1] }] }, listOf(1000, (i) => i), 4],
+    ['every object of a list', { a: { b: [1] } }, listOf(7, () => ({ b: 2 })), 15],
+    ['all elements without fields once', { a: { b: [1] } }, { a: [1, 'x', null, {}, {}, [{}], 2] }, 2],
+    ['every alternative', { $or: [{ a: [1] }, { b: [1] }] }, { b: 2 }, 3],
+  ])('are %s', (_what, filter, data, steps) => {
+    expect(judged(filter, data)).toMatchObject({ steps, isUndecided: false });
+  });
+
+  it('are no more for half a million elements without fields than for one', () => {
+    const one = judged(alternatives, { a: [1] });
+    expect(one).toEqual({ matches: false, steps: 96, isUndecided: false });
+    expect(
+      judged(
+        alternatives,
+        listOf(500_000, () => 1),
+      ),
+    ).toEqual(one);
+    expect(judged(alternatives, JSON.parse(`{"a":[${'{},'.repeat(340_000)}{}]}`))).toEqual(one);
+    expect(
+      judged(
+        alternatives,
+        listOf(150_000, (index) => index),
+      ),
+    ).toEqual(one);
+  });
+
+  it.each<[string, unknown, unknown]>([
+    ['alternatives on objects', alternatives, listOf(120_000, () => ({ b: 1 }))],
+    ['texts on texts', prefixes, listOf(100_000, (index) => `${index}`)],
+    [
+      'alternatives on lists in lists of objects',
+      { a: alternatives },
+      listOf(300, () => ({
+        a: [{ b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }],
+      })),
+    ],
+  ])('end at their limit, and what is undecided then matches: %s', (_what, filter, data) => {
+    expect(judged(filter, data)).toEqual({ matches: true, steps: LIMIT, isUndecided: true });
+  });
+
+  it('may all be taken: a decision with the last of them is one', () => {
+    const data = listOf(7, () => ({ b: 2 }));
+    expect(judged({ a: { b: [1] } }, data, 15)).toEqual({ matches: false, steps: 15, isUndecided: false });
+    expect(judged({ a: { b: [1] } }, data, 14)).toEqual({ matches: true, steps: 14, isUndecided: true });
+  });
+
+  it('that run out leave a no that is already found', () => {
+    const filter = { never: [1], a: { b: [1] } };
+    expect(
+      judged(
+        filter,
+        listOf(7, () => ({ b: 2 })),
+        1,
+      ),
+    ).toMatchObject({ matches: false, isUndecided: false });
+  });
+
+  it('are under a thousand on data without lists, even of the filter that takes most', () => {
+    let filter: unknown = { a: [0] };
+    const chain = (inner: unknown): unknown =>
+      Array.from({ length: 8 }).reduce<unknown>((nested) => ({ '': nested }), inner);
+    const names = Array.from({ length: 70 }, (_, index) => index.toString(36));
+    filter = Object.fromEntries(names.map((name) => [name, chain({ '': [0] })]));
+    const data = Object.fromEntries(names.map((name) => [name, chain({ '': 0 })]));
+    const { matches, steps, isUndecided } = judged(filter, data);
+    expect({ matches, isUndecided }).toEqual({ matches: true, isUndecided: false });
+    expect(steps).toBeGreaterThan(700);
+    expect(steps).toBeLessThan(OWN);
+  });
+});
+
+describe('the subscriptions of a message', () => {
+  const acceptance = { acceptedAt: 1000, listedAt: 990 };
+  const heavy = JSON.stringify({ total: 5, ...listOf(120_000, () => ({ b: 1 })) });
+  const asking = (id: string, filter: unknown): Subscription => aSubscription({ id, options: { filter } });
+  const idsOf = (list: readonly Subscription[]): string[] => list.map(({ id }) => id);
+
+  it('get it where their filter is too costly to say no, and are named', () => {
+    const list = [
+      asking('costly', alternatives),
+      asking('no', { total: [6] }),
+      asking('yes', { total: [5] }),
+    ];
+    const { matching, filtered, undecided } = addresseesOf(list, contentOf({ data: heavy }), acceptance);
+    expect(idsOf(matching)).toEqual(['costly', 'yes']);
+    expect(idsOf(undecided)).toEqual(['costly']);
+    expect(filtered).toBe(1);
+  });
+
+  it('are the same on every repeat', () => {
+    const list = Array.from({ length: 30 }, (_, index) => asking(`s-${index}`, alternatives));
+    const judge = () => addresseesOf(list, contentOf({ data: heavy }), acceptance);
+    expect(judge()).toEqual(judge());
+  });
+
+  it('share what all of them may take, and what is cheap is decided even when nothing is left', () => {
+    // 180,001 steps each: decided by the first eleven of them, after which too little is left.
+    const data = JSON.stringify({ total: 5, ...listOf(90_000, () => ({ b: 1 })) });
+    const filter = { a: { b: [2] } };
+    const costly = Array.from({ length: 40 }, (_, index) => asking(`costly-${index}`, filter));
+    const list = [...costly, asking('no', { total: [6] })];
+    const { undecided, filtered } = addresseesOf(list, contentOf({ data }), acceptance);
+    const decided = Math.floor(SHARED_LIMIT / (180_001 - OWN));
+    expect(idsOf(undecided)).toEqual(idsOf(costly.slice(decided)));
+    expect(filtered).toBe(decided + 1);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import {
+  afterFailure,
+  afterSuccess,
+  allows,
+  mayDisable,
+} from '../../../shared/domain/subscription-health.ts';
+import type { Subscription } from '../../../shared/domain/subscription.ts';
+import { aSubscription } from '../../support/builders.ts';
+import { SOME_TIME } from '../../support/delivery-builders.ts';
+
+const DAY = 24 * 60 * 60_000;
+const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
+const later = SOME_TIME + 5 * DAY;
+
+const failing = (failures: number): Subscription =>
+  aSubscription({ failing: { since: SOME_TIME, failures } });
+
+describe('what an attempt says of its subscription', () => {
+  it.each([
+    ['a first failure', aSubscription(), afterFailure],
+    ['a further one', failing(5), afterFailure],
+    ['the last one', failing(30), afterFailure],
+    ['a success', failing(5), afterSuccess],
+  ])('is not said of it when it was repaired since: %s', (_, subscription, after) => {
+    const change = after(subscription, later, rules);
+    expect(change && allows(subscription, change)).toBe(true);
+    expect(change && allows({ ...subscription, changedAt: SOME_TIME }, change)).toBe(false);
+  });
+
+  it('is said of it as it was repaired, and neither as it was before nor as it is after the next repair', () => {
+    const repaired = aSubscription({ changedAt: SOME_TIME });
+    const begin = afterFailure(repaired, later, rules);
+    const allowed = [-1, 0, 1].map(
+      (ms) => begin && allows({ ...repaired, changedAt: SOME_TIME + ms }, begin),
+    );
+    expect(allowed).toEqual([false, true, false]);
+    expect(begin && allows(aSubscription(), begin)).toBe(false);
+  });
+
+  it('disables it, if that is a 410, only as it was for the attempt and if nobody did yet', () => {
+    const repaired = aSubscription({ changedAt: SOME_TIME });
+    expect(mayDisable(aSubscription(), undefined)).toBe(true);
+    expect(mayDisable(repaired, SOME_TIME)).toBe(true);
+    expect(mayDisable(repaired, undefined)).toBe(false);
+    expect(mayDisable(repaired, SOME_TIME + 1)).toBe(false);
+    expect(mayDisable(aSubscription(), SOME_TIME)).toBe(false);
+    expect(mayDisable({ ...repaired, disabled: { reason: 'manual', at: 1 } }, SOME_TIME)).toBe(false);
+  });
+});
