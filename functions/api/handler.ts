@@ -31,6 +31,7 @@ import { createApi } from './app.ts';
 import { auditLog } from './audit.ts';
 import { httpApiAnswer, parseHttpApiEvent } from './http-api-event.ts';
 import type { HttpApiAnswer } from './http-api-event.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
 
 // Once per cold start
 
@@ -69,7 +70,7 @@ const api = createApi({
   }),
   deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
   settings: {
-    retentionMs: environment.retentionDays * 24 * 60 * 60 * 1000,
+    retentionMs: environment.retentionDays * DAY_MS,
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     overdueAfterMs: environment.overdueAfterSeconds * 1000,
     subscriptionConfirmation: environment.subscriptionConfirmation,

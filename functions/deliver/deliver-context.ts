@@ -23,8 +23,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import type { deliverEnvironment } from '../../shared/config/environment.ts';
 import type { DeliverContext } from '../../shared/pipeline/deliver-context.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
+import { DAY_MS } from '../../shared/domain/duration.ts';
 
 type Environment = ReturnType<typeof deliverEnvironment>;
 

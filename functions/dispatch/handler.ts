@@ -12,6 +12,7 @@ import { dispatchEnvironment } from '../../shared/config/environment.ts';
 import { parseIngress } from '../../shared/messages/ingress-message.ts';
 import { dispatch, type DispatchContext } from '../../shared/pipeline/dispatch.ts';
 import { sqsHandler } from '../sqs-handler.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
 
 // Once per cold start
 
@@ -41,7 +42,7 @@ const dispatchContext: DispatchContext = {
     deadLetters: sqsDeadLetters(sqs, environment.ingressDeadLetterUrl),
   },
   settings: {
-    retentionMs: environment.retentionDays * 24 * 60 * 60 * 1000,
+    retentionMs: environment.retentionDays * DAY_MS,
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     retainMessages: environment.retainMessages,
   },

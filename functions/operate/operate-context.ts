@@ -14,6 +14,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import type { operateEnvironment } from '../../shared/config/environment.ts';
 import type { OperateContext } from '../../shared/pipeline/operate-context.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
 
 type Environment = ReturnType<typeof operateEnvironment>;
 
@@ -25,7 +26,7 @@ export const operateContextOf = (
 ): OperateContext => ({
   ports: portsOf(environment, journal, deadline),
   settings: {
-    retentionMs: environment.retentionDays * 24 * 60 * 60 * 1000,
+    retentionMs: environment.retentionDays * DAY_MS,
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
   },
 });

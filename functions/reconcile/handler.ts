@@ -7,6 +7,7 @@ import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { reconcileEnvironment } from '../../shared/config/environment.ts';
 import { reconcile, type Reconciliation } from '../../shared/pipeline/reconcile.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
 
 // Once per cold start
 
@@ -24,7 +25,7 @@ const reconcileContext = {
   },
   settings: {
     overdueAfterMs: environment.overdueAfterSeconds * 1000,
-    retentionMs: environment.retentionDays * 24 * 60 * 60 * 1000,
+    retentionMs: environment.retentionDays * DAY_MS,
   },
 };
 

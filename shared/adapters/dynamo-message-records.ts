@@ -13,8 +13,7 @@ import {
   messageRecordOf,
 } from './message-item.ts';
 import { ttlOf } from './record.ts';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
+import { DAY_MS } from '../domain/duration.ts';
 
 /** The MESSAGE items of the deliveries table. */
 export const dynamoMessageRecords = (client: DynamoDBDocumentClient, tableName: string): MessageRecords => {

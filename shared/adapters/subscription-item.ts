@@ -5,6 +5,7 @@ import type { Formerly, Queue, Subscription, SubscriptionOptions } from '../doma
 import { subscriberIdentity } from '../domain/subscriber-url.ts';
 import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { partialPolicySchema } from './retry-policy-item.ts';
+import { DAY_MS } from '../domain/duration.ts';
 
 type ItemKey = { pk: string; sk: string };
 
@@ -162,7 +163,7 @@ const holderSchema = z.object({ subscriptionId: z.string() });
 export const holderOf = (item: unknown): string => decodedRecord(holderSchema, item).subscriptionId;
 
 /** In milliseconds; longer than SQS keeps the operation that removes a marked subscription (design §8). */
-const MARKED_FOR_MS = 7 * 24 * 60 * 60 * 1000;
+const MARKED_FOR_MS = 7 * DAY_MS;
 
 const timeToLiveOf = ({
   expiresAt,

@@ -1,3 +1,4 @@
+import { isObject } from './content-elements.ts';
 import { parseContentFilter } from './content-filter-schema.ts';
 import { judgeContent, type ContentFilter } from './content-filter.ts';
 import { filterEffort } from './filter-effort.ts';
@@ -122,5 +123,3 @@ const readFilter = (given: unknown, subscriptionId: string): ContentFilter => {
   filtersRead.set(given, read.filter);
   return read.filter;
 };
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

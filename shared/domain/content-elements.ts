@@ -61,4 +61,4 @@ const isScalar = (value: unknown): value is Scalar => value === null || SCALARS.
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'number', 'boolean']);
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

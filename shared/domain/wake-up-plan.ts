@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DeliveryKey } from './delivery.ts';
+import type { DeliveryKey, Lease, NextAttempt } from './delivery.ts';
 
 /** SQS's longest DelaySeconds (Amazon SQS message quotas). */
 export const MAX_DELAY_SECONDS = 900;
@@ -32,6 +32,10 @@ export const planHop = (dueAt: number, now: number): { by: 'sqs_delay'; delaySec
   by: 'sqs_delay',
   delaySeconds: Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.round((dueAt - now) / 1000))),
 });
+
+/** A lease on the record is a holder that died or is still at it: nobody else can take over before it runs out. */
+export const armedFor = ({ dueAt }: Pick<NextAttempt, 'dueAt'>, lease: Lease | undefined): number =>
+  Math.max(dueAt, lease?.until ?? 0);
 
 /**
  * One name for one due time of one attempt, so that arming it twice makes one schedule, while an attempt whose due time

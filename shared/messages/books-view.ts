@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isBalanced, type Books } from '../domain/books.ts';
-import { timeText, timeView } from './delivery-view.ts';
+import { timeText, timeView } from './time-view.ts';
 
 const count = z.int().min(0);
 

@@ -1,13 +1,7 @@
 import * as z from 'zod';
 import type { DeliveryDetail } from '../domain/delivery-detail.ts';
-import {
-  attemptView,
-  deliveryView,
-  deliveryViewSchema,
-  policyView,
-  timeText,
-  timeView,
-} from './delivery-view.ts';
+import { attemptView, deliveryView, deliveryViewSchema, policyView } from './delivery-view.ts';
+import { timeText, timeView } from './time-view.ts';
 
 /** One delivery with all that can be told of it. */
 export const deliveryDetailSchema = deliveryViewSchema.extend({

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Delivery } from '../domain/delivery.ts';
-import { attemptView, deliveryViewSchema, timeText, timeView } from './delivery-view.ts';
+import { attemptView, deliveryViewSchema } from './delivery-view.ts';
+import { timeText, timeView } from './time-view.ts';
 
 /** A delivery in a long listing: where it stands, and what was tried last. */
 export const deliverySummarySchema = z.object({

@@ -1,9 +1,7 @@
 import * as z from 'zod';
 import type { Attempt } from '../domain/attempt.ts';
 import type { Delivery, NextAttempt } from '../domain/delivery.ts';
-
-/** RFC 3339 in UTC with milliseconds. */
-export const timeView = z.iso.datetime({ precision: 3 });
+import { timeText, timeView } from './time-view.ts';
 
 export const attemptView = z.object({
   number: z.int().positive(),
@@ -90,5 +88,3 @@ const viewOfAttempt = (attempt: Attempt): DeliveryView['attempts'][number] => {
     startedAt: timeText(startedAt),
   };
 };
-
-export const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString();

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { MessageStanding } from '../domain/message-standing.ts';
-import { timeText, timeView } from './delivery-view.ts';
+import { timeText, timeView } from './time-view.ts';
 import { spliceRaw } from './message-body.ts';
 
 const count = z.int().min(0);

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import type { OperatorEvent } from '../domain/operator-event.ts';
+import { timeText, timeView } from './time-view.ts';
 
 /** Every event of ours on the bus; a rule that wants them all matches it. */
 export const EVENT_SOURCE = 'posthaste';
 
 /** RFC 3339 in UTC with milliseconds. */
-const time = z.iso.datetime({ precision: 3 });
 
 const subscriptionDetail = {
   /** The setting `deployment`. */
@@ -29,19 +29,19 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
   eventOf('subscription.disabled', {
     ...subscriptionDetail,
     reason: z.enum(['manual', 'gone', 'failing']),
-    at: time,
+    at: timeView,
   }),
   eventOf('subscription.failing', {
     ...subscriptionDetail,
     /** When its spell of failures began, and how many there were when this was said. */
-    since: time,
+    since: timeView,
     failures: z.int().positive(),
   }),
   eventOf('subscription.recovered', {
     ...subscriptionDetail,
     /** That of the `subscription.failing` which it ends. */
-    since: time,
-    at: time,
+    since: timeView,
+    at: timeView,
   }),
   eventOf('delivery.exhausted', {
     ...subscriptionDetail,
@@ -49,7 +49,7 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
     /** In all rounds. */
     attempts: z.int().nonnegative(),
     /** When the last attempt was over. */
-    at: time,
+    at: timeView,
   }),
 ]);
 
@@ -65,25 +65,23 @@ export const operatorEventMessage = (event: OperatorEvent, deployment: string): 
       subscriptionId,
       messageId,
       attempts: event.attempts,
-      at: timeOf(event.at),
+      at: timeText(event.at),
     };
     return { source, 'detail-type': event.type, detail };
   }
   const about = { deployment, queue: event.queue, subscriptionId: event.subscriptionId };
   switch (event.type) {
     case 'subscription.disabled': {
-      const detail = { ...about, reason: event.reason, at: timeOf(event.at) };
+      const detail = { ...about, reason: event.reason, at: timeText(event.at) };
       return { source, 'detail-type': event.type, detail };
     }
     case 'subscription.failing': {
-      const detail = { ...about, since: timeOf(event.since), failures: event.failures };
+      const detail = { ...about, since: timeText(event.since), failures: event.failures };
       return { source, 'detail-type': event.type, detail };
     }
     case 'subscription.recovered': {
-      const detail = { ...about, since: timeOf(event.since), at: timeOf(event.at) };
+      const detail = { ...about, since: timeText(event.since), at: timeText(event.at) };
       return { source, 'detail-type': event.type, detail };
     }
   }
 };
-
-const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString();

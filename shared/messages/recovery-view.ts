@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RECOVERABLE, RECOVERY_STATES, type Recovery } from '../domain/recovery.ts';
-import { timeView } from './delivery-view.ts';
+import { timeText, timeView } from './time-view.ts';
 
 const count = z.int().nonnegative();
 
@@ -37,5 +37,3 @@ export const recoveryView = ({ selection, ...recovery }: Recovery): RecoveryView
   createdAt: timeText(recovery.createdAt),
   updatedAt: timeText(recovery.updatedAt),
 });
-
-const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString();

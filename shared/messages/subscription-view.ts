@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { redacted } from '../domain/credential-headers.ts';
 import { retryPolicySchema } from '../domain/retry-policy-schema.ts';
 import { isQuestionOwed, type Subscription, type SubscriptionOptions } from '../domain/subscription.ts';
-
-const time = z.iso.datetime({ precision: 3 });
+import { timeText, timeView } from './time-view.ts';
 
 /** As they were given. Loose, so that a reader shows an option that it is too old to know. */
 const optionsView = z.looseObject({
@@ -30,8 +29,8 @@ export const subscriptionViewSchema = z.object({
   ttl: z.int().positive().nullable(),
   age: z.int().nonnegative(),
   options: optionsView,
-  disabled: z.object({ reason: z.enum(['manual', 'gone', 'failing']), at: time }).exactOptional(),
-  failing: z.object({ since: time, failures: z.int().positive() }).exactOptional(),
+  disabled: z.object({ reason: z.enum(['manual', 'gone', 'failing']), at: timeView }).exactOptional(),
+  failing: z.object({ since: timeView, failures: z.int().positive() }).exactOptional(),
   /** False: it gets nothing but the request to confirm. */
   confirmed: z.boolean(),
   confirmation: confirmationSchema.exactOptional(),
@@ -79,5 +78,3 @@ export const wholeLineOf = ({ subscriber, ttl, options, disabled }: Subscription
     options,
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
   });
-
-const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString();

@@ -11,7 +11,8 @@ import { ADDRESS_FORBIDDEN, isGone, outcomeOf, type Reply } from '../domain/outc
 import { secretsInForce } from '../domain/secret-rotation.ts';
 import { absenceOf, attemptTimeoutOf, type Subscription } from '../domain/subscription.ts';
 import { webhookRequest } from '../domain/webhook-request.ts';
-import { hasTimeForRequest, momentOf, type DeliverContext } from './deliver-context.ts';
+import { hasTimeForRequest, type DeliverContext } from './deliver-context.ts';
+import { momentOf } from './moment.ts';
 import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptUntil } from './message-keeping.ts';
 import { openedFor, type OpenedSecret } from './opened-secrets.ts';

@@ -1,8 +1,7 @@
 import { hasRoomForRound, hasten, reopen } from '../domain/delivery-by-hand.ts';
-import type { Moment } from '../domain/delivery-entry.ts';
-import { isOpen, type Delivery, type DeliveryKey, type Lease, type Transition } from '../domain/delivery.ts';
+import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery.ts';
 import { absenceOf } from '../domain/subscription.ts';
-import { scheduleName } from '../domain/wake-up-plan.ts';
+import { armedFor, scheduleName } from '../domain/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Deliveries } from '../ports/deliveries.ts';
 import type { DeliveryListings } from '../ports/delivery-listings.ts';
@@ -12,6 +11,7 @@ import type { Payloads } from '../ports/payloads.ts';
 import type { Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
 import { keptUntil, keptForAnotherRound } from './message-keeping.ts';
+import { momentOf } from './moment.ts';
 
 export type ByHandContext = {
   ports: {
@@ -173,13 +173,5 @@ export const removeSchedule = async (
   { key, next, lease }: Delivery,
 ): Promise<void> => {
   if (next?.by !== 'scheduler') return;
-  await ports.wakeUps.unschedule(scheduleName(key, next.number, armedFor(next.dueAt, lease)));
+  await ports.wakeUps.unschedule(scheduleName(key, next.number, armedFor(next, lease)));
 };
-
-/** As armed: never before a lease on the record runs out. */
-const armedFor = (dueAt: number, lease: Lease | undefined): number => Math.max(dueAt, lease?.until ?? 0);
-
-export const momentOf = ({ ports, settings }: ByHandContext): Moment => ({
-  now: ports.clock.now(),
-  retentionMs: settings.retentionMs,
-});

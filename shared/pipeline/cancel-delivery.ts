@@ -1,7 +1,8 @@
 import { cancelOpen, cancelUnbegun } from '../domain/delivery-by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery.ts';
 import type { MessageRecord } from '../ports/message-records.ts';
-import { momentOf, MOST_TRIES, removeSchedule, type ByHandContext } from './by-hand.ts';
+import { MOST_TRIES, removeSchedule, type ByHandContext } from './by-hand.ts';
+import { momentOf } from './moment.ts';
 
 export type CancelRefusal =
   | 'no_such_delivery'

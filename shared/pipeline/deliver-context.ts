@@ -1,4 +1,3 @@
-import type { Moment } from '../domain/delivery-entry.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { HealthRules } from '../domain/subscription-health.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -40,12 +39,6 @@ export type DeliverSettings = {
 } & HealthRules;
 
 export type DeliverContext = { ports: DeliverPorts; settings: DeliverSettings };
-
-/** When a transition is made, and how long its record is kept from then on. */
-export const momentOf = ({ ports, settings }: DeliverContext): Moment => ({
-  now: ports.clock.now(),
-  retentionMs: settings.retentionMs,
-});
 
 /** One receive of a job or wake-up. */
 export type Received = {

@@ -5,15 +5,10 @@ import type { Delivery } from '../domain/delivery.ts';
 import { absenceOf } from '../domain/subscription.ts';
 import type { Freshness } from '../ports/subscriptions.ts';
 import { attemptDelivery } from './attempt-delivery.ts';
-import {
-  hasTimeForAttempt,
-  leaseUntil,
-  momentOf,
-  type DeliverContext,
-  type Received,
-} from './deliver-context.ts';
+import { hasTimeForAttempt, leaseUntil, type DeliverContext, type Received } from './deliver-context.ts';
 import type { HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptBody, keptUntil, messageFor } from './message-keeping.ts';
+import { momentOf } from './moment.ts';
 import { payOwed } from './owed.ts';
 import { noteAbsence } from './subscription-health.ts';
 import { takeDelivery, type Taking } from './take-delivery.ts';

@@ -3,7 +3,8 @@ import { secretsInForce } from '../domain/secret-rotation.ts';
 import type { SigningSecret } from '../domain/signing-secret.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import type { SecretOpener } from '../ports/signing-secrets.ts';
-import { momentOf, type DeliverContext } from './deliver-context.ts';
+import type { DeliverContext } from './deliver-context.ts';
+import { momentOf } from './moment.ts';
 import type { HeldDelivery } from './held-delivery.ts';
 
 /** What a request may be signed with, and until when. */

@@ -1,7 +1,8 @@
 import type { Delivery, Owed } from '../domain/delivery.ts';
 import { endOf, settle } from '../domain/delivery-result.ts';
 import type { MessageBody } from '../domain/message-body.ts';
-import { momentOf, type DeliverContext } from './deliver-context.ts';
+import type { DeliverContext } from './deliver-context.ts';
+import { momentOf } from './moment.ts';
 import { tell } from './operator-news.ts';
 
 /** What a finished delivery owes could not be done, all or part of it. Transient: whoever looks at the record next does the rest. */

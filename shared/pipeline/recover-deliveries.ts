@@ -22,6 +22,7 @@ import {
   type OperateContext,
   type Remaining,
 } from './operate-context.ts';
+import { momentOf } from './moment.ts';
 
 /** Deliveries of a page. Their keys stand on the recovery's record while they are worked on: some 7 KB. */
 const PAGE = 50;
@@ -196,8 +197,3 @@ const countStopped = async (context: OperateContext, recovery: Recovery): Promis
     revised(withHandled({ ...recovery, deferred: [] }, reopened, []), momentOf(context)),
   );
 };
-
-const momentOf = ({ ports, settings }: OperateContext) => ({
-  now: ports.clock.now(),
-  retentionMs: settings.retentionMs,
-});

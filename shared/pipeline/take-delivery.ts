@@ -1,7 +1,8 @@
 import { enter, enterLapsed, reenter, refusalOf, type Entry } from '../domain/delivery-entry.ts';
 import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import type { Delivery, Transition } from '../domain/delivery.ts';
-import { momentOf, type DeliverContext } from './deliver-context.ts';
+import type { DeliverContext } from './deliver-context.ts';
+import { momentOf } from './moment.ts';
 import { keepMessage, keptUntil } from './message-keeping.ts';
 
 /** What came of entering a delivery. `dropped`: nothing is left to do for this message. */

@@ -1,7 +1,7 @@
 import type { Mechanism } from '../domain/attempt.ts';
 import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import { isOpen, type Delivery } from '../domain/delivery.ts';
-import { MAX_DELAY_SECONDS, planHop, planWakeUp, scheduleName } from '../domain/wake-up-plan.ts';
+import { armedFor, MAX_DELAY_SECONDS, planHop, planWakeUp, scheduleName } from '../domain/wake-up-plan.ts';
 import type { DeliverContext } from './deliver-context.ts';
 
 /**
@@ -11,8 +11,7 @@ import type { DeliverContext } from './deliver-context.ts';
 export const armNext = async (context: DeliverContext, delivery: Delivery): Promise<void> => {
   const { next, lease } = delivery;
   if (next === undefined) return;
-  // A lease on the record is a holder that died or is still at it: nobody else can take over before it runs out.
-  const dueAt = Math.max(next.dueAt, lease?.until ?? 0);
+  const dueAt = armedFor(next, lease);
   await arm(context, { kind: 'wake_up', key: delivery.key, attempt: next.number, dueAt });
 };
 

@@ -7,8 +7,7 @@ import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
 import { parsed } from '../request-json.ts';
 import { isWindow, NO_WINDOW, windowFields } from '../window.ts';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
+import { DAY_MS } from '../../../shared/domain/duration.ts';
 
 /** Every hour of a window is looked at, whether there is something in it or not. */
 const MOST_DAYS = 400;

@@ -1,39 +1,26 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { retryDelivery } from '../../../shared/pipeline/by-hand.ts';
 import { cancelDelivery } from '../../../shared/pipeline/cancel-delivery.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { aMessage, aSubscription } from '../../support/builders.ts';
+import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-const URL = 'https://subscriber.test/hook';
-const key = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
+let world: ByHandWorld;
 
-let world: PipelineWorld;
-
-const subscribed = async (policy: Parameters<typeof aBarePolicy>[0]): Promise<void> => {
-  world = pipelineWorld();
-  await world.subscriptions.putQueue(aQueue());
-  await world.subscriptions.addSubscription(
-    aSubscription({ options: { _retry_policy: aBarePolicy(policy) } }),
-  );
+const subscribed = async (policy: Parameters<typeof byHandWorld>[0]): Promise<void> => {
+  world = await byHandWorld(policy);
 };
 
 beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
 
-/** Publishes, and lets this much time pass. */
-const published = async (forMs = 1_000): Promise<void> => {
-  await world.dispatch({ ok: true, message: aMessage() });
-  await world.clock.run(world.clock.now() + forMs);
-};
-
 const requests = (): number => world.subscriber.seen.length;
-const retried = () => retryDelivery(world.byHandContext, key);
-const cancelled = () => cancelDelivery(world.byHandContext, key, 'manual');
+const retried = () => retryDelivery(world.byHandContext, world.key);
+const cancelled = () => cancelDelivery(world.byHandContext, world.key, 'manual');
 
 describe('a cancellation by hand', () => {
   it('ends the delivery: no further request, and the schedule is gone', async () => {
-    world.subscriber.script(URL, [status(500), status(200)]);
-    await published();
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.published();
     expect((await cancelled()).kind).toBe('cancelled');
     expect(world.schedules).toEqual([]);
     await world.clock.run();
@@ -52,8 +39,8 @@ describe('a cancellation by hand', () => {
   });
 
   it('of nothing that a message has to come to is refused', async () => {
-    await published();
-    const other = { ...key, subscriptionId: 'nobody' };
+    await world.published();
+    const other = { ...world.key, subscriptionId: 'nobody' };
 
     expect(await cancelDelivery(world.byHandContext, other, 'manual')).toMatchObject({
       why: 'no_such_delivery',
@@ -69,15 +56,15 @@ describe('a cancellation by hand', () => {
       }),
     );
     await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
-    const filtered = { ...key, subscriptionId: 'subscription-2' };
+    const filtered = { ...world.key, subscriptionId: 'subscription-2' };
 
     expect(await cancelDelivery(world.byHandContext, filtered, 'manual')).toMatchObject({ why: 'not_begun' });
     expect(await world.deliveries.find(filtered)).toBeUndefined();
   });
 
   it('lets nobody open a round beside the request that is under way', async () => {
-    world.subscriber.script(URL, [status(500), status(500, { takesMs: 14_000 }), status(200)]);
-    await published();
+    world.subscriber.script(world.url, [status(500), status(500, { takesMs: 14_000 }), status(200)]);
+    await world.published();
     await retried();
     await world.clock.run(world.clock.now() + 1_000);
     await cancelled();
@@ -90,14 +77,14 @@ describe('a cancellation by hand', () => {
   });
 
   it('of a delivery that is over is refused', async () => {
-    await published();
+    await world.published();
 
     expect(await cancelled()).toMatchObject({ kind: 'refused', why: 'over' });
   });
 
   it('in the middle of an attempt leaves a success its due, and makes no other', async () => {
-    world.subscriber.script(URL, [status(500), status(200, { takesMs: 5_000 })]);
-    await published();
+    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
+    await world.published();
     await retried();
     await world.clock.run(world.clock.now() + 1_000);
     expect((await cancelled()).kind).toBe('cancelled');
@@ -111,8 +98,8 @@ describe('a cancellation by hand', () => {
 
   it('in the middle of a failing attempt stays, and nothing is tried again', async () => {
     await subscribed({ retries_with_no_delay: 5 });
-    world.subscriber.script(URL, [status(500, { takesMs: 1_000 })]);
-    await published(500);
+    world.subscriber.script(world.url, [status(500, { takesMs: 1_000 })]);
+    await world.published(500);
     await cancelled();
     await world.clock.run();
 

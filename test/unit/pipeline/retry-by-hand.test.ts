@@ -1,38 +1,25 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deliver } from '../../../shared/pipeline/deliver.ts';
 import { retryDelivery } from '../../../shared/pipeline/by-hand.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { aBarePolicy, aMessage, aQueue } from '../../support/builders.ts';
+import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-const URL = 'https://subscriber.test/hook';
-const key = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
+let world: ByHandWorld;
 
-let world: PipelineWorld;
-
-const subscribed = async (policy: Parameters<typeof aBarePolicy>[0]): Promise<void> => {
-  world = pipelineWorld();
-  await world.subscriptions.putQueue(aQueue());
-  await world.subscriptions.addSubscription(
-    aSubscription({ options: { _retry_policy: aBarePolicy(policy) } }),
-  );
+const subscribed = async (policy: Parameters<typeof byHandWorld>[0]): Promise<void> => {
+  world = await byHandWorld(policy);
 };
 
 beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
 
-/** Publishes, and lets this much time pass. */
-const published = async (forMs = 1_000): Promise<void> => {
-  await world.dispatch({ ok: true, message: aMessage() });
-  await world.clock.run(world.clock.now() + forMs);
-};
-
 const requests = (): number => world.subscriber.seen.length;
-const retried = () => retryDelivery(world.byHandContext, key);
+const retried = () => retryDelivery(world.byHandContext, world.key);
 
 describe('a retry by hand of a delivery that waits for its next attempt', () => {
   it('makes that attempt now, under its number and in the phase manual', async () => {
-    world.subscriber.script(URL, [status(500), status(200)]);
-    await published();
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.published();
     expect((await retried()).kind).toBe('retried');
     await world.clock.run(world.clock.now() + 1_000);
 
@@ -46,8 +33,8 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
   });
 
   it('removes the schedule that would have brought it', async () => {
-    world.subscriber.script(URL, [status(500), status(200)]);
-    await published();
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.published();
     expect(world.schedules).toHaveLength(1);
     await retried();
 
@@ -55,8 +42,8 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
   });
 
   it('uses up the place of that attempt in the policy, and the next one counts from it', async () => {
-    world.subscriber.script(URL, [status(500), status(500), status(500)]);
-    await published();
+    world.subscriber.script(world.url, [status(500), status(500), status(500)]);
+    await world.published();
     await retried();
     await world.clock.run();
 
@@ -68,11 +55,11 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
   });
 
   it('raced by the automatic one fifty times over makes the attempt once', async () => {
-    world.subscriber.script(URL, [status(500), status(200, { takesMs: 500 })]);
-    await published();
+    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 500 })]);
+    await world.published();
     const { next } = await world.delivery();
     await world.clock.run(next?.dueAt);
-    const wakeUp = { kind: 'wake_up', key, attempt: 2, dueAt: next?.dueAt ?? 0 } as const;
+    const wakeUp = { kind: 'wake_up', key: world.key, attempt: 2, dueAt: next?.dueAt ?? 0 } as const;
     const race = Array.from({ length: 50 }, (_, index) => [
       retried(),
       deliver(world.deliverContext, wakeUp, {
@@ -91,8 +78,8 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
   });
 
   it('is refused while an attempt is being made', async () => {
-    world.subscriber.script(URL, [status(500), status(200, { takesMs: 5_000 })]);
-    await published();
+    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
+    await world.published();
     await retried();
     await world.clock.run(world.clock.now() + 1_000);
 
@@ -100,12 +87,12 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
   });
 
   it('wakes one whose holder has died, which counts the request as lost', async () => {
-    world.subscriber.script(URL, [status(500), status(200)]);
-    await published();
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.published();
     const now = world.clock.now();
     await world.deliveries.write({
       name: 'claim',
-      key,
+      key: world.key,
       expect: { kind: 'present' },
       change: { lease: { owner: 'dead', until: now - 1 }, next: null, updatedAt: now, expiresAt: now },
     });
@@ -116,8 +103,8 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
   });
 
   it('is refused where nobody is there to be called', async () => {
-    world.subscriber.script(URL, [status(500)]);
-    await published();
+    world.subscriber.script(world.url, [status(500)]);
+    await world.published();
     await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
 
     expect(await retried()).toMatchObject({ kind: 'refused', why: 'subscription_absent' });
@@ -127,8 +114,8 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
 describe('a retry by hand of a delivery that is over', () => {
   const exhausted = async (): Promise<void> => {
     await subscribed({});
-    world.subscriber.script(URL, [status(500)]);
-    await published();
+    world.subscriber.script(world.url, [status(500)]);
+    await world.published();
     expect((await world.delivery()).status).toBe('exhausted');
   };
 
@@ -142,7 +129,7 @@ describe('a retry by hand of a delivery that is over', () => {
         },
       }),
     );
-    world.subscriber.script(URL, [status(500), status(500), status(500)]);
+    world.subscriber.script(world.url, [status(500), status(500), status(500)]);
     await retried();
     await world.clock.run();
 
@@ -159,10 +146,10 @@ describe('a retry by hand of a delivery that is over', () => {
 
   it('is found by reconcile where its wake-up was never sent', async () => {
     await exhausted();
-    world.subscriber.script(URL, [status(200)]);
+    world.subscriber.script(world.url, [status(200)]);
     const lost = { ...world.wakeUps, sendDelayed: () => Promise.reject(new Error('SQS is away')) };
     const { ports, settings } = world.byHandContext;
-    await expect(retryDelivery({ ports: { ...ports, wakeUps: lost }, settings }, key)).rejects.toThrow(
+    await expect(retryDelivery({ ports: { ...ports, wakeUps: lost }, settings }, world.key)).rejects.toThrow(
       'away',
     );
     await world.clock.run(world.clock.now() + 60_000);
@@ -173,7 +160,7 @@ describe('a retry by hand of a delivery that is over', () => {
   });
 
   it('is refused where the body was not kept', async () => {
-    await published();
+    await world.published();
     expect((await world.delivery()).status).toBe('delivered');
 
     expect(await retried()).toMatchObject({ kind: 'refused', why: 'body_gone' });
@@ -182,7 +169,7 @@ describe('a retry by hand of a delivery that is over', () => {
 
   it('sends a delivered message once more where every body is kept', async () => {
     world.settings.retainMessages = 'all';
-    await published();
+    await world.published();
     await retried();
     await world.clock.run();
 
@@ -192,7 +179,7 @@ describe('a retry by hand of a delivery that is over', () => {
 
   it('is refused after the ttl of its message', async () => {
     await subscribed({});
-    world.subscriber.script(URL, [status(500)]);
+    world.subscriber.script(world.url, [status(500)]);
     const message = aMessage({ expiresAt: world.clock.now() + 5_000 });
     await world.dispatch({ ok: true, message });
     await world.clock.run(world.clock.now() + 6_000);
@@ -202,8 +189,8 @@ describe('a retry by hand of a delivery that is over', () => {
 
   it('is refused where the record has no room for another round', async () => {
     await subscribed({ retries_with_no_delay: 100 });
-    world.subscriber.script(URL, [status(500)]);
-    await published();
+    world.subscriber.script(world.url, [status(500)]);
+    await world.published();
     for (let round = 2; round <= 4; round += 1) {
       await retried();
       await world.clock.run(world.clock.now() + 600_000);
@@ -218,7 +205,7 @@ describe('a retry by hand of a delivery that is over', () => {
     const now = world.clock.now();
     await world.deliveries.write({
       name: 'settle',
-      key,
+      key: world.key,
       expect: { kind: 'present' },
       change: { owed: ['undeliverable'], updatedAt: now, expiresAt: now },
     });
