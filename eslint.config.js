@@ -7,7 +7,7 @@ const unsafeAssertions = {
 export default tseslint.config(
   { ignores: ['node_modules', '.local', 'cdk.out', 'coverage'] },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
@@ -51,11 +51,33 @@ export default tseslint.config(
     },
   },
   {
+    // What producers and subscribers wrote is shown, never interpreted.
+    files: ['console/**/*.{ts,tsx}'],
+    rules: {
+      ...unsafeAssertions,
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'JSXAttribute[name.name="dangerouslySetInnerHTML"], MemberExpression[property.name=/^(innerHTML|outerHTML|insertAdjacentHTML)$/]',
+          message: 'Text stays text.',
+        },
+      ],
+    },
+  },
+  {
     // Constructs are classes that are instantiated for their effect on the tree.
-    files: ['infra/**/*.ts', 'test/infra/**/*.ts'],
+    files: ['infra/**/*.ts', 'examples/**/*.ts', 'test/infra/**/*.ts'],
     rules: { '@typescript-eslint/no-extraneous-class': 'off', 'no-new': 'off' },
   },
   { files: ['shared/config/environment.ts'], rules: { 'no-restricted-properties': 'off' } },
+  {
+    // Types of Node.js are there for what the page shares with the command; what they describe is not, in a browser.
+    files: ['console/src/**/*.{ts,tsx}'],
+    rules: {
+      'no-restricted-globals': ['error', 'Buffer', 'process', 'global', 'require'],
+    },
+  },
   { files: ['cli/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['**/*.{js,mjs,cjs}'],

@@ -33,12 +33,38 @@ export default defineConfig({
       {
         test: {
           name: 'deployed',
-          include: ['test/contract/**/*.test.ts', 'test/e2e/**/*.test.ts'],
+          include: [
+            'test/contract/**/*.test.ts',
+            'test/e2e/**/*.test.ts',
+            'test/browser/deployed/**/*.test.ts',
+          ],
           exclude: ['test/contract/in-memory*.test.ts'],
           globalSetup: ['test/support/deployed-system.ts'],
           // One local AWS on a few cores: a fan-out in one file would make the retries of another late.
           fileParallelism: false,
           sequence: { groupOrder: 3 },
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'privileges',
+          include: ['test/privileges/**/*.test.ts'],
+          globalSetup: ['test/privileges/call-log-of-run.ts'],
+          // It looks at what the deployed tests did, all of them.
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
+          // The console in a browser, on a stubbed API. On the deployed system it is tested among the deployed ones.
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          exclude: ['test/browser/deployed/**'],
+          // A browser of several processes each.
+          fileParallelism: false,
+          sequence: { groupOrder: 5 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
 
 type Part = {
   name: string;
@@ -64,9 +65,19 @@ const PARTS: readonly Part[] = [
     load: async () => (await import('./commands/policy/preview.ts')).addPolicyCommands,
   },
   {
+    name: 'plan',
+    description: 'What so many deliveries cost, and what they need of an account.',
+    load: async () => (await import('./commands/plan/plan.ts')).addPlan,
+  },
+  {
     name: 'listen',
     description: 'Receive webhooks here, print and verify them, and answer by a script.',
     load: async () => (await import('./commands/listen/listen.ts')).addListen,
+  },
+  {
+    name: 'console',
+    description: 'Look at a deployment and work on it in the browser.',
+    load: async () => (await import('./commands/console/console.ts')).addConsole,
   },
   {
     name: 'proxy',
@@ -84,6 +95,7 @@ const PARTS: readonly Part[] = [
 export const programFor = async (words: readonly string[]): Promise<Command> => {
   const program = new Command('posthaste')
     .description("The operator's command for Posthaste.")
+    .version(packageJson.version, '--version', 'Print the version.')
     .showHelpAfterError()
     .exitOverride();
   const asked = askedFor(words);

@@ -4,11 +4,13 @@ import type { LambdaJournal } from '../shared/adapters/powertools-journal.ts';
 
 /**
  * A Lambda handler for a queue: the records of a batch side by side, each acknowledged by itself. A record whose
- * function throws comes again after the visibility timeout; the fault is in the log with the record's id.
+ * function throws comes again after the visibility timeout; the fault is in the log with the record's id, and with the ids
+ * of what it is about, as far as they can be read.
  */
 export const sqsHandler = (
-  journal: LambdaJournal,
+  journal: Omit<LambdaJournal, 'auditLogger'>,
   handleRecord: (record: SQSRecord, context: Context) => Promise<void>,
+  idsOf: (record: SQSRecord) => Record<string, string> = () => ({}),
 ) => {
   const processor = new BatchProcessor(EventType.SQS);
   return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
@@ -16,7 +18,7 @@ export const sqsHandler = (
       try {
         await handleRecord(record, context);
       } catch (error) {
-        journal.fault(error, { sqsMessageId: record.messageId });
+        journal.fault(error, { ...idsOf(record), sqsMessageId: record.messageId });
         throw error;
       }
     };

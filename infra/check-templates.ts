@@ -1,23 +1,20 @@
 /**
  * Synthesises the stacks for AWS and for a laptop and holds the templates against CloudFormation's own schemas, by
- * cfn-lint (pinned, installed under .local/ once). Functions are not bundled: their templates are the same.
+ * cfn-lint (pinned, installed under .local/ once), and the constructs against cdk-nag's rules for AWS solutions.
+ * Functions are not bundled: their templates are the same.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { checkedVariants } from './checked-variants.ts';
+import { securityFindings } from './security-findings.ts';
 
 const CFN_LINT = '1.58.0';
 
 /** W3005: CDK names a function's role in DependsOn beside the role's policy, though a GetAtt implies it; harmless. */
 const IGNORED = ['W3005'];
-
-const VARIANTS = {
-  iam: {},
-  jwt: { apiAuthorization: 'jwt', jwtIssuer: 'https://id.example.com', jwtAudience: 'posthaste' },
-  local: { local: true, apiAuthorization: 'none' },
-};
 
 const cdkJson = z.object({ context: z.record(z.string(), z.unknown()) });
 
@@ -52,10 +49,12 @@ const install = (): void => {
   });
 };
 
+/** CDK's feature flags, which the CLI reads. */
+const { context } = cdkJson.parse(JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8')));
+
 /** What the CDK CLI would do, without its start-up: context and output folder go to the app by its environment. */
-const synthesise = (name: string, settings: Record<string, unknown>): string[] => {
+const synthesise = (name: string, settings: Readonly<Record<string, unknown>>): string[] => {
   const outdir = join(templates, name);
-  const { context } = cdkJson.parse(JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8')));
   run(process.execPath, ['infra/app.ts'], {
     complaint: `The stacks could not be synthesised (${name}).`,
     env: {
@@ -76,9 +75,19 @@ const lint = (files: readonly string[]): void => {
   });
 };
 
+const examine = (): void => {
+  const findings = Object.entries(checkedVariants).flatMap(([name, settings]) =>
+    securityFindings(settings, context).map((finding) => `  ${name}: ${finding}\n`),
+  );
+  if (findings.length === 0) return;
+  process.stderr.write(`cdk-nag found faults in the stacks.\n${findings.join('')}`);
+  process.exit(1);
+};
+
 install();
 rmSync(templates, { recursive: true, force: true });
 mkdirSync(templates, { recursive: true });
-const files = Object.entries(VARIANTS).flatMap(([name, settings]) => synthesise(name, settings));
+const files = Object.entries(checkedVariants).flatMap(([name, settings]) => synthesise(name, settings));
 lint(files);
+examine();
 process.stdout.write(`${files.length} templates without a fault.\n`);

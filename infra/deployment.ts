@@ -14,6 +14,7 @@ export const placeStacks = (app: App, settings: DeploymentSettings, env: Environ
   const monitoring = new MonitoringStack(app, `${name}Monitoring`, {
     env,
     settings,
+    state: state.state,
     pipeline: pipeline.pipeline,
   });
   return { state, pipeline, monitoring };

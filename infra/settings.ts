@@ -3,6 +3,7 @@ import { administrationSettings } from './settings/administration-settings.ts';
 import { capacitySettings } from './settings/capacity-settings.ts';
 import { deliverySettings } from './settings/delivery-settings.ts';
 import { ingressSettings } from './settings/ingress-settings.ts';
+import { networkSettings } from './settings/network-settings.ts';
 import { observationSettings } from './settings/observation-settings.ts';
 import { flag } from './settings/rules.ts';
 
@@ -27,6 +28,7 @@ const schema = z.strictObject({
   ...ingressSettings,
   ...administrationSettings,
   ...observationSettings,
+  ...networkSettings,
 });
 
 type Parsed = z.output<typeof schema>;
@@ -60,6 +62,10 @@ export const parseSettings = (given: Readonly<Record<string, unknown>>): Deploym
   if (!parsed.success) throw new SettingsError(parsed.error.issues.flatMap(problemsOf));
   const settings = parsed.data;
   const apiAuthorization = authorizationOf(settings);
+  if (settings.vpc !== undefined && settings.staticAddresses > 0)
+    throw new SettingsError([
+      'staticAddresses makes a VPC of its own, and cannot be given together with vpc',
+    ]);
   const allowedAddresses = settings.local
     ? [...settings.allowedAddresses, ...LOOPBACK]
     : settings.allowedAddresses;

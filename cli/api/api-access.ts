@@ -2,6 +2,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { findDeployment, type Deployment, type DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
 import { Problem } from '../local/install/problem.mjs';
+import { CredentialsProblem } from './credentials-problem.ts';
 
 export type ApiCall = {
   method: string;
@@ -16,13 +17,23 @@ export type ApiAccess = {
   name: string;
   /** Without a slash at its end. */
   apiUrl: string;
-  /** Adds what proves it. @throws Problem without credentials */
+  /** Of the signature; a bearer token has none. */
+  region?: string;
+  isLocal: boolean;
+  /** Adds what proves it. @throws CredentialsProblem without valid credentials */
   authorize: (call: ApiCall) => Promise<Headers>;
+};
+
+type Credentials = {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
+  expiration?: Date;
 };
 
 type Identity = {
   region: string;
-  credentials: () => Promise<{ accessKeyId: string; secretAccessKey: string; sessionToken?: string }>;
+  credentials: () => Promise<Credentials>;
 };
 
 /**
@@ -58,33 +69,54 @@ const accessTo = async ({
 }: Pick<Deployment, 'name' | 'apiUrl' | 'client'>): Promise<ApiAccess> => ({
   name,
   apiUrl: apiUrl.replace(/\/+$/, ''),
-  authorize: await authorizer(client),
+  isLocal: client.endpoint !== undefined,
+  ...(await proofFor(client)),
 });
 
 /** A token where there is one (`apiAuthorization: jwt`), else Signature Version 4. */
-const authorizer = async (client: Deployment['client']): Promise<ApiAccess['authorize']> => {
+const proofFor = async (client: Deployment['client']): Promise<Pick<ApiAccess, 'authorize' | 'region'>> => {
   const token = process.env['POSTHASTE_TOKEN'];
-  if (token !== undefined && token !== '') {
-    return ({ headers }) => {
-      const authorized = new Headers(headers);
-      authorized.set('authorization', `Bearer ${token}`);
-      return Promise.resolve(authorized);
-    };
-  }
-  const identity = await identityOf(client);
-  return async ({ method, url, headers, body }) => {
+  return token === undefined || token === ''
+    ? signing(await identityOf(client))
+    : { authorize: ({ headers }) => Promise.resolve(withToken(headers, token)) };
+};
+
+const withToken = (headers: Headers, token: string): Headers => {
+  const authorized = new Headers(headers);
+  authorized.set('authorization', `Bearer ${token}`);
+  return authorized;
+};
+
+const signing = ({ region, credentials }: Identity): Required<Pick<ApiAccess, 'authorize' | 'region'>> => ({
+  region,
+  authorize: async ({ method, url, headers, body }) => {
+    const { accessKeyId, secretAccessKey, sessionToken } = notExpired(await credentials());
     const signer = new AwsV4Signer({
-      ...(await identity.credentials()),
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
       method,
       url,
       headers,
       ...(body === undefined ? {} : { body }),
       service: 'execute-api',
-      region: identity.region,
+      region,
     });
     return (await signer.sign()).headers;
-  };
+  },
+});
+
+const notExpired = (credentials: Credentials): Credentials => {
+  const { expiration } = credentials;
+  if (expiration === undefined || expiration.getTime() > Date.now()) return credentials;
+  const since = expiration.toISOString();
+  throw new CredentialsProblem(
+    'credentials_expired',
+    `Your AWS credentials have expired at ${since}. ${RENEW}`,
+  );
 };
+
+const RENEW = 'Renew them the way you got them, for instance by aws sso login.';
 
 const identityOf = async ({ region, credentials }: Deployment['client']): Promise<Identity> => {
   if (region !== undefined && credentials !== undefined) {
@@ -102,11 +134,22 @@ const identityOf = async ({ region, credentials }: Deployment['client']): Promis
     region: found,
     credentials: () =>
       config.credentials().catch((cause: unknown) => {
-        throw new Problem(
-          `No AWS credentials are at hand: ${failureText(cause)}. They come from the environment, as for the AWS CLI; ` +
-            'where the API takes tokens instead, set POSTHASTE_TOKEN.',
-          { cause },
-        );
+        throw withoutCredentials(cause);
       }),
   };
+};
+
+/** The SDK says only in its sentences that a session, as of SSO, is over. */
+const withoutCredentials = (cause: unknown): CredentialsProblem => {
+  const text = failureText(cause);
+  return /expired/i.test(text)
+    ? new CredentialsProblem('credentials_expired', `Your AWS credentials have expired: ${text}. ${RENEW}`, {
+        cause,
+      })
+    : new CredentialsProblem(
+        'no_credentials',
+        `No AWS credentials are at hand: ${text}. They come from the environment, as for the AWS CLI; ` +
+          'where the API takes tokens instead, set POSTHASTE_TOKEN.',
+        { cause },
+      );
 };

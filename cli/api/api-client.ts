@@ -1,40 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import * as z from 'zod';
 import { pollInterval, type PollInterval } from '../../shared/domain/poll-interval.ts';
-import { firstField } from '../../shared/messages/field-fault.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
 import { Problem } from '../local/install/problem.mjs';
 import { findApi, type ApiAccess, type ApiCall } from './api-access.ts';
 import { ApiRefusal } from './api-refusal.ts';
-
-export type ApiRequest = {
-  method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
-  path: string;
-  /** Those that are undefined are left out. */
-  query?: Readonly<Record<string, string | number | undefined>>;
-  /** Source text, sent as it is. */
-  body?: string;
-  /** @default application/json */
-  contentType?: string;
-  /** Whether a second one does no harm. @default all but POST and PATCH */
-  repeatable?: boolean;
-  /** A status over 299 that is an answer, too. */
-  accept?: number;
-  signal?: AbortSignal;
-};
-
-export type ApiAnswer = { status: number; text: string; headers: Headers };
-
-/** The administration API, called as the deployment wants it. */
-export type ApiClient = {
-  /** For people. */
-  name: string;
-  /** @throws ApiRefusal, or Problem when there is no answer. */
-  send: (request: ApiRequest) => Promise<ApiAnswer>;
-  /** The answer's JSON as the schema reads it. @throws as `send` does, and Problem when it is something else. */
-  call: <Answer>(request: ApiRequest, schema: z.ZodType<Answer>) => Promise<Answer>;
-};
+import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from './api-request.ts';
+import { parsedAnswer } from './parsed-answer.ts';
 
 /** API Gateway gives an answer within 30 s, or gives up. */
 const TIMEOUT_MS = 35_000;
@@ -114,14 +86,6 @@ const once = async (access: ApiAccess, request: ApiRequest): Promise<Outcome> =>
   }
 };
 
-const searchOf = (query: NonNullable<ApiRequest['query']>): string => {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) search.set(name, String(value));
-  }
-  return search.size === 0 ? '' : `?${search.toString()}`;
-};
-
 const contentOf = ({
   body,
   contentType = 'application/json',
@@ -142,29 +106,4 @@ const outcomeOf = ({ method, path, accept }: ApiRequest, answer: ApiAnswer): Out
 const noAnswer = ({ name, apiUrl }: ApiAccess, cause: unknown): Problem => {
   const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
   return new Problem(`The API of ${name} does not answer at ${apiUrl}: ${failureText(reason)}.`, { cause });
-};
-
-/** The answer's JSON as the schema reads it. @throws Problem when it is something else */
-export const parsedAnswer = <Answer>(
-  { text }: Pick<ApiAnswer, 'text'>,
-  { method, path }: Pick<ApiRequest, 'method' | 'path'>,
-  schema: z.ZodType<Answer>,
-): Answer => {
-  const parsed = z
-    .string()
-    .transform((source, context): unknown => {
-      try {
-        return JSON.parse(source);
-      } catch {
-        context.addIssue('is not JSON');
-        return z.NEVER;
-      }
-    })
-    .pipe(schema)
-    .safeParse(text);
-  if (parsed.success) return parsed.data;
-  throw new Problem(
-    `The answer to ${method} ${path} is not what this version of the command knows (${firstField(parsed.error)}). ` +
-      'Are the deployment and the command of the same version?',
-  );
 };

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { FieldError } from '../../shared/domain/errors.ts';
+import { jsonOrUndefined } from './json-or-undefined.ts';
 
 /** Ours has the first form (design §7); API Gateway's own answers have the second. */
 const errorBody = z.union([
@@ -38,15 +39,6 @@ const refusalOf = (text: string): Said => {
   const parsed = errorBody.safeParse(jsonOrUndefined(text));
   if (!parsed.success) return { message: text.slice(0, 200), fields: [] };
   return 'error' in parsed.data ? parsed.data.error : { message: parsed.data.message, fields: [] };
-};
-
-const jsonOrUndefined = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 };
 
 /** What somebody can do about it whom the API, or API Gateway in front of it, does not let in. */

@@ -1,6 +1,6 @@
 import type { Books } from '../../shared/domain/books.ts';
 import { booksViewSchema } from '../../shared/messages/books-view.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient } from './api-request.ts';
 import { apiPath } from './api-path.ts';
 import { linksSchema, markerIn } from './listing.ts';
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { deliveryDetailSchema } from '../../shared/messages/delivery-detail-view.ts';
 import { deliverySummarySchema } from '../../shared/messages/delivery-summary-view.ts';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient } from './api-request.ts';
 import { apiPath } from './api-path.ts';
 import { linksSchema, listing } from './listing.ts';
 

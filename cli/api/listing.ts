@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ApiClient, ApiRequest } from './api-client.ts';
+import type { ApiClient, ApiRequest } from './api-request.ts';
 
 /** The way to the next page, as every listing gives it. */
 export const linksSchema = z.array(z.object({ rel: z.string(), href: z.string() })).default([]);

@@ -1,7 +1,9 @@
 import * as z from 'zod';
-import { messageViewSchema } from '../../shared/messages/message-view.ts';
-import { parsedAnswer, type ApiClient } from './api-client.ts';
+import { messageSummarySchema, messageViewSchema } from '../../shared/messages/message-view.ts';
+import type { ApiClient } from './api-request.ts';
+import { parsedAnswer } from './parsed-answer.ts';
 import { apiPath } from './api-path.ts';
+import { linksSchema, listing } from './listing.ts';
 
 export type MessageView = z.infer<typeof messageViewSchema>;
 
@@ -15,6 +17,26 @@ export const showMessage = async (
   const { text } = await api.send(request);
   return { view: parsedAnswer({ text }, request, messageViewSchema), text };
 };
+
+export type ListedMessage = z.infer<typeof messageSummarySchema>;
+
+const pageSchema = z
+  .object({ messages: z.array(messageSummarySchema), links: linksSchema })
+  .transform(({ messages, links }) => ({ items: messages, links }));
+
+/** Those accepted in a window (RFC 3339; of the last 24 hours by default), newest first. */
+export const listMessages = (
+  api: ApiClient,
+  queue: string,
+  { most, signal, ...window }: { since?: string; until?: string; most?: number; signal?: AbortSignal } = {},
+): AsyncGenerator<ListedMessage> =>
+  listing(api, {
+    path: apiPath`/v2/queues/${queue}/messages`,
+    query: window,
+    schema: pageSchema,
+    ...(most === undefined ? {} : { most }),
+    ...(signal && { signal }),
+  });
 
 export const eraseBody = async (api: ApiClient, queue: string, id: string): Promise<void> => {
   await api.send({ method: 'DELETE', path: apiPath`/v2/queues/${queue}/messages/${id}/body` });

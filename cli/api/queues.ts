@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ApiRefusal } from './api-refusal.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient } from './api-request.ts';
 import { apiPath } from './api-path.ts';
 import { linksSchema, listing } from './listing.ts';
 

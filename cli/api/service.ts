@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient } from './api-request.ts';
 
 const healthSchema = z.object({
   status: z.enum(['ok', 'failing']),

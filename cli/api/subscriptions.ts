@@ -5,7 +5,7 @@ import {
   subscriptionViewSchema,
   type SubscriptionView,
 } from '../../shared/messages/subscription-view.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient } from './api-request.ts';
 import { apiPath } from './api-path.ts';
 import { linksSchema, listing, markerIn } from './listing.ts';
 

@@ -16,6 +16,8 @@ export type EmulatorOptions = {
   folder: string;
   /** @default a free one */
   port?: number;
+  /** A file that every call of a function is written into (call-log.ts). @default none */
+  callLog?: string;
   signal: AbortSignal;
 };
 
@@ -32,7 +34,8 @@ export type Emulator = {
  * Starts the local AWS on loopback, with IAM enforced, and waits until it is healthy.
  * @throws Problem when it is not installed, the port is taken, or it does not come up.
  */
-export const startEmulator = async ({ folder, port, signal }: EmulatorOptions): Promise<Emulator> => {
+export const startEmulator = async (options: EmulatorOptions): Promise<Emulator> => {
+  const { folder, port, callLog, signal } = options;
   const python = stampIn(ministackFolder)?.executable;
   if (python === undefined) {
     throw new Problem(`The local AWS is not installed. Run "node cli/local/prepare.mjs test".`);
@@ -42,7 +45,11 @@ export const startEmulator = async ({ folder, port, signal }: EmulatorOptions): 
   const log = join(folder, 'emulator.log');
   writeFileSync(log, '');
   const launcher = join(projectRoot, 'cli/local/ministack_local.py');
-  const env = { ...plainEnvironment(), ...emulatorEnvironment(gatewayPort, temporary) };
+  const env = {
+    ...plainEnvironment(),
+    ...emulatorEnvironment(gatewayPort, temporary),
+    ...(callLog === undefined ? {} : { POSTHASTE_CALL_LOG: callLog }),
+  };
   const group = await startGroup(python, [launcher], { env, cwd: folder, log });
   const endpoint = `http://127.0.0.1:${gatewayPort}`;
   const stop = async () => {

@@ -8,17 +8,21 @@ export type HintOptions = {
   /** Of the examples. */
   queue: string;
   apiAuthorization: string;
+  /** Undefined: there is none. */
+  consoleUrl: string | undefined;
 };
 
 /** What to do with a system that is up, ready to paste into a shell. Single quotes: the API's URL holds a `$`. */
-export const hints = (endpoints: Endpoints, { queue, apiAuthorization }: HintOptions): string => {
+export const hints = (endpoints: Endpoints, { queue, apiAuthorization, consoleUrl }: HintOptions): string => {
   const { accessKeyId, secretAccessKey } = localAws.credentials;
   const { endpoint, region, apiUrl, ingressQueueUrl } = endpoints;
   const message = JSON.stringify({ queue, type: 'order.created', data: { order: 1002 } });
   const posted = JSON.stringify({ messages: [{ type: 'order.created', body: { order: 1002 } }] });
   const subscription = JSON.stringify({ subscriber: `http://127.0.0.1:${RECEIVER_PORT}/hook` });
   const json = `-H 'content-type: application/json'`;
-  return `Posthaste is up. Paste these into another terminal.
+  return `Posthaste is up.${consoleUrl === undefined ? '' : ` Its console: ${consoleUrl}`}
+
+Paste these into another terminal.
 ${signing(apiAuthorization)}
 What the README calls them:
   export API_URL='${apiUrl}' INGRESS_QUEUE_URL='${ingressQueueUrl}' ENDPOINT='${endpoint}'

@@ -11,6 +11,8 @@ export type LocalSystemOptions = {
   /** Beyond `local`, which is always set. */
   settings: Settings;
   port?: number;
+  /** A file that every call of a function is written into (call-log.ts). @default none */
+  callLog?: string;
   signal: AbortSignal;
 };
 
@@ -28,10 +30,15 @@ const LAPTOP: Settings = {
 
 /** @throws Problem with what to do, when it cannot be brought up; nothing is left running then. */
 export const startLocalSystem = async (options: LocalSystemOptions): Promise<LocalSystem> => {
-  const { folder, settings, port, signal } = options;
+  const { folder, settings, port, callLog, signal } = options;
   mkdirSync(folder, { recursive: true });
   const emulator = await step('Starting the local AWS', () =>
-    startEmulator({ folder, signal, ...(port === undefined ? {} : { port }) }),
+    startEmulator({
+      folder,
+      signal,
+      ...(port === undefined ? {} : { port }),
+      ...(callLog === undefined ? {} : { callLog }),
+    }),
   );
   try {
     const { endpoint } = emulator;

@@ -5,6 +5,7 @@ Written against ministack 1.5.33. A name that is replaced here and has gone stop
 
   POSTHASTE_SCHEDULER_TICK   seconds between EventBridge Scheduler sweeps (default 0.25; ministack: 10, fixed)
   POSTHASTE_TTL_SWEEP        seconds between DynamoDB TTL sweeps (default 1; ministack: 60, fixed)
+  POSTHASTE_CALL_LOG         a file that every call of a function is written into (ministack_calls.py; default none)
 
 All other settings are ministack's own variables (GATEWAY_PORT, BIND_HOST, AUTH, LOG_LEVEL, ...).
 The process ends, with all that it started, when its standard input closes: so nothing outlives whoever started it.
@@ -213,6 +214,20 @@ def pass_for_tls():
     gateway.app = app
 
 
+# --- What functions ask, written down for the tests and benches that count it ---------------------------
+
+
+def write_calls():
+    path = os.environ.get("POSTHASTE_CALL_LOG")
+    if not path:
+        return
+    import ministack_calls
+
+    for module, names in ministack_calls.REPLACED:
+        expect(module, *names)
+    ministack_calls.write_calls(path)
+
+
 if __name__ == "__main__":
     check_what_is_replaced()
     end_with_standard_input()
@@ -223,4 +238,5 @@ if __name__ == "__main__":
     check_schedules_in_their_group()
     check_batches_as_their_single_action()
     pass_for_tls()
+    write_calls()
     gateway.main()

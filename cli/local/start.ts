@@ -7,6 +7,7 @@ import { hints } from './hints.ts';
 import { localFolder } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
 import { inSeconds } from './install/progress.mjs';
+import { localPage, withConsole } from './local-console.ts';
 import { startLocalSystem, type LocalSystem } from './local-system.ts';
 
 /** The start on the project's own Node, called by launch.mjs with its request as JSON. Ends when the channel to it closes. */
@@ -22,12 +23,15 @@ const requestSchema = z.object({
 
 type Request = z.infer<typeof requestSchema>;
 
+type Shown = Request & { consoleUrl: string | undefined };
+
 /** As shells report a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
 
 const main = async (request: Request, signal: AbortSignal): Promise<number> => {
   removeEndpoints(endpointsFile);
   const { options, startedAt } = request;
+  const page = localPage(signal);
   const system = await startLocalSystem({
     folder: localFolder,
     settings: settingsOf(options),
@@ -37,7 +41,8 @@ const main = async (request: Request, signal: AbortSignal): Promise<number> => {
   try {
     writeEndpoints(endpointsFile, system.endpoints);
     console.log(`Deployed ${inSeconds(Date.now() - startedAt)} after the start.`);
-    return await Promise.race([show(system, request, signal), unexpectedEnd(system)]);
+    const shown = withConsole(await page, (consoleUrl) => show(system, { ...request, consoleUrl }, signal));
+    return await Promise.race([shown, unexpectedEnd(system)]);
   } finally {
     removeEndpoints(endpointsFile);
     await system.emulator.stop();
@@ -53,7 +58,7 @@ const settingsOf = ({ context }: Request['options']) => ({
 /** The demo, if wanted, and then the deployed system for as long as the user likes. */
 const show = async (
   { endpoints }: LocalSystem,
-  { options, startedAt }: Request,
+  { options, startedAt, consoleUrl }: Shown,
   signal: AbortSignal,
 ): Promise<number> => {
   const { schedulerThreshold, apiAuthorization } = settingsOf(options);
@@ -63,7 +68,7 @@ const show = async (
   try {
     const status = statusOf(demo);
     if (options.once) return status;
-    console.log(hints(endpoints, { queue: demoQueue, apiAuthorization }));
+    console.log(hints(endpoints, { queue: demoQueue, apiAuthorization, consoleUrl }));
     if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} appear here as they are made.`);
     console.log('Ctrl-C stops everything.\n');
     await stayUp(demo, signal);

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { messageIdOf } from '../../shared/domain/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
 import { errorAnswer, notFound, RefusedRequest } from './error-answers.ts';
 import { refusalOf } from './refusal.ts';
@@ -38,13 +39,26 @@ export const createApi = (dependencies: ApiDependencies): Api => {
     const refused = refusalOf(error);
     if (refused !== undefined) return errorAnswer(refused);
     const { caller } = context.env;
-    dependencies.reportFault(error, caller);
+    dependencies.reportFault(error, { ...idsIn(context.req.param()), ...caller });
     return errorAnswer(
       new RefusedRequest('internal', `our fault; it is in the log as request ${caller.requestId}`),
     );
   });
   return api;
 };
+
+/** What the path names, in the words of the log. */
+const idsIn = ({
+  queue,
+  message,
+  subscription,
+  recovery,
+}: Record<string, string>): Record<string, string> => ({
+  ...(queue !== undefined && { queue }),
+  ...(message !== undefined && { messageId: messageIdOf({ id: message }).id }),
+  ...(subscription !== undefined && { subscriptionId: subscription }),
+  ...(recovery !== undefined && { recoveryId: recovery }),
+});
 
 const refuseOtherMethods = (api: Api): void => {
   for (const [path, routes] of Map.groupBy(api.routes, (route) => route.path)) {

@@ -50,8 +50,8 @@ export type ApiDependencies = {
   /** Why we would never call this URL; undefined where we would. */
   subscriberFault: (url: string) => string | undefined;
   audit: Audit;
-  /** Hears of every fault of ours, with the id of the request that met it. */
-  reportFault: (fault: Error, caller: Caller) => void;
+  /** Hears of every fault of ours, with the id of the request that met it, and of what the request was about. */
+  reportFault: (fault: Error, ids: Caller & Readonly<Record<string, string>>) => void;
 };
 
 /** Times in milliseconds. */

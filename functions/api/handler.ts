@@ -36,10 +36,11 @@ import { DAY_MS } from '../../shared/domain/duration.ts';
 // Once per cold start
 
 const environment = apiEnvironment();
-const journal = powertoolsJournal({ deployment: environment.deployment, service: 'api' });
+const journal = powertoolsJournal('api', environment);
 const deadline = invocationDeadline();
-const dynamo = documentClient({ deadline });
-const sqs = sqsClient({ deadline });
+const aws = { deadline, journal };
+const dynamo = documentClient(aws);
+const sqs = sqsClient(aws);
 const pacing = {
   sleep: (milliseconds: number) => systemClock.sleep(milliseconds),
   random: Math.random,
@@ -51,20 +52,20 @@ const api = createApi({
   registry: dynamoSubscriptionRegistry(dynamo, environment.subscriptionsTable, pacing),
   records: dynamoMessageRecords(dynamo, environment.deliveriesTable),
   messageListings: dynamoMessageListings(dynamo, environment.deliveriesTable),
-  payloads: s3Payloads(s3Client({ deadline }), environment.payloadBucket),
+  payloads: s3Payloads(s3Client(aws), environment.payloadBucket),
   deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
   deliveryListings: dynamoDeliveryListings(dynamo, environment.deliveriesTable, pacing),
   ingress: sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),
-  secretSealer: kmsSecretSealer(kmsClient({ deadline }), environment.secretsKeyArn),
+  secretSealer: kmsSecretSealer(kmsClient(aws), environment.secretsKeyArn),
   wakeUps: {
-    ...sqsWakeUps(sqsClient({ deadline }), environment.retryQueueUrl),
-    ...schedulerRemoval(schedulerClient({ deadline }), { group: environment.scheduleGroup }),
+    ...sqsWakeUps(sqsClient(aws), environment.retryQueueUrl),
+    ...schedulerRemoval(schedulerClient(aws), { group: environment.scheduleGroup }),
   },
   journal,
   recoveries: dynamoRecoveries(dynamo, environment.deliveriesTable),
   operations: sqsOperations(sqs, environment.operationQueueUrl),
   queueDepths: sqsQueueDepths(sqs, environment.queueUrls),
-  operatorEvents: eventBridgeOperatorEvents(eventBridgeClient({ deadline }), {
+  operatorEvents: eventBridgeOperatorEvents(eventBridgeClient(aws), {
     busName: environment.operatorEventBus,
     deployment: environment.deployment,
   }),
@@ -79,10 +80,10 @@ const api = createApi({
   newId: randomUUID,
   randomBytes,
   defaultRetryPolicy: environment.defaultRetryPolicy,
-  subscriberFault: (url) => subscriberUrlFault(url, environment.allowedAddresses),
-  audit: auditLog(journal.logger),
-  reportFault: (fault, caller) => {
-    journal.fault(fault, caller);
+  subscriberFault: (url) => subscriberUrlFault(url, environment),
+  audit: auditLog(journal.auditLogger),
+  reportFault: (fault, ids) => {
+    journal.fault(fault, ids);
   },
 });
 
@@ -90,8 +91,12 @@ const api = createApi({
 
 /** Every fault becomes an answer; only an event that is not an HTTP API's throws, which fails the invocation. */
 const answer = async (event: unknown): Promise<HttpApiAnswer> => {
-  const { request, ...from } = parseHttpApiEvent(event, environment.publicApiUrl);
-  return httpApiAnswer(await api.fetch(request, from));
+  try {
+    const { request, ...from } = parseHttpApiEvent(event, environment.publicApiUrl);
+    return await httpApiAnswer(await api.fetch(request, from));
+  } finally {
+    journal.flush();
+  }
 };
 
 // Called by Lambda

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { isDeeperThan } from '../../shared/domain/nesting.ts';
+import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../shared/domain/rate-limit.ts';
 import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
 import type { Disabled, SubscriptionOptions } from '../../shared/domain/subscription.ts';
 import { ZAQAR_MESSAGE } from '../../shared/domain/webhook-request.ts';
@@ -18,6 +19,8 @@ const MAX_OPTIONS_DEPTH = 32;
 
 /** The most that a deployment can have (infra/settings.ts). */
 const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
+
+const RATE_RULE = `must be a number of requests a second from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}`;
 
 export type SubscriptionFields = { subscriber: string; options: SubscriptionOptions; ttl?: number };
 
@@ -107,6 +110,11 @@ export const optionsSchema = z.strictObject({
     .exactOptional(),
   raw_delivery: z.boolean().exactOptional(),
   attempt_timeout: seconds(1, MAX_ATTEMPT_TIMEOUT_SECONDS).exactOptional(),
+  max_per_second: z
+    .number(RATE_RULE)
+    .min(LEAST_PER_SECOND, RATE_RULE)
+    .max(MOST_PER_SECOND, RATE_RULE)
+    .exactOptional(),
   event_types: eventTypes.exactOptional(),
   filter: contentFilter.exactOptional(),
 });

@@ -8,6 +8,7 @@ import {
 } from '../../shared/adapters/aws-clients.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamo-rate-limits.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
 import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge-operator-events.ts';
 import { httpSubscriber } from '../../shared/adapters/http-subscriber.ts';
@@ -42,7 +43,7 @@ export const deliverContextOf = (
     disableFailingAfterMs: environment.disableFailingAfterDays * DAY_MS,
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     defaultRetryPolicy: environment.defaultRetryPolicy,
-    userAgent: `Posthaste/${environment.version}`,
+    userAgent: environment.userAgent,
   },
 });
 
@@ -51,9 +52,10 @@ const portsOf = (
   journal: Journal,
   deadline: CallDeadline,
 ): DeliverContext['ports'] => {
-  const sqs = sqsClient({ deadline });
-  const dynamo = documentClient({ deadline });
-  const payloads = s3Payloads(s3Client({ deadline }), environment.payloadBucket);
+  const aws = { deadline, journal };
+  const sqs = sqsClient(aws);
+  const dynamo = documentClient(aws);
+  const payloads = s3Payloads(s3Client(aws), environment.payloadBucket);
   return {
     clock,
     journal,
@@ -64,8 +66,9 @@ const portsOf = (
       clock,
       cacheSeconds: environment.subscriptionCacheSeconds,
     }),
-    subscriber: httpSubscriber({ allowedAddresses: environment.allowedAddresses }),
-    secretOpener: kmsSecretOpener(kmsClient({ deadline }), { keyArn: environment.secretsKeyArn, clock }),
+    rateLimits: dynamoRateLimits(dynamo, environment.deliveriesTable, clock),
+    subscriber: httpSubscriber(environment),
+    secretOpener: kmsSecretOpener(kmsClient(aws), { keyArn: environment.secretsKeyArn, clock }),
     deliveryQueue: sqsDeliveryQueue({
       sqs,
       queueUrl: environment.deliveryQueueUrl,
@@ -75,7 +78,7 @@ const portsOf = (
     }),
     wakeUps: {
       ...sqsWakeUps(sqs, environment.retryQueueUrl),
-      ...schedulerWakeUps(schedulerClient({ deadline }), {
+      ...schedulerWakeUps(schedulerClient(aws), {
         group: environment.scheduleGroup,
         roleArn: environment.schedulerRoleArn,
         retryQueueArn: environment.retryQueueArn,
@@ -87,7 +90,7 @@ const portsOf = (
       payloadBucket: environment.payloadBucket,
     }),
     deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
-    operatorEvents: eventBridgeOperatorEvents(eventBridgeClient({ deadline }), {
+    operatorEvents: eventBridgeOperatorEvents(eventBridgeClient(aws), {
       busName: environment.operatorEventBus,
       deployment: environment.deployment,
     }),

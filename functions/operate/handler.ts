@@ -12,10 +12,10 @@ import { operateContextOf } from './operate-context.ts';
 // Once per cold start
 
 const environment = operateEnvironment();
-const journal = powertoolsJournal({ deployment: environment.deployment, service: 'operate' });
+const journal = powertoolsJournal('operate', environment);
 const deadline = invocationDeadline();
 const operateContext = operateContextOf(environment, journal, deadline);
-const deadLetters = sqsDeadLetters(sqsClient({ deadline }), environment.operationDeadLetterUrl);
+const deadLetters = sqsDeadLetters(sqsClient({ deadline, journal }), environment.operationDeadLetterUrl);
 
 // For every record: a throw means that a service of ours failed, and the message comes again. What can never be
 // understood is buried with its reason instead of being tried ten times.
@@ -30,6 +30,13 @@ const operateRecord = async (record: SQSRecord, context: Context): Promise<void>
   journal.note({ fact: 'dead_lettered', id: record.messageId, reason: parsed.reason });
 };
 
+const orderIdsIn = ({ body }: SQSRecord): Record<string, string> => {
+  const parsed = parseOperation(body);
+  if (!parsed.ok) return {};
+  const { kind, queue } = parsed.value;
+  return { operation: kind, queue };
+};
+
 // Called by Lambda, with one order of the operation queue
 
-export const handler = deadline.timed(sqsHandler(journal, operateRecord));
+export const handler = deadline.timed(sqsHandler(journal, operateRecord, orderIdsIn));

@@ -36,8 +36,9 @@ const portsOf = (
   journal: Journal,
   deadline: CallDeadline,
 ): OperateContext['ports'] => {
-  const sqs = sqsClient({ deadline });
-  const dynamo = documentClient({ deadline });
+  const aws = { deadline, journal };
+  const sqs = sqsClient(aws);
+  const dynamo = documentClient(aws);
   const { deliveriesTable, subscriptionsTable } = environment;
   return {
     clock,
@@ -52,11 +53,11 @@ const portsOf = (
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),
     registry: dynamoSubscriptionRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
-    payloads: s3Payloads(s3Client({ deadline }), environment.payloadBucket),
+    payloads: s3Payloads(s3Client(aws), environment.payloadBucket),
     operations: sqsOperations(sqs, environment.operationQueueUrl),
     wakeUps: {
       ...sqsWakeUps(sqs, environment.retryQueueUrl),
-      ...schedulerRemoval(schedulerClient({ deadline }), { group: environment.scheduleGroup }),
+      ...schedulerRemoval(schedulerClient(aws), { group: environment.scheduleGroup }),
     },
   };
 };

@@ -12,22 +12,31 @@ import { DAY_MS } from '../../shared/domain/duration.ts';
 // Once per cold start
 
 const environment = reconcileEnvironment();
-const journal = powertoolsJournal({ deployment: environment.deployment, service: 'reconcile' });
+const journal = powertoolsJournal('reconcile', environment);
 const deadline = invocationDeadline();
-const dynamo = documentClient({ deadline });
+const aws = { deadline, journal };
+const dynamo = documentClient(aws);
 
 const reconcileContext = {
   ports: {
     clock,
     journal,
     deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
-    wakeUps: sqsWakeUps(sqsClient({ deadline }), environment.retryQueueUrl),
+    wakeUps: sqsWakeUps(sqsClient(aws), environment.retryQueueUrl),
   },
   settings: {
     overdueAfterMs: environment.overdueAfterSeconds * 1000,
     retentionMs: environment.retentionDays * DAY_MS,
   },
 };
+
+/** Lambda logs what a function throws, with all that hangs on it; what there is to say of it is in the log by then. */
+class RunFailedError extends Error {
+  override readonly name = 'RunFailedError';
+  constructor(fault: unknown) {
+    super(`${fault instanceof Error ? fault.name : 'Something'} was thrown; the fault in the log says more.`);
+  }
+}
 
 // Called by Lambda, every minute. A throw is a failed run, which shows in the function's errors; the next minute goes on.
 
@@ -36,7 +45,7 @@ export const handler = deadline.timed(async (_event: unknown, context: Context):
     return await reconcile(reconcileContext, () => context.getRemainingTimeInMillis());
   } catch (error) {
     journal.fault(error, { requestId: context.awsRequestId });
-    throw error;
+    throw new RunFailedError(error);
   } finally {
     journal.flush();
   }

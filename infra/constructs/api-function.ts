@@ -53,6 +53,7 @@ export class ApiFunction extends NodeFunction {
         ...(settings.publicApiUrl === undefined ? {} : { publicApiUrl: settings.publicApiUrl }),
         defaultRetryPolicy: JSON.stringify(settings.defaultRetryPolicy),
         allowedAddresses: JSON.stringify(settings.allowedAddresses),
+        allowedPorts: JSON.stringify(settings.allowedPorts),
       },
     });
     state.subscriptions.grantAdminister(this.role);

@@ -1,7 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
 import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { userAgentOf } from '../../shared/domain/user-agent.ts';
+import { product } from '../product.ts';
 import type { DeploymentSettings } from '../settings.ts';
+import { type Network, NetworkPlacement } from './network-placement.ts';
 import { type FunctionVariables, NodeFunction } from './node-function.ts';
 import type { OperatorEvents } from './operator-events.ts';
 import type { RetrySchedules } from './retry-schedules.ts';
@@ -17,7 +20,16 @@ export interface DeliverFunctionProps {
   readonly undeliverable: HoldingQueue;
   readonly operatorEvents: OperatorEvents;
   readonly schedules: RetrySchedules;
+  /** Where its requests come from. @default Lambda's own network, with addresses that change */
+  readonly network?: Network | undefined;
 }
+
+/**
+ * A name whose servers are mute holds a thread for as long as the system's resolver asks: 10 s, where the attempt is given up
+ * after 5 (resolv.conf(5): twice 5 s for each server). So three batches of ten may hold one each at a time. With libuv's 4,
+ * four such names would hold up the look-ups of all other subscribers, and of AWS.
+ */
+const THREADS = 64;
 
 /**
  * Job or wake-up → attempts → record → next wake-up. Two queues feed it, each with its own concurrency, so that a storm
@@ -39,6 +51,7 @@ export class DeliverFunction extends NodeFunction {
       memoryMegabytes: 512,
       timeout: DeliverFunction.timeout(settings),
       environment: variablesOf(props),
+      threads: THREADS,
       // A retry goes through a queue that this function consumes, as often as the policy says. Lambda would take that for
       // a runaway loop and drop it after some 16 rounds (Lambda developer guide, "Recursive loop detection").
       recursiveLoop: RecursiveLoop.ALLOW,
@@ -55,6 +68,9 @@ export class DeliverFunction extends NodeFunction {
     props.deliveryDeadLetters.grantSend(this.role);
     props.operatorEvents.grantPublish(this.role);
     props.schedules.grantSchedule(this.role);
+    const { function: placed, role } = this;
+    if (props.network !== undefined)
+      new NetworkPlacement(this, 'Network', { network: props.network, function: placed, role });
     this.consume('FirstAttempts', { queue: delivery, maxConcurrency: settings.deliverConcurrency });
     this.consume('Retries', { queue: retry, maxConcurrency: settings.retryConcurrency });
   }
@@ -83,6 +99,8 @@ const variablesOf = (props: DeliverFunctionProps): FunctionVariables => {
     subscriptionCacheSeconds: String(settings.subscriptionCacheSeconds),
     retentionDays: String(settings.retentionDays),
     retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
+    userAgent: userAgentOf(product),
     allowedAddresses: JSON.stringify(settings.allowedAddresses),
+    allowedPorts: JSON.stringify(settings.allowedPorts),
   };
 };

@@ -60,6 +60,11 @@ export class DeliveriesTable extends Construct {
     return this.grant(grantee, 'dynamodb:PutItem', 'dynamodb:UpdateItem');
   }
 
+  /** The record of one message or delivery. */
+  grantFind(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:GetItem');
+  }
+
   /** A delivery's transitions, and the body kept on its MESSAGE item. */
   grantDeliver(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem');

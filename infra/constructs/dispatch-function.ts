@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../settings.ts';
 import { NodeFunction } from './node-function.ts';
+import { grantReadSources, payloadSourcesVariable } from './payload-sources.ts';
 import type { HoldingQueue, WorkQueue } from './sqs-queue.ts';
 import type { State } from './state.ts';
 
@@ -12,6 +13,9 @@ export interface DispatchFunctionProps {
   readonly ingressDeadLetters: HoldingQueue;
   readonly delivery: WorkQueue;
 }
+
+/** Megabytes. Ten messages that refer to 1 MiB each take up to 300 when filters look into all of them at once. */
+const WITH_SOURCES = 1024;
 
 /** Ingress message → one delivery job for each matching subscription. */
 export class DispatchFunction extends NodeFunction {
@@ -25,7 +29,7 @@ export class DispatchFunction extends NodeFunction {
       entry: 'dispatch',
       description: 'Posthaste: matches messages with subscriptions',
       // A batch of messages up to 1 MiB together, each parsed and copied into jobs.
-      memoryMegabytes: 512,
+      memoryMegabytes: settings.payloadSources.length > 0 ? WITH_SOURCES : 512,
       timeout: DispatchFunction.timeout,
       environment: {
         subscriptionsTable: state.subscriptions.name,
@@ -38,6 +42,7 @@ export class DispatchFunction extends NodeFunction {
         retainMessages: settings.retainMessages,
         retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
         ingressRoutes: JSON.stringify(settings.ingressRoutes),
+        payloadSources: payloadSourcesVariable(scope, settings.payloadSources),
       },
     });
     state.subscriptions.grantList(this.role);
@@ -45,6 +50,12 @@ export class DispatchFunction extends NodeFunction {
     state.payloads.grantPut(this.role);
     delivery.grantSend(this.role);
     ingressDeadLetters.grantSend(this.role);
+    if (settings.payloadSources.length > 0) {
+      grantReadSources(this.role, settings.payloadSources);
+      // A repeat whose object is gone finds its data where it was kept.
+      state.deliveries.grantFind(this.role);
+      state.payloads.grantGet(this.role);
+    }
     this.consume('Ingress', { queue: ingress, maxConcurrency: settings.dispatchConcurrency });
   }
 }

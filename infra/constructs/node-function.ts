@@ -7,24 +7,20 @@ import {
   type IFunction,
   type RecursiveLoop,
   Runtime,
+  Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import packageJson from '../../package.json' with { type: 'json' };
 import { variables } from '../../shared/config/variables.ts';
+import { bundling } from '../bundling.ts';
+import { product } from '../product.ts';
 import type { DeploymentSettings } from '../settings.ts';
+import { acknowledgeWildcard } from './acknowledged-wildcard.ts';
 import { removalOf } from './protection.ts';
 import type { WorkQueue } from './sqs-queue.ts';
 
 const project = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-
-/**
- * Packages that are CommonJS inside call `require`, which an ES module has not. The long name cannot meet one of the
- * minified bundle's own.
- */
-const REQUIRE =
-  "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
 
 /** SQS gives a function at most 10 messages at once without a batch window, which would delay them (Lambda, SQS mappings). */
 const BATCH = 10;
@@ -40,6 +36,8 @@ export interface NodeFunctionProps {
   readonly memoryMegabytes: number;
   readonly timeout: Duration;
   readonly environment: FunctionVariables;
+  /** Threads of libuv, in which the system's resolver looks up names. @default libuv's own: 4 */
+  readonly threads?: number;
   /** @default Lambda's own: a function that feeds itself is stopped after some 16 rounds */
   readonly recursiveLoop?: RecursiveLoop;
 }
@@ -58,12 +56,14 @@ export interface ConsumeProps {
  */
 export class NodeFunction extends Construct {
   readonly name: string;
+  readonly logGroupName: string;
   protected readonly role: Role;
   protected readonly function: NodejsFunction;
 
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     super(scope, id);
     const { settings } = props;
+    const { alias, ...options } = bundling;
     const logGroup = new LogGroup(this, 'LogGroup', {
       retention: settings.logRetentionDays,
       removalPolicy: removalOf(settings.local),
@@ -82,26 +82,28 @@ export class NodeFunction extends Construct {
       role: this.role,
       logGroup,
       ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
+      ...(settings.tracing ? { tracing: Tracing.ACTIVE } : {}),
       // It is about the SDK's version 2.
       awsSdkConnectionReuse: false,
       environment: {
         NODE_OPTIONS: '--enable-source-maps',
-        ...named({ deployment: settings.deployment, version: packageJson.version, ...props.environment }),
+        ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
+        ...named({ ...everywhere(settings), ...props.environment }),
       },
       bundling: {
+        ...options,
         format: OutputFormat.ESM,
-        target: 'node24',
-        mainFields: ['module', 'main'],
-        banner: REQUIRE,
         bundleAwsSDK: true,
-        minify: true,
-        // Names of classes are names of errors in the logs.
-        keepNames: true,
         sourceMap: true,
-        sourcesContent: false,
+        esbuildArgs: Object.fromEntries(
+          Object.entries(alias).map(([name, file]) => [`--alias:${name}`, file]),
+        ),
       },
     });
+    if (settings.tracing)
+      acknowledgeWildcard(this.role, '*', "X-Ray has no resources to name: traces are the account's.");
     this.name = this.function.functionName;
+    this.logGroupName = logGroup.logGroupName;
   }
 
   get lambda(): IFunction {
@@ -123,6 +125,13 @@ export class NodeFunction extends Construct {
     });
   }
 }
+
+const everywhere = ({ deployment, logLevel, logSuccessSampling }: DeploymentSettings): FunctionVariables => ({
+  deployment,
+  version: product.version,
+  logLevel,
+  logSuccessSampling: String(logSuccessSampling),
+});
 
 const named = (values: FunctionVariables): Record<string, string> =>
   Object.fromEntries(

@@ -1,9 +1,11 @@
+import { Validations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../settings.ts';
 import { AdministrationApi } from './administration-api.ts';
 import { ApiFunction } from './api-function.ts';
 import { DeliverFunction } from './deliver-function.ts';
 import { DispatchFunction } from './dispatch-function.ts';
+import type { Network } from './network-placement.ts';
 import { OperateFunction } from './operate-function.ts';
 import { OperatorEvents } from './operator-events.ts';
 import { ReconcileFunction } from './reconcile-function.ts';
@@ -14,6 +16,8 @@ import type { State } from './state.ts';
 export interface PipelineProps {
   readonly settings: DeploymentSettings;
   readonly state: State;
+  /** Where subscribers are called from. @default what the settings say */
+  readonly network?: Network | undefined;
 }
 
 /** What moves messages (design §2). The ids of the queues are final: one that moves in the tree loses its messages. */
@@ -40,13 +44,18 @@ export class Pipeline extends Construct {
   readonly api: ApiFunction;
   readonly administration: AdministrationApi;
 
-  constructor(scope: Construct, id: string, { settings, state }: PipelineProps) {
+  constructor(scope: Construct, id: string, props: PipelineProps) {
     super(scope, id);
+    const { settings, state } = props;
     this.ingressDeadLetters = new HoldingQueue(this, 'IngressDeadLetters');
     this.ingress = new WorkQueue(this, 'Ingress', {
       consumerTimeout: DispatchFunction.timeout,
       deadLetters: this.ingressDeadLetters,
     });
+    for (const service of ['sns', 'events']) {
+      const senders = settings.ingressSenders.filter((arn) => arn.split(':')[2] === service);
+      this.ingress.grantSendFrom(`${service}.amazonaws.com`, senders);
+    }
 
     this.deliveryDeadLetters = new HoldingQueue(this, 'DeliveryDeadLetters');
     const attempts = {
@@ -56,6 +65,11 @@ export class Pipeline extends Construct {
     this.delivery = new WorkQueue(this, 'Delivery', attempts);
     this.retry = new WorkQueue(this, 'Retry', attempts);
     this.undeliverable = new HoldingQueue(this, 'Undeliverable');
+    Validations.of(this.undeliverable).acknowledge({
+      id: 'AwsSolutions-SQS3',
+      reason:
+        'Nothing of ours receives from it: who does decides what becomes of a notice that cannot be read.',
+    });
     this.operatorEvents = new OperatorEvents(this, 'OperatorEvents');
     this.schedules = new RetrySchedules(this, 'Schedules', { target: this.retry });
 
@@ -83,6 +97,7 @@ export class Pipeline extends Construct {
       undeliverable,
       operatorEvents: this.operatorEvents,
       schedules,
+      network: props.network ?? state.staticAddresses?.network ?? settings.vpc,
     });
     this.reconcile = new ReconcileFunction(this, 'Reconcile', { settings, state, retry });
     this.operate = new OperateFunction(this, 'Operate', {

@@ -1,17 +1,20 @@
 import { Construct } from 'constructs';
 import { type DeploymentSettings, parseSettings } from '../settings.ts';
 import { Monitoring } from './monitoring.ts';
+import type { Network } from './network-placement.ts';
 import { Pipeline } from './pipeline.ts';
 import { State } from './state.ts';
 
 export interface PosthasteProps {
   /** Made by `parseSettings`, which validates and completes them. @default all defaults */
   readonly settings?: DeploymentSettings;
+  /** A network of yours that subscribers are called from. @default what the settings say */
+  readonly network?: Network;
 }
 
 /**
  * The whole of Posthaste, for use inside someone else's stack: publish by `pipeline.ingress.grantSend` and
- * `pipeline.ingress.url`, administer by `pipeline.administration.url`.
+ * `pipeline.ingress.url`, or by what sends to `pipeline.ingress.sqs`; administer by `pipeline.administration.url`.
  */
 export class Posthaste extends Construct {
   readonly state: State;
@@ -21,7 +24,15 @@ export class Posthaste extends Construct {
     super(scope, id);
     const settings = props.settings ?? parseSettings({});
     this.state = new State(this, 'State', { settings });
-    this.pipeline = new Pipeline(this, 'Pipeline', { settings, state: this.state });
-    new Monitoring(this, 'Monitoring', { settings, pipeline: this.pipeline });
+    this.pipeline = new Pipeline(this, 'Pipeline', {
+      settings,
+      state: this.state,
+      network: props.network,
+    });
+    new Monitoring(this, 'Monitoring', {
+      settings,
+      state: this.state,
+      pipeline: this.pipeline,
+    });
   }
 }

@@ -1,7 +1,8 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { Grant, type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { ScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
+import { acknowledgeWildcard } from './acknowledged-wildcard.ts';
 import { HoldingQueue, type WorkQueue } from './sqs-queue.ts';
 
 const SCHEDULER = 'scheduler.amazonaws.com';
@@ -27,6 +28,10 @@ export class RetrySchedules extends Construct {
     });
     this.groupName = group.scheduleGroupName;
     this.deadLetters = new HoldingQueue(this, 'DeadLetters');
+    Validations.of(this.deadLetters).acknowledge({
+      id: 'AwsSolutions-SQS3',
+      reason: 'It is a dead-letter queue: of the schedules, which name it one by one as they are created.',
+    });
 
     // The source is the group, never one schedule (Scheduler user guide, "Confused deputy prevention").
     this.role = new Role(this, 'Role', {
@@ -63,16 +68,16 @@ export class RetrySchedules extends Construct {
   }
 
   private grantOnSchedules(grantee: IGrantable, action: string): void {
-    Grant.addToPrincipal({
-      grantee,
-      actions: [action],
-      resourceArns: [
-        Stack.of(this).formatArn({
-          service: 'scheduler',
-          resource: 'schedule',
-          resourceName: `${this.groupName}/*`,
-        }),
-      ],
+    const schedules = Stack.of(this).formatArn({
+      service: 'scheduler',
+      resource: 'schedule',
+      resourceName: `${this.groupName}/*`,
     });
+    acknowledgeWildcard(
+      grantee,
+      schedules,
+      'A schedule of this group is made for each retry, under a name of its own.',
+    );
+    Grant.addToPrincipal({ grantee, actions: [action], resourceArns: [schedules] });
   }
 }

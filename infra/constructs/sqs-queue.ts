@@ -1,7 +1,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import type { IMetric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
+import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 
 /**
@@ -34,9 +34,27 @@ export class SqsQueue extends Construct {
     this.name = this.queue.queueName;
   }
 
+  /** For other constructs of CDK, as the target of a rule or the subscription of a topic. */
+  get sqs(): IQueue {
+    return this.queue;
+  }
+
   /** A batch is sent under the same action. */
   grantSend(grantee: IGrantable): Grant {
     return this.grant(grantee, 'sqs:SendMessage');
+  }
+
+  /** Lets a service send for these sources of its own, and for no others: "aws:SourceArn" says for whom it does. */
+  grantSendFrom(service: string, sourceArns: readonly string[]): void {
+    if (sourceArns.length === 0) return;
+    this.queue.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal(service)],
+        actions: ['sqs:SendMessage'],
+        resources: [this.arn],
+        conditions: { ArnEquals: { 'aws:SourceArn': sourceArns } },
+      }),
+    );
   }
 
   /** To ask how much lies in it. */
@@ -52,6 +70,20 @@ export class SqsQueue extends Construct {
   /** Seconds. */
   metricAgeOfOldest(options?: MetricOptions): IMetric {
     return this.queue.metricApproximateAgeOfOldestMessage({ statistic: 'max', ...options });
+  }
+
+  /** Messages received and not yet deleted: those that a function is at, and those that it failed lately. */
+  metricInFlight(options?: MetricOptions): IMetric {
+    return this.queue.metricApproximateNumberOfMessagesNotVisible({ statistic: 'max', ...options });
+  }
+
+  metricSent(options?: MetricOptions): IMetric {
+    return this.queue.metricNumberOfMessagesSent({ statistic: 'sum', ...options });
+  }
+
+  /** Messages that were dealt with. */
+  metricDeleted(options?: MetricOptions): IMetric {
+    return this.queue.metricNumberOfMessagesDeleted({ statistic: 'sum', ...options });
   }
 
   /** In the queue's own policy where the grantee has none here: a service such as SNS, or another account. */
@@ -93,12 +125,17 @@ export interface WorkQueueProps {
  * so that leaves 10 days at least to look at it.
  */
 export class WorkQueue extends SqsQueue {
+  /** How long a message is hidden whose function died. */
+  readonly visibilityTimeout: Duration;
+
   constructor(scope: Construct, id: string, props: WorkQueueProps) {
+    const visibilityTimeout = Duration.seconds(props.consumerTimeout.toSeconds() * VISIBILITY_PER_TIMEOUT);
     super(scope, id, {
       retentionPeriod: Duration.days(4),
-      visibilityTimeout: Duration.seconds(props.consumerTimeout.toSeconds() * VISIBILITY_PER_TIMEOUT),
+      visibilityTimeout,
       deadLetterQueue: props.deadLetters.asDeadLetterQueue,
     });
+    this.visibilityTimeout = visibilityTimeout;
   }
 
   /** What Lambda needs to poll in the function's name (AWSLambdaSQSQueueExecutionRole, scoped to this queue). */

@@ -3,6 +3,7 @@ import type { DeploymentSettings } from '../settings.ts';
 import { DeliveriesTable } from './deliveries-table.ts';
 import { PayloadBucket } from './payload-bucket.ts';
 import { SecretsKey } from './secrets-key.ts';
+import { StaticAddresses } from './static-addresses.ts';
 import { SubscriptionsTable } from './subscriptions-table.ts';
 
 export interface StateProps {
@@ -15,6 +16,8 @@ export class State extends Construct {
   readonly deliveries: DeliveriesTable;
   readonly payloads: PayloadBucket;
   readonly secretsKey: SecretsKey;
+  /** By setting. What subscribers were told to let in has to outlive every release, as what we remember has. */
+  readonly staticAddresses?: StaticAddresses;
 
   constructor(scope: Construct, id: string, { settings }: StateProps) {
     super(scope, id);
@@ -26,6 +29,9 @@ export class State extends Construct {
       disposable,
       retentionDays: settings.retentionDays,
       retryAfterCapSeconds: settings.retryAfterCapSeconds,
+      logRetentionDays: settings.logRetentionDays,
     });
+    const count = settings.staticAddresses;
+    if (count > 0) this.staticAddresses = new StaticAddresses(this, 'StaticAddresses', { count, disposable });
   }
 }

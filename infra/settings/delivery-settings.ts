@@ -1,12 +1,23 @@
 import { z } from 'zod';
 import { parseDefaultRetryPolicy } from '../../shared/domain/retry-policy-schema.ts';
+import { parsePortRange } from '../../shared/domain/port-range.ts';
 import { listOf, oneOf, valueOf, wholeNumber } from './rules.ts';
 
 /** A function's whole environment is at most 4 KB (AWS Lambda quotas), so a setting of free length is bounded. */
 const LONGEST_ADDRESSES = 500;
 
 const CIDR_RULE = 'must be a list of CIDR ranges, such as 10.0.0.0/8,fd00::/8';
+/** For the same reason. */
+const MOST_PORT_RANGES = 20;
+
+const PORT_RULE = 'is neither a port, such as 443, nor a range of ports, such as 8000-9000';
 const DAYS_RULE = 'must be a number of days from 0 to 365';
+
+/** A single port is read as a number. */
+const portsOf = (given: unknown): unknown => {
+  const value = listOf(given);
+  return [value].flat().map((port: unknown) => (typeof port === 'number' ? String(port) : port));
+};
 
 /** How deliveries are attempted, retried and kept. */
 export const deliverySettings = {
@@ -52,6 +63,15 @@ export const deliverySettings = {
         .refine((ranges) => JSON.stringify(ranges).length <= LONGEST_ADDRESSES, {
           error: `must be at most ${LONGEST_ADDRESSES} characters in all`,
         }),
+    )
+    .default([]),
+  /** Ports that subscribers may be at, and ranges of them, such as 443,8000-9000. Default any. */
+  allowedPorts: z
+    .preprocess(
+      portsOf,
+      z
+        .array(z.string(PORT_RULE).refine((text) => parsePortRange(text) !== undefined, PORT_RULE))
+        .max(MOST_PORT_RANGES, `must be at most ${MOST_PORT_RANGES} ports and ranges`),
     )
     .default([]),
 };

@@ -2,10 +2,12 @@ import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Monitoring } from '../constructs/monitoring.ts';
 import type { Pipeline } from '../constructs/pipeline.ts';
+import type { State } from '../constructs/state.ts';
 import type { DeploymentSettings } from '../settings.ts';
 
 export interface MonitoringStackProps extends StackProps {
   readonly settings: DeploymentSettings;
+  readonly state: State;
   readonly pipeline: Pipeline;
 }
 
@@ -13,6 +15,7 @@ export interface MonitoringStackProps extends StackProps {
 export class MonitoringStack extends Stack {
   constructor(scope: Construct, id: string, props: MonitoringStackProps) {
     super(scope, id, { description: 'Posthaste: what an operator looks at', ...props });
-    new Monitoring(this, 'Monitoring', { settings: props.settings, pipeline: props.pipeline });
+    const { settings, state, pipeline } = props;
+    new Monitoring(this, 'Monitoring', { settings, state, pipeline });
   }
 }

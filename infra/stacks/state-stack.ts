@@ -23,5 +23,8 @@ export class StateStack extends Stack {
     new CfnOutput(this, 'DeliveriesTable', { value: this.state.deliveries.name });
     new CfnOutput(this, 'PayloadBucket', { value: this.state.payloads.name });
     new CfnOutput(this, 'SecretsKeyArn', { value: this.state.secretsKey.arn });
+    const { staticAddresses } = this.state;
+    if (staticAddresses !== undefined)
+      new CfnOutput(this, 'StaticAddresses', { value: staticAddresses.addresses.join(',') });
   }
 }

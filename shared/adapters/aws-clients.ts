@@ -5,52 +5,59 @@ import { KMSClient, type KMSClientConfig } from '@aws-sdk/client-kms';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { SchedulerClient, type SchedulerClientConfig } from '@aws-sdk/client-scheduler';
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import type { Journal } from '../ports/journal.ts';
 import { RequestsUntilDeadline } from './aws-requests.ts';
-import { RetriesUntilDeadline } from './aws-retries.ts';
+import { failureNoteFor, RetriesUntilDeadline } from './aws-retries.ts';
 import { NO_DEADLINE, type CallDeadline } from './invocation-deadline.ts';
 
 /** The request itself and two repeats. */
 const MAX_ATTEMPTS = 3;
 
-/**
- * `deadline`: of the invocation under way; a caller outside a function has none. The rest is for callers outside AWS: a
- * function finds it in its environment.
- */
-type Options<Config> = Config & { deadline?: CallDeadline };
+/** Of the invocation under way; a caller outside a function has none. The journal hears of requests that are repeated. */
+export type Invocation = { deadline?: CallDeadline | undefined; journal?: Journal | undefined };
+
+/** The rest is for callers outside AWS: a function finds it in its environment. */
+type Options<Config> = Config & Invocation;
 
 /** For every client: requests that end, and repeats that end before the function does. */
-const bounded = (deadline = NO_DEADLINE) => ({
+const bounded = (awsService: string, { deadline = NO_DEADLINE, journal }: Invocation) => ({
   maxAttempts: MAX_ATTEMPTS,
-  retryStrategy: new RetriesUntilDeadline(MAX_ATTEMPTS, deadline),
-  requestHandler: new RequestsUntilDeadline(deadline),
+  retryStrategy: new RetriesUntilDeadline(MAX_ATTEMPTS, deadline, failureNoteFor(journal, awsService)),
+  requestHandler: new RequestsUntilDeadline(deadline, awsService === 's3' ? 'stream' : 'bytes'),
 });
 
 /** Plain values in place of DynamoDB's typed ones; a field that is undefined is not written. */
 export const documentClient = ({
   deadline,
+  journal,
   ...config
 }: Options<DynamoDBClientConfig> = {}): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(new DynamoDBClient({ ...bounded(deadline), ...config }), {
-    marshallOptions: { removeUndefinedValues: true },
-  });
+  DynamoDBDocumentClient.from(
+    new DynamoDBClient({ ...bounded('dynamodb', { deadline, journal }), ...config }),
+    {
+      marshallOptions: { removeUndefinedValues: true },
+    },
+  );
 
-export const sqsClient = ({ deadline, ...config }: Options<SQSClientConfig> = {}): SQSClient =>
-  new SQSClient({ ...bounded(deadline), ...config });
+export const sqsClient = ({ deadline, journal, ...config }: Options<SQSClientConfig> = {}): SQSClient =>
+  new SQSClient({ ...bounded('sqs', { deadline, journal }), ...config });
 
 export const eventBridgeClient = ({
   deadline,
+  journal,
   ...config
 }: Options<EventBridgeClientConfig> = {}): EventBridgeClient =>
-  new EventBridgeClient({ ...bounded(deadline), ...config });
+  new EventBridgeClient({ ...bounded('events', { deadline, journal }), ...config });
 
-export const kmsClient = ({ deadline, ...config }: Options<KMSClientConfig> = {}): KMSClient =>
-  new KMSClient({ ...bounded(deadline), ...config });
+export const kmsClient = ({ deadline, journal, ...config }: Options<KMSClientConfig> = {}): KMSClient =>
+  new KMSClient({ ...bounded('kms', { deadline, journal }), ...config });
 
 export const schedulerClient = ({
   deadline,
+  journal,
   ...config
 }: Options<SchedulerClientConfig> = {}): SchedulerClient =>
-  new SchedulerClient({ ...bounded(deadline), ...config });
+  new SchedulerClient({ ...bounded('scheduler', { deadline, journal }), ...config });
 
-export const s3Client = ({ deadline, ...config }: Options<S3ClientConfig> = {}): S3Client =>
-  new S3Client({ ...bounded(deadline), ...config });
+export const s3Client = ({ deadline, journal, ...config }: Options<S3ClientConfig> = {}): S3Client =>
+  new S3Client({ ...bounded('s3', { deadline, journal }), ...config });

@@ -1,4 +1,5 @@
 import { StandardRetryStrategy } from '@smithy/core/retry';
+import type { Journal } from '../ports/journal.ts';
 import { hasTimeAfter, OutOfTimeError, type CallDeadline } from './invocation-deadline.ts';
 
 type RefreshRetryToken = StandardRetryStrategy['refreshRetryTokenForRetry'];
@@ -11,18 +12,45 @@ type RetryErrorInfo = Parameters<RefreshRetryToken>[1];
  */
 export class RetriesUntilDeadline extends StandardRetryStrategy {
   readonly #deadline: CallDeadline;
+  readonly #note: FailureNote;
 
-  constructor(most: number, deadline: CallDeadline) {
+  constructor(most: number, deadline: CallDeadline, note: FailureNote) {
     super({ maxAttempts: most, backoff: backoffUntil(deadline) });
     this.#deadline = deadline;
+    this.#note = note;
   }
 
-  override async refreshRetryTokenForRetry(token: RetryToken, failed: RetryErrorInfo): Promise<RetryToken> {
+  /** The SDK asks after every request that failed, and takes whatever is thrown for a no. */
+  override async refreshRetryTokenForRetry(token: RetryToken, given: RetryErrorInfo): Promise<RetryToken> {
+    const failed = withConflictsTransient(given);
+    try {
+      const next = await this.#tokenFor(token, failed);
+      this.#note(failed, true);
+      return next;
+    } catch (refusal) {
+      this.#note(failed, false);
+      throw refusal;
+    }
+  }
+
+  async #tokenFor(token: RetryToken, failed: RetryErrorInfo): Promise<RetryToken> {
     const hintMs = (failed.retryAfterHint?.getTime() ?? 0) - Date.now();
     if (!hasTimeAfter(Math.max(0, hintMs), this.#deadline)) throw new OutOfTimeError();
-    return super.refreshRetryTokenForRetry(token, withConflictsTransient(failed));
+    return super.refreshRetryTokenForRetry(token, failed);
   }
 }
+
+type FailureNote = (failed: RetryErrorInfo, repeated: boolean) => void;
+
+/** Notes failures that are worth a repeat; an answer that refuses a request for what it says is no failure. */
+export const failureNoteFor =
+  (journal: Journal | undefined, awsService: string): FailureNote =>
+  ({ errorType, error }, repeated) => {
+    const throttled = errorType === 'THROTTLING';
+    if (!throttled && errorType !== 'TRANSIENT') return;
+    const reason = error instanceof Error ? error.name : errorType;
+    journal?.note({ fact: 'aws_call_failed', awsService, reason, throttled, repeated });
+  };
 
 /** "Full jitter": evenly drawn up to a bound that doubles with each repeat. Milliseconds. */
 const backoffUntil = (deadline: CallDeadline) => {

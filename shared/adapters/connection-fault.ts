@@ -1,4 +1,4 @@
-import { errors } from 'undici';
+import errors from 'undici/lib/core/errors.js';
 
 import type { ConnectionFault } from '../domain/outcome.ts';
 
@@ -98,9 +98,13 @@ const tlsFault = (code: string, stage: Stage): Fault | undefined =>
 
 const parserFault = (code: string, error: unknown): Fault | undefined => {
   // Its codes are undefined in undici 8, and its messages quote the parser's reason.
-  if (error instanceof errors.HTTPParserError) return { error: 'invalid_response', detail: 'not HTTP/1.1' };
+  const isUnparsable = error instanceof errors.HTTPParserError || code === BELOW_100;
+  if (isUnparsable) return { error: 'invalid_response', detail: 'not HTTP/1.1' };
   return RESPONSE_CODES.test(code) ? { error: 'invalid_response', detail: code } : undefined;
 };
+
+/** undici asserts that a status is at least 100. */
+const BELOW_100 = 'ERR_ASSERTION';
 
 /** undici's codes for what it refuses of an answer. */
 const RESPONSE_CODES = /^UND_ERR_(HEADERS_OVERFLOW|RES_)/;

@@ -1,4 +1,6 @@
-import { Client } from 'undici';
+import type { Socket } from 'node:net';
+
+import Client from 'undici/lib/dispatcher/client.js';
 
 import type { Stage } from './connection-fault.ts';
 import { guardedConnector } from './guarded-connector.ts';
@@ -9,6 +11,10 @@ export type Connection = {
   readonly origin: string;
   readonly client: Client;
   readonly stage: () => Stage;
+  /** From now on it may receive so many bytes, whatever they are; `exceeded` is called when it has received more. */
+  readonly limit: (bytes: number, exceeded: () => void) => void;
+  /** Whether all that was written has gone out. */
+  readonly isDrained: () => boolean;
   /** Ends it at whatever stage it is, and whatever is under way on it. */
   readonly destroy: () => void;
 };
@@ -18,7 +24,7 @@ export type ConnectionPool = {
   takeIdle: (origin: string) => Connection | undefined;
   /** A new one. It connects when a request is dispatched on it. */
   open: (origin: string) => Connection;
-  /** Only after a whole answer was read. One that the server has closed is not taken again. */
+  /** Only after a whole answer was read. One that the server has closed, or has not read all of, is not taken again. */
   giveBack: (connection: Connection) => void;
 };
 
@@ -60,6 +66,11 @@ export const connectionPool = (means: ConnectorMeans, now: () => number): Connec
     },
     open: (origin) => newConnection(origin, means),
     giveBack: (connection) => {
+      // An answer that comes before its request was read leaves the rest of that in our memory.
+      if (!connection.isDrained()) {
+        connection.destroy();
+        return;
+      }
       idle.set(connection, now());
       const [oldest] = idle.keys();
       if (idle.size > MAX_IDLE && oldest !== undefined) drop(oldest);
@@ -70,13 +81,25 @@ export const connectionPool = (means: ConnectorMeans, now: () => number): Connec
 const newConnection = (origin: string, means: ConnectorMeans): Connection => {
   const ended = new AbortController();
   let stage: Stage = 'resolving';
+  let socket: Socket | null = null;
+  let limit: { bytesRead: number; exceeded: () => void } | undefined;
+  const connect = guardedConnector(means, {
+    ended: ended.signal,
+    reached: (reached) => {
+      stage = reached;
+    },
+  });
   const client = new Client(origin, {
-    connect: guardedConnector(means, {
-      ended: ended.signal,
-      reached: (reached) => {
-        stage = reached;
-      },
-    }),
+    connect: (options, callback) => {
+      connect(options, (...made) => {
+        [, socket] = made;
+        callback(...made);
+        // After undici's own listener, which is the one that reads.
+        socket?.on('readable', () => {
+          if (limit !== undefined && (socket?.bytesRead ?? 0) > limit.bytesRead) limit.exceeded();
+        });
+      });
+    },
     allowH2: false,
     pipelining: 1,
     maxHeaderSize: MAX_PARSED_HEADERS,
@@ -90,6 +113,10 @@ const newConnection = (origin: string, means: ConnectorMeans): Connection => {
     origin,
     client,
     stage: () => stage,
+    limit: (bytes, exceeded) => {
+      limit = { bytesRead: (socket?.bytesRead ?? 0) + bytes, exceeded };
+    },
+    isDrained: () => socket?.writableLength === 0,
     destroy: () => {
       ended.abort();
       void client.destroy();

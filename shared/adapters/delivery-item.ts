@@ -30,6 +30,7 @@ const fields = {
       by: z.enum(['same_invocation', 'sqs_delay', 'scheduler']),
     } satisfies Record<keyof NextAttempt, z.ZodType>)
     .exactOptional(),
+  slot: z.object({ at: z.number(), epoch: z.string().exactOptional() }).exactOptional(),
   policy: policyItemSchema.exactOptional(),
   lease: z.object({ owner: z.string(), until: z.number() }).exactOptional(),
   owed: z.array(z.enum(['undeliverable', 'disable_subscription', 'exhausted_event'])).default([]),
@@ -62,7 +63,7 @@ export const deliveryItemOf = (delivery: Delivery): Record<string, unknown> => (
   ...itemKeyOf(delivery.key),
   v: RECORD_VERSION,
   [deliveryIndexes.byQueue.sort]: notDeliveredSortOf(delivery.key, delivery.acceptedAt),
-  ...(isListed(delivery.status) ? listingPartitionsOf(delivery.key) : {}),
+  ...(isListed(delivery) ? listingPartitionsOf(delivery.key) : {}),
   ...(delivery.overdueAt === undefined
     ? {}
     : { [deliveryIndexes.overdue.partition]: overduePartitionOf(delivery.key) }),
@@ -75,6 +76,7 @@ export const deliveryItemOf = (delivery: Delivery): Record<string, unknown> => (
     lateResults: delivery.lateResults.map(attemptItemOf),
     lost: delivery.lost,
     next: delivery.next,
+    slot: delivery.slot,
     policy: delivery.policy === undefined ? undefined : policyItemOf(delivery.policy),
     lease: delivery.lease,
     owed: delivery.owed,

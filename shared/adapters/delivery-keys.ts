@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { deliveryIndexes, primaryKey } from '../config/tables.ts';
-import type { DeliveryKey, Status } from '../domain/delivery.ts';
+import type { DeliveryKey, NextAttempt, Status } from '../domain/delivery.ts';
 import type { MessageKey } from '../domain/message.ts';
 
 /**
@@ -23,6 +23,15 @@ export const deliveryPrefix = DELIVERY;
 export const itemKeyOf = (key: DeliveryKey): Record<'pk' | 'sk', string> => ({
   [primaryKey.partition]: partitionOf(key, key.bucket),
   [primaryKey.sort]: `${DELIVERY}${key.subscriptionId}`,
+});
+
+/** Where it is kept up to when the slots of a subscription are given out. No bucket is called so: it is no key of a message. */
+export const slotsItemKey = ({
+  queue,
+  subscriptionId,
+}: Pick<DeliveryKey, 'queue' | 'subscriptionId'>): Record<'pk' | 'sk', string> => ({
+  [primaryKey.partition]: `${queue}#${subscriptionId}#slots`,
+  [primaryKey.sort]: 'SLOTS',
 });
 
 type ItemKey = { pk: string; sk: string };
@@ -59,8 +68,17 @@ export const sortableTime = (time: number): string =>
 export const notDeliveredSortOf = (key: DeliveryKey, acceptedAt: number): string =>
   `${sortableTime(acceptedAt)}#${key.messageId}#${key.subscriptionId}`;
 
-/** A delivery is listed from its first failure, or an end other than `delivered`, on; a success touches no index. */
-export const isListed = (status: Status): boolean => status !== 'pending' && status !== 'delivered';
+/**
+ * A delivery is listed from its first failure, its waiting for a slot, or an end other than `delivered`, on; a success at once
+ * touches no index.
+ */
+export const isListed = ({
+  status,
+  next,
+}: {
+  status: Status;
+  next?: NextAttempt | null | undefined;
+}): boolean => (status === 'pending' ? next !== undefined && next !== null : status !== 'delivered');
 
 export const listingPartitionsOf = (key: DeliveryKey): Record<string, string> => ({
   [deliveryIndexes.byQueue.partition]: byQueuePartition(key.queue, shardOf(identityOf(key), shards.byQueue)),
@@ -90,4 +108,4 @@ const identityOf = ({ messageId, subscriptionId }: DeliveryKey): string => `${me
 
 /** 0 ≤ shard < count, even over whatever ids look like. */
 export const shardOf = (text: string, count: number): number =>
-  createHash('sha256').update(text).digest().readUInt32BE(0) % count;
+  hash('sha256', text, 'buffer').readUInt32BE(0) % count;

@@ -31,6 +31,7 @@ const fieldsOf = (change: Change): Assignments => ({
   round: change.round,
   lost: change.lost,
   next: change.next,
+  slot: change.slot,
   policy: change.policy && policyItemOf(change.policy),
   recoveries: change.recoveries,
   lease: change.lease,
@@ -39,8 +40,8 @@ const fieldsOf = (change: Change): Assignments => ({
   updatedAt: change.updatedAt,
 });
 
-const indexKeysOf = (key: DeliveryKey, { status, overdueAt }: Change): Assignments => ({
-  ...(status === undefined ? {} : orRemoved(listingPartitionsOf(key), isListed(status))),
+const indexKeysOf = (key: DeliveryKey, { status, next, overdueAt }: Change): Assignments => ({
+  ...(status === undefined ? {} : orRemoved(listingPartitionsOf(key), isListed({ status, next }))),
   ...(overdueAt === undefined
     ? {}
     : orRemoved({ [deliveryIndexes.overdue.partition]: overduePartitionOf(key) }, overdueAt !== null)),

@@ -7,6 +7,7 @@ import type { SecureContext } from 'node:tls';
 
 import type { buildConnector } from 'undici';
 
+import { portOf } from './address-guard.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { ForbiddenAddress, NameNotResolved } from './connection-fault.ts';
 import type { Stage } from './connection-fault.ts';
@@ -16,7 +17,7 @@ export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export const resolveBySystem: Resolve = (hostname) => lookup(hostname, { all: true, order: 'verbatim' });
 
-export type ConnectorMeans = { isAllowed: AddressGuard; resolve: Resolve; secureContext: SecureContext };
+export type ConnectorMeans = { guard: AddressGuard; resolve: Resolve; secureContext: SecureContext };
 
 /** What becomes of one connection: `ended` stops its making at any stage. */
 type ConnectionLife = { ended: AbortSignal; reached: (stage: Stage) => void };
@@ -31,7 +32,7 @@ export const guardedConnector =
   (means: ConnectorMeans, life: ConnectionLife): buildConnector.connector =>
   (options, callback) => {
     const isSecure = options.protocol === 'https:';
-    const port = Number(options.port) || (isSecure ? 443 : 80);
+    const port = portOf(options);
     connectTo({ hostname: options.hostname, port, isSecure }, means, life).then(
       (socket) => {
         callback(null, socket);
@@ -47,12 +48,15 @@ export const guardedConnector =
 
 const connectTo = async (target: Target, means: ConnectorMeans, life: ConnectionLife): Promise<Socket> => {
   life.reached('resolving');
+  if (!means.guard.allowsPort(target.port)) throw new ForbiddenAddress();
   const addresses = await addressesOf(target.hostname, means.resolve);
   // One forbidden address among allowed ones is an attempt to get in by chance.
-  if (!addresses.every(({ address }) => means.isAllowed(address))) throw new ForbiddenAddress();
+  if (!addresses.every(({ address }) => means.guard.allows(address, target.port))) {
+    throw new ForbiddenAddress();
+  }
   life.ended.throwIfAborted();
   life.reached('connecting');
-  return established(socketTo(target, addresses, means.secureContext), target, life);
+  return established(socketTo(target, addresses.slice(0, MAX_TRIED), means.secureContext), target, life);
 };
 
 const addressesOf = async (hostname: string, resolve: Resolve): Promise<readonly LookupAddress[]> => {
@@ -65,13 +69,28 @@ const addressesOf = async (hostname: string, resolve: Resolve): Promise<readonly
   return addresses;
 };
 
+/** Addresses of one name that are tried. A name may have thousands, which would make as many connections of one attempt. */
+const MAX_TRIED = 8;
+
+/**
+ * Milliseconds after which an address that does not answer is given up for the next one of its name. Node's own 250 are
+ * too few for a subscriber on the other side of the world, or for a lost SYN, which is sent again after 1 s (RFC 6298 §2).
+ */
+const NEXT_ADDRESS_MS = 1_500;
+
 /** Node does not call `lookup` for a literal address: it connects to the literal, which was checked as it is. */
 const socketTo = (
   { hostname, port, isSecure }: Target,
   addresses: readonly LookupAddress[],
   secureContext: SecureContext,
 ): Socket => {
-  const options = { host: hostname, port, lookup: answering(addresses), autoSelectFamily: true };
+  const options = {
+    host: hostname,
+    port,
+    lookup: answering(addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+  };
   if (!isSecure) return connectTcp(options);
   return connectTls({
     ...options,

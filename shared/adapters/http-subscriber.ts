@@ -8,6 +8,7 @@ import { parseSubscriberUrl } from '../domain/subscriber-url.ts';
 import type { WebhookRequest } from '../domain/webhook-request.ts';
 import type { Subscriber } from '../ports/subscriber.ts';
 import { addressGuard } from './address-guard.ts';
+import type { AllowedPlaces } from './address-guard.ts';
 import { faultOf, ForbiddenAddress, timeoutFault } from './connection-fault.ts';
 import type { Stage } from './connection-fault.ts';
 import { connectionPool } from './connection-pool.ts';
@@ -16,9 +17,7 @@ import { resolveBySystem } from './guarded-connector.ts';
 import type { Resolve } from './guarded-connector.ts';
 import { readReply } from './reply-reading.ts';
 
-export type HttpSubscriberOptions = {
-  /** CIDR ranges that subscribers may be at though they are not global unicast. */
-  allowedAddresses: readonly string[];
+export type HttpSubscriberOptions = AllowedPlaces & {
   /** PEM texts of certificate authorities that are trusted beside the public ones. Default none. */
   trustedCertificates?: readonly string[];
   /** Default: the system's resolver. */
@@ -34,15 +33,24 @@ const CONNECT_MS = 5_000;
  * connection only, so that a dripping one is not worth the rest of the deadline.
  */
 const BODY_MS = 5_000;
+/**
+ * Bytes, for all that comes in on the connection: also for what is neither a header nor body, and has no end (blank lines
+ * before the status, extensions of chunks, trailers). A few reads below what the parser takes of headers, because it goes on
+ * beyond that to the end of what it was given, and makes an error with a stack of every single line.
+ */
+const MAX_RECEIVED = 384 * 1024;
+/** Informational answers (RFC 9110 §15.2) before the one that counts. Servers send one or two; each takes our processor. */
+const MAX_INFORMATIONAL = 100;
 
 /**
  * Posts to subscribers over HTTP/1.1. Whatever the far end does, `post` ends with a reply within `timeoutMs`.
  * @throws InvalidAddressRange
+ * @throws InvalidPortRange
  */
 export const httpSubscriber = (options: HttpSubscriberOptions): Subscriber => {
   const pool = connectionPool(
     {
-      isAllowed: addressGuard(options.allowedAddresses),
+      guard: addressGuard(options),
       resolve: options.resolve ?? resolveBySystem,
       secureContext: secureContextFor(options.trustedCertificates ?? []),
     },
@@ -76,6 +84,7 @@ const exchange = (
     const idle = pool.takeIdle(url.origin);
     let connection = idle ?? pool.open(url.origin);
     let progress: 'waiting' | 'sent' | 'ended' = 'waiting';
+    let informational = 0;
 
     const end = (reply: Reply, isReusable: boolean): void => {
       if (progress === 'ended') return;
@@ -91,14 +100,23 @@ const exchange = (
       end(reading.reply() ?? { kind: 'unanswered', ...timeoutFault(connection.stage()) }, false);
     };
 
+    const flooded = (): void => {
+      end(reading.reply() ?? FLOODED, false);
+    };
+
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: () => {
         clearTimeout(stageLimit);
         if (progress === 'waiting') progress = 'sent';
+        connection.limit(MAX_RECEIVED, flooded);
       },
       onResponseStart: (_controller, statusCode, headers) => {
-        // Informational; the answer is still to come (RFC 9110 §15.2).
-        if (progress === 'ended' || statusCode < 200) return;
+        if (progress === 'ended') return;
+        if (statusCode < 200) {
+          informational += 1;
+          if (informational > MAX_INFORMATIONAL) flooded();
+          return;
+        }
         if (reading.start(statusCode, headers) === 'dropped') cutShort();
         else stageLimit = setTimeout(cutShort, BODY_MS);
       },
@@ -128,6 +146,8 @@ const exchange = (
     let stageLimit = setTimeout(cutShort, CONNECT_MS);
     send();
   });
+
+const FLOODED: Reply = { kind: 'unanswered', error: 'invalid_response', detail: 'no end before an answer' };
 
 const dispatchOptions = (url: URL, request: WebhookRequest): Dispatcher.DispatchOptions => ({
   origin: url.origin,

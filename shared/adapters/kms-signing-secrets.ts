@@ -1,5 +1,5 @@
 import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
-import { parseSecret, secretText } from '../domain/signing-secret.ts';
+import { parseSecret, secretText, type SigningSecret } from '../domain/signing-secret.ts';
 import type { Clock } from '../ports/clock.ts';
 import { UnopenedSecretError } from '../ports/signing-secrets.ts';
 import type { SecretOpener, SecretOwner, SecretSealer } from '../ports/signing-secrets.ts';
@@ -7,10 +7,10 @@ import { readCache } from './read-cache.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 
 /** How long after KMS was told to refuse a function may still open what it opened before. */
-const DATA_KEY_AGE_MS = 60 * 60 * 1000;
+const OPENED_AGE_MS = 60 * 60 * 1000;
 
-/** 32 bytes each, with their ciphertext some hundreds: a few megabytes at the most. */
-const MAX_DATA_KEYS = 10_000;
+/** 32 bytes each, sealed some hundreds: a few megabytes at the most. */
+const MAX_OPENED = 10_000;
 
 /** Version of the sealed text: `1.<data key, encrypted by KMS>.<secret, encrypted under it>`, both base64url. */
 const VERSION = '1';
@@ -34,15 +34,15 @@ export const kmsSecretSealer = (kms: KMSClient, keyArn: string): SecretSealer =>
   },
 });
 
-/** Needs kms:Decrypt. A data key is asked for once in an hour; concurrent askers share the request. */
+/** Needs kms:Decrypt. A secret is opened once in an hour; concurrent askers share the request. */
 export const kmsSecretOpener = (
   kms: KMSClient,
   options: { keyArn: string; clock: Pick<Clock, 'now'> },
 ): SecretOpener => {
-  const dataKeys = readCache<Uint8Array>({
+  const secrets = readCache<SigningSecret>({
     clock: options.clock,
-    maxAgeMs: DATA_KEY_AGE_MS,
-    maxWeight: MAX_DATA_KEYS,
+    maxAgeMs: OPENED_AGE_MS,
+    maxWeight: MAX_OPENED,
     weightOf: () => 1,
   });
 
@@ -57,10 +57,10 @@ export const kmsSecretOpener = (
     return given(Plaintext);
   };
 
-  const opened = async (owner: SecretOwner, sealed: string) => {
+  const opened = async (owner: SecretOwner, sealed: string): Promise<SigningSecret> => {
     const { dataKey, box } = partsOf(sealed);
-    const key = await dataKeys.cached(dataKey, () => decrypted(owner, dataKey));
-    const secret = parseSecret(openBox(given(key), box, boundTo(owner)));
+    const key = await decrypted(owner, dataKey);
+    const secret = parseSecret(openBox(key, box, boundTo(owner)));
     if (secret === undefined) throw new UnreadableSecretError('What was sealed is no signing secret');
     return secret;
   };
@@ -68,7 +68,8 @@ export const kmsSecretOpener = (
   return {
     open: async (owner, sealed) => {
       try {
-        return await opened(owner, sealed);
+        const name = `${boundTo(owner)} ${sealed}`;
+        return given(await secrets.cached(name, () => opened(owner, sealed)));
       } catch (cause) {
         throw new UnopenedSecretError(owner, { cause });
       }
@@ -79,7 +80,7 @@ export const kmsSecretOpener = (
 /** In the clear in CloudTrail, and what a key policy can ask for. */
 const contextOf = ({ queue, subscriptionId }: SecretOwner) => ({ queue, subscription: subscriptionId });
 
-/** A data key that is cached meets no KMS, so the box is bound to its owner by itself. */
+/** Beside the context that KMS asks for: what is in the box stays bound to its owner wherever its data key is known. */
 const boundTo = ({ queue, subscriptionId }: SecretOwner): string => JSON.stringify([queue, subscriptionId]);
 
 const partsOf = (sealed: string): { dataKey: string; box: Buffer } => {
@@ -93,7 +94,7 @@ const partsOf = (sealed: string): { dataKey: string; box: Buffer } => {
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
 
 /** The SDK leaves room for answers without it; KMS gives none (API reference, GenerateDataKey and Decrypt). */
-const given = (bytes: Uint8Array | undefined): Uint8Array => {
-  if (bytes === undefined) throw new UnreadableSecretError('KMS answered without a key');
-  return bytes;
+const given = <Value>(value: Value | undefined): Value => {
+  if (value === undefined) throw new UnreadableSecretError('KMS answered without a key');
+  return value;
 };

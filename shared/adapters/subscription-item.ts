@@ -86,6 +86,7 @@ const optionsSchema = z.looseObject({
   post_data: z.string().exactOptional(),
   raw_delivery: z.boolean().exactOptional(),
   attempt_timeout: z.number().exactOptional(),
+  max_per_second: z.number().exactOptional(),
   event_types: z.array(z.string()).exactOptional(),
   filter: z.unknown().exactOptional(),
 } satisfies Record<keyof SubscriptionOptions, z.ZodType>);
@@ -111,6 +112,7 @@ const subscriptionSchema = z.object({
   options: json.pipe(optionsSchema),
   createdAt: z.number(),
   changedAt: z.number().exactOptional(),
+  limitedAt: z.number().exactOptional(),
   lifetime: z.number().exactOptional(),
   expiresAt: z.number().exactOptional(),
   disabled: z.object({ reason: disabledReasonSchema, at: z.number() }).exactOptional(),

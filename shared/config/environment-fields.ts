@@ -42,6 +42,10 @@ const retryPolicy = z.strictObject({
 export const known = {
   deployment: text,
   version: text,
+  logLevel: text.pipe(z.enum(['debug', 'info', 'warn', 'error'], 'is neither debug, info, warn nor error')),
+  logSuccessSampling: text
+    .transform(Number)
+    .pipe(z.number('is not a number').min(0, 'is under 0').max(1, 'is over 1')),
   subscriptionsTable: text,
   deliveriesTable: text,
   payloadBucket: text,
@@ -77,5 +81,18 @@ export const known = {
   /** With `{host}` and `{apiId}` in it, so no URL yet. */
   publicApiUrl: text.optional(),
   allowedAddresses: json.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()], 'is not a CIDR range'))),
+  allowedPorts: json.pipe(
+    z.array(z.string().regex(/^[0-9]{1,5}(?:-[0-9]{1,5})?$/, 'is neither a port nor a range of ports')),
+  ),
+  userAgent: text,
   ingressRoutes: json.pipe(z.record(z.string(), z.string().min(1))),
+  payloadSources: json.pipe(
+    z.array(
+      z.object({
+        bucket: z.string().min(1),
+        prefix: z.string(),
+        owner: z.string().regex(/^[0-9]{12}$/, 'is not an account'),
+      }),
+    ),
+  ),
 };

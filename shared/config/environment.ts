@@ -12,7 +12,20 @@ export class EnvironmentError extends Error {
   }
 }
 
-const everyFunction = { deployment: known.deployment, version: known.version };
+/** What infra sets, and what Lambda sets itself; the emulator does not. */
+const names = { ...variables, runtimeApi: 'AWS_LAMBDA_RUNTIME_API' };
+
+const runtimeApi = z
+  .string()
+  .refine((host) => URL.canParse(`http://${host}`), 'is no host')
+  .optional();
+
+const everyFunction = {
+  deployment: known.deployment,
+  version: known.version,
+  logLevel: known.logLevel,
+  logSuccessSampling: known.logSuccessSampling,
+};
 
 const dispatchSchema = z.object({
   ...everyFunction,
@@ -26,6 +39,7 @@ const dispatchSchema = z.object({
   retainMessages: known.retainMessages,
   retryAfterCapSeconds: known.retryAfterCapSeconds,
   ingressRoutes: known.ingressRoutes,
+  payloadSources: known.payloadSources,
 });
 
 const deliverSchema = z.object({
@@ -46,11 +60,14 @@ const deliverSchema = z.object({
   schedulerDeadLetterArn: known.schedulerDeadLetterArn,
   defaultRetryPolicy: known.defaultRetryPolicy,
   attemptTimeoutSeconds: known.attemptTimeoutSeconds,
+  userAgent: known.userAgent,
   schedulerThresholdSeconds: known.schedulerThresholdSeconds,
   subscriptionCacheSeconds: known.subscriptionCacheSeconds,
   retentionDays: known.retentionDays,
   retryAfterCapSeconds: known.retryAfterCapSeconds,
   allowedAddresses: known.allowedAddresses,
+  allowedPorts: known.allowedPorts,
+  runtimeApi,
 });
 
 const reconcileSchema = z.object({
@@ -83,6 +100,8 @@ const apiSchema = z.object({
   ingressQueueUrl: known.ingressQueueUrl,
   defaultRetryPolicy: known.defaultRetryPolicy,
   allowedAddresses: known.allowedAddresses,
+  allowedPorts: known.allowedPorts,
+  runtimeApi,
   operationQueueUrl: known.operationQueueUrl,
   retentionDays: known.retentionDays,
   retryAfterCapSeconds: known.retryAfterCapSeconds,
@@ -99,7 +118,7 @@ const apiSchema = z.object({
 type Source = Readonly<Record<string, string | undefined>>;
 
 const read = <T>(schema: z.ZodType<T>, source: Source): T => {
-  const given = Object.fromEntries(Object.entries(variables).map(([key, name]) => [key, source[name]]));
+  const given = Object.fromEntries(Object.entries(names).map(([key, name]) => [key, source[name]]));
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   throw new EnvironmentError(parsed.error.issues.map(problemOf));
@@ -107,7 +126,7 @@ const read = <T>(schema: z.ZodType<T>, source: Source): T => {
 
 const problemOf = ({ path, message }: z.core.$ZodIssue): string => {
   const [key, ...inner] = path.map(String);
-  const name = Object.entries(variables).find(([variable]) => variable === key)?.[1] ?? 'environment';
+  const name = Object.entries(names).find(([field]) => field === key)?.[1] ?? 'environment';
   return `${[name, ...inner].join('.')} ${message}`;
 };
 

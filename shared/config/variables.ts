@@ -33,8 +33,14 @@ export const variables = {
   overdueAfterSeconds: 'OVERDUE_AFTER_SECONDS',
   /** JSON list of CIDR ranges that subscribers may be at though they are not global unicast. */
   allowedAddresses: 'ALLOWED_ADDRESSES',
+  /** JSON list of ports and ranges of ports that subscribers may be at; empty: any. */
+  allowedPorts: 'ALLOWED_PORTS',
+  /** What subscribers are told of who calls them. */
+  userAgent: 'USER_AGENT',
   /** JSON object: source, detail-type or topic → queue. */
   ingressRoutes: 'INGRESS_ROUTES',
+  /** JSON list of PayloadSource: where data that a message refers to may lie. */
+  payloadSources: 'PAYLOAD_SOURCES',
   /** JSON object: name of an SQS queue of ours → its URL, for the health of all. */
   queueUrls: 'QUEUE_URLS',
   /** `true`: every new subscriber is asked for confirmation. */
@@ -42,4 +48,7 @@ export const variables = {
   /** Where the API is reached from outside; absent: at its own domain. */
   publicApiUrl: 'PUBLIC_API_URL',
   version: 'POSTHASTE_VERSION',
+  logLevel: 'LOG_LEVEL',
+  /** How many of the messages that get through at the first try are logged, 0 to 1. */
+  logSuccessSampling: 'LOG_SUCCESS_SAMPLING',
 } as const;

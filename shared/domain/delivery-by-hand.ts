@@ -7,6 +7,7 @@ export const hasten = (delivery: Delivery, at: Moment): Transition => ({
   key: delivery.key,
   expect: asRead(delivery),
   change: {
+    status: delivery.status,
     next: {
       number: delivery.attempts.length + 1,
       phase: 'manual',
@@ -39,6 +40,7 @@ export const reopen = (
     policy: null,
     next: { number: delivery.attempts.length + 1, phase: 'manual', dueAt: at.now, by: 'sqs_delay' },
     lease: null,
+    slot: null,
     ...(recoveryId === undefined ? {} : { recoveries: remembered(delivery, recoveryId) }),
     overdueAt: at.now,
     updatedAt: at.now,

@@ -78,7 +78,7 @@ export type Refusal =
   /** Somebody was at it, and did not come back in time. */
   | { kind: 'lapsed'; delivery: Delivery; lease: Lease }
   /** The record says later than the wake-up did. */
-  | { kind: 'early'; dueAt: number }
+  | { kind: 'early'; delivery: Delivery; dueAt: number }
   /** The record changed between the refusal and now: it could be entered after all. */
   | { kind: 'open' };
 
@@ -99,5 +99,7 @@ const heldOf = (current: Delivery, now: number): Refusal => {
   if (lease !== undefined) {
     return { kind: lease.until > now ? 'in_flight' : 'lapsed', delivery: current, lease };
   }
-  return next !== undefined && next.dueAt > now ? { kind: 'early', dueAt: next.dueAt } : { kind: 'open' };
+  return next !== undefined && next.dueAt > now
+    ? { kind: 'early', delivery: current, dueAt: next.dueAt }
+    : { kind: 'open' };
 };

@@ -8,6 +8,8 @@ export type DeliveryJob = {
   key: DeliveryKey;
   attempt: 1;
   acceptedAt: number;
+  /** When its message was sent to the ingress queue. */
+  sentAt?: number;
   /** The message's own delay, if any. */
   dueAt?: number;
   body: MessageBody;

@@ -1,7 +1,16 @@
 import type { Attempt } from './attempt.ts';
-import type { Change, Delivery, Lease, NextAttempt, Owed, Transition } from './delivery.ts';
+import {
+  isOpen,
+  type Change,
+  type Delivery,
+  type Lease,
+  type NextAttempt,
+  type Owed,
+  type Transition,
+} from './delivery.ts';
 import type { Moment } from './delivery-entry.ts';
 import { ADDRESS_FORBIDDEN } from './outcome.ts';
+import type { Slot } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
 /** What an attempt led to. */
@@ -25,6 +34,8 @@ export const recordAttempt = (
   change: {
     ...changeOf(verdict, attempt, at.now),
     lost: 0,
+    // Used by this attempt.
+    ...(delivery.slot === undefined ? {} : { slot: null }),
     appendAttempt: attempt,
     updatedAt: at.now,
     expiresAt: Math.max(at.now, verdict.kind === 'retry' ? verdict.next.dueAt : 0) + at.retentionMs,
@@ -136,6 +147,31 @@ export const release = (delivery: Delivery, owner: string, at: Moment): Transiti
   },
 });
 
+/**
+ * Puts a delivery on record that has to wait for its turn: no attempt is spent, no lease is held. From then on a first attempt
+ * is listed and overdue like any other; its message is kept by now.
+ */
+export const awaitSlot = (
+  delivery: Delivery,
+  owner: string,
+  { next, slot }: { next: NextAttempt; slot: Slot },
+  at: Moment,
+): Transition => ({
+  name: 'await_slot',
+  key: delivery.key,
+  expect: { kind: 'leased', recorded: delivery.attempts.length, owner },
+  change: {
+    status: delivery.status,
+    next,
+    slot,
+    lease: null,
+    overdueAt: next.dueAt,
+    updatedAt: at.now,
+    // No later than the claim will say, which would have to be written twice then.
+    expiresAt: Math.max(delivery.expiresAt, next.dueAt + at.retentionMs),
+  },
+});
+
 /** Takes what was done off what a terminal record owes. */
 export const settle = (delivery: Delivery, done: readonly Owed[], at: Moment): Transition => {
   const owed = delivery.owed.filter((one) => !done.includes(one));
@@ -160,6 +196,18 @@ export const endOf = ({ attempts, updatedAt }: Delivery): number => {
 
 /** How long reconcile leaves a delivery alone once it has woken it, so that a backlog is not multiplied (design §6). */
 const POSTPONED_MS = 15 * 60 * 1000;
+
+/**
+ * Whether reconcile has woken a delivery before, and nothing came of it: the index key under which it was found is further
+ * from its time than anything else moves it.
+ */
+export const isStuck = (found: Delivery, overdueAt: number): boolean =>
+  overdueAt - dueOf(found) >= POSTPONED_MS;
+
+/** What a delivery waits for first: its next attempt, its first attempt's holder, or what it owes since it was over. */
+const dueOf = (delivery: Delivery): number =>
+  delivery.next?.dueAt ??
+  (isOpen(delivery.status) ? (delivery.lease?.until ?? delivery.acceptedAt) : endOf(delivery));
 
 /** reconcile's claim on an overdue delivery: whoever moves the index key wakes it. */
 export const postpone = (found: { key: Delivery['key']; overdueAt: number }, at: Moment): Transition => ({

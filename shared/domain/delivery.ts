@@ -1,4 +1,5 @@
 import type { Attempt, Mechanism, Phase } from './attempt.ts';
+import type { Slot } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
 /** One message × one subscription. The bucket spreads a large fan-out over keys (design §4). */
@@ -11,7 +12,12 @@ export type Status = OpenStatus | TerminalStatus;
 /** One request at a time: who may make it, and until when (milliseconds since the epoch). */
 export type Lease = { owner: string; until: number };
 
+/** `dueAt`: when it is to be looked at. Where it waits for a slot, its request starts a little later than that. */
 export type NextAttempt = { number: number; phase: Phase; dueAt: number; by: Mechanism };
+
+/** When the request of what comes next is to start. */
+export const startOf = ({ slot }: Pick<Delivery, 'slot'>, { dueAt }: NextAttempt): number =>
+  Math.max(dueAt, slot?.at ?? dueAt);
 
 /** What a terminal record still has to do. */
 export type Owed = 'undeliverable' | 'disable_subscription' | 'exhausted_event';
@@ -30,6 +36,8 @@ export type Delivery = {
   /** How often a lease ran out on the attempt that is due or under way. */
   lost: number;
   next?: NextAttempt | undefined;
+  /** What the next attempt waits for, where its subscription limits the rate. */
+  slot?: Slot | undefined;
   /** In force since the round's first failure. */
   policy?: RetryPolicy | undefined;
   lease?: Lease | undefined;
@@ -72,6 +80,7 @@ export type Change = {
   round?: number;
   lost?: number;
   next?: NextAttempt | null;
+  slot?: Slot | null;
   policy?: RetryPolicy | null;
   recoveries?: readonly string[];
   lease?: Lease | null;
@@ -101,6 +110,7 @@ export type TransitionName =
   | 'record'
   | 'record_late'
   | 'release'
+  | 'await_slot'
   | 'cancel'
   | 'settle'
   | 'postpone'
@@ -167,6 +177,7 @@ export const apply = (change: Change, current: Delivery): Delivery => ({
   lateResults: appended(current.lateResults, change.appendLateResult),
   lost: change.lost ?? current.lost,
   next: changed(change.next, current.next),
+  slot: changed(change.slot, current.slot),
   policy: changed(change.policy, current.policy),
   recoveries: change.recoveries ?? current.recoveries,
   lease: changed(change.lease, current.lease),

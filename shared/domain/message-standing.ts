@@ -2,7 +2,7 @@ import type { StatusCounts } from './books.ts';
 import type { MessageKey } from './message.ts';
 
 /** What is on record of a message. Times are milliseconds since the epoch. */
-export type MessageStanding = {
+type Standing = {
   key: MessageKey;
   type?: string;
   acceptedAt: number;
@@ -13,6 +13,10 @@ export type MessageStanding = {
   filtered: number;
   deliveries: StatusCounts;
   erasedAt?: number;
-  /** The source text of the data; undefined where it is not kept. */
-  data: string | undefined;
 };
+
+/** `data`: its source text; undefined where it is not kept. */
+export type MessageStanding = Standing & { data: string | undefined };
+
+/** A message in a listing. */
+export type ListedStanding = Standing & { bodyKept: boolean };

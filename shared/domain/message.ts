@@ -16,6 +16,9 @@ export type Message = {
   expiresAt?: number;
 };
 
+/** All of it but its data. */
+export type MessageHead = Omit<Message, 'data'>;
+
 /** A message's place in the records. */
 export type MessageKey = { queue: string; messageId: string };
 

@@ -1,7 +1,8 @@
 import type { Attempt } from './attempt.ts';
 import type { DeliveryKey, NextAttempt } from './delivery.ts';
+import { jitteredDelay } from './jitter.ts';
 import type { RetryPolicy } from './retry-policy.ts';
-import { jitteredDelay, retrySchedule, type Retry } from './retry-schedule.ts';
+import { retrySchedule, type Retry } from './retry-schedule.ts';
 import { planWakeUp } from './wake-up-plan.ts';
 
 export type AfterFailure = {

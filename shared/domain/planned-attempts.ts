@@ -1,4 +1,4 @@
-import { isOpen, type Delivery } from './delivery.ts';
+import { isOpen, startOf, type Delivery } from './delivery.ts';
 import { followingAttempt, type PlannedAttempt } from './next-attempt.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
@@ -8,7 +8,7 @@ import type { RetryPolicy } from './retry-policy.ts';
  * time moves what follows by as much. Empty for a delivery that is over.
  */
 export const plannedAttempts = (
-  delivery: Pick<Delivery, 'key' | 'status' | 'round' | 'attempts' | 'next' | 'updatedAt'>,
+  delivery: Pick<Delivery, 'key' | 'status' | 'round' | 'attempts' | 'next' | 'slot' | 'updatedAt'>,
   policy: RetryPolicy,
 ): PlannedAttempt[] => {
   if (!isOpen(delivery.status)) return [];
@@ -32,8 +32,9 @@ export const plannedAttempts = (
 const firstOf = ({
   attempts,
   next,
+  slot,
   updatedAt,
-}: Pick<Delivery, 'attempts' | 'next' | 'updatedAt'>): PlannedAttempt =>
+}: Pick<Delivery, 'attempts' | 'next' | 'slot' | 'updatedAt'>): PlannedAttempt =>
   next === undefined
     ? { number: attempts.length + 1, phase: 'initial', dueAt: updatedAt }
-    : { number: next.number, phase: next.phase, dueAt: next.dueAt };
+    : { number: next.number, phase: next.phase, dueAt: startOf({ slot }, next) };

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Phase } from './attempt.ts';
 import { backoffDelays } from './backoff.ts';
-import type { Jitter, RetryPolicy } from './retry-policy.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 
 /** One retry of a round, numbered from 1: it starts `delaySeconds` after the failed attempt before it ended. */
 export type Retry = { retry: number; phase: Exclude<Phase, 'initial' | 'manual'>; delaySeconds: number };
@@ -33,24 +32,3 @@ const backoffOf = (policy: RetryPolicy): number[] =>
 /** All delays of a round together, in seconds; the attempts themselves come on top. */
 export const totalSeconds = (policy: RetryPolicy): number =>
   retrySchedule(policy).reduce((total, { delaySeconds }) => total + delaySeconds, 0);
-
-/**
- * The delay in seconds once chance has its part: anywhere from 0 (full) or from half of it (equal) up to the delay
- * itself. The same seed gives the same delay, so that a computation repeated after a crash does not move a due time.
- */
-export const jitteredDelay = (delaySeconds: number, jitter: Jitter, seed: string): number => {
-  switch (jitter) {
-    case 'none':
-      return delaySeconds;
-    case 'full':
-      return delaySeconds * chance(seed);
-    case 'equal':
-      return delaySeconds * (0.5 + chance(seed) / 2);
-  }
-};
-
-const CHANCE_BYTES = 6;
-
-/** Uniform in [0, 1) over 2^48 values. */
-const chance = (seed: string): number =>
-  createHash('sha256').update(seed).digest().readUIntBE(0, CHANCE_BYTES) / 2 ** (8 * CHANCE_BYTES);

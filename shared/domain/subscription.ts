@@ -20,6 +20,8 @@ export type SubscriptionOptions = {
   raw_delivery?: boolean;
   /** Seconds that an attempt may take in all, where that is less than the deployment's. */
   attempt_timeout?: number;
+  /** Requests a second that it takes at most, retries among them (shared/domain/rate-limit.ts). */
+  max_per_second?: number;
   /** Only messages of these types match. */
   event_types?: readonly string[];
   /** Only messages whose data has this content match (shared/domain/content-filter.ts). As it was given. */
@@ -38,6 +40,8 @@ export type Subscription = {
    * says nothing of it as it is. None before the first change.
    */
   changedAt?: number;
+  /** When its `max_per_second` last changed; later each time, whatever the clocks say. */
+  limitedAt?: number;
   /** Seconds, as the user gave it. */
   ttl?: number;
   expiresAt?: number;

@@ -25,7 +25,7 @@ export const encodeDeliveryJob = (job: DeliveryJob): string => {
 export const encodeWakeUp = ({ kind, key, attempt, dueAt, by }: WakeUp): string =>
   JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by });
 
-const timesOf = ({ acceptedAt, dueAt }: DeliveryJob) => ({ acceptedAt, dueAt });
+const timesOf = ({ acceptedAt, sentAt, dueAt }: DeliveryJob) => ({ acceptedAt, sentAt, dueAt });
 
 const milliseconds = z.number().nonnegative();
 
@@ -40,6 +40,7 @@ const job = z.object({
   ...keyFields,
   attempt: z.literal(1),
   acceptedAt: milliseconds,
+  sentAt: milliseconds.exactOptional(),
   dueAt: milliseconds.exactOptional(),
   payloadKey: z.string().min(1).exactOptional(),
 });

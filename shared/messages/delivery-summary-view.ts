@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Delivery } from '../domain/delivery.ts';
+import { startOf, type Delivery } from '../domain/delivery.ts';
 import { attemptView, deliveryViewSchema } from './delivery-view.ts';
 import { timeText, timeView } from './time-view.ts';
 
@@ -33,7 +33,7 @@ export const deliverySummary = (delivery: Delivery): DeliverySummary => {
     acceptedAt: timeText(acceptedAt),
     attemptCount: attempts.length,
     ...(last === undefined ? {} : { lastAttempt: lastAttemptOf(last) }),
-    ...(next === undefined ? {} : { nextAttemptAt: timeText(next.dueAt) }),
+    ...(next === undefined ? {} : { nextAttemptAt: timeText(startOf(delivery, next)) }),
   };
 };
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Attempt } from '../domain/attempt.ts';
-import type { Delivery, NextAttempt } from '../domain/delivery.ts';
+import { startOf, type Delivery, type NextAttempt } from '../domain/delivery.ts';
 import { timeText, timeView } from './time-view.ts';
 
 export const attemptView = z.object({
@@ -25,6 +25,8 @@ const nextAttemptView = z.object({
   phase: attemptView.shape.phase,
   dueAt: timeView,
   by: z.enum(['same_invocation', 'sqs_delay', 'scheduler']),
+  /** Where it is not the policy that it waits for: its subscription's `max_per_second`. */
+  waitsFor: z.literal('rate_limit').exactOptional(),
 });
 
 export const policyView = z.object({
@@ -68,16 +70,22 @@ export const deliveryView = (delivery: Delivery): DeliveryView => {
     status,
     ...(reason === undefined ? {} : { reason }),
     attempts: attempts.map(viewOfAttempt),
-    ...(next === undefined ? {} : nextFieldsOf(next)),
+    ...(next === undefined ? {} : nextFieldsOf(delivery, next)),
     ...(lateResults.length === 0 ? {} : { lateResults: lateResults.map(viewOfAttempt) }),
     policy: policy ?? null,
   };
 };
 
-const nextFieldsOf = (next: NextAttempt): Pick<DeliveryView, 'nextAttemptAt' | 'nextAttempt'> => ({
-  nextAttemptAt: timeText(next.dueAt),
-  nextAttempt: { ...next, dueAt: timeText(next.dueAt) },
-});
+const nextFieldsOf = (
+  delivery: Delivery,
+  next: NextAttempt,
+): Pick<DeliveryView, 'nextAttemptAt' | 'nextAttempt'> => {
+  const dueAt = timeText(startOf(delivery, next));
+  return {
+    nextAttemptAt: dueAt,
+    nextAttempt: { ...next, dueAt, ...(delivery.slot === undefined ? {} : { waitsFor: 'rate_limit' }) },
+  };
+};
 
 const viewOfAttempt = (attempt: Attempt): DeliveryView['attempts'][number] => {
   const { startedAt, dueAt, ...shown } = attempt;

@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { MAX_DELAY_SECONDS } from '../domain/wake-up-plan.ts';
 import { readBinaryCloudEvent, readStructuredCloudEvent } from './cloud-event.ts';
 import { firstField } from './field-fault.ts';
 import { eventTime, isObject, typeText, type Content, type ReadContent } from './ingress-fields.ts';
 import { propertySource, wholeSource, type Json } from './json-slice.ts';
+import { isOwnEnvelope, readOwnEnvelope } from './own-envelope.ts';
 
 /**
  * Recognises the envelope, in this order: CloudEvents in binary mode (by attributes), CloudEvents in structured mode (has
- * `specversion`), an EventBridge event (has `source`, `detail-type` and `detail`), our own (has `queue` or
- * `data`; keys that are not ours are ignored). Anything else is data as a whole.
+ * `specversion`), an EventBridge event (has `source`, `detail-type` and `detail`), our own (has `queue`,
+ * `data` or `dataRef`; keys that are not ours are ignored). Anything else is data as a whole.
  */
 export const readContent = (json: Json, attributes: Record<string, string>): ReadContent => {
   const binary = readBinaryCloudEvent(json, attributes);
@@ -21,32 +21,6 @@ export const readContent = (json: Json, attributes: Record<string, string>): Rea
 };
 
 const whole = (json: Json): ReadContent => ({ ok: true, content: { data: wholeSource(json), routedBy: [] } });
-
-/** Longest `ttl`: beyond any retention, and safe to add to a time. */
-const MAX_TTL_SECONDS = 2 ** 31 - 1;
-
-const ownEnvelope = z.object({
-  queue: z.string().exactOptional(),
-  id: z.string().min(1).exactOptional(),
-  type: typeText.exactOptional(),
-  ttl: z.int().min(1).max(MAX_TTL_SECONDS).exactOptional(),
-  delay: z.int().min(0).max(MAX_DELAY_SECONDS).exactOptional(),
-});
-
-const isOwnEnvelope = (value: Record<string, unknown>): boolean =>
-  Object.hasOwn(value, 'queue') || Object.hasOwn(value, 'data');
-
-const readOwnEnvelope = (json: Json): ReadContent => {
-  const parsed = ownEnvelope.safeParse(json.value);
-  if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
-  const data = propertySource(json, 'data');
-  if (data === undefined) return { ok: false, reason: 'data_missing' };
-  const { id, ...rest } = parsed.data;
-  return {
-    ok: true,
-    content: { ...rest, ...(id === undefined ? {} : { identity: { id } }), data, routedBy: [] },
-  };
-};
 
 const eventBridgeEvent = z.object({
   id: z.string().min(1).exactOptional(),

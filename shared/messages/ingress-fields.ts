@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { DataReference } from '../domain/data-reference.ts';
 
 /** What a publisher said, whatever the envelope. */
 export type Content = {
@@ -8,8 +9,8 @@ export type Content = {
   type?: string;
   /** RFC 3339 in UTC with milliseconds. */
   timestamp?: string;
-  /** JSON source text. */
-  data: string;
+  /** JSON source text, or where it lies. */
+  data: string | DataReference;
   /** Seconds. */
   ttl?: number;
   /** Seconds, 0 to 900. */

@@ -1,4 +1,5 @@
-import { isQueueName, messageIdOf, type Message } from '../domain/message.ts';
+import type { DataReference } from '../domain/data-reference.ts';
+import { isQueueName, messageIdOf, type Message, type MessageHead } from '../domain/message.ts';
 import { isCloudEventAttribute } from './cloud-event.ts';
 import { readContent } from './ingress-content.ts';
 import type { Content } from './ingress-fields.ts';
@@ -15,7 +16,9 @@ export type ReceivedMessage = {
 };
 
 export type ParsedIngress =
-  { ok: true; message: Message; delaySeconds?: number } | { ok: false; reason: string };
+  | { ok: true; message: Message; delaySeconds?: number }
+  | { ok: true; message: MessageHead; dataRef: DataReference; delaySeconds?: number }
+  | { ok: false; reason: string };
 
 /** The attribute under which a redrive sends a message's id along: SQS gives a redriven message a new one. */
 export const ID_ATTRIBUTE = 'posthaste-id';
@@ -59,15 +62,17 @@ const accepted = (queue: string | undefined, content: Content, received: Receive
   if (queue === undefined) return refused('queue_missing');
   if (!isQueueName(queue)) return refused('invalid_field:queue');
   const { type, timestamp, data, ttl, delay } = content;
-  const message: Message = {
+  const head: MessageHead = {
     queue,
     ...identityOf(content, received),
     ...(type === undefined ? {} : { type }),
     timestamp: timestamp ?? new Date(received.sentAt).toISOString(),
-    data,
     ...(ttl === undefined ? {} : { expiresAt: received.sentAt + ttl * 1000 }),
   };
-  return { ok: true, message, ...(delay === undefined ? {} : { delaySeconds: delay }) };
+  const delayed = delay === undefined ? {} : { delaySeconds: delay };
+  return typeof data === 'string'
+    ? { ok: true, message: { ...head, data }, ...delayed }
+    : { ok: true, message: head, dataRef: data, ...delayed };
 };
 
 const routedQueue = ({ routedBy }: Content, routes: Record<string, string>): string | undefined => {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { MessageStanding } from '../domain/message-standing.ts';
+import type { ListedStanding, MessageStanding } from '../domain/message-standing.ts';
 import { timeText, timeView } from './time-view.ts';
 import { spliceRaw } from './message-body.ts';
 
@@ -31,20 +31,36 @@ export const messageViewSchema = z.object({
   body: z.unknown().exactOptional(),
 });
 
+/** A message in a listing. */
+export const messageSummarySchema = messageViewSchema.omit({ body: true });
+
+type MessageSummary = z.infer<typeof messageSummarySchema>;
+
+export const messageSummary = ({
+  key,
+  acceptedAt,
+  erasedAt,
+  type,
+  duplicates,
+  matched,
+  filtered,
+  deliveries,
+  bodyKept,
+}: ListedStanding): MessageSummary => ({
+  queue: key.queue,
+  id: key.messageId,
+  ...(type === undefined ? {} : { type }),
+  acceptedAt: timeText(acceptedAt),
+  duplicates,
+  matched,
+  filtered,
+  deliveries,
+  bodyKept,
+  ...(erasedAt === undefined ? {} : { erasedAt: timeText(erasedAt) }),
+});
+
 /** As JSON text: the data stands in it byte for byte, neither parsed nor printed anew. */
-export const encodeMessageView = (standing: MessageStanding): string => {
-  const { key, type, acceptedAt, duplicates, matched, filtered, deliveries, erasedAt, data } = standing;
-  const view = {
-    queue: key.queue,
-    id: key.messageId,
-    type,
-    acceptedAt: timeText(acceptedAt),
-    duplicates,
-    matched,
-    filtered,
-    deliveries,
-    bodyKept: data !== undefined,
-    erasedAt: erasedAt === undefined ? undefined : timeText(erasedAt),
-  } satisfies { [Field in keyof z.infer<typeof messageViewSchema>]?: unknown };
+export const encodeMessageView = ({ data, ...standing }: MessageStanding): string => {
+  const view = messageSummary({ ...standing, bodyKept: data !== undefined });
   return data === undefined ? JSON.stringify(view) : spliceRaw(view, 'body', data);
 };

@@ -11,6 +11,7 @@ const optionsView = z.looseObject({
   post_data: z.string().exactOptional(),
   raw_delivery: z.boolean().exactOptional(),
   attempt_timeout: z.int().exactOptional(),
+  max_per_second: z.number().exactOptional(),
   event_types: z.array(z.string()).exactOptional(),
   filter: z.unknown().exactOptional(),
 } satisfies Record<keyof SubscriptionOptions, z.ZodType>);

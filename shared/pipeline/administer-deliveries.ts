@@ -35,9 +35,7 @@ export const listUndelivered = async (
 const nameOf = ({ messageId, subscriptionId }: DeliveryKey): string => `${messageId}#${subscriptionId}`;
 
 const isSelected = (selection: DeliverySelection, status: Delivery['status']): boolean =>
-  selection.status === undefined
-    ? status !== 'delivered' && status !== 'pending'
-    : status === selection.status;
+  selection.status === undefined ? status !== 'delivered' : status === selection.status;
 
 /** Undefined: there is no such message, or dispatch has not come to it yet. @throws InvalidMarkerError */
 export const listOfMessage = async (

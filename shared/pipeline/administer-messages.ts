@@ -1,10 +1,12 @@
 import { messageIdOf } from '../domain/message.ts';
 import type { MessageKey } from '../domain/message.ts';
-import type { MessageStanding } from '../domain/message-standing.ts';
+import type { ListedStanding, MessageStanding } from '../domain/message-standing.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryListings } from '../ports/delivery-listings.ts';
 import type { Ingress } from '../ports/ingress.ts';
+import type { MessageListings, MessageWindow } from '../ports/message-listings.ts';
 import type { MessageRecords } from '../ports/message-records.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
 import type { Payloads } from '../ports/payloads.ts';
 import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
 
@@ -71,6 +73,34 @@ export const messageStanding = async (
     body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message,
   ]);
   return { ...record, deliveries, data: kept?.data };
+};
+
+type ListContext = {
+  messageListings: Pick<MessageListings, 'newest'>;
+  records: Pick<MessageRecords, 'find'>;
+  deliveryListings: Pick<DeliveryListings, 'tally'>;
+};
+
+/** The messages of a window, the newest first, and how each stands. @throws InvalidMarkerError */
+export const listMessages = async (
+  context: ListContext,
+  window: MessageWindow,
+  request: PageRequest,
+): Promise<Page<ListedStanding>> => {
+  const page = await context.messageListings.newest(window, request);
+  const standings = await Promise.all(page.items.map(({ key }) => listedStanding(context, key)));
+  // The listing may still have what was forgotten since.
+  return { ...page, items: standings.filter((standing) => standing !== undefined) };
+};
+
+const listedStanding = async (
+  { records, deliveryListings }: ListContext,
+  message: MessageKey,
+): Promise<ListedStanding | undefined> => {
+  const record = await records.find(message);
+  if (record === undefined) return undefined;
+  const deliveries = await deliveryListings.tally(message, record.buckets);
+  return { ...record, deliveries, bodyKept: record.body !== undefined };
 };
 
 /**

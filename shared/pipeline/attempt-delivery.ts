@@ -12,12 +12,13 @@ import { secretsInForce } from '../domain/secret-rotation.ts';
 import { absenceOf, attemptTimeoutOf, type Subscription } from '../domain/subscription.ts';
 import { webhookRequest } from '../domain/webhook-request.ts';
 import { hasTimeForRequest, type DeliverContext } from './deliver-context.ts';
-import { momentOf } from './moment.ts';
-import type { HeldDelivery } from './held-delivery.ts';
+import { timeLeftMs, type HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptUntil } from './message-keeping.ts';
+import { momentOf } from './moment.ts';
 import { openedFor, type OpenedSecret } from './opened-secrets.ts';
 import { payOwed } from './owed.ts';
 import { noteHealth } from './subscription-health.ts';
+import { awaitTurn, turnOf, type Turn } from './turn.ts';
 import { judge, policyFor } from './verdict.ts';
 import { armNext, sendAgain, watchOver } from './wake-up-arming.ts';
 
@@ -43,11 +44,17 @@ const attemptOnce = async (
     return undefined;
   }
   const secrets = await openedFor(context, held, subscription);
-  if (!leaseOutlivesRequest(context, held)) {
+  const turn = await turnOf(context, held, subscription);
+  if (turn.kind === 'later') {
+    await awaitTurn(context, held, turn.slot);
+    return undefined;
+  }
+  // Calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time.
+  if (!hasTimeForRequest(timeLeftMs(context, held), context.settings)) {
     await giveBack(context, held);
     return undefined;
   }
-  const made = await request(context, held, subscription, secrets);
+  const made = await request(context, held, { subscription, secrets, turn });
   const continued = await record(context, held, made);
   // After a 410 it is disabled; there is nothing more to note.
   if (!isGone(made.reply)) await noteHealth(context, subscription, made.attempt);
@@ -57,15 +64,6 @@ const attemptOnce = async (
 const lookedUpAnew = async ({ ports }: DeliverContext, held: HeldDelivery): Promise<HeldDelivery> => {
   const { queue, subscriptionId } = held.delivery.key;
   return { ...held, target: await ports.subscriptions.find(queue, subscriptionId, 'fresh') };
-};
-
-/** Calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time. */
-const leaseOutlivesRequest = (
-  { ports, settings }: DeliverContext,
-  { delivery, received }: HeldDelivery,
-): boolean => {
-  const leasedMs = (delivery.lease?.until ?? 0) - ports.clock.now();
-  return hasTimeForRequest(Math.min(leasedMs, received.remainingMs()), settings);
 };
 
 /** Nothing was sent, so whoever comes next begins the attempt anew. */
@@ -90,17 +88,23 @@ const endingOf = ({ target, message }: HeldDelivery, now: number): string | unde
   return absenceOf(target.subscription, now, message.id);
 };
 
-type Made = { attempt: Attempt; reply: Reply };
+type Going = {
+  subscription: Subscription;
+  secrets: readonly OpenedSecret[];
+  turn: Extract<Turn, { kind: 'now' }>;
+};
+
+type Made = { attempt: Attempt; reply: Reply; dueAt: number | undefined };
 
 const request = async (
   context: DeliverContext,
   held: HeldDelivery,
-  subscription: Subscription,
-  opened: readonly OpenedSecret[],
+  { subscription, secrets: opened, turn }: Going,
 ): Promise<Made> => {
   const { ports, settings } = context;
   const { delivery, message } = held;
   const startedAt = ports.clock.now();
+  const dueAt = dueOf(delivery, turn);
   const secrets = secretsInForce(opened, startedAt).map(({ secret }) => secret);
   const reply = await ports.subscriber.post(
     webhookRequest(message, subscription, { startedAt, userAgent: settings.userAgent, secrets }),
@@ -111,7 +115,7 @@ const request = async (
     round: delivery.round,
     phase: delivery.next?.phase ?? 'initial',
     ...(held.by === undefined ? {} : { by: held.by }),
-    ...(delivery.next === undefined ? {} : { dueAt: delivery.next.dueAt }),
+    ...(delivery.next === undefined || dueAt === undefined ? {} : { dueAt }),
     startedAt,
     durationMs: ports.clock.now() - startedAt,
     outcome: outcomeOf(reply, policyFor(context, held).retry_on_status),
@@ -119,8 +123,12 @@ const request = async (
     ...(delivery.lost > 0 ? { lost: delivery.lost } : {}),
     ...(isGone(reply) ? wentBy(subscription) : {}),
   };
-  return { attempt: withBoundedText(attempt, delivery.attempts), reply };
+  return { attempt: withBoundedText(attempt, delivery.attempts), reply, dueAt };
 };
+
+/** By its policy, or by the slot that it had to wait for. */
+const dueOf = ({ next }: Delivery, { slotAt }: Going['turn']): number | undefined =>
+  slotAt === undefined ? next?.dueAt : Math.max(slotAt, next?.dueAt ?? slotAt);
 
 const wentBy = ({ changedAt }: Subscription): Pick<Attempt, 'subscriptionChangedAt'> =>
   changedAt === undefined ? {} : { subscriptionChangedAt: changedAt };
@@ -160,7 +168,7 @@ const record = async (
     await recordLate(context, held, attempt, result.current);
     return undefined;
   }
-  noteAttempt(context, held, attempt, result.delivery);
+  noteAttempt(context, held, made, result.delivery);
   return continueOrClose(context, { ...held, delivery: result.delivery }, verdict);
 };
 
@@ -196,7 +204,8 @@ const recordLate = async (
     const at = momentOf(context);
     const result = await ports.deliveries.write(recordLateResult(found, attempt, at));
     if (result.kind === 'written') {
-      ports.journal.note({ fact: 'late_result', key: work.key, attempt });
+      const decisive = result.delivery.status !== found.status;
+      ports.journal.note({ fact: 'late_result', key: work.key, attempt, decisive });
       await watchOver(context, work, result.delivery);
       return;
     }
@@ -216,17 +225,20 @@ const cancelHeld = async (context: DeliverContext, held: HeldDelivery, reason: s
 const noteAttempt = (
   context: DeliverContext,
   held: HeldDelivery,
-  attempt: Attempt,
+  { attempt, dueAt = firstDueAt(held) }: Made,
   recorded: Delivery,
 ): void => {
-  const dueAt = held.delivery.next?.dueAt ?? held.work.dueAt ?? held.delivery.acceptedAt;
   const { next } = recorded;
   context.ports.journal.note({
     fact: 'attempt_made',
     key: recorded.key,
     attempt,
     status: recorded.status,
+    dueAt,
     latenessMs: attempt.startedAt - dueAt,
     ...(next === undefined ? {} : { nextAt: next.dueAt, nextBy: next.by }),
   });
 };
+
+const firstDueAt = ({ work, delivery }: HeldDelivery): number =>
+  work.dueAt ?? (work.kind === 'job' ? work.sentAt : undefined) ?? delivery.acceptedAt;

@@ -150,7 +150,8 @@ const written = async (
 ): Promise<Decision> => {
   const result = await context.ports.deliveries.write(transition);
   if (result.kind === 'refused') return { kind: 'again' };
-  await removeSchedule(context, before);
+  // One that waits for a slot keeps its place, and its schedule: a new one would have its name.
+  if (before.slot === undefined) await removeSchedule(context, before);
   return woken(context, result.delivery);
 };
 

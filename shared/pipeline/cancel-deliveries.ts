@@ -1,5 +1,5 @@
 import { MOST_LOOKS, secondsToNextLook } from '../domain/another-look.ts';
-import type { DeliveryKey } from '../domain/delivery.ts';
+import { isOpen, type DeliveryKey } from '../domain/delivery.ts';
 import type { CancellationOperation } from '../domain/operation.ts';
 import { MAX_DELAY_SECONDS } from '../domain/wake-up-plan.ts';
 import type { ListedDelivery } from '../ports/delivery-listings.ts';
@@ -38,7 +38,7 @@ class ContendedCancellationError extends Error {
 }
 
 /**
- * Cancels what is retrying for a deleted subscription, or for all of a deleted queue, page by page. Whatever it does not come
+ * Cancels what is retrying, or waits for its turn, for a deleted subscription, or for all of a deleted queue, page by page. Whatever it does not come
  * to finds its subscription gone when it is due: no request depends on this. A second pass catches what was under way at the
  * deletion; the subscription that was marked is removed when no repeat of a dispatch can ask for it any more.
  * @throws when a service fails: the message comes again.
@@ -69,7 +69,7 @@ const cancelPage = async (
   remaining: Remaining,
 ): Promise<CancellationOperation | undefined> => {
   const page = await pageOf(context, order);
-  const keys = page.items.map(({ key }) => key);
+  const keys = page.items.flatMap(({ key, status }) => (isOpen(status) ? [key] : []));
   const { results, failed, rest } = await worked(keys, remaining, (key) => cancelOne(context, order, key));
   for (const { item, error } of failed) noteFailed(context, 'cancellation', item, error);
   // Gone through again, it holds less than before; where all of it failed, it would not.
@@ -88,7 +88,7 @@ const pageOf = (
   // A queue of the same name may be there again, with deliveries that are none of ours.
   const scope = subscriptionId === undefined ? { until: deletedAt } : { subscriptionId };
   return ports.deliveryListings.oldest(
-    { queue, status: 'retrying', ...scope },
+    { queue, ...scope },
     { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) },
   );
 };

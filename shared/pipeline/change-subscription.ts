@@ -1,6 +1,7 @@
 import { withOptions } from '../domain/addressees.ts';
 import { isTokenOf } from '../domain/confirmation.ts';
 import { unredacted } from '../domain/credential-headers.ts';
+import { withLimitDated } from '../domain/rate-limit.ts';
 import { enabled, isOther, movedTo } from '../domain/subscription-change.ts';
 import {
   isThere,
@@ -145,11 +146,13 @@ const edited =
     const { subscriber, ttl, options, disabled } = change;
     const moved = subscriber === undefined ? current : movedTo(subscriber, current, now);
     const timed = ttl === undefined ? moved : lasting(ttl, moved, now);
-    const told =
-      options === undefined ? timed : withOptions(timed, unredacted(options, current.options), now);
+    const told = options === undefined ? timed : withOther(options, timed, now);
     if (disabled === undefined) return told;
     return disabled === null ? enabled(told, now) : { ...told, disabled };
   };
+
+const withOther = (options: SubscriptionOptions, current: Subscription, now: number): Subscription =>
+  withLimitDated(current, withOptions(current, unredacted(options, current.options), now), now);
 
 const lasting = (ttl: number | null, current: Subscription, now: number): Subscription => {
   if (ttl !== null) return { ...current, ttl, expiresAt: now + ttl * 1000 };

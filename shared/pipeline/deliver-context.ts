@@ -8,6 +8,7 @@ import type { Journal } from '../ports/journal.ts';
 import type { MessageRecords } from '../ports/message-records.ts';
 import type { OperatorEvents } from '../ports/operator-events.ts';
 import type { Payloads } from '../ports/payloads.ts';
+import type { RateLimits } from '../ports/rate-limits.ts';
 import type { SecretOpener } from '../ports/signing-secrets.ts';
 import type { Subscriber } from '../ports/subscriber.ts';
 import type { Subscriptions } from '../ports/subscriptions.ts';
@@ -19,6 +20,7 @@ export type DeliverPorts = {
   messageRecords: MessageRecords;
   payloads: Payloads;
   subscriptions: Subscriptions;
+  rateLimits: RateLimits;
   subscriber: Subscriber;
   secretOpener: SecretOpener;
   deliveryQueue: DeliveryQueue;

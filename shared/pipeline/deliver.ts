@@ -2,7 +2,8 @@ import type { Entry } from '../domain/delivery-entry.ts';
 import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import { cancelLeased } from '../domain/delivery-result.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import { absenceOf } from '../domain/subscription.ts';
+import { rateLimitOf } from '../domain/rate-limit.ts';
+import { absenceOf, type Subscription } from '../domain/subscription.ts';
 import type { Freshness } from '../ports/subscriptions.ts';
 import { attemptDelivery } from './attempt-delivery.ts';
 import { hasTimeForAttempt, leaseUntil, type DeliverContext, type Received } from './deliver-context.ts';
@@ -60,7 +61,10 @@ const enterAndAttempt = async (
   await follow(context, { work, received, target }, taking);
 };
 
-/** What a cache says against a subscription is asked again: it may have been enabled or confirmed since. */
+/**
+ * What a cache says against a subscription is asked again: it may have been enabled or confirmed since. So is what limits its
+ * rate: two who go by different limits would not stand in one line.
+ */
 const lookedUp = async ({ ports }: DeliverContext, { kind, key }: DeliveryJob | WakeUp) => {
   const { queue, subscriptionId, messageId } = key;
   const lookUp = async (freshness: Freshness) => {
@@ -69,8 +73,11 @@ const lookedUp = async ({ ports }: DeliverContext, { kind, key }: DeliveryJob | 
   };
   if (kind === 'wake_up') return lookUp('fresh');
   const cached = await lookUp('cached');
-  return cached.absence === undefined ? cached : lookUp('fresh');
+  return cached.absence === undefined && !isLimited(cached.target.subscription) ? cached : lookUp('fresh');
 };
+
+const isLimited = (subscription: Subscription | undefined): boolean =>
+  subscription !== undefined && rateLimitOf(subscription) !== undefined;
 
 type Arrival = Pick<HeldDelivery, 'work' | 'received' | 'target'>;
 
@@ -82,7 +89,7 @@ const follow = async (context: DeliverContext, arrival: Arrival, taking: Taking)
       await attemptTaken(context, arrival, taking.delivery);
       return;
     case 'early':
-      if (!(await sentOn(context, work, taking.dueAt))) await enterAndAttempt(context, work, received);
+      await followEarly(context, arrival, taking);
       return;
     case 'recorded':
       // This very message was received before and not acknowledged: whoever had it may have died before arming.
@@ -104,6 +111,19 @@ const follow = async (context: DeliverContext, arrival: Arrival, taking: Taking)
         reason: taking.reason,
       });
       return;
+  }
+};
+
+/** The job of a delivery that waits for a slot has done its part: the wake-up that was set for the slot brings it about. */
+const followEarly = async (
+  context: DeliverContext,
+  { work, received }: Arrival,
+  { delivery, dueAt }: Extract<Taking, { kind: 'early' }>,
+): Promise<void> => {
+  if (work.kind === 'wake_up') {
+    if (!(await sentOn(context, work, dueAt))) await enterAndAttempt(context, work, received);
+  } else if (received.receiveCount > 1) {
+    await armNext(context, delivery);
   }
 };
 
@@ -131,7 +151,7 @@ const endWithoutMessage = async (
   const reason = isErased ? 'body_erased' : 'body_missing';
   if (!isErased) {
     await ports.deadLetters.bury({ id: received.id, body: received.text }, reason);
-    ports.journal.note({ fact: 'dead_lettered', id: received.id, reason });
+    ports.journal.note({ fact: 'dead_lettered', id: received.id, reason, key: work.key });
   }
   const at = momentOf(context);
   const result = await ports.deliveries.write(cancelLeased(delivery, received.owner, reason, at));

@@ -35,12 +35,20 @@ export type DispatchContext = {
   settings: { retentionMs: number; retryAfterCapMs: number; retainMessages: 'failed' | 'all' };
 };
 
-/** An ingress message as it came, to be buried verbatim if it can never be delivered. */
-export type IngressOriginal = { id: string; body: string; attributes: Record<string, string> };
+/** An ingress message as it came, to be buried verbatim if it can never be delivered. `sentAt`: milliseconds since the epoch. */
+export type IngressOriginal = {
+  id: string;
+  body: string;
+  attributes: Record<string, string>;
+  sentAt?: number;
+};
 
-/** What the ingress message says, or why it says nothing (shared/messages/ingress-message.ts). */
+/**
+ * What the ingress message says, or why it says nothing (shared/messages/ingress-message.ts). `keepBody`: its data has to be
+ * found by its record from the start.
+ */
 export type IngressReading =
-  { ok: true; message: Message; delaySeconds?: number } | { ok: false; reason: string };
+  { ok: true; message: Message; delaySeconds?: number; keepBody?: true } | { ok: false; reason: string };
 
 /**
  * One ingress message: its record first, then a job for every matching subscription (design §4). It returns when the
@@ -59,23 +67,42 @@ export const dispatch = async (
   const { message } = reading;
   const list = await context.ports.subscriptions.list(message.queue, 'cached');
   if (list === undefined) {
-    await bury(context, original, 'unknown_queue');
+    await bury(context, original, 'unknown_queue', { queue: message.queue, messageId: message.id });
     return;
   }
-  await accept(context, message, list, (reading.delaySeconds ?? 0) * 1000);
+  const settings = reading.keepBody
+    ? { ...context.settings, retainMessages: 'all' as const }
+    : context.settings;
+  await accept({ ...context, settings }, message, list, {
+    sentAt: original.sentAt,
+    delayMs: (reading.delaySeconds ?? 0) * 1000,
+  });
 };
 
 /** A fault that no repeat can mend: ours to bury, so that it neither blocks the batch nor is tried ten times. */
-const bury = async ({ ports }: DispatchContext, original: IngressOriginal, reason: string): Promise<void> => {
+const bury = async (
+  { ports }: DispatchContext,
+  original: IngressOriginal,
+  reason: string,
+  message?: MessageKey,
+): Promise<void> => {
   await ports.deadLetters.bury(original, reason);
-  ports.journal.note({ fact: 'message_refused', id: original.id, reason });
+  ports.journal.note({
+    fact: 'message_refused',
+    id: original.id,
+    reason,
+    ...(message === undefined ? {} : { message }),
+  });
 };
+
+/** When the message was sent, in milliseconds since the epoch, and how long after its acceptance it is due. */
+type Sending = { sentAt: number | undefined; delayMs: number };
 
 const accept = async (
   context: DispatchContext,
   message: Message,
   list: SubscriptionList,
-  delayMs: number,
+  { sentAt, delayMs }: Sending,
 ): Promise<void> => {
   const { ports } = context;
   const body = await placeOf(ports.payloads, message, MAX_BODY_IN_JOB);
@@ -102,7 +129,7 @@ const accept = async (
   noteUndecided(ports.journal, record.key, undecided);
   // A repeat waits for what is left of the delay, not for all of it once more.
   const { delaySeconds: leftSeconds } = planHop(record.acceptedAt + delayMs, ports.clock.now());
-  const jobs = matching.map((subscription) => jobFor(subscription, record, body, delayMs));
+  const jobs = matching.map((subscription) => jobFor(subscription, record, body, { sentAt, delayMs }));
   await ports.deliveryQueue.send(jobs, leftSeconds);
 };
 
@@ -169,12 +196,13 @@ const jobFor = (
   subscription: Subscription,
   record: MessageRecord,
   body: MessageBody,
-  delayMs: number,
+  { sentAt, delayMs }: Sending,
 ): DeliveryJob => ({
   kind: 'job',
   key: { ...record.key, subscriptionId: subscription.id, bucket: bucketOf(subscription.id, record.buckets) },
   attempt: 1,
   acceptedAt: record.acceptedAt,
+  ...(sentAt === undefined ? {} : { sentAt }),
   ...(delayMs > 0 ? { dueAt: record.acceptedAt + delayMs } : {}),
   body,
 });

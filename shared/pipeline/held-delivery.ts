@@ -4,7 +4,7 @@ import type { Delivery } from '../domain/delivery.ts';
 import type { MessageBody } from '../domain/message-body.ts';
 import type { Message } from '../domain/message.ts';
 import type { Queue, Subscription } from '../domain/subscription.ts';
-import type { Received } from './deliver-context.ts';
+import type { DeliverContext, Received } from './deliver-context.ts';
 
 /** Whom a delivery is for, as read for the attempt at hand. */
 export type Target = { queue: Queue | undefined; subscription: Subscription | undefined };
@@ -21,3 +21,7 @@ export type HeldDelivery = {
   /** Where the message came from. */
   body: MessageBody;
 };
+
+/** What is left of the lease and of the invocation, in milliseconds. */
+export const timeLeftMs = ({ ports }: DeliverContext, { delivery, received }: HeldDelivery): number =>
+  Math.min((delivery.lease?.until ?? 0) - ports.clock.now(), received.remainingMs());

@@ -61,6 +61,12 @@ const placeForJob = async (ports: Keeping, { key, body }: DeliveryJob): Promise<
 export const keptBody = async (ports: Keeping, key: MessageKey): Promise<MessageBody | undefined> =>
   (await ports.messageRecords.find(key))?.body;
 
+/** A kept message; undefined if it was not kept, has expired or was erased. */
+export const keptMessage = async (ports: Keeping, key: MessageKey): Promise<Message | undefined> => {
+  const body = await keptBody(ports, key);
+  return body?.kind === 'stored' ? ports.payloads.get(body.payloadKey) : body?.message;
+};
+
 /** The message of a job or wake-up and where it came from; undefined where it cannot be found any more. */
 export const messageFor = async (
   ports: Keeping,

@@ -1,5 +1,5 @@
 import type { WakeUp } from '../domain/delivery-job.ts';
-import { postpone } from '../domain/delivery-result.ts';
+import { isStuck, postpone } from '../domain/delivery-result.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Deliveries, OverdueDelivery } from '../ports/deliveries.ts';
@@ -31,19 +31,20 @@ export const reconcile = async (
   remainingMs: () => number,
 ): Promise<Reconciliation> => {
   const { ports, settings } = context;
-  let run: Run = { woken: 0, latestMs: 0, failures: [] };
+  let run: Run = { woken: 0, stuck: 0, latestMs: 0, failures: [] };
   for (;;) {
     const found = await ports.deliveries.overdue(ports.clock.now() - settings.overdueAfterMs, PAGE);
     run = await wakeAll(context, found, run);
     if (found.length < PAGE || remainingMs() < PAGE_MS) break;
   }
-  const { failures, ...sum } = run;
+  const { failures, stuck, ...sum } = run;
+  ports.journal.note({ fact: 'reconcile_ran', overdue: sum.woken + failures.length, stuck });
   if (failures.length > 0)
     throw new AggregateError(failures, `${failures.length} deliveries could not be woken`);
   return sum;
 };
 
-type Run = Reconciliation & { failures: readonly unknown[] };
+type Run = Reconciliation & { stuck: number; failures: readonly unknown[] };
 
 const wakeAll = async (
   context: ReconcileContext,
@@ -58,17 +59,26 @@ const wakeAll = async (
   return run;
 };
 
-const withResult = (run: Run, result: PromiseSettledResult<number | undefined>): Run => {
+const withResult = (run: Run, result: PromiseSettledResult<Woken | undefined>): Run => {
   if (result.status === 'rejected') return { ...run, failures: [...run.failures, result.reason] };
   if (result.value === undefined) return run;
-  return { ...run, woken: run.woken + 1, latestMs: Math.max(run.latestMs, result.value) };
+  const { overdueMs, stuck } = result.value;
+  return {
+    ...run,
+    woken: run.woken + 1,
+    stuck: run.stuck + (stuck ? 1 : 0),
+    latestMs: Math.max(run.latestMs, overdueMs),
+  };
 };
 
-/** How overdue it was, in milliseconds; undefined where somebody else moved it meanwhile. */
+/** How overdue it was, in milliseconds, and whether it was woken before in vain. */
+type Woken = { overdueMs: number; stuck: boolean };
+
+/** Undefined where somebody else moved it meanwhile. */
 const wake = async (
   { ports, settings }: ReconcileContext,
   found: OverdueDelivery,
-): Promise<number | undefined> => {
+): Promise<Woken | undefined> => {
   const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
   const result = await ports.deliveries.write(postpone(found, at));
   if (result.kind === 'refused') return undefined;
@@ -76,7 +86,7 @@ const wake = async (
   await ports.wakeUps.sendDelayed(wakeUpFor(result.delivery, at.now), 0);
   const overdueMs = at.now - found.overdueAt;
   ports.journal.note({ fact: 'reconciled', key: found.key, overdueMs });
-  return overdueMs;
+  return { overdueMs, stuck: isStuck(result.delivery, found.overdueAt) };
 };
 
 /** A delivery that is over is woken under its last attempt's number: it is refused, and then does what it owes. */

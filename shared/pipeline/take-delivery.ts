@@ -8,7 +8,7 @@ import { keepMessage, keptUntil } from './message-keeping.ts';
 /** What came of entering a delivery. `dropped`: nothing is left to do for this message. */
 export type Taking =
   | { kind: 'taken'; delivery: Delivery }
-  | { kind: 'early'; dueAt: number }
+  | { kind: 'early'; delivery: Delivery; dueAt: number }
   | { kind: 'recorded'; delivery: Delivery }
   | { kind: 'owing'; delivery: Delivery }
   /** Somebody is at a first attempt, which no index finds should they die. */

@@ -7,7 +7,7 @@ import type { Page, PageRequest } from './page.ts';
 export type DeliverySelection = {
   queue: string;
   subscriptionId?: string;
-  status?: Exclude<Status, 'delivered' | 'pending'>;
+  status?: Exclude<Status, 'delivered'>;
   /** At or after. */
   since?: number;
   /** Before. */

@@ -14,20 +14,26 @@ export type Fact =
       subscriptions: number;
       subscriptionIds: readonly string[];
     }
-  | { fact: 'message_refused'; id: string; reason: string }
+  /** `id` is SQS's. `message`: where it could be read as far as that. */
+  | { fact: 'message_refused'; id: string; reason: string; message?: MessageKey }
   | {
       fact: 'attempt_made';
       key: DeliveryKey;
       attempt: Attempt;
       status: Status;
-      /** Milliseconds between due and started; for a first attempt since the message was accepted. */
+      /** When it was to start, waiting for a rate limit included; a first attempt without a delay: when its message was sent. */
+      dueAt: number;
+      /** Milliseconds from then to when it started. */
       latenessMs: number;
       nextAt?: number;
       nextBy?: Mechanism;
     }
   | { fact: 'delivery_cancelled'; key: DeliveryKey; reason: string }
   | { fact: 'retried_by_hand'; key: DeliveryKey; attempt: number; round: number }
-  | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt }
+  /** `decisive`: a success that became the delivery's final status. */
+  | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt; decisive: boolean }
+  /** Its subscription limits the rate of its requests: it waits on record for its turn. */
+  | { fact: 'slot_awaited'; key: DeliveryKey; attempt: number; slotAt: number }
   | { fact: 'lease_lost'; key: DeliveryKey; attempt: number }
   | { fact: 'wake_up_set'; key: DeliveryKey; attempt: number; by: Mechanism; dueAt: number }
   | { fact: 'schedule_refused'; key: DeliveryKey; attempt: number }
@@ -37,9 +43,13 @@ export type Fact =
       attempt: number;
       reason: 'no_record' | 'finished' | 'stale' | 'in_flight';
     }
-  | { fact: 'dead_lettered'; id: string; reason: string }
+  /** `id` is SQS's. `key`: where it could be read as far as that. */
+  | { fact: 'dead_lettered'; id: string; reason: string; key?: DeliveryKey }
   | { fact: 'time_given_back'; key: DeliveryKey; attempt: number }
+  /** Woken by reconcile; `overdueMs`: since it was due, or to be looked at again. */
   | { fact: 'reconciled'; key: DeliveryKey; overdueMs: number }
+  /** A run of reconcile is over: so many deliveries it found past their time, and so many of them it had woken before. */
+  | { fact: 'reconcile_ran'; overdue: number; stuck: number }
   /** operate sent the rest of an order to itself. */
   | { fact: 'operation_continued'; operation: Operation['kind']; queue: string; delaySeconds: number }
   /** A recovery that has no record: whoever ordered it was told that it failed. */
@@ -54,7 +64,9 @@ export type Fact =
   /** What an attempt says of its subscription's health is not on record. Its delivery is. */
   | { fact: 'health_unnoted'; queue: string; subscriptionId: string; error: Error }
   /** A subscriber that is to confirm was not asked, or it is not on record that it was: the question stays owed. */
-  | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error };
+  | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error }
+  /** A service of AWS failed a request of ours in a way that is worth a repeat; `repeated`: it was made once more. */
+  | { fact: 'aws_call_failed'; awsService: string; reason: string; throttled: boolean; repeated: boolean };
 
 export interface Journal {
   note(fact: Fact): void;

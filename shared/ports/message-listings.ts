@@ -12,11 +12,13 @@ export type MessageWindow = {
 
 export type ListedMessage = { key: MessageKey; acceptedAt: number };
 
-/** Read from an index, a second or so behind the records. */
+/**
+ * Read from an index, a second or so behind the records. What one page reads is bounded: over hours without a message it is
+ * short, or empty, and has a marker all the same.
+ */
 export interface MessageListings {
-  /**
-   * The oldest first. What one page reads is bounded: over hours without a message it is short, or empty, and has a marker
-   * all the same. @throws InvalidMarkerError
-   */
+  /** The oldest first. @throws InvalidMarkerError */
   accepted(window: MessageWindow, page: PageRequest): Promise<Page<ListedMessage>>;
+  /** The newest first. @throws InvalidMarkerError */
+  newest(window: MessageWindow, page: PageRequest): Promise<Page<ListedMessage>>;
 }

@@ -15,8 +15,9 @@ import { runGroup } from '../../cli/local/install/process-group.mjs';
 import { step } from '../../cli/local/install/progress.mjs';
 import { localAws } from '../../cli/local/local-aws.ts';
 import { startLocalSystem } from '../../cli/local/local-system.ts';
+import { pythonWithPackages, type Python } from '../support/python-packages.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { pythonWithPackages, type Python } from './python-packages.ts';
+import { apiCheckPackages } from './python-packages.ts';
 import { makeWhatThereIs } from './what-there-is.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -60,7 +61,7 @@ const checkAll = async (endpoints: Endpoints, python: Python, signal: AbortSigna
 /** The exit status. */
 const checkApi = async (signal: AbortSignal): Promise<number> => {
   try {
-    const python = await pythonWithPackages(signal);
+    const python = await pythonWithPackages(apiCheckPackages, signal);
     const { endpoints, emulator } = await startLocalSystem({ folder, settings, signal });
     try {
       await checkAll(endpoints, python, signal);

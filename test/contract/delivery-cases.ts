@@ -149,6 +149,7 @@ const full: Partial<Delivery> = {
   next,
   policy: DEFAULT_RETRY_POLICY,
   lease,
+  slot: { at: SOME_TIME, epoch: 'e' },
   owed: ['undeliverable'],
   recoveries: ['r-1'],
   overdueAt: SOME_TIME,
@@ -193,6 +194,13 @@ export const changeCases: readonly ChangeCase[] = [
     change: { recoveries: ['r-1', 'r-2'] },
     after: { recoveries: ['r-1', 'r-2'] },
   },
+  {
+    title: 'sets a slot',
+    record: {},
+    change: { slot: { at: 5, epoch: 'e' } },
+    after: { slot: { at: 5, epoch: 'e' } },
+  },
+  { title: 'removes the slot', record: full, change: { slot: null }, after: { slot: undefined } },
   { title: 'sets a lease', record: {}, change: { lease }, after: { lease } },
   { title: 'removes the lease', record: full, change: { lease: null }, after: { lease: undefined } },
   {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Delivery, Status } from '../../shared/domain/delivery.ts';
+import type { Change, Delivery, Status } from '../../shared/domain/delivery.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import type {
   DeliveryListings,
@@ -76,6 +76,28 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       const { items } = await listings.oldest({ queue }, { limit: 10 });
       const expected = oldest.filter(({ status }) => status !== 'pending' && status !== 'delivered');
       expect(items).toEqual(expected.map(listed));
+    });
+
+    it('has those that wait for their turn at a first attempt, until they are delivered', async () => {
+      const { deliveries, listings, queue, oldest } = await withDeliveries((of) =>
+        spread(of, 2, () => 'pending'),
+      );
+      const [waiting, other] = oldest;
+      if (waiting === undefined || other === undefined) throw new Error('there are two');
+      const written = (change: Partial<Change>) =>
+        deliveries.write({
+          name: 'await_slot',
+          key: waiting.key,
+          expect: { kind: 'present' },
+          change: { ...change, updatedAt: SOME_TIME, expiresAt: waiting.expiresAt },
+        });
+      const next = { number: 1, phase: 'initial', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
+      const pending = { queue, status: 'pending' } as const;
+      await written({ status: 'pending', next, slot: { at: SOME_TIME, epoch: 'e' } });
+      for (const selection of [pending, { ...pending, subscriptionId: waiting.key.subscriptionId }])
+        expect((await listings.oldest(selection, { limit: 10 })).items).toEqual([listed(waiting)]);
+      await written({ status: 'delivered', next: null, slot: null });
+      expect((await listings.oldest({ queue }, { limit: 10 })).items).toEqual([]);
     });
 
     it.each([2, 7, 29, 30, 31])('gives each once, %i at a time, newest and oldest first', async (limit) => {

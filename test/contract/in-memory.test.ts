@@ -1,11 +1,13 @@
 import { inMemoryDeliveries } from '../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryMessageRecords } from '../support/in-memory/in-memory-message-records.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
+import { inMemoryReferencedData } from '../support/in-memory/in-memory-referenced-data.ts';
 import { inMemorySubscriptions } from '../support/in-memory/in-memory-subscriptions.ts';
 import { describeDeliveriesContract } from './deliveries.contract.ts';
 import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
+import { describeReferencedDataContract } from './referenced-data.contract.ts';
 import { describeRegistryChangesContract } from './registry-changes.contract.ts';
 import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
 import { describeRegistryPagesContract } from './registry-pages.contract.ts';
@@ -37,3 +39,22 @@ const underTest = (): SubscriptionsUnderTest => {
 };
 describeSubscriptionsContract('in memory', underTest);
 describeSubscriptionHealthContract('in memory', underTest);
+describeReferencedDataContract('in memory', () => {
+  const referencedData = inMemoryReferencedData();
+  let versions = 0;
+  return Promise.resolve({
+    referencedData,
+    bucket: 'producer',
+    owner: referencedData.owner,
+    put: (reference, bytes) => {
+      versions += 1;
+      const versioned = { ...reference, versionId: `version-${versions}` };
+      referencedData.put(versioned, bytes);
+      return Promise.resolve(versioned);
+    },
+    remove: (reference) => {
+      referencedData.remove(reference);
+      return Promise.resolve();
+    },
+  });
+});

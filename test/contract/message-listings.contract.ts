@@ -41,11 +41,15 @@ export const describeMessageListingsContract = (
     listings: MessageListings,
     window: { queue: string; since: number; until: number },
     limit: number,
+    direction: 'accepted' | 'newest' = 'accepted',
   ) => {
     const found: unknown[] = [];
     let pages = 0;
     for (let marker: string | undefined, isFirst = true; isFirst || marker !== undefined; isFirst = false) {
-      const page = await listings.accepted(window, { limit, ...(marker === undefined ? {} : { marker }) });
+      const page = await listings[direction](window, {
+        limit,
+        ...(marker === undefined ? {} : { marker }),
+      });
       expect(page.items.length).toBeLessThanOrEqual(limit);
       found.push(...page.items);
       pages += 1;
@@ -56,15 +60,29 @@ export const describeMessageListingsContract = (
 
   describe(`listing of messages ${name}`, () => {
     it.each([1, 5, 23, 24, 100])(
-      'gives each once, the oldest first, over hours, %i at a time',
+      'gives each once, the oldest or the newest first, over hours, %i at a time',
       async (limit) => {
         // A quarter of an hour from one to the next, two at each time: some three hours.
         const times = Array.from({ length: 24 }, (_, index) => START + 900_000 * Math.floor(index / 2));
         const { listings, queue, sorted } = await withMessages(times);
-        const { found } = await walk(listings, { queue, since: START, until: START + 4 * HOUR_MS }, limit);
-        expect(found).toEqual(sorted);
+        const window = { queue, since: START, until: START + 4 * HOUR_MS };
+        expect((await walk(listings, window, limit)).found).toEqual(sorted);
+        expect((await walk(listings, window, limit, 'newest')).found).toEqual(sorted.toReversed());
       },
     );
+
+    it('goes on after a message that was accepted on the hour, in either direction', async () => {
+      const onTheHour = Math.ceil(START / HOUR_MS) * HOUR_MS;
+      const { listings, queue, sorted } = await withMessages([
+        onTheHour,
+        onTheHour,
+        onTheHour,
+        onTheHour - 1,
+      ]);
+      const window = { queue, since: START, until: onTheHour + 1 };
+      expect((await walk(listings, window, 1)).found).toEqual(sorted);
+      expect((await walk(listings, window, 1, 'newest')).found).toEqual(sorted.toReversed());
+    });
 
     it('takes the begin of a window in, and its end not', async () => {
       const times = [0, 1, 59_999, 60_000, 119_999, 120_000, 120_001].map((offset) => START + offset);
@@ -72,14 +90,20 @@ export const describeMessageListingsContract = (
       const window = { queue, since: START + 1, until: START + 120_000 };
       expect(await listings.accepted(window, { limit: 10 })).toEqual({ items: sorted.slice(1, 5) });
       expect(await listings.accepted({ ...window, until: START + 1 }, { limit: 10 })).toEqual({ items: [] });
+      const newest = sorted.slice(1, 5).toReversed();
+      expect(await listings.newest(window, { limit: 10 })).toEqual({ items: newest });
     });
 
     it('comes to a message that lies days behind the one before, in few pages', async () => {
       const later = START + 4 * 24 * HOUR_MS;
       const { listings, queue, sorted } = await withMessages([START, later]);
-      const { found, pages } = await walk(listings, { queue, since: START, until: later + 1 }, 40);
+      const window = { queue, since: START, until: later + 1 };
+      const { found, pages } = await walk(listings, window, 40);
       expect(found).toEqual(sorted);
       expect(pages).toBeLessThanOrEqual(3);
+      const back = await walk(listings, window, 40, 'newest');
+      expect(back.found).toEqual(sorted.toReversed());
+      expect(back.pages).toBeLessThanOrEqual(3);
     });
 
     it('refuses a marker of another window, and one that was tampered with', async () => {
@@ -90,6 +114,7 @@ export const describeMessageListingsContract = (
         () => listings.accepted({ ...window, queue: randomUUID() }, { limit: 1, marker }),
         () => listings.accepted({ ...window, since: START + 1 }, { limit: 1, marker }),
         () => listings.accepted({ ...window, until: START + 5 }, { limit: 1, marker }),
+        () => listings.newest(window, { limit: 1, marker }),
         () => listings.accepted(window, { limit: 1, marker: `${marker}x` }),
         () => listings.accepted(window, { limit: 1, marker: marker.slice(0, -4) }),
       ])

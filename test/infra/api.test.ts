@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { resourcesOf, templatesFor } from './templates.ts';
 
 const routesWith = (settings: Record<string, unknown>) =>
@@ -36,6 +37,30 @@ describe('the API', () => {
       IdentitySource: ['$request.header.Authorization'],
       JwtConfiguration: { Issuer: 'https://id.example.com', Audience: ['posthaste'] },
     });
+  });
+});
+
+describe('the log of the API', () => {
+  const { pipeline } = templatesFor({ logRetentionDays: 7 });
+  const [logGroup] = [...resourcesOf(pipeline, 'AWS::Logs::LogGroup')].filter(([id]) =>
+    id.includes('AccessLog'),
+  );
+  const [stage] = resourcesOf(pipeline, 'AWS::ApiGatewayV2::Stage').values();
+  const { Format: format } = z
+    .object({ AccessLogSettings: z.object({ Format: z.string() }) })
+    .parse(stage?.Properties).AccessLogSettings;
+
+  it('has a line for each request, also for those that were turned away, and forgets', () => {
+    expect(logGroup?.[1]).toMatchObject({ DeletionPolicy: 'Retain', Properties: { RetentionInDays: 7 } });
+    expect(JSON.parse(format)).toMatchObject({
+      status: '$context.status',
+      caller: '$context.identity.userArn',
+    });
+  });
+
+  it('has the route in place of path and query: a confirmation proves itself by its query', () => {
+    expect(JSON.parse(format)).toMatchObject({ route: '$context.routeKey' });
+    expect(format).not.toMatch(/\$context\.(path|query|http)/i);
   });
 });
 

@@ -26,7 +26,12 @@ describe('settings', () => {
       apiRateLimit: 100,
       apiAuthorization: { kind: 'iam' },
       ingressRoutes: {},
+      payloadSources: [],
+      ingressSenders: [],
+      staticAddresses: 0,
       logRetentionDays: 30,
+      logLevel: 'info',
+      logSuccessSampling: 1,
       retryAfterCapSeconds: 3600,
       disableFailingAfterDays: 5,
       overdueAfterSeconds: 30,
@@ -44,6 +49,8 @@ describe('settings', () => {
       allowedAddresses: ['10.0.0.0/8', 'fd00::/8'],
       ingressRoutes: { 'my.shop': 'orders' },
       logRetentionDays: 7,
+      logLevel: 'debug',
+      logSuccessSampling: 0.25,
     };
     const text = {
       local: 'true',
@@ -54,6 +61,8 @@ describe('settings', () => {
       allowedAddresses: '10.0.0.0/8, fd00::/8',
       ingressRoutes: '{"my.shop": "orders"}',
       logRetentionDays: '7',
+      logLevel: 'debug',
+      logSuccessSampling: '0.25',
     };
     expect(parseSettings(text)).toEqual(parseSettings(values));
   });
@@ -93,10 +102,44 @@ describe('settings', () => {
     ['apiRateLimit', 1.5],
     ['apiAuthorization', 'basic'],
     ['allowedAddresses', '10.0.0.0'],
+    ['allowedPorts', 0],
+    ['allowedPorts', '443,65536'],
+    ['allowedPorts', '9000-8000'],
+    ['allowedPorts', 'https'],
+    ['allowedPorts', true],
+    ['allowedPorts', ''],
+    ['allowedPorts', Array.from({ length: 21 }, (_, port) => port + 1)],
     ['ingressRoutes', '{"my.shop": "not a queue"}'],
     ['ingressRoutes', 'orders'],
+    ['payloadSources', 'producer'],
+    ['payloadSources', '[{"prefix": "a"}]'],
+    ['payloadSources', [{ bucket: 'Producer' }]],
+    ['payloadSources', [{ bucket: 'arn:aws:s3:::producer' }]],
+    ['payloadSources', [{ bucket: 'producer', prefix: 'a*' }]],
+    ['payloadSources', [{ bucket: 'producer', prefix: '${aws:username}' }]],
+    ['payloadSources', [{ bucket: 'producer', owner: 'me' }]],
+    ['payloadSources', [{ bucket: 'producer', keyArn: 'alias/aws/s3' }]],
+    ['payloadSources', Array.from({ length: 11 }, (_, n) => ({ bucket: `producer-${n}` }))],
+    ['payloadSources', [1, 2, 3].map((n) => ({ bucket: 'producer', prefix: `${n}`.repeat(200) }))],
+    ['ingressSenders', 'orders-topic'],
+    ['ingressSenders', 'arn:aws:sns:eu-central-1:111122223333:orders-*'],
+    ['ingressSenders', ['arn:aws:s3:::producer']],
+    ['staticAddresses', 3],
+    ['staticAddresses', 'one'],
+    ['vpc', 'vpc-0123456789abcdef0'],
+    ['vpc', { vpcId: 'vpc-0123456789abcdef0', subnetIds: [] }],
+    ['vpc', { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['private'] }],
+    ['vpc', { vpcId: 'default', subnetIds: ['subnet-0123456789abcdef0'] }],
     ['logRetentionDays', 10],
+    ['tracing', 'sometimes'],
+    ['alarmTopicArn', 'on-call'],
+    ['alarmTopicArn', 'arn:aws:sqs:us-east-1:123456789012:on-call'],
+    ['alarmTopicArn', 'arn:aws:sns:us-east-1:123456789012:on-call.fifo'],
     ['logRetentionDays', '9999'],
+    ['logLevel', 'loud'],
+    ['logSuccessSampling', 1.01],
+    ['logSuccessSampling', '-0.1'],
+    ['logSuccessSampling', 'all'],
     ['deployment', '1st'],
     ['disableFailingAfterDays', -1],
     ['disableFailingAfterDays', '366'],
@@ -118,6 +161,8 @@ describe('settings', () => {
     ['retentionDays', 15],
     ['retryConcurrency', 2],
     ['retryConcurrency', 1000],
+    ['logSuccessSampling', 0],
+    ['logLevel', 'error'],
   ])('%s can be %j', (key, value) => {
     expect(parseSettings({ [key]: value })).toMatchObject({ [key]: value });
   });
@@ -125,6 +170,12 @@ describe('settings', () => {
   it('name the field of a default retry policy that is wrong', () => {
     const [problem] = problemsWith({ defaultRetryPolicy: { minimum_delay: 10, maximum_delay: 5 } });
     expect(problem).toMatch(/^defaultRetryPolicy\.maximum_delay /);
+  });
+
+  it('place deliver into one network only', () => {
+    const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
+    expect(parseSettings({ vpc: JSON.stringify(vpc) }).vpc).toEqual(vpc);
+    expect(problemsWith({ vpc, staticAddresses: 1 })).toEqual([expect.stringMatching(/^staticAddresses /)]);
   });
 
   it('report every mistake at once', () => {

@@ -168,6 +168,22 @@ describe('the payload bucket', () => {
     expect(expiryWith({ retentionDays: 20, retryAfterCapSeconds: 3600 })).toEqual(expiry(20 + 15 + 5 + 1));
   });
 
+  it('has a log of who read and wrote, in a bucket as private as itself, which forgets', () => {
+    const logs = resourceAt(
+      templatesFor({ logRetentionDays: 7 }).state,
+      'AWS::S3::Bucket',
+      'StatePayloadsAccessLogs',
+    );
+    expect(
+      resourceAt(onAws, 'AWS::S3::Bucket', 'StatePayloadsBucket').Properties['LoggingConfiguration'],
+    ).toEqual({ DestinationBucketName: { Ref: logs.id } });
+    expect(logs.Properties).toMatchObject({
+      LifecycleConfiguration: { Rules: [{ ExpirationInDays: 7, Status: 'Enabled' }] },
+      PublicAccessBlockConfiguration: { BlockPublicPolicy: true, RestrictPublicBuckets: true },
+    });
+    expect(logs.Properties).not.toHaveProperty('AccessControl');
+  });
+
   it('goes with the laptop, without a function of CDK to empty it', () => {
     expect(resourceAt(onLaptop, 'AWS::S3::Bucket', 'StatePayloadsBucket').DeletionPolicy).toBe('Delete');
     expect(resourcesOf(onLaptop, 'AWS::Lambda::Function').size).toBe(0);

@@ -6,12 +6,12 @@ import { placeStacks } from '../../infra/deployment.ts';
 import { parseSettings } from '../../infra/settings.ts';
 
 /** The feature flags of cdk.json: the CLI reads them, an App of a test has to be given them. */
-const cdkJson = z
+export const { context: cdkContext } = z
   .object({ context: z.record(z.string(), z.unknown()) })
   .parse(JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')));
 
 /** An app as the CLI would start it, except that no function is bundled. */
-export const testApp = (): App => new App({ context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [] } });
+export const testApp = (): App => new App({ context: { ...cdkContext, 'aws:cdk:bundling-stacks': [] } });
 
 export type Templates = { state: Template; pipeline: Template; monitoring: Template };
 

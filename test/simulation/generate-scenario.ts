@@ -70,6 +70,7 @@ const generateSubscription = (chance: Chance, index: number, calmAt: number): Pl
   policy: chance.happens(0.5) ? generatePartialPolicy(chance) : undefined,
   ttlSeconds: chance.happens(0.05) ? Math.ceil((DAY + chance.int(1, calmAt)) / SECOND) : undefined,
   rawDelivery: chance.happens(0.1),
+  maxPerSecond: chance.happens(0.3) ? chance.pick([0.02, 0.1, 0.3, 1, 2, 5]) : undefined,
   failures: chance.happens(0.2) ? chance.int(14, 30) : 0,
   answers: generateAnswers(chance),
 });

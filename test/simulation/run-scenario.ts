@@ -71,7 +71,7 @@ const plan = (world: SimulatedWorld): void => {
 };
 
 const subscriptionOf = ({ receivers }: SimulatedWorld, planned: PlannedSubscription): Subscription => {
-  const { id, policy, rawDelivery, ttlSeconds, failures } = planned;
+  const { id, policy, rawDelivery, maxPerSecond, ttlSeconds, failures } = planned;
   const createdAt = START + planned.at;
   return {
     id,
@@ -80,6 +80,7 @@ const subscriptionOf = ({ receivers }: SimulatedWorld, planned: PlannedSubscript
     options: {
       ...(policy === undefined ? {} : { _retry_policy: policy }),
       ...(rawDelivery ? { raw_delivery: true } : {}),
+      ...(maxPerSecond === undefined ? {} : { max_per_second: maxPerSecond }),
     },
     createdAt,
     secrets: [{ sealed: id }],

@@ -39,6 +39,7 @@ export type PlannedSubscription = {
   policy: PartialRetryPolicy | undefined;
   ttlSeconds: number | undefined;
   rawDelivery: boolean;
+  maxPerSecond: number | undefined;
   /** How often it had failed since an hour before, when everything began. */
   failures: number;
   answers: Answers;

@@ -1,5 +1,6 @@
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery-job.ts';
 import type { Message } from '../../shared/domain/message.ts';
+import type { Line } from '../../shared/domain/rate-limit.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
 import { injectFaults, type Faults } from './faults.ts';
 import { emptyHistory, type Actor, type History } from './history.ts';
@@ -38,6 +39,8 @@ export type SimulatedWorld = {
   deliveries: DeliveryStore;
   messages: MessageStore;
   subscriptions: SubscriptionStore;
+  /** Up to when the slots of subscriptions are given out. */
+  lines: Map<string, Line>;
   receivers: Receivers;
   queues: { ingress: SimulatedQueue<Published>; delivery: SimulatedQueue<Work>; retry: SimulatedQueue<Work> };
   schedules: SimulatedSchedules;
@@ -86,6 +89,7 @@ export const simulatedWorld = (
     sabotage: options.sabotage ?? {},
     messages: messageStore(time, history),
     subscriptions: subscriptionStore(time),
+    lines: new Map(),
     receivers: simulatedReceivers(
       { time, history, deliveries },
       new Map(scenario.subscriptions.map(({ id, answers }) => [id, answers])),

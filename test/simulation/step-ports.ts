@@ -2,6 +2,7 @@ import { makeSecret } from '../../shared/domain/signing-secret.ts';
 import type { DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
 import type { DeliveryQueue } from '../../shared/ports/delivery-queue.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
+import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { faultyPorts } from './faulty-ports.ts';
 import { deliveryName, type Actor } from './history.ts';
 import { SECOND } from './scenario.ts';
@@ -33,6 +34,7 @@ export const stepPorts = (
     messageRecords: faulty('messageRecords', world.messages.recordsFor(actor)),
     payloads: faulty('payloads', world.messages.payloads),
     subscriptions: faulty('subscriptions', subscriptions),
+    rateLimits: faulty('rateLimits', inMemoryRateLimits(clock, world.lines)),
     subscriber: faulty('subscriber', world.receivers.portFor(actor)),
     secretOpener: faulty('secretOpener', { open: () => Promise.resolve(SECRET) }),
     deliveryQueue: faulty('deliveryQueue', deliveryQueueOf(world)),

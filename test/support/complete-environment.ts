@@ -7,6 +7,8 @@ export const QUEUE = 'https://sqs.us-east-1.amazonaws.com/000000000000/queue';
 export const completeEnvironment: Record<string, string> = {
   [variables.deployment]: 'Posthaste',
   [variables.version]: '1.2.3',
+  [variables.logLevel]: 'info',
+  [variables.logSuccessSampling]: '1',
   [variables.subscriptionsTable]: 'subscriptions',
   [variables.deliveriesTable]: 'deliveries',
   [variables.payloadBucket]: 'payloads',
@@ -37,5 +39,8 @@ export const completeEnvironment: Record<string, string> = {
   [variables.retryAfterCapSeconds]: '3600',
   [variables.overdueAfterSeconds]: '30',
   [variables.allowedAddresses]: '["127.0.0.0/8","::1/128"]',
+  [variables.allowedPorts]: '[]',
+  [variables.userAgent]: 'Posthaste/1.2.3',
   [variables.ingressRoutes]: '{"aws.ec2":"instances"}',
+  [variables.payloadSources]: '[{"bucket":"producer","prefix":"webhooks/","owner":"111122223333"}]',
 };

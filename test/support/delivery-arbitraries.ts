@@ -9,6 +9,7 @@ import type {
   Owed,
   Status,
 } from '../../shared/domain/delivery.ts';
+import type { Slot } from '../../shared/domain/rate-limit.ts';
 import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
 
 const time = fc.integer({ min: 0, max: 9_999_999_999_999 });
@@ -87,6 +88,10 @@ const next: fc.Arbitrary<NextAttempt> = fc.record(
   },
   { noNullPrototype: true },
 );
+const slot: fc.Arbitrary<Slot> = fc.record(
+  { at: time, epoch: text },
+  { noNullPrototype: true, requiredKeys: ['at'] },
+);
 const owed: fc.Arbitrary<Owed[]> = fc.uniqueArray(
   fc.constantFrom<Owed[]>('undeliverable', 'disable_subscription', 'exhausted_event'),
 );
@@ -110,6 +115,7 @@ export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(
     lateResults: fc.array(arbitraryAttempt, { maxLength: 3 }),
     lost: count,
     next,
+    slot,
     policy,
     lease,
     owed,
@@ -144,6 +150,7 @@ export const arbitraryChange: fc.Arbitrary<Change> = fc.record(
     round: fc.integer({ min: 1, max: 9 }),
     lost: fc.nat({ max: 3 }),
     next: fc.option(next),
+    slot: fc.option(slot),
     policy: fc.option(policy),
     recoveries: fc.array(text, { maxLength: 3 }),
     lease: fc.option(lease),

@@ -1,10 +1,11 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import type { Endpoints } from '../../cli/local/endpoints.ts';
+import { writeEndpoints, type Endpoints } from '../../cli/local/endpoints.ts';
 import { isRunning } from '../../cli/local/install/lock.mjs';
 import { localFolder } from '../../cli/local/install/paths.mjs';
 import { startLocalSystem } from '../../cli/local/local-system.ts';
+import { eventSourceSettings } from './event-sources.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -22,16 +23,26 @@ const settings = {
   attemptTimeoutSeconds: '3',
   subscriptionCacheSeconds: '0',
   overdueAfterSeconds: '5',
+  ...eventSourceSettings,
 };
 
 const runs = join(localFolder, 'test');
+const folder = join(runs, String(process.pid));
+
+/** Read when all else is over, by test/privileges. */
+export const callLogOfRun = join(folder, 'calls.jsonl');
 
 /** Deploys the real stacks on a local AWS of this run's own, and takes it down when the run is over. */
 const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   forgetEarlierRuns();
-  const folder = join(runs, String(process.pid));
   const stopping = new AbortController();
-  const { endpoints, emulator } = await startLocalSystem({ folder, settings, signal: stopping.signal });
+  const { endpoints, emulator } = await startLocalSystem({
+    folder,
+    settings,
+    callLog: callLogOfRun,
+    signal: stopping.signal,
+  });
+  writeEndpoints(join(folder, 'endpoints.json'), endpoints);
   project.provide('endpoints', endpoints);
   project.provide('folder', folder);
   return () => emulator.stop();

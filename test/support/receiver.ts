@@ -70,7 +70,7 @@ export type ReceiverOptions = {
   /** A fixed port; default an ephemeral one. */
   port?: number;
   /** PEM texts; makes it an https receiver. */
-  tls?: { key: string; cert: string; maxVersion?: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' };
+  tls?: { key: string; cert: string; maxVersion?: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'; ciphers?: string };
 };
 
 type Waiter = { path: string; count: number; done: (requests: readonly ReceivedRequest[]) => void };

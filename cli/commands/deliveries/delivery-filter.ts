@@ -3,7 +3,7 @@ import { idOf } from '../../options/arguments.ts';
 import { TIME_FORMS, timeOf } from '../../options/time.ts';
 
 /** Those that the listing of a queue has: the delivered ones are found by their message. */
-const STATUSES = ['retrying', 'rejected', 'exhausted', 'cancelled'];
+const STATUSES = ['pending', 'retrying', 'rejected', 'exhausted', 'cancelled'];
 
 /** Of a queue's deliveries. */
 export const addDeliveryFilter = (command: Command): Command =>

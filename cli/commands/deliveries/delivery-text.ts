@@ -16,10 +16,7 @@ export const describeDelivery = (delivery: Shown): string => {
       ['Queue', printable(queue)],
       ['Subscription', printable(subscriptionId)],
       ['Status', statusText(delivery)],
-      [
-        'Next attempt',
-        nextAttempt && `#${nextAttempt.number} ${nextAttempt.phase}, ${clockTime(nextAttempt.dueAt)}`,
-      ],
+      ['Next attempt', nextAttempt && nextText(nextAttempt)],
     ]),
     ...(attempts.length === 0 ? [] : ['', ...tableLines(ATTEMPTS, attempts.map(attemptRow))]),
     ...(planned.length === 0
@@ -27,6 +24,9 @@ export const describeDelivery = (delivery: Shown): string => {
       : ['', 'Planned, should every attempt fail at once:', ...plannedLines(planned)]),
   ].join('\n');
 };
+
+const nextText = ({ number, phase, dueAt, waitsFor }: NonNullable<Shown['nextAttempt']>): string =>
+  `#${number} ${phase}, ${clockTime(dueAt)}${waitsFor === undefined ? '' : ', its turn by max_per_second'}`;
 
 export const statusText = ({ status, reason }: Pick<Shown, 'status' | 'reason'>): string =>
   reason === undefined ? status : `${status} (${printable(reason)})`;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isOpen } from '../../../shared/domain/delivery.ts';
 import { pollInterval } from '../../../shared/domain/poll-interval.ts';
 import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
-import type { ApiClient } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import { showMessage } from '../../api/messages.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import {

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pollInterval } from '../../../shared/domain/poll-interval.ts';
 import { findApi, type ApiAccess } from '../../api/api-access.ts';
-import { apiClient, type ApiClient } from '../../api/api-client.ts';
+import { apiClient } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
 import { ping, readHealth, type Health } from '../../api/service.ts';
 import type { DeploymentChoice } from '../../deployment.ts';

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { openApi, type ApiClient } from '../../api/api-client.ts';
+import { openApi } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';

@@ -1,19 +1,12 @@
 import type { Command } from 'commander';
-import type { FieldError } from '../../../shared/domain/errors.ts';
 import { policyInForce } from '../../../shared/domain/policy-in-force.ts';
 import type { PolicyInForce } from '../../../shared/domain/policy-in-force.ts';
-import { WHOLE_POLICY } from '../../../shared/domain/retry-policy-limits.ts';
-import { parseRetryPolicy } from '../../../shared/domain/retry-policy-schema.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
-import type { PartialRetryPolicy } from '../../../shared/domain/retry-policy.ts';
 import { retrySchedule, totalSeconds } from '../../../shared/domain/retry-schedule.ts';
+import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/retry-policy.ts';
 import { describeSchedule } from './schedule-table.ts';
 
 type PreviewOptions = { policy?: string; queuePolicy?: string; json?: true };
-
-type Refusal = { code: 'invalid_json' | 'invalid_retry_policy'; fields: FieldError[] };
-
-type Given = { policy?: PartialRetryPolicy; refusal?: Refusal };
 
 const HELP = `
 Both options take JSON; what a policy leaves out comes from the defaults. {} is a policy, too.
@@ -42,8 +35,8 @@ const addPolicyPreview = (policy: Command): void => {
 };
 
 const preview = (options: PreviewOptions): void => {
-  const subscription = given(options.policy, '');
-  const queue = given(options.queuePolicy, 'queue.');
+  const subscription = givenPolicy(options.policy, '');
+  const queue = givenPolicy(options.queuePolicy, 'queue.');
   const refusal = refusalOf([subscription, queue]);
   if (refusal !== undefined) {
     printRefusal(refusal, options.json === true);
@@ -59,30 +52,8 @@ const preview = (options: PreviewOptions): void => {
   console.log(options.json === true ? asJson(inForce) : describeSchedule(inForce, overridden));
 };
 
-const given = (text: string | undefined, prefix: string): Given => {
-  if (text === undefined) return {};
-  const json = parseJson(text);
-  if (!json.ok) {
-    return {
-      refusal: { code: 'invalid_json', fields: [{ field: prefix + WHOLE_POLICY, message: json.message }] },
-    };
-  }
-  const parsed = parseRetryPolicy(json.value);
-  if (parsed.ok) return { policy: parsed.policy };
-  const fields = parsed.fields.map(({ field, message }) => ({ field: prefix + field, message }));
-  return { refusal: { code: 'invalid_retry_policy', fields } };
-};
-
-const parseJson = (text: string): { ok: true; value: unknown } | { ok: false; message: string } => {
-  try {
-    return { ok: true, value: JSON.parse(text) };
-  } catch (error) {
-    return { ok: false, message: `is not JSON: ${error instanceof Error ? error.message : String(error)}` };
-  }
-};
-
 /** Both policies' faults at once; one code has to do for both, and text that is not JSON comes first. */
-const refusalOf = (policies: Given[]): Refusal | undefined => {
+const refusalOf = (policies: GivenPolicy[]): PolicyRefusal | undefined => {
   const refusals = policies.flatMap(({ refusal }) => refusal ?? []);
   if (refusals.length === 0) return undefined;
   const code = refusals.some((refusal) => refusal.code === 'invalid_json')
@@ -91,7 +62,7 @@ const refusalOf = (policies: Given[]): Refusal | undefined => {
   return { code, fields: refusals.flatMap(({ fields }) => fields) };
 };
 
-const printRefusal = (refusal: Refusal, json: boolean): void => {
+const printRefusal = (refusal: PolicyRefusal, json: boolean): void => {
   if (json) {
     console.log(JSON.stringify({ error: refusal }));
     return;

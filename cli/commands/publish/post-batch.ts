@@ -1,4 +1,4 @@
-import type { ApiClient } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import { postMessages } from '../../api/messages.ts';
 import type { Refused } from './batches.ts';

@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
-import type { ApiClient } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import { inputLines } from '../../options/input-lines.ts';
 import { notReadable } from '../../options/input.ts';
 import { batchesOf, type Refused } from './batches.ts';

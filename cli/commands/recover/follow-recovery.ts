@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RecoveryView } from '../../../shared/messages/recovery-view.ts';
 import { pollInterval } from '../../../shared/domain/poll-interval.ts';
-import type { ApiClient } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import { showRecovery } from '../../api/recoveries.ts';
 import { INTERRUPTED, untilInterrupted } from '../../interruption.ts';
 import { progressLine } from '../../output/progress-line.ts';

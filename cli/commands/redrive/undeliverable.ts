@@ -3,7 +3,7 @@ import type { BroughtBack } from '../../../shared/domain/dead-letter.ts';
 import { isOpen } from '../../../shared/domain/delivery.ts';
 import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
 import type { EndedDelivery } from '../../../shared/messages/dead-letter-reading.ts';
-import type { ApiClient } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import { retryDelivery, showDelivery } from '../../api/deliveries.ts';
 

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
+import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/rate-limit.ts';
 import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
 import { durationOf } from '../../options/time.ts';
 import { textOf, withMembers } from '../../options/json-text.ts';
@@ -11,6 +12,7 @@ export type HowToCall = {
   postData?: string;
   raw?: true;
   attemptTimeout?: number;
+  maxPerSecond?: number;
   eventType?: readonly string[];
   filter?: string;
 };
@@ -22,6 +24,7 @@ export const addHowToCall = (command: Command): Command =>
     .option('--post-data <TEXT>', 'send this text, in which "$zaqar_message$" stands for the message')
     .option('--raw', 'send the bare data')
     .option('--attempt-timeout <SECONDS>', 'seconds for an attempt', wholeNumberOf(1, 30))
+    .option('--max-per-second <NUMBER>', 'requests a second that it takes, 0.01 to 1000', rateOf)
     .option('--event-type <TYPE>', 'only messages of this type; may be repeated', collect(String))
     .option('--filter <JSON>', 'only messages whose data this filter lets through', jsonObjectOf)
     .option(
@@ -43,9 +46,16 @@ const membersOf = (how: HowToCall): (readonly [string, string | undefined])[] =>
   ['post_data', textOf(how.postData)],
   ['raw_delivery', textOf(how.raw)],
   ['attempt_timeout', textOf(how.attemptTimeout)],
+  ['max_per_second', textOf(how.maxPerSecond)],
   ['event_types', textOf(how.eventType)],
   ['filter', how.filter],
 ];
+
+const rateOf = (text: string): number => {
+  const rate = text.trim() === '' ? NaN : Number(text);
+  if (rate >= LEAST_PER_SECOND && rate <= MOST_PER_SECOND) return rate;
+  throw new InvalidArgumentError(`It takes a number from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}.`);
+};
 
 const headerOf = (text: string): readonly [string, string] => {
   const at = text.indexOf(':');

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { openApi, type ApiClient } from '../../api/api-client.ts';
+import { openApi } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import { importSubscriptions, type Imported } from '../../api/subscriptions.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';

@@ -4,7 +4,7 @@ import { retryPolicySchema } from '../../../shared/domain/retry-policy-schema.ts
 import { deliveryDetailSchema } from '../../../shared/messages/delivery-detail-view.ts';
 import { deliverySummarySchema } from '../../../shared/messages/delivery-summary-view.ts';
 import { attemptView, deliveryViewSchema, policyView } from '../../../shared/messages/delivery-view.ts';
-import { messageViewSchema } from '../../../shared/messages/message-view.ts';
+import { messageSummarySchema, messageViewSchema } from '../../../shared/messages/message-view.ts';
 import { recoveryViewSchema } from '../../../shared/messages/recovery-view.ts';
 import { subscriptionViewSchema } from '../../../shared/messages/subscription-view.ts';
 import { errorSchema } from '../error-answers.ts';
@@ -46,6 +46,7 @@ const NAMED = {
   GatewayError: gatewayErrorSchema,
   Links: linksSchema,
   Message: messageViewSchema,
+  MessageSummary: messageSummarySchema,
   PolicyInForce: policyView,
   Recovery: recoveryViewSchema,
   RetryPolicy: retryPolicySchema,

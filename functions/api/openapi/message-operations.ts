@@ -4,7 +4,7 @@ import { messageViewSchema } from '../../../shared/messages/message-view.ts';
 import { postedMessagesSchema } from '../message-request.ts';
 import { pageQuery } from '../paging.ts';
 import { deliveryListSchema, undeliveredListSchema, undeliveredQuery } from '../routes/deliveries.ts';
-import { publishedSchema } from '../routes/messages.ts';
+import { messageListQuery, messageListSchema, publishedSchema } from '../routes/messages.ts';
 import { json, leadingTo, nothing } from './answers.ts';
 import { jsonBody, type Operations } from './operation.ts';
 import { ofDelivery, ofMessage, ofQueue } from './parameters.ts';
@@ -28,6 +28,21 @@ export const messageOperations: Operations = {
       ),
     },
     refuses: [400, 404, 409, 413],
+  },
+  'GET /v2/queues/{queue}/messages': {
+    id: 'listMessages',
+    tag: 'messages',
+    summary: 'The messages that a queue accepted, newest first, and how their deliveries stand',
+    path: ofQueue,
+    query: messageListQuery,
+    answers: {
+      200: leadingTo(
+        ['getMessage', 'eraseBody', 'listDeliveriesOfMessage'],
+        { message: '$response.body#/messages/0/id' },
+        json('A page of them.', messageListSchema),
+      ),
+    },
+    refuses: [400, 404],
   },
   'GET /v2/queues/{queue}/messages/{message}': {
     id: 'getMessage',

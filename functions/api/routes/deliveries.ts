@@ -75,7 +75,7 @@ export const undeliveredListSchema = z.object({
   links: linksSchema,
 });
 
-const LISTED = ['retrying', 'rejected', 'exhausted', 'cancelled'] as const;
+const LISTED = ['pending', 'retrying', 'rejected', 'exhausted', 'cancelled'] as const;
 const SUBSCRIPTION_RULE = 'must be the id of a subscription';
 
 /** The query of the listing of a queue's deliveries. */

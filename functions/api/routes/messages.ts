@@ -1,11 +1,23 @@
 import * as z from 'zod';
-import { encodeMessageView } from '../../../shared/messages/message-view.ts';
-import { eraseBody, messageStanding, publish } from '../../../shared/pipeline/administer-messages.ts';
+import {
+  encodeMessageView,
+  messageSummary,
+  messageSummarySchema,
+} from '../../../shared/messages/message-view.ts';
+import { timeText } from '../../../shared/messages/time-view.ts';
+import {
+  eraseBody,
+  listMessages,
+  messageStanding,
+  publish,
+} from '../../../shared/pipeline/administer-messages.ts';
 import type { Api, ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../error-answers.ts';
 import { messagesOf } from '../message-request.ts';
+import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queueName, queuePath } from '../paths.ts';
-import { readJson } from '../request-json.ts';
+import { parsed, readJson } from '../request-json.ts';
+import { isWindow, NO_WINDOW, windowFields, windowOf } from '../window.ts';
 
 const MESSAGE = '/v2/queues/:queue/messages/:message';
 
@@ -25,6 +37,22 @@ export const addMessageRoutes = (api: Api, dependencies: ApiDependencies): void 
     return context.json(answer, 201);
   });
 
+  api.get('/v2/queues/:queue/messages', async (context) => {
+    const queue = queueName(context.req.param('queue'));
+    const { limit, marker, ...asked } = parsed(messageListQuery, context.req.query());
+    const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
+    const page = await listMessages(dependencies, window, {
+      limit,
+      ...(marker === undefined ? {} : { marker }),
+    });
+    const [since, until] = [timeText(window.since), timeText(window.until)];
+    const answer: z.input<typeof messageListSchema> = {
+      messages: page.items.map(messageSummary),
+      links: [...nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until })],
+    };
+    return context.json(answer);
+  });
+
   api.get(MESSAGE, async (context) => {
     const standing = await messageStanding(dependencies, messageKey(context.req.param()));
     if (standing === undefined) throw notFound('such message');
@@ -38,6 +66,13 @@ export const addMessageRoutes = (api: Api, dependencies: ApiDependencies): void 
     return context.body(null, 204);
   });
 };
+
+export const messageListSchema = z.object({ messages: z.array(messageSummarySchema), links: linksSchema });
+
+/** The query of the listing of a queue's messages: of the last 24 hours, unless it says otherwise. */
+export const messageListQuery = z
+  .strictObject({ ...pageFields, ...windowFields })
+  .refine(isWindow, NO_WINDOW);
 
 /** Answer to a post: where each message is found, in the order of the request. */
 export const publishedSchema = z.object({ resources: z.array(z.string()), ids: z.array(z.string()) });

@@ -6,6 +6,7 @@ import { duplicatesAreExplained, oneRequestPerLease } from './duplicates.ts';
 import { requestsAreFaithful } from './fidelity.ts';
 import { healthIsTrue } from './health.ts';
 import { policyIsKept } from './policy.ts';
+import { ratesAreKept } from './rate.ts';
 import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
 import { oldCopiesDoNothing, reconcileDoesNotMultiply, schedulesAreTheirOwn } from './wake-ups.ts';
 
@@ -45,6 +46,7 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
     ...endless,
     ...everythingEnds(world, cases),
     ...healthIsTrue(world),
+    ...ratesAreKept(world),
     ...cases.flatMap((one) => INVARIANTS.flatMap((invariant) => invariant(one))),
   ];
 };

@@ -103,9 +103,14 @@ export const nothingLate: Invariant = (one) =>
     const { settings } = failed.actor;
     const slack = USUAL_LATENESS_MS + (settings.schedulerThresholdSeconds < NEAR_SECONDS ? MINUTE : 0);
     const lateMs = request.at - due.most - 2 * one.world.scenario.skewMs;
+    // One that stands in a line is as late as the line is long.
+    if (isLimited(one)) return [];
     if (lateMs <= slack || isDisturbed(one, failed.actor.startedAt, request.at)) return [];
     return [violation('nothing_late', one, `attempt ${request.grant?.number} came ${lateMs} ms late`)];
   });
+
+const isLimited = ({ world, subscriptionId }: DeliveryCase): boolean =>
+  world.scenario.subscriptions.find(({ id }) => id === subscriptionId)?.maxPerSecond !== undefined;
 
 const isDisturbed = ({ world }: DeliveryCase, from: number, to: number): boolean =>
   world.faults.injected.some(({ at }) => at >= from && at <= to) ||

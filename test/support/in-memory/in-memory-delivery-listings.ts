@@ -64,7 +64,7 @@ const isSelected = (
   { queue, subscriptionId, status, since = -Infinity, until = Infinity }: DeliverySelection,
   { key, acceptedAt, ...delivery }: Delivery,
 ): boolean =>
-  isListed(delivery.status) &&
+  isListed(delivery) &&
   key.queue === queue &&
   [undefined, key.subscriptionId].includes(subscriptionId) &&
   [undefined, delivery.status].some((one) => one === status) &&

@@ -1,5 +1,6 @@
 import { sortableTime } from '../../../shared/adapters/delivery-keys.ts';
 import { listingOf, pageUpTo, placeAsked } from '../../../shared/adapters/listing-marker.ts';
+import { placesIn, type Direction } from '../../../shared/adapters/merged-page.ts';
 import type { MessageRecord } from '../../../shared/ports/message-records.ts';
 import type {
   ListedMessage,
@@ -13,14 +14,15 @@ import type { InMemoryMessageRecords } from './in-memory-message-records.ts';
 export const inMemoryMessageListings = ({
   records,
 }: Pick<InMemoryMessageRecords, 'records'>): MessageListings => {
-  const accepted = (window: MessageWindow, request: PageRequest): Page<ListedMessage> => {
-    const listing = listingOf('messages', window);
-    const after = placeAsked(listing, request) ?? '';
+  const listed = (direction: Direction, window: MessageWindow, request: PageRequest): Page<ListedMessage> => {
+    const listing = listingOf(`messages ${direction}`, window);
+    const after = placeAsked(listing, request);
+    const isBefore = placesIn(direction);
     const placed = [...records.values()]
       .filter(({ key, acceptedAt }) => key.queue === window.queue && isWithin(window, acceptedAt))
       .map((record) => ({ record, place: placeOf(record) }))
-      .filter(({ place }) => place > after)
-      .sort((one, other) => (one.place < other.place ? -1 : 1));
+      .filter(({ place }) => after === undefined || isBefore(after, place))
+      .sort((one, other) => (isBefore(one.place, other.place) ? -1 : 1));
     const page = placed.slice(0, request.limit);
     const items = page.map(({ record: { key, acceptedAt } }) => ({ key, acceptedAt }));
     return pageUpTo(listing, items, placed.length > page.length ? page.at(-1)?.place : undefined);
@@ -29,7 +31,11 @@ export const inMemoryMessageListings = ({
   return {
     accepted: async (window, request) => {
       await Promise.resolve();
-      return structuredClone(accepted(window, request));
+      return structuredClone(listed('ascending', window, request));
+    },
+    newest: async (window, request) => {
+      await Promise.resolve();
+      return structuredClone(listed('descending', window, request));
     },
   };
 };

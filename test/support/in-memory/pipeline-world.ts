@@ -14,6 +14,7 @@ import { inMemoryMessageRecords } from './in-memory-message-records.ts';
 import { inMemoryOperatorEvents } from './in-memory-operator-events.ts';
 import { inMemoryPayloads } from './in-memory-payloads.ts';
 import { inMemoryQueue, type QueuedMessage } from './in-memory-queue.ts';
+import { inMemoryRateLimits } from './in-memory-rate-limits.ts';
 import { inMemorySecrets } from './in-memory-secrets.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
 import { inMemoryWakeUps } from './in-memory-wake-ups.ts';
@@ -33,6 +34,7 @@ export const pipelineWorld = () => {
     messageRecords: inMemoryMessageRecords(),
     payloads: inMemoryPayloads(),
     subscriptions: inMemorySubscriptions(clock),
+    rateLimits: inMemoryRateLimits(clock),
     subscriber: scriptedSubscriber(clock),
     secretOpener: inMemorySecrets(),
     undeliverables: inMemoryUndeliverables(),
@@ -91,8 +93,8 @@ export const pipelineWorld = () => {
     dispatchContext,
     wakeUps,
     /** Dispatches what was read from an ingress message. */
-    dispatch: (reading: IngressReading, body = '{}') =>
-      dispatch(dispatchContext, reading, { id: 'ingress-1', body, attributes: {} }),
+    dispatch: (reading: IngressReading, body = '{}', sentAt = clock.now()) =>
+      dispatch(dispatchContext, reading, { id: 'ingress-1', body, attributes: {}, sentAt }),
     reconcile: (): Promise<Reconciliation> =>
       reconcile({ ports: { ...ports, wakeUps }, settings }, () => settings.invocationMs),
     delivery: async (subscriptionId = 'subscription-1', messageId = 'message-1'): Promise<Delivery> => {

@@ -1,24 +1,33 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import {
   addressGuard,
   InvalidAddressRange,
+  InvalidPortRange,
   subscriberUrlFault,
 } from '../../../shared/adapters/address-guard.ts';
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import type { Receiver } from '../../support/receiver.ts';
-import { ALLOWED_ADDRESSES, FORBIDDEN_ANSWERS, FORBIDDEN_HOSTS } from './forbidden-addresses.ts';
+import type { AllowedPlaces } from '../../../shared/adapters/address-guard.ts';
+import {
+  ALLOWED_ADDRESSES,
+  FORBIDDEN_ANSWERS,
+  FORBIDDEN_HOSTS,
+  NEVER_ALLOWED,
+} from './forbidden-addresses.ts';
 
 const spellings = Object.entries(FORBIDDEN_HOSTS).flatMap(([kind, hosts]) =>
   hosts.map((host): [string, string] => [kind, host]),
 );
-const DEADLINE_MS = 2_000;
-const request = (url: string) => ({ url, headers: {}, body: '{}' });
+const PORT = 443;
+const EVERYWHERE = ['0.0.0.0/0', '::/0'];
+
+const isAllowedBy = (places: Partial<AllowedPlaces>): ((address: string) => boolean) => {
+  const guard = addressGuard({ allowedAddresses: [], ...places });
+  return (address) => guard.allows(address, PORT);
+};
 
 describe('addressGuard', () => {
-  const isAllowed = addressGuard([]);
+  const isAllowed = isAllowedBy({});
 
   it.each(ALLOWED_ADDRESSES)('allows the global unicast address %s', (address) => {
     expect(isAllowed(address)).toBe(true);
@@ -46,10 +55,27 @@ describe('addressGuard', () => {
   });
 
   it('allows what lies within an allowed range, and nothing beside it', () => {
-    const guard = addressGuard(['10.1.0.0/16', 'fd00:1::/64', '127.0.0.2/32']);
-    expect(['10.1.0.1', '10.1.255.255', 'fd00:1::5', '127.0.0.2', '8.8.8.8'].map(guard)).not.toContain(false);
+    const allows = isAllowedBy({ allowedAddresses: ['10.1.0.0/16', 'fd00:1::/64', '127.0.0.2/32'] });
+    expect(['10.1.0.1', '10.1.255.255', 'fd00:1::5', '127.0.0.2', '8.8.8.8'].map(allows)).not.toContain(
+      false,
+    );
     expect(
-      ['10.0.255.255', '10.2.0.0', 'fd00:1:0:1::5', '127.0.0.1', '::ffff:10.1.0.1'].map(guard),
+      ['10.0.255.255', '10.2.0.0', 'fd00:1:0:1::5', '127.0.0.1', '::ffff:10.1.0.1'].map(allows),
+    ).not.toContain(true);
+  });
+
+  it.each(NEVER_ALLOWED)('forbids %s, whatever is allowed', (address) => {
+    expect(isAllowedBy({ allowedAddresses: EVERYWHERE })(address)).toBe(false);
+    expect(isAllowedBy({ allowedAddresses: ['169.254.0.0/16', 'fd00:ec2::/32'] })(address)).toBe(false);
+  });
+
+  it('allows through an allowed NAT64 gateway only what is allowed without it', () => {
+    const allows = isAllowedBy({ allowedAddresses: ['64:ff9b::/96', '10.1.0.0/16'] });
+    expect(['64:ff9b::8.8.8.8', '64:ff9b::10.1.2.3'].map(allows)).not.toContain(false);
+    expect(
+      ['64:ff9b::10.2.0.1', '64:ff9b::127.0.0.1', '64:ff9b::169.254.169.254', '64:ff9b:1::8.8.8.8'].map(
+        allows,
+      ),
     ).not.toContain(true);
   });
 
@@ -63,144 +89,112 @@ describe('addressGuard', () => {
     '',
     '0x0a.0.0.0/8',
   ])('refuses the range "%s" by name', (range) => {
-    expect(() => addressGuard([range])).toThrow(InvalidAddressRange);
-    expect(() => addressGuard([range])).toThrow(`"${range}"`);
+    expect(() => addressGuard({ allowedAddresses: [range] })).toThrow(InvalidAddressRange);
+    expect(() => addressGuard({ allowedAddresses: [range] })).toThrow(`"${range}"`);
+  });
+});
+
+describe('allowed ports', () => {
+  const portsWith = (...allowedPorts: string[]) => addressGuard({ allowedAddresses: [], allowedPorts });
+
+  it('are all, where none are named', () => {
+    expect([1, 22, 443, 65_535].map(portsWith().allowsPort)).not.toContain(false);
+  });
+
+  it('are those named and those within a range, at allowed addresses only', () => {
+    const guard = portsWith('443', '8000-9000');
+    expect([443, 8000, 8500, 9000].map(guard.allowsPort)).not.toContain(false);
+    expect([1, 80, 442, 444, 7999, 9001].map(guard.allowsPort)).not.toContain(true);
+    expect(guard.allows('8.8.8.8', 443)).toBe(true);
+    expect(guard.allows('8.8.8.8', 80)).toBe(false);
+    expect(guard.allows('10.0.0.1', 443)).toBe(false);
+  });
+
+  it.each(['0', '65536', '9000-8000', '-1', '1-', '80,443', ' 80', '8e1', '0x50', ''])(
+    'are not "%s", which is refused by name',
+    (range) => {
+      expect(() => portsWith(range)).toThrow(InvalidPortRange);
+      expect(() => portsWith(range)).toThrow(`"${range}"`);
+    },
+  );
+});
+
+describe('the runtime API', () => {
+  const guardBeside = (runtimeApi: string) =>
+    addressGuard({ allowedAddresses: ['127.0.0.0/8', '::1/128', '10.0.0.0/8'], runtimeApi });
+
+  it.each(['127.0.0.1:9001', 'localhost:9001', '[::1]:9001'])(
+    'at %s is forbidden at every loopback address, and no other port is',
+    (runtimeApi) => {
+      const guard = guardBeside(runtimeApi);
+      for (const address of ['127.0.0.1', '127.0.0.2', '::1']) {
+        expect(guard.allows(address, 9001)).toBe(false);
+        expect(guard.allows(address, 9002)).toBe(true);
+      }
+      expect(guard.allows('10.0.0.1', 9001)).toBe(true);
+      expect(guard.allows('8.8.8.8', 9001)).toBe(true);
+    },
+  );
+
+  it('at an address of its own is forbidden there', () => {
+    const guard = guardBeside('10.0.0.1:9001');
+    expect(guard.allows('10.0.0.1', 9001)).toBe(false);
+    expect(guard.allows('10.0.0.1', 9002)).toBe(true);
+    expect(guard.allows('127.0.0.1', 9001)).toBe(true);
+  });
+
+  it('without a port is at port 80', () => {
+    expect(guardBeside('127.0.0.1').allows('127.0.0.1', 80)).toBe(false);
+  });
+
+  it('that has a name may be at any address that is not public', () => {
+    const guard = guardBeside('runtime.internal:9001');
+    expect(['127.0.0.1', '10.0.0.1', '8.8.8.8'].map((address) => guard.allows(address, 9001))).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 });
 
 describe('subscriberUrlFault', () => {
+  const faultOf = (url: string, places: Partial<AllowedPlaces> = {}): string | undefined =>
+    subscriberUrlFault(url, { allowedAddresses: [], ...places });
+
   it.each(spellings)('refuses a URL early that spells a %s address as %s', (_kind, host) => {
-    expect(subscriberUrlFault(`https://${host}/hook`, [])).toBe(
-      'must not lead to a private or reserved address',
-    );
+    expect(faultOf(`https://${host}/hook`)).toBe('must not lead to a private or reserved address');
   });
 
   it.each(['localhost', 'LOCALHOST', 'localhost.', 'any.localhost'])('takes %s for loopback', (host) => {
-    expect(subscriberUrlFault(`http://${host}/`, [])).toBeDefined();
-    expect(subscriberUrlFault(`http://${host}/`, ['127.0.0.0/8'])).toBeUndefined();
+    expect(faultOf(`http://${host}/`)).toBeDefined();
+    expect(faultOf(`http://${host}/`, { allowedAddresses: ['127.0.0.0/8'] })).toBeUndefined();
   });
 
   it('has nothing against a name, which is checked when it is resolved, nor against a public address', () => {
-    expect(subscriberUrlFault('https://hooks.example.com/a?b=c', [])).toBeUndefined();
-    expect(subscriberUrlFault('https://localhost.example.com/', [])).toBeUndefined();
-    expect(subscriberUrlFault('http://8.8.8.8:8080/', [])).toBeUndefined();
-    expect(subscriberUrlFault('http://[2606:4700:4700::1111]/', [])).toBeUndefined();
+    expect(faultOf('https://hooks.example.com/a?b=c')).toBeUndefined();
+    expect(faultOf('https://localhost.example.com/')).toBeUndefined();
+    expect(faultOf('http://8.8.8.8:8080/')).toBeUndefined();
+    expect(faultOf('http://[2606:4700:4700::1111]/')).toBeUndefined();
   });
 
   it('tells a fault of form before it looks at the address', () => {
-    expect(subscriberUrlFault('ftp://127.0.0.1/', [])).toBe('must be an http or https URL');
+    expect(faultOf('ftp://127.0.0.1/')).toBe('must be an http or https URL');
   });
-});
 
-describe('the sender at a forbidden address', () => {
-  const canaries: Receiver[] = [];
-  let port = '';
-
-  const connections = (): number => canaries.reduce((total, canary) => total + canary.connections(), 0);
-
-  beforeAll(async () => {
-    const first = await startReceiver();
-    port = new URL(first.url()).port;
-    const others = ['127.0.0.2', '127.1.2.3', '::1'].map((host) =>
-      startReceiver({ host, port: Number(port) }),
+  it('refuses a port that is not allowed, named or implied, and says which are', () => {
+    const places = { allowedPorts: ['443', '8000-9000'] };
+    expect(faultOf('https://hooks.example.com/', places)).toBeUndefined();
+    expect(faultOf('http://hooks.example.com:8080/', places)).toBeUndefined();
+    expect(faultOf('http://hooks.example.com/', places)).toBe(
+      'must not lead to port 80; allowed are 443, 8000-9000',
     );
-    canaries.push(first, ...(await Promise.all(others)));
+    expect(faultOf('https://hooks.example.com:22/', places)).toMatch(/^must not lead to port 22;/);
   });
 
-  afterAll(async () => {
-    await Promise.all(canaries.map((canary) => canary.close()));
-  });
-
-  it('knows at least 100 spellings', () => {
-    expect(new Set(spellings.map(([, host]) => host)).size).toBeGreaterThanOrEqual(100);
-    expect(spellings.filter(([, host]) => !URL.canParse(`http://${host}/`))).toEqual([]);
-  });
-
-  it.each(spellings)('makes no connection to a %s address spelled %s', async (_kind, host) => {
-    const before = connections();
-    const reply = await httpSubscriber({ allowedAddresses: [] }).post(
-      request(`http://${host}:${port}/`),
-      DEADLINE_MS,
-    );
-    expect(reply).toEqual({ kind: 'forbidden' });
-    expect(connections()).toBe(before);
-  });
-
-  it.each(FORBIDDEN_ANSWERS)('makes no connection for a name that resolves to "%s"', async (address) => {
-    const before = connections();
-    const subscriber = httpSubscriber({
-      allowedAddresses: [],
-      resolve: () => Promise.resolve([{ address, family: address.includes(':') ? 6 : 4 }]),
-    });
-    for (const scheme of ['http', 'https']) {
-      const reply = await subscriber.post(request(`${scheme}://hooks.example:${port}/`), DEADLINE_MS);
-      expect(reply).toEqual({ kind: 'forbidden' });
-    }
-    expect(connections()).toBe(before);
-  });
-
-  it('makes no connection at all for a name with one forbidden address among allowed ones', async () => {
-    const before = connections();
-    const subscriber = httpSubscriber({
-      allowedAddresses: ['127.0.0.1/32'],
-      resolve: () =>
-        Promise.resolve([
-          { address: '127.0.0.1', family: 4 },
-          { address: '127.0.0.2', family: 4 },
-        ]),
-    });
-    expect(await subscriber.post(request(`http://mixed.example:${port}/`), DEADLINE_MS)).toEqual({
-      kind: 'forbidden',
-    });
-    expect(connections()).toBe(before);
-  });
-
-  it('asks DNS once per connection, so that a second, other answer is never used', async () => {
-    const before = connections();
-    const answers = ['127.0.0.2', '127.0.0.1'];
-    const asked: string[] = [];
-    const subscriber = httpSubscriber({
-      allowedAddresses: ['127.0.0.2/32'],
-      resolve: (name) => {
-        asked.push(name);
-        return Promise.resolve([{ address: answers.shift() ?? '127.0.0.1', family: 4 }]);
-      },
-    });
-    const url = `http://rebinding.example:${port}/`;
-    expect(await subscriber.post(request(url), DEADLINE_MS)).toMatchObject({
-      kind: 'answered',
-      statusCode: 200,
-    });
-    expect(asked).toEqual(['rebinding.example']);
-    expect(canaries.map((canary) => canary.received('/').length)).toEqual([0, 1, 0, 0]);
-    expect(connections()).toBe(before + 1);
-  });
-
-  it.each([
-    'http://user:secret@127.0.0.1',
-    'http://user@127.0.0.1',
-    'ftp://127.0.0.1',
-    'file:///etc/passwd',
-    'nonsense',
-    'http://[fe80::1%25lo]',
-  ])('takes the URL %s for forbidden even where the address is allowed', async (url) => {
-    const before = connections();
-    const subscriber = httpSubscriber({ allowedAddresses: ['0.0.0.0/0', '::/0'] });
-    expect(
-      await subscriber.post(request(url.replace('127.0.0.1', `127.0.0.1:${port}`)), DEADLINE_MS),
-    ).toEqual({
-      kind: 'forbidden',
-    });
-    expect(connections()).toBe(before);
-  });
-
-  it('reaches each of the canaries once its address is allowed', async () => {
-    const before = connections();
-    const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8', '::1/128'] });
-    for (const host of ['127.0.0.1', '127.0.0.2', '127.1.2.3', '[::1]']) {
-      const reply = await subscriber.post(request(`http://${host}:${port}/`), DEADLINE_MS);
-      expect(reply).toEqual({ kind: 'answered', statusCode: 200 });
-    }
-    expect(connections()).toBe(before + 4);
+  it('refuses the runtime API early', () => {
+    const places = { allowedAddresses: ['127.0.0.0/8'], runtimeApi: '127.0.0.1:9001' };
+    expect(faultOf('http://127.0.0.1:9001/2018-06-01/runtime/invocation/next', places)).toBeDefined();
+    expect(faultOf('http://localhost:9001/', places)).toBeDefined();
+    expect(faultOf('http://127.0.0.1:9002/', places)).toBeUndefined();
   });
 });

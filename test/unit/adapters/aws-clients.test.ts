@@ -12,8 +12,9 @@ import {
   s3Client,
   schedulerClient,
   sqsClient,
+  type Invocation,
 } from '../../../shared/adapters/aws-clients.ts';
-import type { CallDeadline } from '../../../shared/adapters/invocation-deadline.ts';
+import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 
 const stubs: AwsStub[] = [];
@@ -26,11 +27,11 @@ type Client = 'DynamoDB' | 'EventBridge' | 'KMS' | 'S3' | 'Scheduler' | 'SQS';
 const everyClient: Client[] = ['DynamoDB', 'EventBridge', 'KMS', 'S3', 'Scheduler', 'SQS'];
 
 /** A service that gives these answers in turn, and the last one for ever, and a call to it. */
-const serviceThat = async (answers: StubAnswer[], deadline?: CallDeadline) => {
+const serviceThat = async (answers: StubAnswer[], invocation: Invocation = {}) => {
   const stub = await awsStub((_, index) => answers[Math.min(index, answers.length - 1)] ?? {});
   stubs.push(stub);
   const { endpoint, region, credentials } = stub.config;
-  const options = { endpoint, region, credentials, ...(deadline === undefined ? {} : { deadline }) };
+  const options = { endpoint, region, credentials, ...invocation };
   const calls: Record<Client, () => Promise<unknown>> = {
     DynamoDB: () =>
       documentClient(options).send(new GetCommand({ TableName: 'table', Key: { pk: 'p', sk: 's' } })),
@@ -157,4 +158,63 @@ describe('every client', () => {
       );
     },
   );
+});
+
+describe('the journal', () => {
+  const services: Record<Client, string> = {
+    DynamoDB: 'dynamodb',
+    EventBridge: 'events',
+    KMS: 'kms',
+    S3: 's3',
+    Scheduler: 'scheduler',
+    SQS: 'sqs',
+  };
+
+  it.each(everyClient)(
+    'hears of every request that was throttled, and whether it was repeated: %s',
+    async (client) => {
+      waitsAreNone();
+      const journal = inMemoryJournal();
+      const { calls } = await serviceThat([faultOf(client, 400, 'ThrottlingException')], { journal });
+      await expect(calls[client]()).rejects.toThrow();
+      const failed = { fact: 'aws_call_failed', awsService: services[client], throttled: true };
+      expect(journal.facts).toMatchObject([
+        { ...failed, repeated: true },
+        { ...failed, repeated: true },
+        { ...failed, repeated: false },
+      ]);
+    },
+  );
+
+  it('hears of requests that were lost, as not throttled, by the name of the error', async () => {
+    waitsAreNone();
+    const journal = inMemoryJournal();
+    const { calls } = await serviceThat(['hang_up', {}], { journal });
+    await calls.SQS();
+    expect(journal.facts).toEqual([
+      {
+        fact: 'aws_call_failed',
+        awsService: 'sqs',
+        reason: 'TimeoutError',
+        throttled: false,
+        repeated: true,
+      },
+    ]);
+  });
+
+  it('hears of a request that there was no time to repeat', async () => {
+    const journal = inMemoryJournal();
+    const deadline = { remainingMs: () => 499 };
+    const { calls } = await serviceThat([fault(400, 'ThrottlingException')], { journal, deadline });
+    await expect(calls.SQS()).rejects.toThrow();
+    expect(journal.facts).toMatchObject([{ throttled: true, repeated: false }]);
+  });
+
+  it('hears nothing of what was answered, be it by a refusal', async () => {
+    const journal = inMemoryJournal();
+    const { calls } = await serviceThat([{}, fault(400, 'ConditionalCheckFailedException')], { journal });
+    await calls.DynamoDB();
+    await expect(calls.DynamoDB()).rejects.toThrow();
+    expect(journal.facts).toEqual([]);
+  });
 });

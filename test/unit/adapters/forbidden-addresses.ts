@@ -26,9 +26,20 @@ export const FORBIDDEN_HOSTS: Record<string, readonly string[]> = {
     '127.00.000.01',
     '%31%32%37.0.0.1',
     '127%2e0%2e0%2e1',
+    '127.0.0.1%2E',
     '%30x7f.1',
-    '127.0.0.1',
-    '127.0.0.1',
+    '0x7f.0x000001',
+    '0x7f000001.',
+    '127.0.65535',
+    '127.16777215',
+    // Full-width digits, then full-width stops; the same in percent-encoding.
+    '\uff11\uff12\uff17.\uff10.\uff10.\uff11',
+    '127\uff0e0\uff0e0\uff0e1',
+    '%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1',
+    '127%E3%80%820%E3%80%820%E3%80%821',
+    '127。0。0。1。',
+    '\u00b9\u00b2\u2077.\u2070.\u2070.\u00b9',
+    '127\u200b.0.0.1',
     '127。0。0。1',
     '127｡0｡0｡1',
     '①②⑦.⓪.⓪.①',
@@ -62,7 +73,12 @@ export const FORBIDDEN_HOSTS: Record<string, readonly string[]> = {
     '0xa9.0xfe.0xa9.0xfe',
     '0251.0376.0251.0376',
     '0251.254.43518',
-    '169.254.169.254',
+    '169。254。169。254',
+    '%31%36%39.254.169.254',
+    '169.254.170.23',
+    '169.254.79.129',
+    '[fd00:ec2::23]',
+    '[fd00:ec2:0:0:0:0:0:fd]',
     '[fd00:ec2::254]',
     '[::ffff:169.254.169.254]',
     '[64:ff9b::a9fe:a9fe]',
@@ -119,6 +135,8 @@ export const FORBIDDEN_HOSTS: Record<string, readonly string[]> = {
     '[0:0:0:0:0:ffff:127.0.0.1]',
     '[::FFFF:7F00:0001]',
     '[::ffff:8.8.8.8]',
+    '[::ffff:127.1.2.3]',
+    '[::ffff:0.0.0.0]',
   ],
   'IPv4 compatible': ['[::127.0.0.1]', '[::7f00:1]', '[0:0:0:0:0:0:7f00:1]', '[::8.8.8.8]'],
   SIIT: ['[::ffff:0:127.0.0.1]', '[::ffff:0:7f00:1]', '[::ffff:0:8.8.8.8]'],
@@ -128,6 +146,8 @@ export const FORBIDDEN_HOSTS: Record<string, readonly string[]> = {
     '[64:ff9b::8.8.8.8]',
     '[64:ff9b:1::127.0.0.1]',
     '[64:ff9b:1:ffff::7f00:1]',
+    '[64:ff9b:1:7f00:0:100::]',
+    '[64:ff9b:1:a9fe:a9:fe00::]',
   ],
   '6to4': ['[2002:7f00:1::]', '[2002:7f00:0001::1]', '[2002:a9fe:a9fe::]', '[2002:808:808::]'],
   Teredo: ['[2001::1]', '[2001:0:4136:e378:8000:63bf:80ff:fffe]', '[2001:0000:7f00:1::]'],
@@ -140,6 +160,9 @@ export const FORBIDDEN_HOSTS: Record<string, readonly string[]> = {
     '[2606:4700::100:5efe:8.8.8.8]',
   ],
 };
+
+/** Ways to write a name that every system resolves to loopback. */
+export const LOOPBACK_NAMES: readonly string[] = ['localhost', 'LOCALHOST', 'ⓛⓞⓒⓐⓛⓗⓞⓢⓣ', 'local%68ost'];
 
 /** What a resolver may answer for a name that looks harmless. */
 export const FORBIDDEN_ANSWERS: readonly string[] = [
@@ -166,6 +189,31 @@ export const FORBIDDEN_ANSWERS: readonly string[] = [
   '127.1',
   'localhost',
   '',
+];
+
+/** What stays forbidden though `0.0.0.0/0` and `::/0` are allowed. */
+export const NEVER_ALLOWED: readonly string[] = [
+  '169.254.169.254',
+  '169.254.170.2',
+  '169.254.170.23',
+  '169.254.79.129',
+  '169.254.0.1',
+  'fd00:ec2::254',
+  'fd00:ec2::23',
+  'fe80::1',
+  'fe80::1%eth0',
+  '0.0.0.0',
+  '::',
+  '::ffff:127.0.0.1',
+  '::ffff:8.8.8.8',
+  '::127.0.0.1',
+  '::ffff:0:10.0.0.1',
+  '64:ff9b::169.254.169.254',
+  '64:ff9b::0.0.0.0',
+  '64:ff9b:1::8.8.8.8',
+  '2002:a9fe:a9fe::',
+  '2001::1',
+  '2606:4700::5efe:169.254.169.254',
 ];
 
 export const ALLOWED_ADDRESSES: readonly string[] = [

@@ -7,6 +7,7 @@ import { startReceiver } from '../../support/receiver.ts';
 import type { Receiver, Script } from '../../support/receiver.ts';
 
 const DEADLINE_MS = 1_000;
+const HINT = 'HTTP/1.1 103 Early Hints\r\n\r\n';
 
 describe('httpSubscriber at a hostile subscriber:', () => {
   let receiver: Receiver;
@@ -74,11 +75,9 @@ describe('httpSubscriber at a hostile subscriber:', () => {
   describe('no answer', () => {
     it.each([
       ['a receiver that hangs', 'timeout', [{ behaviour: 'hang' }]],
-      [
-        'only an informational answer',
-        'timeout',
-        [{ raw: 'HTTP/1.1 103 Early Hints\r\n\r\n', behaviour: 'hang' }],
-      ],
+      ['only an informational answer', 'timeout', [{ raw: HINT, behaviour: 'hang' }]],
+      ['101 informational answers', 'invalid_response', [{ raw: HINT.repeat(101), behaviour: 'hang' }]],
+      ['a status below 100', 'invalid_response', [{ raw: 'HTTP/1.1 099 Early\r\n\r\n' }]],
       ['headers that drip', 'timeout', [{ behaviour: 'slow_headers' }]],
       ['a connection that is reset', 'connection_reset', [{ behaviour: 'reset' }]],
       ['a connection that is closed', 'connection_reset', [{ behaviour: 'close' }]],

@@ -1,14 +1,16 @@
-import { createServer } from 'node:net';
-import type { Server } from 'node:net';
-import { promisify } from 'node:util';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { connect } from 'node:tls';
 
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
 import type { Reply } from '../../../shared/domain/outcome.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import type { Receiver, ReceiverOptions } from '../../support/receiver.ts';
+import { startRawServer } from './raw-server.ts';
+import type { RawServer } from './raw-server.ts';
 
 const DEADLINE_MS = 1_000;
 const HOUR_MS = 3_600_000;
@@ -16,9 +18,12 @@ const trusted = certificateAuthority('Trusted test authority');
 const unknown = certificateAuthority('Unknown test authority');
 const names = ['hooks.example', '127.0.0.1'];
 
+/** Fatal, handshake_failure (RFC 5246 §7.2). */
+const ALERT = Buffer.of(0x15, 3, 3, 0, 2, 2, 40);
+
 describe('subscribers over TLS', () => {
   let receiver: Receiver | undefined;
-  const servers: Server[] = [];
+  let server: RawServer | undefined;
   const subscriber = httpSubscriber({
     allowedAddresses: ['127.0.0.0/8'],
     trustedCertificates: [trusted.cert],
@@ -33,11 +38,11 @@ describe('subscribers over TLS', () => {
   };
 
   afterEach(async () => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
     await receiver?.close();
-    receiver = undefined;
-  });
-  afterAll(async () => {
-    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+    await server?.close();
+    receiver = server = undefined;
   });
 
   it.each([
@@ -69,10 +74,25 @@ describe('subscribers over TLS', () => {
     expect(receiver?.received()).toEqual([]);
   });
 
-  it('fail below TLS 1.2', async () => {
-    const reply = await postWith({ ...trusted.issue({ names }), maxVersion: 'TLSv1.1' });
+  it('fail with an unknown issuer also where the environment switches verification off', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    // Node warns of it.
+    vi.spyOn(process, 'emitWarning').mockReturnValue();
+    expect(await postWith(unknown.issue({ names }))).toMatchObject({ error: 'tls_failed' });
+    expect(receiver?.received()).toEqual([]);
+  });
+
+  it('fail below TLS 1.2, though the subscriber speaks it to whoever takes it', async () => {
+    const ciphers = 'DEFAULT@SECLEVEL=0';
+    const reply = await postWith({ ...trusted.issue({ names }), maxVersion: 'TLSv1.1', ciphers });
     expect(reply).toMatchObject({ kind: 'unanswered', error: 'tls_failed' });
     expect(receiver?.received()).toEqual([]);
+
+    const port = Number(new URL(receiver?.url() ?? '').port);
+    const lax = connect({ host: '127.0.0.1', port, ca: trusted.cert, minVersion: 'TLSv1', ciphers });
+    await once(lax, 'secureConnect');
+    expect(lax.getProtocol()).toBe('TLSv1.1');
+    lax.destroy();
   });
 
   it('work with TLS 1.2', async () => {
@@ -85,31 +105,29 @@ describe('subscribers over TLS', () => {
     expect(await postWith(undefined)).toMatchObject({ kind: 'unanswered', error: 'tls_failed' });
   });
 
-  it.each([
+  it.each<[string, (socket: Socket) => void, string, string]>([
     ['says nothing', () => undefined, 'timeout', 'during the TLS handshake'],
     [
-      'hangs up',
-      (end: () => void) => {
-        end();
-      },
-      'connection_reset',
-      'reset during the TLS handshake',
+      'stops half-way',
+      // The head of a handshake record and of a ServerHello in it, and nothing of what they announce.
+      (socket) => socket.write(Buffer.of(0x16, 3, 3, 0, 122, 2, 0, 0, 118, 3, 3)),
+      'timeout',
+      'during the TLS handshake',
     ],
-  ] as const)('fail where the handshake %s', async (_what, behave, error, detail) => {
-    const server = createServer((socket) => {
-      socket.on('error', () => undefined);
+    ['hangs up', (socket) => socket.destroy(), 'connection_reset', 'reset during the TLS handshake'],
+    [
+      'is refused by an alert',
+      (socket) => socket.write(ALERT),
+      'tls_failed',
+      'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
+    ],
+  ])('fail where the handshake %s', async (_what, behave, error, detail) => {
+    server = await startRawServer((socket) => {
       socket.once('data', () => {
-        behave(() => socket.destroy());
+        behave(socket);
       });
     });
-    servers.push(server);
-    const port = await new Promise<string>((resolve) => {
-      server.listen(0, '127.0.0.1', () => {
-        const address = server.address();
-        resolve(String(typeof address === 'object' ? address?.port : ''));
-      });
-    });
-    expect(await post('hooks.example', port)).toEqual({ kind: 'unanswered', error, detail });
-    await expect.poll(() => promisify(server.getConnections.bind(server))()).toBe(0);
+    expect(await post('hooks.example', String(server.port))).toEqual({ kind: 'unanswered', error, detail });
+    await expect.poll(server.open).toBe(0);
   });
 });

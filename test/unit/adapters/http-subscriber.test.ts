@@ -123,8 +123,8 @@ describe('httpSubscriber', () => {
       expect(await post()).not.toHaveProperty('retryAfter');
     });
 
-    it('may follow informational ones', async () => {
-      const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3);
+    it('may follow 100 informational ones', async () => {
+      const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(100);
       expect(await post(raw(`${hints}HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n`))).toEqual({
         kind: 'answered',
         statusCode: 202,
@@ -170,7 +170,7 @@ describe('httpSubscriber', () => {
       expect(reply).toEqual({
         kind: 'unanswered',
         error: 'invalid_response',
-        detail: 'UND_ERR_HEADERS_OVERFLOW',
+        detail: 'no end before an answer',
       });
     });
   });

@@ -1,244 +1,239 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import * as z from 'zod';
-import { powertoolsJournal } from '../../../shared/adapters/powertools-journal.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { powertoolsJournal, type LogSettings } from '../../../shared/adapters/powertools-journal.ts';
+import { metricsInMilliseconds } from '../../../shared/config/metrics.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { anAttempt } from '../../support/delivery-builders.ts';
+import { isEmf, metricsOfLine } from '../../support/emitted-metrics.ts';
+import { aFact, everyFact } from '../../support/every-fact.ts';
+import { captureOutput } from './captured-output.ts';
 
-const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 3 };
-
-const ofKey = { queue: key.queue, subscriptionId: key.subscriptionId };
-
-const lines: Record<string, unknown>[] = [];
-const lineSchema = z.record(z.string(), z.unknown());
-
-const keepLines = (chunk: unknown): boolean => {
-  for (const line of String(chunk).split('\n').filter(Boolean))
-    lines.push(lineSchema.parse(JSON.parse(line)));
-  return true;
-};
-
-beforeEach(() => {
-  lines.splice(0);
-  vi.spyOn(process.stdout, 'write').mockImplementation(keepLines);
-  vi.spyOn(process.stderr, 'write').mockImplementation(keepLines);
-});
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
 });
 
-const journal = () => powertoolsJournal({ deployment: 'Test', service: 'deliver' });
+const settings: LogSettings = {
+  deployment: 'Test',
+  version: '1.2.3',
+  logLevel: 'debug',
+  logSuccessSampling: 1,
+};
 
-const attemptMade = (given: Partial<Extract<Fact, { fact: 'attempt_made' }>> = {}): Fact => ({
-  fact: 'attempt_made',
-  key,
-  attempt: anAttempt(),
-  status: 'retrying',
-  latenessMs: 40,
-  ...given,
-});
+const journalWith = (overrides: Partial<LogSettings> = {}) =>
+  powertoolsJournal('deliver', { ...settings, ...overrides });
 
-const everyNews: Extract<Fact, { fact: 'operator_told' }>[] = [
-  { fact: 'operator_told', event: { type: 'delivery.exhausted', key, attempts: 20, at: 5 } },
-  { fact: 'operator_told', event: { type: 'subscription.failing', ...ofKey, since: 1, failures: 20 } },
-  { fact: 'operator_told', event: { type: 'subscription.recovered', ...ofKey, since: 1, at: 5 } },
-  { fact: 'operator_told', event: { type: 'subscription.disabled', ...ofKey, reason: 'gone', at: 5 } },
-];
-
-const everyFact: Fact[] = [
-  {
-    fact: 'message_accepted',
-    message: { queue: 'orders', messageId: 'm-1' },
-    matched: 2,
-    filtered: 0,
-    duplicate: false,
-  },
-  {
-    fact: 'filter_too_costly',
-    message: { queue: 'orders', messageId: 'm-1' },
-    subscriptions: 1,
-    subscriptionIds: ['s-1'],
-  },
-  { fact: 'message_refused', id: 'sqs-1', reason: 'not_json' },
-  attemptMade(),
-  { fact: 'delivery_cancelled', key, reason: 'disabled' },
-  { fact: 'late_result', key, attempt: anAttempt() },
-  { fact: 'lease_lost', key, attempt: 1 },
-  { fact: 'wake_up_set', key, attempt: 2, by: 'scheduler', dueAt: 5 },
-  { fact: 'schedule_refused', key, attempt: 2 },
-  { fact: 'wake_up_dropped', key, attempt: 2, reason: 'stale' },
-  { fact: 'dead_lettered', id: 'sqs-1', reason: 'body_missing' },
-  { fact: 'time_given_back', key, attempt: 1 },
-  { fact: 'reconciled', key, overdueMs: 7 },
-  { fact: 'operation_failed_for', operation: 'recovery', key, error: new TypeError('unreadable') },
-  { fact: 'cancellation_given_up', ...ofKey, failed: 1 },
-  { fact: 'policy_adjusted', queue: 'orders', warning: 'maximum_delay' },
-  ...everyNews,
-  { fact: 'health_unnoted', ...ofKey, error: new TypeError('throttled') },
-];
-
-describe('every fact', () => {
-  it.each(everyFact)('is one log line with its ids: $fact', (fact) => {
-    journal().note(fact);
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatchObject({
-      message: fact.fact,
-      fact: fact.fact,
-      service: 'deliver',
-      deployment: 'Test',
-    });
-    if ('key' in fact)
-      expect(lines[0]).toMatchObject({ queue: 'orders', messageId: 'm-1', subscriptionId: 's-1' });
+const delivered = (messageId: string): Fact =>
+  aFact('attempt_made', {
+    key: { queue: 'orders', messageId, subscriptionId: 's-1', bucket: 0 },
+    attempt: anAttempt({ outcome: 'delivered', statusCode: 200 }),
+    status: 'delivered',
   });
 
-  it('of an attempt tells all of it but what the subscriber answered', () => {
-    const attempt = anAttempt({ number: 4, phase: 'backoff', snippet: 'card 4111', error: 'busy', lost: 1 });
-    journal().note(attemptMade({ attempt, nextAt: 9, nextBy: 'sqs_delay' }));
-    expect(lines[0]).toMatchObject({
-      level: 'INFO',
-      attempt: 4,
-      phase: 'backoff',
-      outcome: 'failed',
-      statusCode: 503,
-      error: 'busy',
-      lost: 1,
-      status: 'retrying',
-      nextAt: 9,
-      nextBy: 'sqs_delay',
-    });
-    expect(JSON.stringify(lines)).not.toContain('4111');
-  });
-
-  it.each(everyNews)('of what operators are told names the event and its ids: $event.type', (fact) => {
-    journal().note(fact);
-    expect(lines[0]).toMatchObject({ level: 'INFO', event: fact.event.type, ...ofKey });
-    expect(lines[0]).not.toHaveProperty('bucket');
-  });
-
-  it('of health that could not be noted is an error, with its name', () => {
-    journal().note({ fact: 'health_unnoted', ...ofKey, error: new TypeError('throttled') });
-    expect(lines[0]).toMatchObject({
-      level: 'ERROR',
-      ...ofKey,
-      error: { name: 'TypeError', message: 'throttled' },
-    });
-  });
-
-  it('of a delivery that an order failed for is an error, with its name', () => {
-    journal().note({ fact: 'operation_failed_for', operation: 'recovery', key, error: new TypeError('odd') });
-    expect(lines[0]).toMatchObject({
-      level: 'ERROR',
-      operation: 'recovery',
-      ...ofKey,
-      messageId: 'm-1',
-      error: { name: 'TypeError', message: 'odd' },
-    });
-  });
-
-  it('that an operator should look at is a warning', () => {
-    const watched = journal();
-    for (const fact of everyFact) watched.note(fact);
-    expect(lines.filter(({ level }) => level === 'WARN').map(({ fact }) => fact)).toEqual([
-      'filter_too_costly',
-      'message_refused',
-      'late_result',
-      'lease_lost',
-      'schedule_refused',
-      'dead_lettered',
-      'reconciled',
-      'cancellation_given_up',
-      'policy_adjusted',
+describe('every line', () => {
+  it.each(everyFact)('says which function, deployment and version wrote it: $fact', (fact) => {
+    const output = captureOutput();
+    journalWith().note(fact);
+    expect(output.parsed()).toMatchObject([
+      { message: fact.fact, fact: fact.fact, service: 'deliver', deployment: 'Test', version: '1.2.3' },
     ]);
+  });
+
+  it('has the id of the trace that its invocation belongs to', () => {
+    vi.stubEnv(
+      '_X_AMZN_TRACE_ID',
+      'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0',
+    );
+    const output = captureOutput();
+    journalWith().note(aFact('attempt_made'));
+    expect(output.parsed()).toMatchObject([{ xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793' }]);
+  });
+
+  it('of an attempt that succeeded is shorter than 700 bytes, with ids as long as they usually are', () => {
+    vi.stubEnv(
+      '_X_AMZN_TRACE_ID',
+      'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0',
+    );
+    const output = captureOutput();
+    const id = '6f0d1c9e-5a53-4f3a-9a0f-1d2c3b4a5968';
+    const key = { queue: 'orders.eu-west-1', messageId: id, subscriptionId: id, bucket: 0 };
+    const attempt = anAttempt({ outcome: 'delivered', statusCode: 200 });
+    journalWith({ deployment: 'Posthaste' }).note(
+      aFact('attempt_made', { key, attempt, status: 'delivered' }),
+    );
+    expect(Buffer.byteLength(output.lines[0] ?? '')).toBeLessThan(700);
+  });
+});
+
+describe('the level', () => {
+  it.each([
+    ['debug', ['DEBUG', 'INFO', 'WARN', 'ERROR']],
+    ['info', ['INFO', 'WARN', 'ERROR']],
+    ['warn', ['WARN', 'ERROR']],
+    ['error', ['ERROR']],
+  ] as const)('%s lets through %j', (logLevel, expected) => {
+    const output = captureOutput();
+    const journal = journalWith({ logLevel });
+    for (const fact of everyFact) journal.note(fact);
+    expect(new Set(output.parsed().map(({ level }) => level))).toEqual(new Set(expected));
+  });
+
+  it('changes nothing about what is measured', () => {
+    const output = captureOutput();
+    const journal = journalWith({ logLevel: 'error', logSuccessSampling: 0 });
+    journal.note(delivered('m-1'));
+    journal.flush();
+    expect(output.parsed()).toMatchObject([{ AttemptsDelivered: 1, DeliveriesDelivered: 1 }]);
+  });
+
+  it('does not hide the audit trail', () => {
+    const output = captureOutput();
+    journalWith({ logLevel: 'error' }).auditLogger.info('audit', { change: 'queue_deleted' });
+    expect(output.parsed()).toMatchObject([
+      { message: 'audit', change: 'queue_deleted', deployment: 'Test', version: '1.2.3' },
+    ]);
+  });
+});
+
+describe('the sampling of successes', () => {
+  const ids = Array.from({ length: 200 }, (_, n) => `message-${n}`);
+  const storyOf = (messageId: string): Fact[] => [
+    aFact('message_accepted', { message: { queue: 'orders', messageId } }),
+    delivered(messageId),
+  ];
+
+  it('logs the whole story of a message or nothing of it', () => {
+    const output = captureOutput();
+    const [dispatch, deliver] = [
+      journalWith({ logSuccessSampling: 0.3 }),
+      journalWith({ logSuccessSampling: 0.3 }),
+    ];
+    for (const [accepted, made] of ids.map(storyOf)) {
+      if (accepted !== undefined) dispatch.note(accepted);
+      if (made !== undefined) deliver.note(made);
+    }
+    const stories = Map.groupBy(output.parsed(), ({ messageId }) => messageId);
+    expect([...stories.values()].every(({ length }) => length === 2)).toBe(true);
+    expect(stories.size).toBeGreaterThan(30);
+    expect(stories.size).toBeLessThan(90);
+  });
+
+  it('logs every failure, at a rate of 0 too', () => {
+    const output = captureOutput();
+    const journal = journalWith({ logSuccessSampling: 0 });
+    journal.note(delivered('m-1'));
+    journal.note(aFact('attempt_made', { attempt: anAttempt({ outcome: 'failed' }) }));
+    expect(output.parsed()).toMatchObject([{ outcome: 'failed' }]);
   });
 });
 
 describe('the metrics', () => {
   const flushed = (facts: readonly Fact[]) => {
-    const watched = journal();
-    for (const fact of facts) watched.note(fact);
-    lines.splice(0);
-    watched.flush();
-    return lines.splice(0);
+    const journal = journalWith({ logLevel: 'error', logSuccessSampling: 0 });
+    const output = captureOutput();
+    for (const fact of facts) journal.note(fact);
+    journal.flush();
+    vi.restoreAllMocks();
+    return output.lines.filter(isEmf);
   };
 
-  it('of an invocation are one line, the deployment its only dimension', () => {
-    const [line, ...more] = flushed(everyFact);
+  const sumsOf = (lines: readonly string[]) => {
+    const sums = new Map<string, number>();
+    for (const { name, values } of lines.flatMap(metricsOfLine))
+      sums.set(name, (sums.get(name) ?? 0) + values.reduce((sum, value) => sum + value, 0));
+    return sums;
+  };
+
+  it('of an invocation are one line in the embedded metric format, the deployment its only dimension', () => {
+    const [line = '', ...more] = flushed(everyFact);
     expect(more).toEqual([]);
-    expect(line).toMatchObject({
-      deployment: 'Test',
-      MessagesAccepted: 1,
-      MessagesRefused: 1,
-      AttemptsFailed: 1,
-      FirstAttemptAge: 40,
-      WakeUpsSet: 1,
-      WakeUpsDropped: 1,
-      Reconciled: 1,
-      DeadLettered: 1,
-      DeliveriesExhausted: 1,
-      SubscriptionsFailing: 1,
-      SubscriptionsRecovered: 1,
-      SubscriptionsDisabled: 1,
-      Faults: [1, 1],
-      _aws: { CloudWatchMetrics: [{ Namespace: 'Posthaste', Dimensions: [['deployment']] }] },
-    });
-    expect(line).not.toHaveProperty('service');
-    expect(JSON.stringify(line)).not.toContain('m-1');
+    for (const { namespace, dimensions, name, unit } of metricsOfLine(line)) {
+      expect({ namespace, dimensions }).toEqual({
+        namespace: 'Posthaste',
+        dimensions: { deployment: 'Test' },
+      });
+      expect(unit).toBe([...metricsInMilliseconds].some((one) => one === name) ? 'Milliseconds' : 'Count');
+    }
+    expect(line).not.toContain('m-1');
+    expect(line).not.toContain('service');
   });
 
-  it('tell attempts by outcome, and the age of first ones from the lateness of retries', () => {
-    const [line] = flushed([
-      attemptMade({ attempt: anAttempt({ outcome: 'delivered' }), latenessMs: 1 }),
-      attemptMade({ attempt: anAttempt({ outcome: 'rejected', number: 2 }), latenessMs: 20 }),
-      attemptMade({ attempt: anAttempt({ outcome: 'delivered', number: 3 }), latenessMs: 30 }),
+  it('of a thousand attempts are lines that CloudWatch reads whole: counts added up, no more than 100 durations each', () => {
+    const facts = Array.from({ length: 1_000 }, (_, n) =>
+      aFact('attempt_made', { attempt: anAttempt({ durationMs: n }), latenessMs: n }),
+    );
+    const lines = flushed(facts);
+    const metrics = lines.flatMap(metricsOfLine);
+    const durations = metrics
+      .filter(({ name }) => name === 'AttemptDuration')
+      .flatMap(({ values }) => values);
+    expect(durations.toSorted((a, b) => a - b)).toEqual(facts.map((_, n) => n));
+    expect(metrics.filter(({ name }) => name === 'AttemptsFailed')).toMatchObject([{ values: [1_000] }]);
+    expect(sumsOf(lines).get('FirstAttemptAge')).toBe((999 * 1_000) / 2);
+  });
+
+  it('of a thousand deliveries that reconcile wakes are one line', () => {
+    const lines = flushed([
+      ...Array.from({ length: 1_000 }, () => aFact('reconciled')),
+      aFact('reconcile_ran', { overdue: 1_000, stuck: 0 }),
     ]);
-    expect(line).toMatchObject({
-      AttemptsDelivered: [1, 1],
-      AttemptsRejected: 1,
-      FirstAttemptAge: 1,
-      RetryLateness: [20, 30],
-    });
-    expect(line).not.toHaveProperty('AttemptsFailed');
-  });
-
-  it('do not count a message twice that came twice', () => {
-    const accepted = { fact: 'message_accepted', message: key, matched: 1, filtered: 0 } as const;
-    const [line] = flushed([
-      { ...accepted, duplicate: false },
-      { ...accepted, duplicate: true },
+    expect(lines).toHaveLength(1);
+    expect(lines.flatMap(metricsOfLine)).toMatchObject([
+      { name: 'ColdStarts', values: [1] },
+      { name: 'Reconciled', values: [1_000] },
+      { name: 'DeliveriesOverdue', values: [1_000] },
+      { name: 'DeliveriesStuck', values: [0] },
     ]);
-    expect(line).toMatchObject({ MessagesAccepted: 1 });
   });
 
-  it('are no line at all when nothing was counted, and are counted once', () => {
-    const watched = journal();
-    watched.note({ fact: 'wake_up_set', key, attempt: 2, by: 'sqs_delay', dueAt: 5 });
-    watched.flush();
-    lines.splice(0);
-    watched.flush();
-    expect(lines).toEqual([]);
+  it('count the cold start with the first invocation, and no other', () => {
+    const output = captureOutput();
+    const journal = journalWith();
+    journal.flush();
+    journal.note(aFact('dead_lettered'));
+    journal.flush();
+    const lines = output.lines.filter(isEmf);
+    expect(lines.map((line) => metricsOfLine(line).map(({ name }) => name))).toEqual([
+      ['ColdStarts'],
+      ['DeadLettered'],
+    ]);
+  });
+
+  it('are no line at all when nothing was counted', () => {
+    const output = captureOutput();
+    const journal = journalWith();
+    journal.flush();
+    output.lines.splice(0);
+    journal.flush();
+    expect(output.lines).toEqual([]);
   });
 });
 
 describe('a fault of ours', () => {
   it('is an error line with the ids, the name of the error and its cause', () => {
-    journal().fault(new TypeError('broken', { cause: new Error('deep') }), { sqsMessageId: 'sqs-1' });
-    expect(lines[0]).toMatchObject({
-      level: 'ERROR',
-      message: 'fault',
-      sqsMessageId: 'sqs-1',
-      error: { name: 'TypeError', message: 'broken', cause: { message: 'deep' } },
-    });
+    const output = captureOutput();
+    journalWith().fault(new TypeError('broken', { cause: new Error('deep') }), { sqsMessageId: 'sqs-1' });
+    expect(output.parsed()).toMatchObject([
+      {
+        level: 'ERROR',
+        message: 'fault',
+        sqsMessageId: 'sqs-1',
+        error: { name: 'TypeError', message: 'broken', cause: { message: 'deep' } },
+      },
+    ]);
   });
 
   it('is counted, because a record that comes again is no error of the function', () => {
-    const watched = journal();
-    watched.fault(new Error('throttled'), {});
-    watched.fault(new Error('throttled'), {});
-    watched.flush();
-    expect(lines.at(-1)).toMatchObject({ Faults: [1, 1] });
+    const output = captureOutput();
+    const journal = journalWith();
+    journal.fault(new Error('throttled'), {});
+    journal.fault(new Error('throttled'), {});
+    journal.flush();
+    expect(output.parsed().at(-1)).toMatchObject({ Faults: 2 });
   });
 
   it('need not be an Error', () => {
-    journal().fault('just text', {});
-    expect(lines[0]).toMatchObject({ error: { message: 'just text' } });
+    const output = captureOutput();
+    journalWith().fault('just text', {});
+    expect(output.parsed()).toMatchObject([{ error: { message: 'just text' } }]);
   });
 });

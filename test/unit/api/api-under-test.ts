@@ -92,7 +92,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     randomBytes,
     newId: () => `id-${++ids}`,
     defaultRetryPolicy: DEFAULT_RETRY_POLICY,
-    subscriberFault: (url) => subscriberUrlFault(url, []),
+    subscriberFault: (url) => subscriberUrlFault(url, { allowedAddresses: [] }),
     audit: (caller, change) => changes.push({ ...caller, ...change }),
     reportFault: (fault, caller) => faults.push({ fault, caller }),
     ...overrides,

@@ -119,7 +119,7 @@ describe('a route that is not there', () => {
     ['GET', '/v2/queues/orders/subscriptions/id-1/test', 'POST'],
     ['POST', '/v2/queues/orders/export', 'GET'],
     ['POST', '/v2/health', 'GET'],
-    ['GET', '/v2/queues/orders/messages', 'POST'],
+    ['DELETE', '/v2/queues/orders/messages', 'GET, POST'],
     ['POST', '/v2/queues/orders/messages/id-1/deliveries', 'GET'],
     ['OPTIONS', '/v2/queues', 'GET'],
   ])('gets 405 if only its method is not: %s %s', async (method, path, allowed) => {
@@ -148,7 +148,7 @@ describe('a fault of ours', () => {
     expect(answer).toMatchObject({ status: 500, body: faultOf('internal') });
     expect(JSON.stringify(answer.body)).toContain('request-1');
     expect(JSON.stringify(answer.body)).not.toContain('secret-name');
-    expect(faults).toEqual([[fault, CALLER]]);
+    expect(faults).toEqual([[fault, { ...CALLER, queue: 'orders' }]]);
   });
 
   it('is not what a refused request is', async () => {

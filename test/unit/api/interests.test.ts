@@ -10,6 +10,7 @@ const filtering = (filter: string) =>
 describe('what a subscription asks for', () => {
   const options = {
     attempt_timeout: 30,
+    max_per_second: 0.5,
     event_types: ['order.created', 'order.paid'],
     filter: { order: { total: [{ numeric: ['>', 100] }], state: ['new', null] } },
   };
@@ -60,6 +61,11 @@ describe('what a subscription cannot ask for', () => {
     ['a timeout as text', { attempt_timeout: '5' }, 'options.attempt_timeout'],
     ['a timeout of null', { attempt_timeout: null }, 'options.attempt_timeout'],
     ['a timeout of true', { attempt_timeout: true }, 'options.attempt_timeout'],
+    ['no request at all', { max_per_second: 0 }, 'options.max_per_second'],
+    ['less than a request in 100 s', { max_per_second: 0.009 }, 'options.max_per_second'],
+    ['over a thousand requests a second', { max_per_second: 1000.5 }, 'options.max_per_second'],
+    ['a rate as text', { max_per_second: '5' }, 'options.max_per_second'],
+    ['a rate of null', { max_per_second: null }, 'options.max_per_second'],
     ['one type without a list', { event_types: 'order.created' }, 'options.event_types'],
     ['types of null', { event_types: null }, 'options.event_types'],
     ['no types', { event_types: [] }, 'options.event_types'],

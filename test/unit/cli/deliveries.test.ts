@@ -104,6 +104,16 @@ describe('posthaste deliveries', () => {
     );
   });
 
+  it('says of one that waits for its turn what it waits for', async () => {
+    const nextAttempt = { number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waitsFor: 'rate_limit' };
+    const view = { ...retrying, status: 'pending', nextAttempt };
+    const api = await stubApi({
+      [`GET ${ONE}`]: () => json({ ...view, policySource: 'queue', planned: [] }),
+    });
+    const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', 's1']);
+    expect(stdout).toMatch(/Next attempt +#1 initial, .*, its turn by max_per_second\n/);
+  });
+
   it.each(['retry', 'cancel'])('can %s one', async (what) => {
     const api = await stubApi({ [`POST ${ONE}/${what}`]: () => json(retrying, 202) });
     const { status, stdout } = await api.run([what, 'orders', 'm1', 's1', '--json']);

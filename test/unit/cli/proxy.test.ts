@@ -1,14 +1,15 @@
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { AwsV4Signer } from 'aws4fetch';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiAccess } from '../../../cli/api/api-access.ts';
 import { findApi } from '../../../cli/api/api-access.ts';
-import { startSigningProxy, type SigningProxy } from '../../../cli/commands/proxy/signing-proxy.ts';
+import { startSigningProxy } from '../../../cli/commands/proxy/signing-proxy.ts';
+import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { awsStub, type AwsStub } from '../adapters/aws-stub.ts';
+import { askLoopback, type Answered, type Asked } from './loopback-request.ts';
 import { posthaste, apiEnvironment } from './run-command.ts';
 
 let api: AwsStub;
-let proxy: SigningProxy;
+let proxy: LoopbackServer;
 
 const credentials = {
   accessKeyId: 'test',
@@ -20,6 +21,7 @@ const credentials = {
 const access = (apiUrl: string): ApiAccess => ({
   name: 'a test',
   apiUrl,
+  isLocal: false,
   authorize: async (call) => (await new AwsV4Signer({ ...credentials, ...call }).sign()).headers,
 });
 
@@ -37,23 +39,8 @@ afterAll(async () => {
   await api.close();
 });
 
-type Asked = { method?: string; path?: string; headers?: Record<string, string>; body?: string | Buffer };
-type Answered = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
-
-/** fetch would not send a foreign Host, nor a path with dots. */
-const ask = ({ method = 'GET', path = '/v2/queues', headers = {}, body }: Asked): Promise<Answered> =>
-  new Promise((resolve, reject) => {
-    const { port } = new URL(proxy.url);
-    const asked = httpRequest({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
-      const chunks: Buffer[] = [];
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-      answer.on('end', () => {
-        const text = Buffer.concat(chunks).toString();
-        resolve({ status: answer.statusCode, headers: answer.headers, body: text });
-      });
-    });
-    asked.once('error', reject).end(body);
-  });
+const ask = ({ path = '/v2/queues', ...asked }: Asked): Promise<Answered> =>
+  askLoopback(proxy.port, { path, ...asked });
 
 describe('the signing proxy', () => {
   it('signs and sends on what came, byte for byte, and nothing by which the caller could be another', async () => {

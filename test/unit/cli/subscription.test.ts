@@ -28,6 +28,8 @@ describe('posthaste subscription', () => {
       '{"n": [1.0]}',
       '--attempt-timeout',
       '5',
+      '--max-per-second',
+      '0.5',
     ];
     const run = await api.run([
       'subscription',
@@ -40,7 +42,7 @@ describe('posthaste subscription', () => {
     expect(run.stdout).toBe('Subscription s1 is created.\nIts secret, which is not shown again: whsec_abc\n');
     expect(api.requests[0]?.body).toBe(
       '{"subscriber":"https://example.com/hook","ttl":3600,"options":{"_retry_policy":{"maximum_delay": 60},' +
-        '"post_headers":{"X-Team":"a:b"},"raw_delivery":true,"attempt_timeout":5,"event_types":["a","b"],"filter":{"n": [1.0]}}}',
+        '"post_headers":{"X-Team":"a:b"},"raw_delivery":true,"attempt_timeout":5,"max_per_second":0.5,"event_types":["a","b"],"filter":{"n": [1.0]}}}',
     );
   });
 

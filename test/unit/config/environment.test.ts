@@ -26,6 +26,8 @@ describe('the environment of a function', () => {
     expect(dispatchEnvironment(complete)).toEqual({
       deployment: 'Posthaste',
       version: '1.2.3',
+      logLevel: 'info',
+      logSuccessSampling: 1,
       subscriptionsTable: 'subscriptions',
       deliveriesTable: 'deliveries',
       payloadBucket: 'payloads',
@@ -36,6 +38,7 @@ describe('the environment of a function', () => {
       retryAfterCapSeconds: 3600,
       retainMessages: 'failed',
       ingressRoutes: { 'aws.ec2': 'instances' },
+      payloadSources: [{ bucket: 'producer', prefix: 'webhooks/', owner: '111122223333' }],
     });
   });
 
@@ -46,6 +49,7 @@ describe('the environment of a function', () => {
       schedulerThresholdSeconds: 90,
       retryAfterCapSeconds: 3600,
       allowedAddresses: ['127.0.0.0/8', '::1/128'],
+      allowedPorts: [],
       retryQueueArn: 'arn:retry',
       scheduleGroup: 'group',
       operatorEventBus: 'operator-events',
@@ -69,6 +73,8 @@ describe('the environment of a function', () => {
     expect(operateEnvironment(complete)).toEqual({
       deployment: 'Posthaste',
       version: '1.2.3',
+      logLevel: 'info',
+      logSuccessSampling: 1,
       subscriptionsTable: 'subscriptions',
       deliveriesTable: 'deliveries',
       payloadBucket: 'payloads',
@@ -79,6 +85,14 @@ describe('the environment of a function', () => {
       retentionDays: 30,
       retryAfterCapSeconds: 3600,
     });
+  });
+
+  it('has the host of the runtime API where Lambda names it', () => {
+    const onLambda = { ...complete, AWS_LAMBDA_RUNTIME_API: '127.0.0.1:9001' };
+    for (const read of [deliverEnvironment, apiEnvironment]) {
+      expect(read(onLambda)).toMatchObject({ runtimeApi: '127.0.0.1:9001' });
+      expect(read(complete).runtimeApi).toBeUndefined();
+    }
   });
 
   it('needs nothing that another function needs', () => {
@@ -115,8 +129,15 @@ describe('the environment of a function', () => {
     [variables.disableFailingAfterDays, '-1', 'DISABLE_FAILING_AFTER_DAYS is under 0'],
     [variables.disableFailingAfterDays, 'never', 'DISABLE_FAILING_AFTER_DAYS is not a number'],
     [variables.disableFailingAfterDays, '', 'DISABLE_FAILING_AFTER_DAYS is empty'],
+    [variables.logLevel, 'loud', 'LOG_LEVEL is neither debug, info, warn nor error'],
+    [variables.logSuccessSampling, '1.1', 'LOG_SUCCESS_SAMPLING is over 1'],
+    [variables.logSuccessSampling, '', 'LOG_SUCCESS_SAMPLING is empty'],
+    [variables.logSuccessSampling, 'all', 'LOG_SUCCESS_SAMPLING is not a number'],
     [variables.defaultRetryPolicy, '{', 'DEFAULT_RETRY_POLICY is not JSON'],
     [variables.allowedAddresses, '["localhost"]', 'ALLOWED_ADDRESSES.0 is not a CIDR range'],
+    [variables.allowedPorts, '["https"]', 'ALLOWED_PORTS.0 is neither a port nor a range of ports'],
+    [variables.allowedPorts, '[443]', 'ALLOWED_PORTS.0 '],
+    ['AWS_LAMBDA_RUNTIME_API', 'no host', 'AWS_LAMBDA_RUNTIME_API is no host'],
   ])('refuses %s=%s', (name, value, problem) => {
     expect(problemsOf(() => deliverEnvironment({ ...complete, [name]: value }))).toContainEqual(
       expect.stringContaining(problem),

@@ -6,11 +6,13 @@ import { aMessage } from '../../support/builders.ts';
 import { completeEnvironment, QUEUE } from '../../support/complete-environment.ts';
 import { aDeliveryKey } from '../../support/delivery-builders.ts';
 import { awsStub, type AwsStub } from '../adapters/aws-stub.ts';
+import { captureOutput } from '../adapters/captured-output.ts';
 
 let aws: AwsStub;
 
 /** Functions whose AWS takes every request and answers none. */
 beforeEach(async () => {
+  captureOutput();
   aws = await awsStub(() => 'silence');
   const environment = {
     ...completeEnvironment,
@@ -18,7 +20,6 @@ beforeEach(async () => {
     AWS_REGION: aws.config.region,
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
-    POWERTOOLS_LOG_LEVEL: 'SILENT',
     POWERTOOLS_METRICS_DISABLED: 'true',
   };
   const queueHere = `${aws.config.endpoint}/000000000000/queue`;
@@ -27,6 +28,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
+  vi.restoreAllMocks();
   await aws.close();
 });
 
@@ -75,7 +77,8 @@ describe('a function that gets no answer from AWS', () => {
 
   it('fails before its time is up: reconcile', async () => {
     const { outcome, remainingMs } = await invoked('reconcile', {});
-    expect(outcome).toMatchObject({ name: 'TimeoutError' });
+    expect(outcome).toMatchObject({ name: 'RunFailedError' });
+    expect(String(outcome)).toContain('TimeoutError');
     expect(remainingMs).toBeGreaterThan(500);
   });
 

@@ -31,8 +31,14 @@ const endpoints: Endpoints = {
   },
 };
 
+const options = {
+  queue: 'demo',
+  apiAuthorization: 'none',
+  consoleUrl: 'http://127.0.0.1:8900/#token=secret',
+};
+
 const commandsWith = (word: string): string[] =>
-  hints(endpoints, { queue: 'demo', apiAuthorization: 'none' })
+  hints(endpoints, options)
     .split('\n')
     .filter((line) => line.startsWith('  ') && line.includes(word));
 
@@ -76,9 +82,14 @@ describe('what npm start prints to be pasted', () => {
   });
 
   it('says so where the API takes no unsigned calls', () => {
-    const said = (apiAuthorization: string) => hints(endpoints, { queue: 'demo', apiAuthorization });
+    const said = (apiAuthorization: string) => hints(endpoints, { ...options, apiAuthorization });
     expect(said('iam')).toContain('no unsigned calls (apiAuthorization=iam)');
     expect(said('none')).not.toContain('unsigned');
+  });
+
+  it('leads to the console, where there is one', () => {
+    expect(hints(endpoints, options)).toContain('Its console: http://127.0.0.1:8900/#token=secret\n');
+    expect(hints(endpoints, { ...options, consoleUrl: undefined })).not.toContain('console:');
   });
 
   it('starts a receiver that shows each request and answers 200', async () => {

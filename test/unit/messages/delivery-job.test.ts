@@ -21,6 +21,7 @@ const jobWith = (given: Partial<DeliveryJob> = {}): DeliveryJob => ({
   key,
   attempt: 1,
   acceptedAt: 1_700_000_000_123,
+  sentAt: 1_700_000_000_045,
   body: { kind: 'inline', message: aMessage() },
   ...given,
 });

@@ -38,6 +38,15 @@ describe('the cancellation after a subscription was deleted', () => {
     for (const other of others) expect(await record(other.key)).toEqual(other);
   });
 
+  it('ends what waits for its first attempt because of a rate limit as well', async () => {
+    const { keep, ports, work, record } = operateWorld();
+    const next = { number: 1, phase: 'initial', dueAt: SOME_TIME * 2, by: 'scheduler' } as const;
+    const waiting = await keep(aRetrying({}, { status: 'pending', attempts: [], next }));
+    await ports.operations.send(ofSubscription);
+    await work();
+    expect(await record(waiting.key)).toMatchObject({ status: 'cancelled', reason: 'subscription_deleted' });
+  });
+
   it('comes by again after a minute for what was under way, and removes the mark when nothing can ask for it any more', async () => {
     const { keep, put, ports, receive, ordered, record, time } = operateWorld();
     await keep(aRetrying());

@@ -80,12 +80,50 @@ describe('reconcile', () => {
         ? Promise.reject(new Error('throttled'))
         : send(wakeUp, delaySeconds);
     await expect(world.reconcile()).rejects.toThrow('1 deliveries could not be woken');
+    expect(world.journal.facts).toContainEqual({ fact: 'reconcile_ran', overdue: 2, stuck: 0 });
     await afterSeconds(1);
     expect((await world.delivery()).status).toBe('delivered');
     world.wakeUps.sendDelayed = send;
     await afterSeconds(15 * 60 + 30);
 
     expect(await world.reconcile()).toMatchObject({ woken: 1 });
+  });
+
+  it('tells at each run how many it found, and which of them it had woken before', async () => {
+    const ran = () => world.journal.facts.filter(({ fact }) => fact === 'reconcile_ran');
+    await world.reconcile();
+    expect(ran()).toEqual([{ fact: 'reconcile_ran', overdue: 0, stuck: 0 }]);
+
+    await failedWithLostWakeUp();
+    await afterSeconds(60);
+    lost = true;
+    await world.reconcile();
+    expect(ran().at(-1)).toEqual({ fact: 'reconcile_ran', overdue: 1, stuck: 0 });
+    await afterSeconds(16 * 60);
+    await world.reconcile();
+    expect(ran().at(-1)).toEqual({ fact: 'reconcile_ran', overdue: 1, stuck: 1 });
+    await afterSeconds(16 * 60);
+    lost = false;
+    await world.reconcile();
+    await world.clock.run();
+    expect(ran().at(-1)).toEqual({ fact: 'reconcile_ran', overdue: 1, stuck: 1 });
+    await afterSeconds(60);
+    await world.reconcile();
+    expect(ran().at(-1)).toEqual({ fact: 'reconcile_ran', overdue: 0, stuck: 0 });
+  });
+
+  it('counts as stuck what was owed for as long, and not what was just come to be owed', async () => {
+    const ran = () => world.journal.facts.filter(({ fact }) => fact === 'reconcile_ran').at(-1);
+    world.subscriber.script(URL, [status(400)]);
+    world.undeliverables.send = () => Promise.reject(new Error('throttled'));
+    await world.dispatch({ ok: true, message: aMessage() });
+    await afterSeconds(60);
+    lost = true;
+    await world.reconcile();
+    expect(ran()).toEqual({ fact: 'reconcile_ran', overdue: 1, stuck: 0 });
+    await afterSeconds(16 * 60);
+    await world.reconcile();
+    expect(ran()).toEqual({ fact: 'reconcile_ran', overdue: 1, stuck: 1 });
   });
 
   it('run twice at once wakes each delivery once', async () => {

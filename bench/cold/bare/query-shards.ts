@@ -1,0 +1,24 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { variable } from './variable.ts';
+
+const dynamo = DynamoDBDocumentClient.from(new DynamoDBClient());
+
+/** Shards of the indexes of deliveries (shared/adapters/index-part.ts). */
+const SHARDS = 8;
+
+/** The calls of reconcile and operate where nothing is found, and nothing of what they are for. */
+export const handler = async (): Promise<void> => {
+  await Promise.all(
+    Array.from({ length: SHARDS }, (_, shard) =>
+      dynamo.send(
+        new QueryCommand({
+          TableName: variable('DELIVERIES_TABLE'),
+          IndexName: 'overdue',
+          KeyConditionExpression: 'overduePk = :shard',
+          ExpressionAttributeValues: { ':shard': String(shard) },
+        }),
+      ),
+    ),
+  );
+};

@@ -1,0 +1,149 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Problem } from '../../cli/local/install/problem.mjs';
+import { bundle } from '../bundle.ts';
+import { demandMachine, machine, type Machine } from '../machine.ts';
+import type { BenchMeans } from '../measured/command.ts';
+import { median } from '../measured/figures.ts';
+import { startOnce, type Program, type Start } from './start-once.ts';
+import { startStubAws, type StubAws } from './stub-aws.ts';
+import { DATA_KEY, environmentFor, eventsAt, functionNames, itemsFor, type FunctionName } from './world.ts';
+
+/** Medians over the rounds. */
+type Cost = { bundleBytes: number; load: Start['load']; first: Start['first'] };
+
+export type ColdFunction = {
+  name: FunctionName;
+  /** Processor time of load and first invocation together, by the bare handler's. */
+  ratio: number;
+  /** The same by the bare handler in a bundle made as ours are: what our own code adds. */
+  ratioToLimit: number;
+  /** How much worse than it was a ratio may be measured, as a part of it. */
+  tolerance: number;
+  ours: Cost;
+  /** With the SDK as it comes. */
+  bare: Cost;
+  limit: Cost;
+};
+
+export type ColdResult = {
+  name: 'cold';
+  measuredAt: string;
+  machine: Machine;
+  rounds: number;
+  ratios: readonly ColdFunction[];
+};
+
+/** The same calls by the SDK alone. */
+const BARE: Record<FunctionName, string> = {
+  dispatch: 'bare/dispatch.ts',
+  deliver: 'bare/deliver.ts',
+  reconcile: 'bare/query-shards.ts',
+  operate: 'bare/query-shards.ts',
+  api: 'bare/api.ts',
+};
+
+const ROUNDS = { full: 21, short: 1 };
+
+const TOLERANCE = 0.1;
+
+type Kind = 'ours' | 'bare' | 'limit';
+
+type Contest = { name: FunctionName } & Record<Kind, Program>;
+
+/** @throws Problem when something cannot be measured */
+export const measureCold = async (
+  length: 'full' | 'short',
+  { stack, signal, say }: BenchMeans,
+): Promise<ColdResult> => {
+  demandMachine();
+  const folder = await mkdtemp(join(tmpdir(), 'posthaste-cold-'));
+  stack.defer(() => rm(folder, { recursive: true }));
+  const stub = stack.use(await startStubAws(itemsFor, DATA_KEY));
+  say('Bundling');
+  const contests = await contestsIn(folder, stub);
+  for (const contest of contests) await demandSameCalls(contest, stub, signal);
+  const ratios: ColdFunction[] = [];
+  for (const contest of contests) {
+    say(`Starting ${contest.name}`);
+    ratios.push(await compare(contest, ROUNDS[length], signal));
+  }
+  return {
+    name: 'cold',
+    measuredAt: new Date().toISOString(),
+    machine: machine(),
+    rounds: ROUNDS[length],
+    ratios,
+  };
+};
+
+const contestsIn = async (folder: string, stub: StubAws): Promise<Contest[]> => {
+  const authority = join(folder, 'authority.pem');
+  await writeFile(authority, stub.authority);
+  const env = { ...environmentFor(stub.url), NODE_EXTRA_CA_CERTS: authority };
+  const events = eventsAt(Date.now());
+  return Promise.all(
+    functionNames.map(async (name) => {
+      const event = join(folder, `${name}.json`);
+      await writeFile(event, JSON.stringify(events[name]));
+      const program = (kind: Kind): Program => ({
+        name: `${name} (${kind})`,
+        bundle: join(folder, `${name}-${kind}.mjs`),
+        event,
+        env,
+      });
+      const contest = { name, ours: program('ours'), bare: program('bare'), limit: program('limit') };
+      const bare = new URL(BARE[name], import.meta.url);
+      await bundle(new URL(`../../functions/${name}/handler.ts`, import.meta.url), contest.ours.bundle);
+      await bundle(bare, contest.bare.bundle, { alias: {}, define: {} });
+      await bundle(bare, contest.limit.bundle);
+      return contest;
+    }),
+  );
+};
+
+/** The first start of each; from then on their files are in memory. */
+const demandSameCalls = async (contest: Contest, stub: StubAws, signal: AbortSignal): Promise<void> => {
+  const callsOf = async (program: Program): Promise<string> => {
+    await startOnce(program, signal);
+    return stub.takeCalls().join(', ');
+  };
+  const { ours, bare, limit } = contest;
+  const asked = await callsOf(ours);
+  for (const other of [bare, limit]) {
+    const otherAsked = await callsOf(other);
+    if (asked !== otherAsked)
+      throw new Problem(`${ours.name} asks ${asked}; what it is held against asks ${otherAsked}.`);
+  }
+};
+
+/** One after the other in each round, so that what else the machine does meets all of them alike. */
+const compare = async (contest: Contest, rounds: number, signal: AbortSignal): Promise<ColdFunction> => {
+  const starts: Record<Kind, Start[]> = { ours: [], bare: [], limit: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    starts.ours.push(await startOnce(contest.ours, signal));
+    starts.bare.push(await startOnce(contest.bare, signal));
+    starts.limit.push(await startOnce(contest.limit, signal));
+  }
+  const cpuMs = (kind: Kind): number =>
+    median(starts[kind].map(({ load, first }) => load.cpuMs + first.cpuMs));
+  const cost = (kind: Kind): Promise<Cost> => costOf(contest[kind], starts[kind]);
+  return {
+    name: contest.name,
+    ratio: cpuMs('ours') / cpuMs('bare'),
+    ratioToLimit: cpuMs('ours') / cpuMs('limit'),
+    tolerance: TOLERANCE,
+    ours: await cost('ours'),
+    bare: await cost('bare'),
+    limit: await cost('limit'),
+  };
+};
+
+const costOf = async ({ bundle: file }: Program, starts: readonly Start[]): Promise<Cost> => {
+  const middle = (part: keyof Start): Start['load'] => ({
+    cpuMs: median(starts.map((start) => start[part].cpuMs)),
+    wallMs: median(starts.map((start) => start[part].wallMs)),
+  });
+  return { bundleBytes: (await stat(file)).size, load: middle('load'), first: middle('first') };
+};

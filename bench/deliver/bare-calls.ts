@@ -1,0 +1,61 @@
+import { DynamoDBClient, type AttributeValue } from '@aws-sdk/client-dynamodb';
+import {
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  UpdateCommand,
+  type PutCommandInput,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { forEachJob, post, template, type Job } from './bare-post.ts';
+
+/** The calls of ours with the same SDK and a POST by bare undici: nothing is parsed, decided, guarded, signed or logged. */
+
+const client = DynamoDBDocumentClient.from(new DynamoDBClient(), {
+  marshallOptions: { removeUndefinedValues: true },
+});
+
+type Wire = Record<string, AttributeValue>;
+
+const wireClaim = template.claim as { Item: Wire };
+const claim = { ...template.claim, Item: unmarshall(wireClaim.Item) } as PutCommandInput;
+const wireRecord = template.record as { ExpressionAttributeValues: Wire };
+const record = {
+  ...template.record,
+  ExpressionAttributeValues: unmarshall(wireRecord.ExpressionAttributeValues),
+} as UpdateCommandInput;
+
+const CACHED_MS = 5_000;
+
+const found = new Map<string, { readAt: number; item: Promise<Record<string, unknown> | undefined> }>();
+
+const read = async (pk: string, sk: string) => {
+  const { Item } = await client.send(
+    new GetCommand({ TableName: 'subscriptions', Key: { pk, sk }, ConsistentRead: true }),
+  );
+  return Item;
+};
+
+const cached = (pk: string, sk: string): Promise<Record<string, unknown> | undefined> => {
+  const name = `${pk} ${sk}`;
+  const known = found.get(name);
+  if (known !== undefined && known.readAt > Date.now() - CACHED_MS) return known.item;
+  const item = read(pk, sk);
+  found.set(name, { readAt: Date.now(), item });
+  return item;
+};
+
+const deliver = async (job: Job): Promise<void> => {
+  const queue = `QUEUE#${job.queue}`;
+  const [, subscription] = await Promise.all([
+    cached(queue, 'META'),
+    cached(queue, `SUB#${job.subscriptionId}`),
+  ]);
+  const Key = { pk: `${job.queue}#${job.messageId}#${job.bucket}`, sk: `DELIVERY#${job.subscriptionId}` };
+  await client.send(new PutCommand({ ...claim, Item: { ...claim.Item, ...Key } }));
+  await post(String(subscription?.['subscriber']), job);
+  await client.send(new UpdateCommand({ ...record, Key }));
+};
+
+export const handler = forEachJob(deliver);

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { request } from 'undici';
+import * as z from 'zod';
+
+/** What is taken from requests of ours, so that a bare program makes the same. */
+const templateSchema = z.object({
+  claim: z.record(z.string(), z.unknown()),
+  record: z.record(z.string(), z.unknown()),
+  headers: z.record(z.string(), z.string()),
+  /** Of the subscribers, by subscription. */
+  urls: z.record(z.string(), z.string()),
+});
+
+export const template = templateSchema.parse(
+  JSON.parse(readFileSync(process.env['BENCH_TEMPLATE'] ?? '', 'utf8')),
+);
+
+export type Job = {
+  queue: string;
+  messageId: string;
+  subscriptionId: string;
+  bucket: number;
+  message: { id: string; queue: string; type: string; timestamp: string; data: unknown };
+};
+
+export type Event = { Records: readonly { body: string }[] };
+
+/** The request of a delivery by bare undici. */
+export const post = async (url: string, { message }: Job): Promise<number> => {
+  const { id, queue, type, timestamp, data } = message;
+  const { statusCode, body } = await request(url, {
+    method: 'POST',
+    headers: { ...template.headers, 'webhook-id': id },
+    body: JSON.stringify({ id, queue, type, timestamp, data }),
+  });
+  await body.dump();
+  return statusCode;
+};
+
+const jobOf = (body: string): Job => JSON.parse(body) as Job;
+
+/** A handler that does with each job only this. */
+export const forEachJob =
+  (work: (job: Job) => Promise<void>) =>
+  async ({ Records }: Event) => {
+    await Promise.all(Records.map(({ body }) => work(jobOf(body))));
+    return { batchItemFailures: [] };
+  };
+
+/** Posts, and nothing else. */
+export const handler = forEachJob(async (job) => {
+  await post(template.urls[job.subscriptionId] ?? '', job);
+});

@@ -1,0 +1,176 @@
+import { cpus, totalmem } from 'node:os';
+import { stepsOf } from '../../cli/commands/plan/model/steps.ts';
+import type { OperationTable, PathCount } from '../../cli/commands/plan/model/operation-table.ts';
+import { times, type Units } from '../../cli/commands/plan/model/units.ts';
+import type { CallLogEntry, Invocation } from '../../cli/local/call-log.ts';
+import { Problem } from '../../cli/local/install/problem.mjs';
+import { metricNames } from '../../shared/config/metrics.ts';
+import { deployedStacks } from '../../test/privileges/deployed-stacks.ts';
+import { atNoRecords } from './line.ts';
+import { paths } from './paths.ts';
+import { ofPath, runPath, type PathRun } from './run-path.ts';
+import { envelopes, itemSizes, messageItemBytes } from './sizes.ts';
+import { settings, type System } from './system.ts';
+import { callsOf, cpuMsOf, invocationsOf, tallyOf } from './tally.ts';
+
+type Say = (line: string) => void;
+
+const RECONCILE_RUNS = 5;
+
+/** Everything that the planner reads. @throws Problem when something cannot be counted */
+export const measure = async (system: System, say: Say): Promise<OperationTable> => {
+  const runs: PathRun[] = [];
+  for (const path of paths) {
+    say(`Counting ${path.path}`);
+    runs.push(await runPath(system, path));
+  }
+  say('Counting reconcile');
+  const reconcile = await reconcileRuns(system);
+  const perInvocation = {
+    dispatch: invocationCost(runs, system.endpoints.functions.dispatch),
+    deliver: invocationCost(runs, system.endpoints.functions.deliver),
+    reconcile: reconcile.perInvocation,
+  };
+  const table: OperationTable = {
+    measuredAt: new Date().toISOString(),
+    machine: machine(),
+    settings,
+    paths: runs.map((run) => counted(run, system, perInvocation)),
+    perInvocation,
+    sharedReads: sharedReads(ofPath(runs, 'delivered'), system),
+    reconcile: reconcile.units,
+    deliveryItemBytes: itemSizes(ofPath(runs, 'exhausted')),
+    messageItemBytes: messageItemBytes(ofPath(runs, 'delivered')),
+    envelopeBytes: envelopes(runs, system),
+    monitoring: await monitoring(system.endpoints.endpoint),
+  };
+  // What the planner could not use is not worth keeping.
+  stepsOf(table);
+  return table;
+};
+
+const machine = (): OperationTable['machine'] => {
+  const [first] = cpus();
+  return {
+    cpus: cpus().length,
+    model: first?.model ?? 'unknown',
+    node: process.version,
+    memoryGigabytes: Math.round(totalmem() / 2 ** 30),
+  };
+};
+
+type Cost = OperationTable['perInvocation']['deliver'];
+
+/** By the line through the warm runs of first attempts that succeeded, all alike but for their number of records. */
+const invocationCost = (runs: readonly PathRun[], functionName: string): Cost => {
+  const warm = invocationsOf(ofPath(runs, 'delivered').entries, functionName).filter(({ cold }) => !cold);
+  const line = (value: (invocation: Invocation) => number): number =>
+    atNoRecords(warm.map((invocation) => ({ records: invocation.records, value: value(invocation) })));
+  return {
+    memoryMegabytes: warm[0]?.memoryMegabytes ?? 0,
+    logBytes: line(({ logBytes }) => logBytes),
+    cpuMs: line(cpuMsOf),
+  };
+};
+
+const counted = (run: PathRun, system: System, perInvocation: OperationTable['perInvocation']): PathCount => {
+  const { functions, retryQueueUrl } = system.endpoints;
+  const retryQueue = retryQueueUrl.slice(retryQueueUrl.lastIndexOf('/') + 1);
+  const { path, messages, fanOut, payloadBytes, entries } = run;
+  const of = (functionName: string, cost: Cost): Units => ({
+    ...tallyOf(entries, { functionName, retryQueue }),
+    ...ofRecords(invocationsOf(entries, functionName), cost),
+  });
+  const fired = entries.filter(({ kind }) => kind === 'fired').length;
+  const delivering = invocationsOf(entries, functions.deliver);
+  const retries = delivering.filter(({ queue }) => queue?.endsWith(`:${retryQueue}`) === true).length;
+  const requests = messages * fanOut;
+  const deliver = of(functions.deliver, perInvocation.deliver);
+  return {
+    path,
+    messages,
+    fanOut,
+    payloadBytes,
+    invocations: {
+      dispatch: invocationsOf(entries, functions.dispatch).length,
+      first: delivering.length - retries,
+      retry: retries,
+    },
+    dispatch: of(functions.dispatch, perInvocation.dispatch),
+    deliver: { ...deliver, schedules: fired, attempts: requests * attemptsOf(run) },
+  };
+};
+
+/**
+ * What the records of invocations cost beyond what these cost by themselves. Loading a function is no part of any path, so
+ * an invocation that had to is taken for one that had not.
+ */
+const ofRecords = (all: readonly Invocation[], cost: Cost): Pick<Units, 'logBytes' | 'cpuMs'> => {
+  const warm = all.filter(({ cold }) => !cold);
+  const records = (some: readonly Invocation[]): number =>
+    some.reduce((total, invocation) => total + invocation.records, 0);
+  if (warm.length === 0)
+    throw new Problem('All invocations of a path were cold starts: nothing can be said of it.');
+  const scale = records(all) / records(warm);
+  return {
+    logBytes: scale * warm.reduce((total, { logBytes }) => total + logBytes - cost.logBytes, 0),
+    cpuMs: scale * warm.reduce((total, invocation) => total + cpuMsOf(invocation) - cost.cpuMs, 0),
+  };
+};
+
+/** Where no record reads for itself: first attempts that succeed, of one subscription. */
+const sharedReads = ({ entries }: PathRun, { endpoints }: System): OperationTable['sharedReads'] => {
+  const { dispatch, deliver } = endpoints.functions;
+  const each = (functionName: string, isCounted: (item: string) => boolean): number =>
+    callsOf(entries, functionName)
+      .filter(({ item = '' }) => isCounted(item))
+      .reduce((total, { readUnits = 0 }) => total + readUnits, 0) /
+    invocationsOf(entries, functionName).length;
+  return {
+    dispatch: each(dispatch, () => true),
+    queue: each(deliver, (item) => item.endsWith(' META')),
+    subscription: each(deliver, (item) => item.includes(' SUB#')),
+  };
+};
+
+const attemptsOf = ({ path, failures }: PathRun): number => (path === 'exhausted' ? failures : failures + 1);
+
+const reconcileRuns = async ({
+  endpoints,
+  log,
+  reconcile,
+}: System): Promise<{ units: Units; perInvocation: Cost }> => {
+  const from = log().length;
+  for (let run = 0; run < RECONCILE_RUNS; run += 1) await reconcile();
+  const entries: CallLogEntry[] = log().slice(from);
+  const functionName = endpoints.functions.reconcile;
+  const all = invocationsOf(entries, functionName);
+  const warm = all.filter(({ cold }) => !cold);
+  const mean = (value: (invocation: Invocation) => number): number =>
+    warm.reduce((total, invocation) => total + value(invocation), 0) / warm.length;
+  const calls = tallyOf(
+    entries.filter(({ kind }) => kind === 'call'),
+    { functionName, retryQueue: '' },
+  );
+  return {
+    units: times(calls, 1 / all.length),
+    perInvocation: {
+      memoryMegabytes: warm[0]?.memoryMegabytes ?? 0,
+      logBytes: mean(({ logBytes }) => logBytes),
+      cpuMs: mean(cpuMsOf),
+    },
+  };
+};
+
+const monitoring = async (endpoint: string): Promise<OperationTable['monitoring']> => {
+  const { stacks } = await deployedStacks(endpoint);
+  const types = stacks.flatMap(({ resources }) => [...resources.values()].map(({ type }) => type));
+  const count = (wanted: string): number => types.filter((type) => type === wanted).length;
+  return {
+    metrics: Object.keys(metricNames).length,
+    alarms: count('AWS::CloudWatch::Alarm'),
+    compositeAlarms: count('AWS::CloudWatch::CompositeAlarm'),
+    dashboards: count('AWS::CloudWatch::Dashboard'),
+    keys: count('AWS::KMS::Key'),
+  };
+};

@@ -1,0 +1,76 @@
+import type { PathName } from '../../cli/commands/plan/model/operation-table.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+
+/** What is counted, each by itself. A subscriber's first `failures` requests for a message are answered 503. */
+export type Path = {
+  path: PathName;
+  messages: number;
+  fanOut: number;
+  payloadBytes: number;
+  failures: number;
+  policy: PartialRetryPolicy;
+};
+
+/** Delays short enough to wait for, and a threshold that lies between them. */
+const SHORT_SECONDS = 1;
+export const THRESHOLD_SECONDS = 5;
+const LONG_SECONDS = 9;
+
+const KILOBYTE = 1024;
+
+export const noRetries = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 0,
+  backoff_retries: 0,
+  maximum_delay_retries: 0,
+} satisfies PartialRetryPolicy;
+
+export const bySqs = (retries: number): PartialRetryPolicy => ({
+  ...noRetries,
+  minimum_delay_retries: retries,
+  minimum_delay: SHORT_SECONDS,
+  maximum_delay: SHORT_SECONDS,
+});
+
+export const byScheduler = (retries: number): PartialRetryPolicy => ({
+  ...noRetries,
+  minimum_delay_retries: retries,
+  minimum_delay: LONG_SECONDS,
+  maximum_delay: LONG_SECONDS,
+});
+
+/** As many retries as the default policy makes, in its phases. */
+export const DEFAULT_SHAPE: PartialRetryPolicy = {
+  retries_with_no_delay: 3,
+  minimum_delay_retries: 3,
+  backoff_retries: 10,
+  maximum_delay_retries: 3,
+  minimum_delay: SHORT_SECONDS,
+  maximum_delay: 2 * SHORT_SECONDS,
+};
+
+export const DEFAULT_RETRIES = 19;
+
+const usual = { messages: 15, fanOut: 1, payloadBytes: KILOBYTE, failures: 0, policy: noRetries };
+
+export const paths: readonly Path[] = [
+  { ...usual, path: 'delivered', messages: 25 },
+  { ...usual, path: 'delivered_ten', fanOut: 10 },
+  { ...usual, path: 'delivered_from_bucket', payloadBytes: 100 * KILOBYTE },
+  { ...usual, path: 'retried_at_once', failures: 1, policy: { ...noRetries, retries_with_no_delay: 1 } },
+  { ...usual, path: 'retried_by_sqs', failures: 1, policy: bySqs(1) },
+  { ...usual, path: 'retried_by_sqs_thrice', failures: 3, policy: bySqs(3) },
+  {
+    ...usual,
+    path: 'retried_by_sqs_from_bucket',
+    failures: 1,
+    policy: bySqs(1),
+    payloadBytes: 20 * KILOBYTE,
+  },
+  { ...usual, path: 'retried_by_scheduler', failures: 1, policy: byScheduler(1) },
+  { ...usual, path: 'exhausted', failures: 1 + DEFAULT_RETRIES, policy: DEFAULT_SHAPE },
+];
+
+/** Requests that subscribers get, in all. */
+export const requestsOf = ({ messages, fanOut, failures, path }: Path): number =>
+  messages * fanOut * (path === 'exhausted' ? failures : failures + 1);

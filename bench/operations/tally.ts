@@ -1,0 +1,92 @@
+import { noUnits, sum, type Counter, type Units } from '../../cli/commands/plan/model/units.ts';
+import { CHUNK, unitsOf } from '../../cli/commands/plan/model/weight.ts';
+import type { Call, CallLogEntry, Invocation } from '../../cli/local/call-log.ts';
+import { Problem } from '../../cli/local/install/problem.mjs';
+
+/**
+ * What a function's calls weigh, by what AWS counts, and the messages it got. What the SDK repeated because this machine was
+ * slow is not counted again. `retryQueue`: the name at the end of its ARN.
+ */
+export const tallyOf = (
+  entries: readonly CallLogEntry[],
+  { functionName, retryQueue }: { functionName: string; retryQueue: string },
+): Units =>
+  sum(
+    ...callsOf(entries, functionName)
+      .filter(({ repeat }) => !repeat)
+      .map(weightOf),
+    ...invocationsOf(entries, functionName).map((invocation) => ({
+      ...noUnits,
+      [invocation.queue?.endsWith(`:${retryQueue}`) === true ? 'retryRecords' : 'firstRecords']:
+        invocation.records,
+    })),
+  );
+
+export const callsOf = (entries: readonly CallLogEntry[], functionName: string): Call[] =>
+  entries
+    .filter((entry) => entry.kind === 'call')
+    .filter(({ caller }) => caller.endsWith(`/${functionName}`));
+
+export const invocationsOf = (entries: readonly CallLogEntry[], functionName: string): Invocation[] =>
+  entries.filter((entry) => entry.kind === 'invocation').filter((entry) => entry.function === functionName);
+
+/** @throws Problem where the machine does not say: a figure that was not measured is not written down */
+export const cpuMsOf = ({ cpuMs }: Pick<Invocation, 'cpuMs'>): number => {
+  if (cpuMs === null)
+    throw new Problem('This machine does not say how long a process has run (/proc/<pid>/task/*/schedstat).');
+  return cpuMs;
+};
+
+const weightOf = (call: Call): Units => {
+  const weighed = weigh(call);
+  if (weighed === undefined)
+    throw new Problem(`A call of ${call.service} ${call.operation} (${call.status}) cannot be weighed.`);
+  return { ...noUnits, awsCalls: 1, ...weighed };
+};
+
+type Weight = Partial<Record<Counter, number>>;
+
+/** Undefined: not known what AWS would count. */
+const weigh = (call: Call): Weight | undefined => {
+  switch (call.service) {
+    case 'dynamodb':
+      return weighItem(call);
+    case 'sqs':
+      return { sendRequests: unitsOf(call.messageBytes ?? 0, CHUNK) };
+    case 'kms':
+      return { kmsRequests: 1 };
+    case 'events':
+      return { events: unitsOf(call.requestBytes, CHUNK) };
+    case 's3':
+      return BUCKET[call.operation];
+    // Billed as it is carried out, and the log says when that is.
+    case 'scheduler':
+      return {};
+    default:
+      return undefined;
+  }
+};
+
+/** Amazon S3 pricing: deletions are free. */
+const BUCKET: Readonly<Record<string, Weight>> = {
+  PutObject: { s3Puts: 1 },
+  GetObject: { s3Gets: 1 },
+  DeleteObject: {},
+};
+
+const weighItem = (call: Call): Weight | undefined => {
+  const isMessage = call.item?.endsWith(' MESSAGE') === true;
+  if (call.readUnits !== undefined)
+    return isMessage ? { messageReads: 1 } : { otherReadUnits: call.readUnits };
+  if (call.writeUnits === undefined) return undefined;
+  const indexWriteUnits = Object.values(call.indexWriteUnits ?? {}).reduce(
+    (total, units) => total + units,
+    0,
+  );
+  if (isMessage) return { messageWrites: 1, indexWriteUnits };
+  return isDelivery(call)
+    ? { deliveryWrites: 1, indexWriteUnits }
+    : { otherWriteUnits: call.writeUnits, indexWriteUnits };
+};
+
+export const isDelivery = ({ item }: Pick<Call, 'item'>): boolean => item?.includes(' DELIVERY#') === true;

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { counters } from './units.ts';
+
+const units = z.record(z.enum(counters), z.number());
+
+const pathCount = z.object({
+  /** What its deliveries go through. */
+  path: z.enum([
+    'delivered',
+    'delivered_ten',
+    'delivered_from_bucket',
+    'retried_at_once',
+    'retried_by_sqs',
+    'retried_by_sqs_thrice',
+    'retried_by_sqs_from_bucket',
+    'retried_by_scheduler',
+    'exhausted',
+  ]),
+  messages: z.number().int().positive(),
+  fanOut: z.number().int().positive(),
+  payloadBytes: z.number().int().positive(),
+  /** How often Lambda ran dispatch for it, and deliver for first attempts and for retries: it depends on how full batches were. */
+  invocations: z.object({ dispatch: z.number(), first: z.number(), retry: z.number() }),
+  /** All that the function did for the whole path, what every invocation costs by itself left out. */
+  dispatch: units,
+  deliver: units,
+});
+
+const perInvocation = z.object({ memoryMegabytes: z.number(), logBytes: z.number(), cpuMs: z.number() });
+
+/** What `npm run bench:operations` counted (bench/operations/table.json). */
+export const operationTableSchema = z.object({
+  measuredAt: z.iso.datetime(),
+  machine: z.object({ cpus: z.number(), model: z.string(), node: z.string(), memoryGigabytes: z.number() }),
+  /** Settings of the measured deployment that matter here. */
+  settings: z.record(z.string(), z.string()),
+  paths: z.array(pathCount),
+  perInvocation: z.object({ dispatch: perInvocation, deliver: perInvocation, reconcile: perInvocation }),
+  /**
+   * Read units of what the records of one invocation read together: dispatch a queue with its subscriptions; deliver, for
+   * first attempts, the queue, and each subscription among them. Retries read for themselves.
+   */
+  sharedReads: z.object({ dispatch: z.number(), queue: z.number(), subscription: z.number() }),
+  /** One run of reconcile that finds nothing. */
+  reconcile: units,
+  /** Bytes of a DELIVERY item after each attempt of one that ran out of retries: first the one after attempt 1. */
+  deliveryItemBytes: z.array(z.number()).min(2),
+  /** Bytes of a MESSAGE item that keeps no body. */
+  messageItemBytes: z.number(),
+  /** Bytes that are not the payload: of a message to the ingress queue, of a job, of a wake-up, of a request to a subscriber. */
+  envelopeBytes: z.object({
+    ingress: z.number(),
+    job: z.number(),
+    wakeUp: z.number(),
+    request: z.number(),
+  }),
+  monitoring: z.object({
+    metrics: z.number(),
+    alarms: z.number(),
+    compositeAlarms: z.number(),
+    dashboards: z.number(),
+    keys: z.number(),
+  }),
+});
+
+export type OperationTable = z.output<typeof operationTableSchema>;
+export type PathCount = z.output<typeof pathCount>;
+export type PathName = PathCount['path'];

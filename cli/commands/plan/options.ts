@@ -1,0 +1,64 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { durationOf } from '../../options/time.ts';
+import { wholeNumberOf } from '../../options/arguments.ts';
+
+export type PlanOptions = {
+  messagesPerDay: number;
+  fanOut: number;
+  failureRate: number;
+  failingFor: number;
+  policy?: string;
+  schedulerThreshold: number;
+  payloadBytes: number;
+  messagesPerBatch: number;
+  attemptMs: number;
+  failedAttemptMs?: number;
+  peakFactor: number;
+  retentionDays: number;
+  outageHours?: number;
+  outageShare?: number;
+  region: string;
+  prices?: string;
+  json?: true;
+};
+
+const MEBIBYTE = 1024 * 1024;
+
+/** What is planned for, and what is assumed; every assumption can be given. */
+export const addPlanOptions = (command: Command): Command =>
+  command
+    .requiredOption('--messages-per-day <N>', 'messages published a day', wholeNumberOf(1))
+    .option('--fan-out <F>', 'subscriptions that a message goes to', wholeNumberOf(1, 100_000), 1)
+    .option('--failure-rate <P>', 'share of deliveries whose first attempt fails, 0 to 1', shareOf, 0)
+    .option('--failing-for <DURATION>', 'how long their subscribers go on failing', durationOf, 60)
+    .option('--policy <JSON>', 'their _retry_policy, completed from the defaults')
+    .option('--scheduler-threshold <SECONDS>', 'the setting schedulerThreshold', wholeNumberOf(0, 900), 90)
+    .option('--payload-bytes <B>', 'bytes of a message', wholeNumberOf(1, MEBIBYTE), 1024)
+    .option('--messages-per-batch <N>', 'messages that Lambda brings at once, 1 to 10', batchOf, 1)
+    .option('--attempt-ms <MS>', 'how long a subscriber takes to answer', wholeNumberOf(1, 30_000), 100)
+    .option(
+      '--failed-attempt-ms <MS>',
+      'how long one that fails takes (default: as long)',
+      wholeNumberOf(1, 30_000),
+    )
+    .option('--peak-factor <X>', 'how far the busiest second is above the average', factorOf, 4)
+    .option('--retention-days <D>', 'the setting retentionDays', wholeNumberOf(15, 3650), 30)
+    .option('--outage-hours <H>', 'what it does that one subscriber fails for so long', hoursOf)
+    .option('--outage-share <S>', 'its share of all deliveries, 0 to 1 (default: 1 / fan-out)', shareOf)
+    .option('--region <R>', 'where', 'us-east-1')
+    .option('--prices <FILE>', 'prices in place of those that come with it, in the same form; - is stdin')
+    .option('--json', 'print JSON: plan, operations (a day), bill, fullBatches, peers, peaks, outage');
+
+const numberOf =
+  (rule: string, isAllowed: (value: number) => boolean) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || !isAllowed(value))
+      throw new InvalidArgumentError(`It takes ${rule}.`);
+    return value;
+  };
+
+const shareOf = numberOf('a number from 0 to 1', (value) => value <= 1);
+const batchOf = numberOf('a number from 1 to 10', (value) => value >= 1 && value <= 10);
+const factorOf = numberOf('a number from 1 to 1000', (value) => value >= 1 && value <= 1000);
+const hoursOf = numberOf('hours, above 0 and up to 336', (value) => value > 0 && value <= 336);

@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import type { FieldError } from '../../../shared/domain/errors.ts';
+import { examplesText } from '../../options/deployment-options.ts';
+import type { PartialRetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import { givenPolicy } from '../../options/retry-policy.ts';
+import type { RegionPrices } from './model/prices.ts';
+import { addPlanOptions, type PlanOptions } from './options.ts';
+import { planned, planOf } from './planned.ts';
+import { operationTable, regionPrices, type Read } from './tables.ts';
+import { planText } from './text.ts';
+
+const HELP = `
+It asks no deployment. What AWS counts comes from a table that npm run bench:operations measured, prices from AWS's lists
+(docs/cost.md says how, and what is assumed).`;
+
+const EXAMPLES = [
+  'plan --messages-per-day 1000000 --fan-out 3 --failure-rate 0.01',
+  'plan --messages-per-day 5000000 --policy \'{"maximum_delay": 3600}\' --outage-hours 6 --outage-share 0.5',
+];
+
+/** `posthaste plan`: what so many deliveries cost, and what they need of an account, before any is made. */
+export const addPlan = (command: Command): void => {
+  addPlanOptions(command)
+    .addHelpText(
+      'after',
+      `${HELP}${examplesText(EXAMPLES)}\n\nExit status: 0, or 2 when something is refused.`,
+    )
+    .action(plan);
+};
+
+const plan = async (options: PlanOptions): Promise<void> => {
+  const request = await requestOf(options);
+  if (!request.ok) {
+    refuse(request.fields, options.json === true);
+    return;
+  }
+  const { policy, outage, prices } = request.value;
+  const table = operationTable();
+  const result = planned(planOf(options, policy), { table, prices: prices.prices, ...outage });
+  const sources = { region: options.region, pricesReadOn: prices.readOn, measuredAt: table.measuredAt };
+  console.log(options.json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources));
+};
+
+type PlanRequest = {
+  policy: PartialRetryPolicy;
+  prices: { readOn: string; prices: RegionPrices };
+  outage: { outage?: { hours: number; share: number } };
+};
+
+/** What commander could not check by itself; all that is wrong at once. */
+const requestOf = async (options: PlanOptions): Promise<Read<PlanRequest>> => {
+  const { policy = {}, refusal } = givenPolicy(options.policy, 'policy.');
+  const prices = await regionPrices(options.region, options.prices);
+  const fields = [...(refusal?.fields ?? []), ...(prices.ok ? [] : prices.fields), ...outageFaults(options)];
+  if (fields.length > 0 || !prices.ok) return { ok: false, fields };
+  return { ok: true, value: { policy, prices: prices.value, outage: outageOf(options) } };
+};
+
+const outageFaults = ({ outageHours, outageShare }: PlanOptions): FieldError[] =>
+  outageShare !== undefined && outageHours === undefined
+    ? [{ field: 'outage-share', message: 'is of use only with --outage-hours' }]
+    : [];
+
+const outageOf = ({ outageHours, outageShare, fanOut }: PlanOptions): PlanRequest['outage'] =>
+  outageHours === undefined ? {} : { outage: { hours: outageHours, share: outageShare ?? 1 / fanOut } };
+
+const refuse = (fields: readonly FieldError[], json: boolean): void => {
+  process.exitCode = 2;
+  if (json) {
+    console.log(JSON.stringify({ error: { code: 'invalid_request', fields } }));
+    return;
+  }
+  console.error('The plan is refused:');
+  for (const { field, message } of fields) console.error(`  ${field} ${message}`);
+};

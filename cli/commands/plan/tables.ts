@@ -1,0 +1,52 @@
+import type { z } from 'zod';
+import measured from '../../../bench/operations/table.json' with { type: 'json' };
+import type { FieldError } from '../../../shared/domain/errors.ts';
+import { readInput } from '../../options/input.ts';
+import { operationTableSchema, type OperationTable } from './model/operation-table.ts';
+import { pricesSchema, type Prices, type RegionPrices } from './model/prices.ts';
+import listPrices from './prices.json' with { type: 'json' };
+
+/** What `npm run bench:operations` counted last. */
+export const operationTable = (): OperationTable => operationTableSchema.parse(measured);
+
+export type Read<Value> = { ok: true; value: Value } | { ok: false; fields: FieldError[] };
+
+const MOST_PRICES_BYTES = 1024 * 1024;
+
+/**
+ * The prices of a region: those that come with the command, or of a file in their form.
+ * @throws Problem when the file cannot be read
+ */
+export const regionPrices = async (
+  region: string,
+  file: string | undefined,
+): Promise<Read<{ readOn: string; prices: RegionPrices }>> => {
+  const source = file === undefined ? { ok: true as const, value: listPrices } : await jsonFile(file);
+  if (!source.ok) return source;
+  const prices = pricesSchema.safeParse(source.value);
+  if (!prices.success) return { ok: false, fields: prices.error.issues.map(fieldOf) };
+  const found = prices.data.regions[region];
+  return found === undefined
+    ? { ok: false, fields: [missingRegion(region, prices.data)] }
+    : { ok: true, value: { readOn: prices.data.readOn, prices: found } };
+};
+
+const jsonFile = async (file: string): Promise<Read<unknown>> => {
+  const text = await readInput(file, MOST_PRICES_BYTES);
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (error) {
+    const message = `is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+    return { ok: false, fields: [{ field: 'prices', message }] };
+  }
+};
+
+const fieldOf = ({ path, message }: z.core.$ZodIssue): FieldError => ({
+  field: ['prices', ...path.map(String)].join('.'),
+  message,
+});
+
+const missingRegion = (region: string, { regions }: Prices): FieldError => ({
+  field: 'region',
+  message: `has no prices here: ${region}. There are: ${Object.keys(regions).join(', ')}; others by --prices`,
+});

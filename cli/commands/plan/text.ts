@@ -1,0 +1,119 @@
+import { inWords } from '../../output/in-words.ts';
+import { tableLines, type Column } from '../../output/table.ts';
+import type { Bill, Line } from './model/cost.ts';
+import { DAYS_A_MONTH } from './model/plan.ts';
+import type { Peak } from './model/peaks.ts';
+import { lineNames, peakNames, peerNames } from './names.ts';
+import type { Planned } from './planned.ts';
+
+export type Sources = { region: string; pricesReadOn: string; measuredAt: string };
+
+const right = (head: string): Column => ({ head, align: 'right' });
+
+/** A plan for people. */
+export const planText = (result: Planned, sources: Sources): string =>
+  [
+    ...traffic(result),
+    '',
+    ...bill(result.bill),
+    '',
+    ...comparison(result),
+    '',
+    ...needs(result.peaks, result.plan.peakFactor),
+    ...(result.outage === undefined ? [] : ['', ...outage(result.outage)]),
+    '',
+    ...assumptions(result, sources),
+  ].join('\n');
+
+const traffic = ({ plan, operations }: Planned): string[] => [
+  `${count(plan.messagesPerDay * plan.fanOut * DAYS_A_MONTH)} deliveries a month: ${count(plan.messagesPerDay)} messages of ${count(plan.payloadBytes)} bytes a day to ${count(plan.fanOut)} each.`,
+  plan.failureRate === 0
+    ? 'All succeed at the first attempt.'
+    : `The first attempt fails for ${percent(plan.failureRate)}, whose subscribers go on failing for ${inWords(plan.failingSeconds)}: ${(operations.attempts / (plan.messagesPerDay * plan.fanOut)).toFixed(2)} attempts a delivery.`,
+];
+
+const bill = ({ traffic: lines, standing, dataOut, usd }: Bill): string[] =>
+  tableLines(
+    [{ head: 'A month' }, right('Quantity'), right('USD')],
+    [
+      ...lines.filter(({ quantity }) => quantity > 0).map((line) => row(line)),
+      ...standing.map((line) => row(line, ' (always)')),
+      row(dataOut),
+      ['Together', '', dollars(usd)],
+    ],
+  );
+
+const row = ({ what, quantity, usd }: Line, note = ''): string[] => [
+  `${lineNames[what]}${note}`,
+  quantityOf(quantity),
+  dollars(usd),
+];
+
+const comparison = ({ plan, bill: planned, fullBatches, peers }: Planned): string[] => [
+  ...tableLines(
+    [{ head: 'USD for a million deliveries, without data out' }, right('All'), right('By traffic')],
+    [
+      [
+        `Posthaste, ${plan.messagesPerBatch} in a batch`,
+        dollars(planned.perMillionDeliveries.all),
+        dollars(planned.perMillionDeliveries.traffic),
+      ],
+      [
+        'Posthaste, 10 in a batch',
+        dollars(fullBatches.perMillionDeliveries.all),
+        dollars(fullBatches.perMillionDeliveries.traffic),
+      ],
+      ...peers.map(({ peer, perMillionDeliveries }) => [
+        peerNames[peer],
+        dollars(perMillionDeliveries),
+        dollars(perMillionDeliveries),
+      ]),
+    ],
+  ),
+  ...peers.map(({ peer, note }) => `${peerNames[peer]}: ${note}.`),
+];
+
+const needs = (peaks: readonly Peak[], peakFactor: number): string[] => [
+  ...tableLines(
+    [
+      { head: `In the busiest second (${peakFactor} × the average)` },
+      right('Needed'),
+      right('Default'),
+      { head: '' },
+    ],
+    peaks.map(({ what, needed, quota }) => [
+      peakNames[what],
+      quantityOf(needed),
+      count(quota),
+      needed > quota ? 'too much' : '',
+    ]),
+  ),
+  ...peaks.filter(({ needed, quota }) => needed > quota).map(toRaise),
+];
+
+const toRaise = ({ what, raise }: Peak): string =>
+  raise === undefined
+    ? `${peakNames[what]}: AWS does not raise it; spread the traffic over more queues.`
+    : `${peakNames[what]}: raise ${raise}.`;
+
+const outage = (effect: NonNullable<Planned['outage']>): string[] => [
+  `A subscriber with ${percent(effect.share)} of the deliveries fails for ${inWords(effect.hours * 3600)}:`,
+  `  ${count(effect.deliveries)} deliveries meet it; ${count(effect.exhausted)} of them run out of retries, ${count(effect.deliveries - effect.exhausted)} get through.`,
+  `  Retries: ${count(effect.retries.same_invocation)} at once, ${count(effect.retries.sqs_delay)} by SQS, ${count(effect.retries.scheduler)} by Scheduler.`,
+  `  At its end ${quantityOf(effect.wakeUpsPerSecondAtEnd)} retries a second, ${quantityOf(effect.schedulesPerSecondAtEnd)} of them by schedules; ${count(effect.schedulesAtPeak)} schedules and ${count(effect.delayedMessagesAtPeak)} delayed messages wait.`,
+  `  The last retry comes ${inWords(effect.drainSeconds)} after it. It costs ${dollars(effect.extraUsd)} USD more.`,
+];
+
+const assumptions = ({ plan }: Planned, { region, pricesReadOn, measuredAt }: Sources): string[] => [
+  `Assumed: ${plan.messagesPerBatch} messages in an invocation, subscribers that answer in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
+  `Operations as measured on ${measuredAt.slice(0, 10)}, list prices of ${region} as read on ${pricesReadOn}, no free tier. docs/cost.md says what is in it.`,
+];
+
+const count = (value: number): string => Math.round(value).toLocaleString('en-US');
+
+const quantityOf = (value: number): string =>
+  value >= 100 ? count(value) : value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
+
+const dollars = (value: number): string => value.toFixed(2);
+
+const percent = (share: number): string => `${Number((100 * share).toPrecision(3))} %`;

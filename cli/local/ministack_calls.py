@@ -1,0 +1,261 @@
+"""Writes down what the local AWS was asked, one JSON object a line, into the file that POSTHASTE_CALL_LOG names.
+
+  {"kind": "use", ...}         the first time that a principal is checked for an action on a resource, and whether it was allowed
+  {"kind": "call", ...}        every call of a function: its size and, where AWS charges by it, what it weighs
+  {"kind": "invocation", ...}  every run of a function: its records, CPU time and log
+  {"kind": "fired", ...}       every schedule that EventBridge Scheduler carried out
+
+Only what AWS bills by is written, and keys; no message, record or header. Without the variable nothing is replaced.
+"""
+
+import contextvars
+import functools
+import json
+import os
+import threading
+import time
+
+import ministack.app as gateway
+import ministack.core.iam_evaluator as iam_evaluator
+import ministack.core.lambda_runtime as lambda_runtime
+import ministack.services.cloudwatch_logs as logs
+import ministack.services.dynamodb as dynamodb
+import ministack.services.eventbridge as eventbridge
+import ministack.services.lambda_svc as functions
+import ministack.services.sts as sts
+
+REPLACED = [
+    (gateway, ("_dispatch_service_request", "extract_access_key_id", "detect_service", "_routing_params")),
+    (iam_evaluator, ("enforce",)),
+    (lambda_runtime, ("Worker",)),
+    (getattr(lambda_runtime, "Worker", lambda_runtime), ("invoke",)),
+    (logs, ("_append_log_events",)),
+    (dynamodb, ("_add_consumed_capacity", "_item_size_bytes", "_capacity_kb", "_get_item_by_key", "_tables")),
+    (eventbridge, ("_invoke_target",)),
+    (functions, ("_execute_function_dispatch",)),
+    (sts, ("_sessions",)),
+]
+
+# What CloudWatch Logs adds to each event's size (PutLogEvents, "batch size").
+LOG_EVENT_OVERHEAD = 26
+
+weight = contextvars.ContextVar("weight", default=None)
+current_run = threading.local()
+
+
+def write_calls(path):
+    out = open(path, "a", buffering=1, encoding="utf-8")
+    lock = threading.Lock()
+
+    def write(kind, **entry):
+        line = json.dumps({"kind": kind, "at": int(time.time() * 1000), **entry}, separators=(",", ":"))
+        with lock:
+            out.write(line + "\n")
+
+    write_uses(write)
+    weigh_dynamodb()
+    write_requests(write)
+    write_invocations(write)
+    write_fired(write)
+
+
+def caller_of(access_key):
+    """The ARN of an assumed role's session, as which functions call; None for all others."""
+    session = sts._sessions.get(access_key or "")
+    return session["Arn"] if session else None
+
+
+# --- Who is checked for what --------------------------------------------------------------------------
+
+
+def write_uses(write):
+    enforce = iam_evaluator.enforce
+    seen = set()
+
+    @functools.wraps(enforce)
+    def enforced(access_key, action, service, region, resource_arn="*", service_context=None):
+        denied = enforce(access_key, action, service, region, resource_arn, service_context)
+        if (found := weight.get()) is not None:
+            found.setdefault("action", action)
+        caller = caller_of(access_key)
+        use = (caller, action, resource_arn, denied is None)
+        if caller and use not in seen:
+            seen.add(use)
+            write("use", caller=caller, action=action, resource=resource_arn, allowed=denied is None)
+        return denied
+
+    iam_evaluator.enforce = enforced
+
+
+# --- What functions ask, and what it weighs ------------------------------------------------------------
+
+
+def write_requests(write):
+    dispatch = gateway._dispatch_service_request
+
+    async def dispatched(method, path, headers, body, query_params, request_id):
+        caller = caller_of(gateway.extract_access_key_id(headers, query_params))
+        if caller is None:
+            return await dispatch(method, path, headers, body, query_params, request_id)
+        found = {}
+        token = weight.set(found)
+        try:
+            answer = await dispatch(method, path, headers, body, query_params, request_id)
+        finally:
+            weight.reset(token)
+        routing = gateway._routing_params(method, path, headers, body, query_params)
+        service = gateway.detect_service(method, path, headers, routing)
+        action = found.pop("action", method)
+        operation = headers.get("x-amz-target", "").rpartition(".")[2] or action.rpartition(":")[2]
+        if service == "sqs":
+            found = weigh_sqs(body)
+        elif service == "dynamodb" and answer[0] == 400:
+            found = weigh_refused_write(operation, body, answer[2])
+        repeat = "attempt=1" not in headers.get("amz-sdk-request", "attempt=1")
+        write("call", caller=caller, service=service, operation=operation, status=answer[0], repeat=repeat,
+              requestBytes=len(body), responseBytes=size_of(answer[2]), **found)
+        return answer
+
+    gateway._dispatch_service_request = dispatched
+
+
+def size_of(body):
+    return len(body) if isinstance(body, (bytes, str)) else 0
+
+
+def weigh_sqs(body):
+    """SQS charges by the bodies and attributes of a request's messages, not by what is around them."""
+    asked = json.loads(body or b"{}")
+    messages = asked.get("Entries", [asked] if "MessageBody" in asked else [])
+    return {"messages": len(messages), "messageBytes": sum(message_bytes(message) for message in messages)}
+
+
+def message_bytes(message):
+    attributes = message.get("MessageAttributes") or {}
+    texts = [message.get("MessageBody", "")]
+    for name, value in attributes.items():
+        texts += [name, value.get("DataType", ""), value.get("StringValue", "")]
+    return sum(len(text.encode()) for text in texts)
+
+
+def weigh_dynamodb():
+    """ministack's figures of writes are AWS's (index entries included); those of reads are not, so items are weighed."""
+    add = dynamodb._add_consumed_capacity
+
+    @functools.wraps(add)
+    def added(result, data, table_name, write=False, old_item=None, new_item=None, index_name=None):
+        add(result, data, table_name, write, old_item, new_item, index_name)
+        found = weight.get()
+        if found is None:
+            return
+        found["table"] = table_name
+        if write:
+            asked = {}
+            add(asked, {**data, "ReturnConsumedCapacity": "INDEXES"}, table_name, True, old_item, new_item)
+            capacity = asked["ConsumedCapacity"]
+            indexes = capacity.get("GlobalSecondaryIndexes", {})
+            found.update(
+                item=key_of(table_name, new_item or old_item),
+                itemBytes=dynamodb._item_size_bytes(new_item or old_item or {}),
+                writeUnits=capacity["Table"]["CapacityUnits"],
+                indexWriteUnits={name: entry["CapacityUnits"] for name, entry in indexes.items()},
+            )
+        elif not ("ProjectionExpression" in data or "FilterExpression" in data):
+            items = result.get("Items") or [result.get("Item") or {}]
+            read = sum(dynamodb._item_size_bytes(item) for item in items)
+            if "Key" in data:
+                found["item"] = key_of(table_name, data["Key"])
+            found["readUnits"] = max(1, -(-read // 4096)) * (1 if data.get("ConsistentRead") else 0.5)
+
+    dynamodb._add_consumed_capacity = added
+
+
+def weigh_refused_write(operation, body, answer):
+    """A condition that does not hold costs a write of the item that was there (DynamoDB, "Conditional writes")."""
+    if b"ConditionalCheckFailed" not in bytes(answer or b"") or operation not in ("PutItem", "UpdateItem", "DeleteItem"):
+        return {}
+    asked = json.loads(body)
+    table = dynamodb._tables.get(asked["TableName"], {})
+    item = dynamodb._get_item_by_key(table, asked.get("Key") or asked["Item"]) or {}
+    size = dynamodb._item_size_bytes(item)
+    return {"table": asked["TableName"], "refused": True, "item": key_of(asked["TableName"], item), "itemBytes": size,
+            "writeUnits": dynamodb._capacity_kb(size), "indexWriteUnits": {}}
+
+
+def key_of(table_name, item):
+    table = dynamodb._tables.get(table_name, {})
+    names = [name for name in (table.get("pk_name"), table.get("sk_name")) if name]
+    return " ".join(next(iter((item or {}).get(name, {"": ""}).values())) for name in names)
+
+
+# --- Runs of functions ---------------------------------------------------------------------------------
+
+
+def cpu_ns(pid):
+    """Time that a process's threads have run, by the kernel's scheduler; None where it does not say."""
+    try:
+        total = 0
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as stat:
+                total += int(stat.read().split()[0])
+        return total
+    except OSError:
+        return None
+
+
+def write_invocations(write):
+    execute = functions._execute_function_dispatch
+    invoke = lambda_runtime.Worker.invoke
+    append = logs._append_log_events
+    known = set()
+
+    def invoked(self, *args, **kwargs):
+        process = self._proc
+        before = cpu_ns(process.pid) if process and process.pid in known else 0
+        result = invoke(self, *args, **kwargs)
+        after = cpu_ns(self._proc.pid) if self._proc else None
+        run = getattr(current_run, "found", None)
+        if run is not None and self._proc:
+            run["cold"] = self._proc.pid not in known
+            run["cpuMs"] = None if before is None or after is None else round((after - before) / 1e6, 3)
+            known.add(self._proc.pid)
+        return result
+
+    def appended(stream, events):
+        run = getattr(current_run, "found", None)
+        if run is not None:
+            run["logBytes"] += sum(len(event["message"].encode()) + LOG_EVENT_OVERHEAD for event in events)
+        return append(stream, events)
+
+    def executed(func, config, event, request_id, started):
+        current_run.found = run = {"cold": False, "cpuMs": None, "logBytes": 0}
+        try:
+            return execute(func, config, event, request_id, started)
+        finally:
+            current_run.found = None
+            write("invocation", function=config.get("FunctionName"), memoryMegabytes=config.get("MemorySize"),
+                  ms=int((time.time() - started) * 1000), **fed_by(event), **run)
+
+    lambda_runtime.Worker.invoke = invoked
+    logs._append_log_events = appended
+    functions._execute_function_dispatch = executed
+
+
+def fed_by(event):
+    records = event.get("Records", []) if isinstance(event, dict) else []
+    if not records or "eventSourceARN" not in records[0]:
+        return {"records": 0, "recordBytes": 0}
+    texts = [record.get("body", "") for record in records]
+    return {"queue": records[0]["eventSourceARN"], "records": len(records),
+            "recordBytes": sum(len(text.encode()) for text in texts)}
+
+
+def write_fired(write):
+    send = eventbridge._invoke_target
+
+    def sent(target, event, *rest):
+        if event.get("Source") == "aws.scheduler":
+            write("fired", target=target.get("Arn"))
+        return send(target, event, *rest)
+
+    eventbridge._invoke_target = sent

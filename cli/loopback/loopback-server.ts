@@ -1,0 +1,37 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { loopbackPort } from '../local/loopback-port.ts';
+
+export type LoopbackServer = { url: string; port: number; close: () => Promise<void> };
+
+export type Exchange = { request: IncomingMessage; response: ServerResponse; port: number };
+
+/**
+ * A server on 127.0.0.1, and there alone. Where `serve` fails the connection is cut.
+ * @throws Problem when the port is taken.
+ */
+export const startLoopbackServer = async (
+  serve: (exchange: Exchange) => Promise<void>,
+  wanted?: number,
+): Promise<LoopbackServer> => {
+  const port = await loopbackPort(wanted);
+  const server = createServer((request, response) => {
+    serve({ request, response, port }).catch(() => {
+      // The answer had begun when one of the two sides went away: cut off, nobody takes it for whole.
+      response.destroy();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+};

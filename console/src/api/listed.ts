@@ -1,0 +1,12 @@
+/** The first of a long listing, and whether there are more. */
+export type Listed<Item> = { items: Item[]; more: boolean };
+
+/** Reads on until there are `most`, and looks whether there would be one more. */
+export const firstOf = async <Item>(listing: AsyncIterable<Item>, most: number): Promise<Listed<Item>> => {
+  const items: Item[] = [];
+  for await (const item of listing) {
+    if (items.length === most) return { items, more: true };
+    items.push(item);
+  }
+  return { items, more: false };
+};

@@ -1,0 +1,71 @@
+import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
+import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from '../../../cli/api/api-request.ts';
+import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
+import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/messages/console-view.ts';
+import { atMost } from './at-most.ts';
+
+/** Longer than the command waits for the API, which says then what is wrong. */
+const TIMEOUT_MS = 40_000;
+
+/** As many as a browser has connections to one host: what waits can still be given up. */
+const SIDE_BY_SIDE = 6;
+
+/** What served the page does not answer any more. */
+export class ConsoleGone extends Error {
+  override readonly name = 'ConsoleGone';
+
+  constructor(cause: unknown) {
+    super('the command that serves this page does not answer', { cause });
+  }
+}
+
+export type PageClient = ApiClient & { info: (signal: AbortSignal) => Promise<ConsoleInfo> };
+
+/** The administration API by way of the command that serves this page, and signs what it forwards. */
+export const pageClient = (token: string | undefined): PageClient => {
+  const slots = atMost(SIDE_BY_SIDE);
+  const ask = (prefix: string, request: ApiRequest): Promise<ApiAnswer> =>
+    slots(() => once(prefix, request, token), request.signal);
+  const send = (request: ApiRequest): Promise<ApiAnswer> => ask('/api', request);
+  return {
+    name: 'the API',
+    send,
+    call: async (request, schema) => parsedAnswer(await send(request), request, schema),
+    info: async (signal) => {
+      const request = { method: 'GET', path: '/info', signal } as const;
+      return parsedAnswer(await ask('/api-local', request), request, consoleInfoSchema);
+    },
+  };
+};
+
+const once = async (prefix: string, request: ApiRequest, token: string | undefined): Promise<ApiAnswer> => {
+  const { method, path, query = {}, accept } = request;
+  const answer = await answerTo(prefix + path + searchOf(query), fetchOf(request, token));
+  if (answer.status < 300 || answer.status === accept) return answer;
+  throw new ApiRefusal(`${method} ${path}`, answer.status, answer.text);
+};
+
+const fetchOf = (
+  { method, body, contentType = 'application/json', signal }: ApiRequest,
+  token: string | undefined,
+): RequestInit => {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const headers = new Headers(body === undefined ? {} : { 'content-type': contentType });
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+  return {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+  };
+};
+
+const answerTo = async (url: string, init: RequestInit): Promise<ApiAnswer> => {
+  try {
+    const response = await fetch(url, { ...init, cache: 'no-store', redirect: 'error' });
+    return { status: response.status, text: await response.text(), headers: response.headers };
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
+    throw new ConsoleGone(cause);
+  }
+};

@@ -1,0 +1,44 @@
+import { deliveriesOfMessage } from '../../../cli/api/deliveries.ts';
+import { listMessages, type ListedMessage } from '../../../cli/api/messages.ts';
+import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { PageClient } from './page-client.ts';
+
+/** A message and what became of it; of one with very many subscribers, a page of that. */
+export type Recent = { message: ListedMessage; deliveries: DeliveryView[] };
+
+const MOST_DELIVERIES = 100;
+
+/** What is over changes only by hand: it is read again after a minute. */
+const FRESH_MS = 60_000;
+
+type Kept = { at: number; standing: string; deliveries: DeliveryView[] };
+
+/** Reads the newest messages of a queue with their deliveries, and remembers those that are over. */
+export const recentReader = (api: PageClient, queue: string) => {
+  const kept = new Map<string, Kept>();
+
+  const deliveriesOf = async (message: ListedMessage, signal: AbortSignal): Promise<DeliveryView[]> => {
+    const standing = JSON.stringify([message.deliveries, message.duplicates]);
+    const before = kept.get(message.id);
+    if (before?.standing === standing && Date.now() - before.at < FRESH_MS) return before.deliveries;
+    const deliveries: DeliveryView[] = [];
+    const address = { queue, messageId: message.id };
+    for await (const delivery of deliveriesOfMessage(api, address, { most: MOST_DELIVERIES, signal }))
+      deliveries.push(delivery);
+    if (isOver(message)) kept.set(message.id, { at: Date.now(), standing, deliveries });
+    return deliveries;
+  };
+
+  return async (most: number, signal: AbortSignal): Promise<Recent[]> => {
+    const messages: ListedMessage[] = [];
+    for await (const message of listMessages(api, queue, { most, signal })) messages.push(message);
+    return Promise.all(
+      messages.map(async (message) => ({ message, deliveries: await deliveriesOf(message, signal) })),
+    );
+  };
+};
+
+const isOver = ({ matched, deliveries }: ListedMessage): boolean => {
+  const { pending, retrying, ...ends } = deliveries;
+  return pending + retrying === 0 && Object.values(ends).reduce((sum, count) => sum + count, 0) >= matched;
+};

@@ -1,0 +1,64 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { ConsoleInfo } from '../../shared/messages/console-view.ts';
+import { pageClient } from './api/page-client.ts';
+import { ConsoleProvider, type ConsoleContext } from './live/console-context.tsx';
+import { useRoute } from './live/use-route.ts';
+import { CurrentPage } from './pages/current-page.tsx';
+import { Failure, Notice } from './parts/notice.tsx';
+import { Masthead } from './shell/masthead.tsx';
+import { QueueNavigation } from './shell/queue-navigation.tsx';
+
+export const App = ({ token }: { token: string | undefined }): JSX.Element => {
+  const route = useRoute();
+  const api = useMemo(() => pageClient(token), [token]);
+  const [info, setInfo] = useState<ConsoleInfo>();
+  const [failure, setFailure] = useState<unknown>();
+  useEffect(() => {
+    const left = new AbortController();
+    api.info(left.signal).then(setInfo, (error: unknown) => {
+      if (!left.signal.aborted) setFailure(error);
+    });
+    return () => {
+      left.abort();
+    };
+  }, [api]);
+  const context = useMemo((): ConsoleContext => ({ api, info }), [api, info]);
+
+  return (
+    <ConsoleProvider value={context}>
+      <a class="skip" href="#content" onClick={toContent}>
+        Skip to the content
+      </a>
+      <Masthead info={info} route={route} />
+      <QueueNavigation route={route} />
+      <main id="content" tabIndex={-1}>
+        {failure === undefined ? null : <Failure of={failure} />}
+        {info === undefined ? null : <About info={info} />}
+        {failure === undefined ? <CurrentPage route={route} /> : null}
+      </main>
+    </ConsoleProvider>
+  );
+};
+
+/** The address behind the `#` is the page's own. */
+const toContent = (event: Event): void => {
+  event.preventDefault();
+  document.getElementById('content')?.focus();
+};
+
+const About = ({ info }: { info: ConsoleInfo }): JSX.Element | null => {
+  const { problem, version, commandVersion } = info;
+  if (problem !== undefined) {
+    return <Notice tone="warning" title={problem.message} />;
+  }
+  if (version === null || version === commandVersion) return null;
+  return (
+    <Notice tone="warning" title="Two versions">
+      <p>
+        The deployment is of version {version}, this console of {commandVersion}. What one of them does not
+        know is not shown, or refused.
+      </p>
+    </Notice>
+  );
+};

@@ -1,0 +1,17 @@
+import { useEffect, useState } from 'preact/hooks';
+import { parseRoute, type Route } from '../route.ts';
+
+/** What the address says, as it changes. */
+export const useRoute = (): Route => {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const follow = (): void => {
+      setHash(location.hash);
+    };
+    addEventListener('hashchange', follow);
+    return () => {
+      removeEventListener('hashchange', follow);
+    };
+  }, []);
+  return parseRoute(hash);
+};

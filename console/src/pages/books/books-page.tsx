@@ -1,0 +1,109 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { booksPages } from '../../../../cli/api/books.ts';
+import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../../../shared/domain/books.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useLive } from '../../live/use-live.ts';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Empty, Notice } from '../../parts/notice.tsx';
+import { PageHeading } from '../../parts/page-heading.tsx';
+import { Section } from '../../parts/section.tsx';
+import { WindowFields, type TimeWindow } from '../../parts/window-fields.tsx';
+import { hrefTo, type Query } from '../../route.ts';
+import { BooksTable } from './books-table.tsx';
+import { FlowPicture, type FlowLinks } from './flow-picture.tsx';
+
+const DAY_MS = 86_400_000;
+
+/** What a queue accepted in a window against what became of it. */
+export const BooksPage = ({ queue, query }: { queue: string; query: Query }): JSX.Element => {
+  const { api } = useConsole();
+  const [window, setWindow] = useState<TimeWindow>(() => ({
+    since: timeIn(query['since']) ?? Date.now() - DAY_MS,
+    until: timeIn(query['until']),
+  }));
+  const [counted, setCounted] = useState<Books>();
+  const books = useLive(`books/${queue}/${window.since}/${window.until ?? ''}`, async (signal) => {
+    const asked = { since: textOf(window.since), until: textOf(window.until ?? Date.now()) };
+    let sum = EMPTY_BOOKS;
+    for await (const page of booksPages(api, queue, asked, signal)) {
+      sum = addUp(sum, page);
+      setCounted(sum);
+    }
+    setCounted(undefined);
+    return sum;
+  });
+  const links = linksTo(queue, {
+    since: textOf(window.since),
+    until: window.until === undefined ? undefined : textOf(window.until),
+  });
+  return (
+    <>
+      <PageHeading
+        title={`Books of ${queue}`}
+        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
+      />
+      <WindowFields window={window} onChange={setWindow} />
+      <Section title="From accepted to delivered">
+        {books.value === undefined && counted !== undefined ? (
+          <p class="muted" role="status">
+            {counted.accepted.toLocaleString('en')} messages counted so far
+          </p>
+        ) : null}
+        <Loaded live={books} lines={8}>
+          {(value) => <Report books={value} links={links} />}
+        </Loaded>
+      </Section>
+    </>
+  );
+};
+
+const textOf = (time: number): string => new Date(time).toISOString();
+
+const timeIn = (text = ''): number | undefined => {
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
+};
+
+const Report = ({ books, links }: { books: Books; links: FlowLinks }): JSX.Element =>
+  books.accepted === 0 ? (
+    <Empty title="Nothing was accepted in this window">
+      <p>Choose another one above, or publish a message on the queue’s page.</p>
+    </Empty>
+  ) : (
+    <div class="stack">
+      <FlowPicture books={books} links={links} />
+      {isBalanced(books) ? (
+        <p>
+          <span class="tone-delivered">The books balance:</span> every delivery that was asked for is on
+          record.
+        </p>
+      ) : (
+        <Notice tone="warning" title="The books do not balance yet">
+          <p>
+            Deliveries that wait for their first attempt are on record nowhere. If it stays so, something is
+            lost, or its records have expired in part.
+          </p>
+        </Notice>
+      )}
+      <BooksTable books={books} links={links} />
+    </div>
+  );
+
+const linksTo = (queue: string, window: { since: string; until: string | undefined }): FlowLinks => {
+  const messages = (show?: string): string => hrefTo({ page: 'messages', queue, query: { ...window, show } });
+  const deliveries = (status: string): string =>
+    hrefTo({ page: 'deliveries', queue, query: { ...window, status } });
+  return {
+    accepted: messages(),
+    matched: messages('matched'),
+    unmatched: messages('unmatched'),
+    filtered: messages('filtered'),
+    delivered: messages('delivered'),
+    pending: messages('pending'),
+    rejected: deliveries('rejected'),
+    exhausted: deliveries('exhausted'),
+    cancelled: deliveries('cancelled'),
+    missing: messages('matched'),
+  };
+};

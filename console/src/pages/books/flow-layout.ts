@@ -1,0 +1,77 @@
+import type { Books } from '../../../../shared/domain/books.ts';
+
+type Matched = 'matched' | 'filtered' | 'unmatched';
+type End = 'delivered' | 'rejected' | 'exhausted' | 'cancelled' | 'pending' | 'missing';
+export type FlowName = 'accepted' | Matched | End;
+
+/** A figure of the books as a bar: `y` from the top, in the units of the picture. */
+export type FlowNode = { name: FlowName; column: 0 | 1 | 2; count: number; y: number; height: number };
+
+/** Part of one bar that becomes another. `fromY` and `toY` are its upper edges, `thick` how high it is at both ends. */
+export type FlowBand = { from: FlowName; to: FlowName; fromY: number; toY: number; thick: number };
+
+export type Flow = { nodes: readonly FlowNode[]; bands: readonly FlowBand[]; height: number };
+
+const MIDDLE = ['matched', 'filtered', 'unmatched'] as const;
+const ENDS = ['delivered', 'pending', 'rejected', 'exhausted', 'cancelled', 'missing'] as const;
+
+/** Room for the two lines of a label, however small the figure is. */
+const LEAST_ROOM = 34;
+/** A figure that is not 0 can be seen. */
+const LEAST_THICK = 2;
+
+/**
+ * Accepted messages become deliveries that are matched, subscriptions that did not want one, and messages that nobody did;
+ * matched ones come to their ends. Bars are to one scale of `room` units in all; what is 0 is left out, but for the first
+ * two. `missing` are deliveries that were asked for and are on record nowhere.
+ */
+export const flowLayout = (books: Books, room: number): Flow => {
+  const counts: Record<FlowName, number> = { ...books, missing: missingIn(books) };
+  const whole = Math.max(1, counts.matched + counts.filtered + counts.unmatched);
+  const thick = (count: number): number => (count <= 0 ? 0 : Math.max(LEAST_THICK, (count / whole) * room));
+  const column = (names: readonly FlowName[], number: 1 | 2): FlowNode[] => {
+    let y = 0;
+    return names.map((name) => {
+      const height = thick(counts[name]);
+      const node: FlowNode = { name, column: number, count: counts[name], y, height };
+      y += Math.max(LEAST_ROOM, height + 10);
+      return node;
+    });
+  };
+  const middle = column(
+    MIDDLE.filter((name) => name === 'matched' || counts[name] > 0),
+    1,
+  );
+  const ends = column(
+    ENDS.filter((name) => name === 'delivered' || counts[name] > 0),
+    2,
+  );
+  const first: FlowNode = {
+    name: 'accepted',
+    column: 0,
+    count: counts.accepted,
+    y: 0,
+    height: middle.reduce((sum, { height }) => sum + height, 0),
+  };
+  const nodes = [first, ...middle, ...ends];
+  const [matched] = middle;
+  return {
+    nodes,
+    bands: [...bandsFrom(first, middle), ...(matched === undefined ? [] : bandsFrom(matched, ends))],
+    height: Math.max(...nodes.map(({ y, height }) => y + Math.max(LEAST_ROOM, height))),
+  };
+};
+
+const missingIn = ({ matched, delivered, rejected, exhausted, cancelled, pending }: Books): number =>
+  Math.max(0, matched - delivered - rejected - exhausted - cancelled - pending);
+
+const bandsFrom = (from: FlowNode, to: readonly FlowNode[]): FlowBand[] => {
+  let fromY = from.y;
+  return to
+    .filter(({ height }) => height > 0)
+    .map((node) => {
+      const band = { from: from.name, to: node.name, fromY, toY: node.y, thick: node.height };
+      fromY += node.height;
+      return band;
+    });
+};

@@ -1,0 +1,81 @@
+import type { JSX } from 'preact';
+import type { Books } from '../../../../shared/domain/books.ts';
+import { useWidth } from '../../live/use-width.ts';
+import { flowLayout, type FlowBand, type FlowName, type FlowNode } from './flow-layout.ts';
+
+const BAR = 10;
+const ROOM = 220;
+/** For the labels to the right of the last bars. */
+const LABEL = 112;
+
+export type FlowLinks = Readonly<Record<FlowName, string>>;
+
+/** Where everything that was accepted went. Each figure leads to its list. */
+export const FlowPicture = ({ books, links }: { books: Books; links: FlowLinks }): JSX.Element => {
+  const { ref, width } = useWidth<HTMLDivElement>();
+  const flow = flowLayout(books, ROOM);
+  const step = Math.max(100, (width - LABEL - BAR) / 2);
+  const placeOf = (name: FlowName): number =>
+    (flow.nodes.find((node) => node.name === name)?.column ?? 0) * step;
+  return (
+    <div ref={ref} class="flow">
+      <svg
+        width={width}
+        height={flow.height + 4}
+        role="group"
+        aria-label="What was accepted, and what became of it"
+      >
+        {flow.bands.map((band) => (
+          <path
+            key={`${band.from} ${band.to}`}
+            class={`band tone-${band.to}`}
+            d={bandPath(band, placeOf(band.from) + BAR, placeOf(band.to))}
+          />
+        ))}
+        {flow.nodes.map((node) => (
+          <Bar key={node.name} node={node} x={node.column * step} href={links[node.name]} />
+        ))}
+      </svg>
+    </div>
+  );
+};
+
+const bandPath = ({ fromY, toY, thick }: FlowBand, fromX: number, toX: number): string => {
+  const middle = (fromX + toX) / 2;
+  return [
+    `M${fromX} ${fromY}`,
+    `C${middle} ${fromY} ${middle} ${toY} ${toX} ${toY}`,
+    `V${toY + thick}`,
+    `C${middle} ${toY + thick} ${middle} ${fromY + thick} ${fromX} ${fromY + thick}Z`,
+  ].join('');
+};
+
+const NAMES: Record<FlowName, string> = {
+  accepted: 'accepted',
+  matched: 'matched',
+  filtered: 'filtered',
+  unmatched: 'unmatched',
+  delivered: 'delivered',
+  pending: 'pending',
+  rejected: 'rejected',
+  exhausted: 'exhausted',
+  cancelled: 'cancelled',
+  missing: 'not on record',
+};
+
+const Bar = ({ node, x, href }: { node: FlowNode; x: number; href: string }): JSX.Element => {
+  const { name, count, y, height } = node;
+  const label = (
+    <g class={`flow-node tone-${name}`}>
+      <rect class="flow-room" x={x} y={y} width={LABEL} height={Math.max(34, height)} />
+      <rect x={x} y={y} width={BAR} height={Math.max(1, height)} rx="2" />
+      <text x={x + BAR + 6} y={y + 14} class="flow-count">
+        {count.toLocaleString('en')}
+      </text>
+      <text x={x + BAR + 6} y={y + 29}>
+        {NAMES[name]}
+      </text>
+    </g>
+  );
+  return <a href={href}>{label}</a>;
+};

@@ -1,0 +1,117 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
+import { firstOf } from '../../api/listed.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useLive } from '../../live/use-live.ts';
+import { LoadMore } from '../../parts/load-more.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { PageHeading } from '../../parts/page-heading.tsx';
+import { Status } from '../../parts/status.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { WindowText } from '../../parts/window-text.tsx';
+import { hrefTo, type Query } from '../../route.ts';
+
+const A_PAGE = 25;
+const STATUSES = ['pending', 'retrying', 'rejected', 'exhausted', 'cancelled'] as const;
+
+/** Everything of a queue that is not delivered. */
+export const DeliveriesPage = ({ queue, query }: { queue: string; query: Query }): JSX.Element => {
+  const { api } = useConsole();
+  const [most, setMost] = useState(A_PAGE);
+  const { status, subscription, since, until } = query;
+  const deliveries = useLive(`deliveries/${queue}/${JSON.stringify(query)}/${most}`, (signal) => {
+    const filter = {
+      ...(status !== undefined && { status }),
+      ...(subscription !== undefined && { subscription }),
+      ...(since !== undefined && { since: Date.parse(since) }),
+      ...(until !== undefined && { until: Date.parse(until) }),
+    };
+    return firstOf(listDeliveries(api, queue, filter, { most: most + 1, signal }), most);
+  });
+  return (
+    <>
+      <PageHeading
+        title={`Not delivered by ${queue}`}
+        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
+      />
+      <nav class="choices-bar" aria-label="Which deliveries">
+        {[undefined, ...STATUSES].map((one) => (
+          <a
+            key={one ?? 'all'}
+            href={hrefTo({ page: 'deliveries', queue, query: { ...query, status: one } })}
+            aria-current={one === status ? 'true' : undefined}
+          >
+            {one ?? 'all'}
+          </a>
+        ))}
+      </nav>
+      <WindowText since={since} until={until} otherwise="The newest messages first." />
+      {subscription === undefined ? null : <OfOne queue={queue} subscription={subscription} />}
+      <div class="section">
+        <Loaded live={deliveries} lines={8}>
+          {({ items, more }) =>
+            items.length === 0 ? (
+              <Empty title="Nothing here: everything was delivered, or is on its way" />
+            ) : (
+              <>
+                <Table
+                  caption="Deliveries that are not delivered, the newest message first"
+                  columns={COLUMNS}
+                  rows={items}
+                  keyOf={({ messageId, subscriptionId }) => `${messageId} ${subscriptionId}`}
+                />
+                <LoadMore
+                  more={more}
+                  onMore={() => {
+                    setMost(most + A_PAGE);
+                  }}
+                >
+                  Show more deliveries
+                </LoadMore>
+              </>
+            )
+          }
+        </Loaded>
+      </div>
+    </>
+  );
+};
+
+const OfOne = ({ queue, subscription }: { queue: string; subscription: string }): JSX.Element => (
+  <p>
+    Of the subscription{' '}
+    <a class="id" href={hrefTo({ page: 'subscription', queue, subscription })}>
+      {subscription}
+    </a>
+    . <a href={hrefTo({ page: 'deliveries', queue, query: {} })}>Show those of all</a>
+  </p>
+);
+
+const COLUMNS: readonly Column<ListedDelivery>[] = [
+  { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
+  {
+    head: 'Delivery',
+    wide: true,
+    cell: ({ queue, messageId, subscriptionId }) => (
+      <a
+        class="id"
+        href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
+      >
+        {messageId} <span class="muted">to {subscriptionId}</span>
+      </a>
+    ),
+  },
+  { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
+  { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
+  {
+    head: 'Last answer',
+    cell: ({ lastAttempt }) => lastAttempt?.statusCode ?? lastAttempt?.error ?? '',
+  },
+  {
+    head: 'Next attempt',
+    cell: ({ nextAttemptAt }) => (nextAttemptAt === undefined ? '' : <Moment at={nextAttemptAt} />),
+  },
+];

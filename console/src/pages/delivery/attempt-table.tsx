@@ -1,0 +1,63 @@
+import type { JSX } from 'preact';
+import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import { Moment } from '../../parts/moment.tsx';
+import { Status } from '../../parts/status.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { durationText } from '../../parts/time-text.ts';
+
+type Attempt = DeliveryDetail['attempts'][number];
+
+/** The newest first. */
+export const AttemptTable = ({ attempts }: { attempts: readonly Attempt[] }): JSX.Element => {
+  const severalRounds = attempts.some(({ round }) => round > 1);
+  return (
+    <Table
+      caption="Attempts, the newest first"
+      columns={severalRounds ? [ROUND, ...COLUMNS] : COLUMNS}
+      rows={attempts.toReversed()}
+      keyOf={({ round, number, startedAt }) => `${round} ${number} ${startedAt}`}
+    />
+  );
+};
+
+const ROUND: Column<Attempt> = { head: 'Round', numeric: true, cell: ({ round }) => round };
+
+const MECHANISMS = {
+  same_invocation: 'same invocation',
+  sqs_delay: 'SQS delay',
+  scheduler: 'Scheduler',
+  reconcile: 'reconcile',
+} as const;
+
+const COLUMNS: readonly Column<Attempt>[] = [
+  { head: 'Attempt', numeric: true, cell: ({ number }) => number },
+  { head: 'Outcome', cell: ({ outcome }) => <Status of={outcome} /> },
+  { head: 'Phase', cell: ({ phase }) => phase.replace('_', ' ') },
+  { head: 'Due', cell: ({ dueAt }) => (dueAt === undefined ? '' : <Moment at={dueAt} exact />) },
+  {
+    head: 'Made',
+    cell: ({ startedAt, dueAt }) => (
+      <>
+        <Moment at={startedAt} exact />
+        {dueAt === undefined ? null : (
+          <span class="sub">{lateText(Date.parse(startedAt) - Date.parse(dueAt))}</span>
+        )}
+      </>
+    ),
+  },
+  { head: 'By', cell: ({ by }) => (by === undefined ? '' : MECHANISMS[by]) },
+  { head: 'Took', numeric: true, cell: ({ durationMs }) => durationText(durationMs) },
+  {
+    head: 'Answer',
+    wide: true,
+    cell: ({ statusCode, error, snippet, lost }) => (
+      <>
+        <strong>{statusCode ?? error ?? ''}</strong>
+        {lost === undefined ? null : <span class="sub">a function died on it {lost} times</span>}
+        {snippet === undefined || snippet === '' ? null : <code class="snippet">{snippet}</code>}
+      </>
+    ),
+  },
+];
+
+const lateText = (lateMs: number): string => (lateMs < 1 ? 'on time' : `${durationText(lateMs)} later`);

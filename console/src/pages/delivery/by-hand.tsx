@@ -1,0 +1,48 @@
+import type { JSX } from 'preact';
+import {
+  cancelDelivery,
+  retryDelivery,
+  type DeliveryAddress,
+  type DeliveryDetail,
+} from '../../../../cli/api/deliveries.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { Failure } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+
+/** What can be done with a delivery by hand. */
+export const ByHand = ({
+  address,
+  delivery: { status },
+  onDone,
+}: {
+  address: DeliveryAddress;
+  delivery: DeliveryDetail;
+  onDone: () => void;
+}): JSX.Element => {
+  const { api } = useConsole();
+  const retry = useAction(async () => {
+    await retryDelivery(api, address);
+    onDone();
+  });
+  const cancel = useAction(async () => {
+    await cancelDelivery(api, address);
+    onDone();
+  });
+  const isOpen = status === 'pending' || status === 'retrying';
+  return (
+    <>
+      <WorkButton action={retry.action} kind="primary" onClick={retry.run}>
+        {isOpen ? 'Retry now' : 'Deliver again'}
+      </WorkButton>
+      {isOpen ? (
+        <WorkButton action={cancel.action} kind="danger" onClick={cancel.run}>
+          Cancel
+        </WorkButton>
+      ) : null}
+      {[retry.action, cancel.action].map((action, index) =>
+        action.state === 'failed' ? <Failure key={index} of={action.failure} /> : null,
+      )}
+    </>
+  );
+};

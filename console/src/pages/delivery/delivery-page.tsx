@@ -1,0 +1,115 @@
+import type { JSX } from 'preact';
+import { showDelivery, type DeliveryAddress, type DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useLive } from '../../live/use-live.ts';
+import { Facts } from '../../parts/facts.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { PageHeading } from '../../parts/page-heading.tsx';
+import { PolicyFacts } from '../../parts/policy-facts.tsx';
+import { Section } from '../../parts/section.tsx';
+import { Status } from '../../parts/status.tsx';
+import { hrefTo } from '../../route.ts';
+import { AttemptTable } from './attempt-table.tsx';
+import { ByHand } from './by-hand.tsx';
+import { PlannedTable } from './planned-table.tsx';
+import { Timeline } from './timeline.tsx';
+
+export const DeliveryPage = ({ address }: { address: DeliveryAddress }): JSX.Element => {
+  const { api } = useConsole();
+  const { queue, messageId, subscriptionId } = address;
+  const delivery = useLive(`delivery/${JSON.stringify(address)}`, (signal) =>
+    showDelivery(api, address, signal),
+  );
+  return (
+    <>
+      <PageHeading
+        title={messageId}
+        kind="Delivery of"
+        crumbs={[
+          { text: queue, href: hrefTo({ page: 'queue', queue }) },
+          { text: 'Message', href: hrefTo({ page: 'message', queue, message: messageId }) },
+        ]}
+      >
+        {delivery.value === undefined ? null : (
+          <ByHand address={address} delivery={delivery.value} onDone={delivery.refresh} />
+        )}
+      </PageHeading>
+      <p>
+        to the subscription{' '}
+        <a class="id" href={hrefTo({ page: 'subscription', queue, subscription: subscriptionId })}>
+          {subscriptionId}
+        </a>
+      </p>
+      <Loaded live={delivery} lines={10}>
+        {(value) => <Report delivery={value} />}
+      </Loaded>
+    </>
+  );
+};
+
+const SOURCES = {
+  delivery: 'kept on this delivery since its first failure',
+  subscription: 'the subscription’s',
+  queue: 'the queue’s',
+  defaults: 'the defaults of the deployment',
+} as const;
+
+const Report = ({ delivery }: { delivery: DeliveryDetail }): JSX.Element => {
+  const { status, reason, attempts, nextAttempt, planned, lateResults = [], policy, policySource } = delivery;
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Status', <Status of={status} reason={reason} />],
+          ['Attempts', attempts.length],
+          [
+            'Next attempt',
+            nextAttempt && (
+              <>
+                <Moment at={nextAttempt.dueAt} exact />{' '}
+                <span class="muted">
+                  {nextAttempt.waitsFor === undefined
+                    ? nextAttempt.phase.replace('_', ' ')
+                    : 'waits for its rate limit'}
+                </span>
+              </>
+            ),
+          ],
+          ['Planned after that', planned.length > 1 ? planned.length - 1 : undefined],
+        ]}
+      />
+      <Section title="Timeline">
+        <Timeline delivery={delivery} />
+      </Section>
+      <Section title="Attempts">
+        {attempts.length === 0 ? (
+          <Empty title="No attempt has come back yet" />
+        ) : (
+          <AttemptTable attempts={attempts} />
+        )}
+      </Section>
+      {planned.length === 0 ? null : (
+        <Section title="Planned">
+          <p class="muted">Should every attempt fail at the moment that it is due.</p>
+          <PlannedTable planned={planned} />
+        </Section>
+      )}
+      {lateResults.length === 0 ? null : (
+        <Section title="Late results">
+          <p class="muted">
+            They came when another had taken over the attempt, and are not counted among the attempts.
+          </p>
+          <AttemptTable attempts={lateResults} />
+        </Section>
+      )}
+      <Section title="Policy">
+        <p>
+          It is <strong>{SOURCES[policySource]}</strong>.
+        </p>
+        <PolicyFacts policy={policy} />
+      </Section>
+    </>
+  );
+};

@@ -1,0 +1,26 @@
+import type { JSX } from 'preact';
+import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import { useNow } from '../../live/use-now.ts';
+import { Moment } from '../../parts/moment.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { relativeText } from '../../parts/time-text.ts';
+
+type Planned = DeliveryDetail['planned'][number];
+
+export const PlannedTable = ({ planned }: { planned: readonly Planned[] }): JSX.Element => {
+  const now = useNow();
+  const columns: readonly Column<Planned>[] = [
+    { head: 'Attempt', numeric: true, cell: ({ number }) => number },
+    { head: 'Phase', cell: ({ phase }) => phase.replace('_', ' ') },
+    { head: 'Due', wide: true, cell: ({ dueAt }) => <Moment at={dueAt} exact /> },
+    { head: 'That is', cell: ({ dueAt }) => relativeText(Date.parse(dueAt), now) },
+  ];
+  return (
+    <Table
+      caption="Planned attempts, should every one of them fail at once"
+      columns={columns}
+      rows={planned}
+      keyOf={({ number }) => String(number)}
+    />
+  );
+};

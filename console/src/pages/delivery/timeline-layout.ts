@@ -1,0 +1,105 @@
+import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+
+type Attempt = DeliveryDetail['attempts'][number];
+type Phase = Attempt['phase'];
+
+/** Milliseconds since the epoch. */
+export type Span = { from: number; to: number };
+
+/** Something on the time axis. `x` and widths are CSS pixels within the axis; `lane` counts from the top. */
+export type Mark = {
+  key: string;
+  number: number;
+  lane: number;
+  kind: Attempt['outcome'] | 'planned';
+  x: number;
+  width: number;
+  /** Where it was due, if that is not where it was made. */
+  dueX?: number;
+};
+
+export type Timeline = { lanes: readonly Phase[]; marks: readonly Mark[] };
+
+const PHASES: readonly Phase[] = ['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual'];
+
+/** So that an attempt of a few milliseconds can be seen on an axis of days. */
+const LEAST_WIDTH = 7;
+
+export type Times = Pick<DeliveryDetail, 'attempts' | 'planned'>;
+
+/**
+ * Where everything stands: time to the right, a lane for each phase that occurs. Attempts that are out of the span are left
+ * out, so that hundreds of them cost nothing when one looks closely.
+ */
+export const timelineLayout = ({ attempts, planned }: Times, span: Span, width: number): Timeline => {
+  const lanes = PHASES.filter(
+    (phase) =>
+      attempts.some((attempt) => attempt.phase === phase) ||
+      planned.some((attempt) => attempt.phase === phase),
+  );
+  const scale = width / Math.max(1, span.to - span.from);
+  const place = (time: number): number => (time - span.from) * scale;
+  const marks = [
+    ...attempts.map((attempt) => madeMark(attempt, { place, scale, lanes })),
+    ...planned.map(({ number, phase, dueAt }): Mark => ({
+      key: `planned-${number}`,
+      number,
+      lane: lanes.indexOf(phase),
+      kind: 'planned',
+      x: place(Date.parse(dueAt)),
+      width: LEAST_WIDTH,
+    })),
+  ];
+  return {
+    lanes,
+    marks: marks.filter(({ x, width: wide, dueX = x }) => x + wide >= 0 && Math.min(x, dueX) <= width),
+  };
+};
+
+const madeMark = (
+  { number, round, phase, startedAt, dueAt, durationMs, outcome }: Attempt,
+  { place, scale, lanes }: { place: (time: number) => number; scale: number; lanes: readonly Phase[] },
+): Mark => {
+  const x = place(Date.parse(startedAt));
+  const dueX = dueAt === undefined ? undefined : place(Date.parse(dueAt));
+  return {
+    key: `${round}-${number}`,
+    number,
+    lane: lanes.indexOf(phase),
+    kind: outcome,
+    x,
+    width: Math.max(LEAST_WIDTH, durationMs * scale),
+    ...(dueX !== undefined && x - dueX > 2 && { dueX }),
+  };
+};
+
+/** Which part of the time is looked at. */
+export const spanOf = ({ attempts, planned }: Times, part: 'all' | 'made', now: number): Span => {
+  const made = attempts.flatMap(({ startedAt, durationMs, dueAt = startedAt }) => [
+    Date.parse(dueAt),
+    Date.parse(startedAt),
+    Date.parse(startedAt) + durationMs,
+  ]);
+  const times = part === 'made' ? made : [...made, ...planned.map(({ dueAt }) => Date.parse(dueAt))];
+  if (times.length === 0) return widened({ from: now, to: now });
+  return widened({ from: Math.min(...times), to: Math.max(...times) });
+};
+
+/** With a little room on both sides, and never so short that nothing could be told apart. */
+const widened = ({ from, to }: Span): Span => {
+  const room = Math.max(50, (to - from) * 0.04);
+  return { from: from - room, to: to + room };
+};
+
+/** `factor` below 1 looks closer. The middle stays where it is. */
+export const zoomed = ({ from, to }: Span, factor: number): Span => {
+  const half = Math.max(5, ((to - from) / 2) * factor);
+  const middle = (from + to) / 2;
+  return { from: middle - half, to: middle + half };
+};
+
+/** `share` of the span to the right, or with a negative one to the left. */
+export const moved = ({ from, to }: Span, share: number): Span => {
+  const by = (to - from) * share;
+  return { from: from + by, to: to + by };
+};

@@ -1,0 +1,151 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import { useNow } from '../../live/use-now.ts';
+import { useWidth } from '../../live/use-width.ts';
+import { timeTicks } from './time-ticks.ts';
+import { moved, spanOf, timelineLayout, zoomed, type Span } from './timeline-layout.ts';
+import { TimelineMark } from './timeline-mark.tsx';
+
+/** On narrow screens the name of a lane stands above its marks. */
+const LANE = { wide: 30, narrow: 40 };
+const AXIS = 26;
+/** Beside the lanes, for their names. */
+const NAMES = 96;
+/** CSS pixels that one time on the axis takes. */
+const TICK_ROOM = 84;
+
+type Looked = { part: 'all' | 'made' } | { span: Span };
+
+/** Attempts on a real time axis; what is to come is hollow. The table below says the same in words. */
+export const Timeline = ({ delivery }: { delivery: DeliveryDetail }): JSX.Element => {
+  const { ref, width } = useWidth<HTMLDivElement>();
+  const now = useNow();
+  const [looked, setLooked] = useState<Looked>({ part: 'all' });
+  const span = 'span' in looked ? looked.span : spanOf(delivery, looked.part, now);
+  const isNarrow = width < 560;
+  const [names, laneHeight] = isNarrow ? [0, LANE.narrow] : [NAMES, LANE.wide];
+  const room = Math.max(1, width - names - 12);
+  const { lanes, marks } = timelineLayout(delivery, span, room);
+  const place = (time: number): number => ((time - span.from) / (span.to - span.from)) * room;
+  const height = lanes.length * laneHeight + AXIS;
+  const ticks = timeTicks(
+    span,
+    Math.max(2, Math.floor(room / TICK_ROOM)),
+    -new Date(span.from).getTimezoneOffset() * 60_000,
+  );
+  const look = (next: Span) => () => {
+    setLooked({ span: next });
+  };
+
+  return (
+    <div class="timeline">
+      <div class="actions" role="group" aria-label="What part of the time is shown">
+        <PartButton text="All" part="all" looked={looked} onLook={setLooked} />
+        <PartButton text="Made so far" part="made" looked={looked} onLook={setLooked} />
+        <button
+          type="button"
+          class="button button-small"
+          aria-label="Earlier"
+          onClick={look(moved(span, -0.5))}
+        >
+          ←
+        </button>
+        <button type="button" class="button button-small" aria-label="Later" onClick={look(moved(span, 0.5))}>
+          →
+        </button>
+        <button
+          type="button"
+          class="button button-small"
+          aria-label="Look closer"
+          onClick={look(zoomed(span, 0.5))}
+        >
+          +
+        </button>
+        <button
+          type="button"
+          class="button button-small"
+          aria-label="See more of the time"
+          onClick={look(zoomed(span, 2))}
+        >
+          −
+        </button>
+      </div>
+      <div ref={ref} class="timeline-room">
+        <svg
+          width={width}
+          height={height}
+          role="img"
+          aria-label={`${delivery.attempts.length} attempts made, ${delivery.planned.length} planned. The table below lists them.`}
+        >
+          <g transform={`translate(${names + 6} 0)`}>
+            {ticks.map(({ at, text }) => (
+              <g key={at} transform={`translate(${place(at)} 0)`} class="tick">
+                <line y2={height - AXIS} />
+                <text y={height - 8}>{text}</text>
+              </g>
+            ))}
+            {now >= span.from && now <= span.to ? (
+              <g transform={`translate(${place(now)} 0)`} class="now">
+                <line y2={height - AXIS} />
+              </g>
+            ) : null}
+          </g>
+          {lanes.map((phase, lane) => (
+            <g key={phase} transform={`translate(0 ${lane * laneHeight})`} class="lane">
+              <line x1={0} x2={width} y1={laneHeight - 0.5} y2={laneHeight - 0.5} />
+              <text y={isNarrow ? 13 : laneHeight / 2 + 4}>{phase.replace('_', ' ')}</text>
+            </g>
+          ))}
+          <svg x={names + 6} width={room} height={height} overflow="hidden">
+            {marks.map((mark) => (
+              <TimelineMark
+                key={mark.key}
+                mark={mark}
+                y={mark.lane * laneHeight + laneHeight / 2 + (isNarrow ? 8 : 0)}
+              />
+            ))}
+          </svg>
+        </svg>
+      </div>
+      <ul class="legend">
+        <li class="tone-delivered">
+          <span class="swatch" /> delivered
+        </li>
+        <li class="tone-failed">
+          <span class="swatch" /> failed
+        </li>
+        <li class="tone-rejected">
+          <span class="swatch" /> rejected
+        </li>
+        <li class="tone-planned">
+          <span class="swatch swatch-hollow" /> planned
+        </li>
+        <li class="muted">A line to the left of an attempt leads to when it was due.</li>
+      </ul>
+    </div>
+  );
+};
+
+const PartButton = ({
+  text,
+  part,
+  looked,
+  onLook,
+}: {
+  text: string;
+  part: 'all' | 'made';
+  looked: Looked;
+  onLook: (looked: Looked) => void;
+}): JSX.Element => (
+  <button
+    type="button"
+    class="button button-small"
+    aria-pressed={'part' in looked && looked.part === part}
+    onClick={() => {
+      onLook({ part });
+    }}
+  >
+    {text}
+  </button>
+);

@@ -1,0 +1,111 @@
+import type { JSX } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { ApiRefusal } from '../../../../cli/api/api-refusal.ts';
+import { listQueues } from '../../../../cli/api/queues.ts';
+import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
+import type { PartialRetryPolicy } from '../../../../shared/domain/retry-policy.ts';
+import { firstOf } from '../../api/listed.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { useLive } from '../../live/use-live.ts';
+import { Field } from '../../parts/field.tsx';
+import { Failure, Notice } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+import { storePolicy, type PolicyOwner } from './store-policy.ts';
+
+const MOST = 100;
+
+/** Gives a policy to a queue, or to a subscription on it. `onRefused` hears which fields the API does not take. */
+export const ApplyPolicy = ({
+  policy,
+  owner,
+  onOwner,
+  onRefused,
+}: {
+  policy: PartialRetryPolicy | undefined;
+  owner: PolicyOwner;
+  onOwner: (owner: PolicyOwner) => void;
+  onRefused: (fields: ApiRefusal['fields']) => void;
+}): JSX.Element => {
+  const { api } = useConsole();
+  const list = useId();
+  const { queue, subscription } = owner;
+  const [settled, setSettled] = useState(queue);
+  const queues = useLive('designer/queues', () => firstOf(listQueues(api, MOST), MOST));
+  const subscriptions = useLive(`designer/subscriptions/${settled}`, async () =>
+    settled === '' ? undefined : firstOf(listSubscriptions(api, settled, MOST), MOST),
+  );
+  const { action, run } = useAction(async (given: PartialRetryPolicy) => {
+    try {
+      await storePolicy(api, owner, given);
+    } catch (error) {
+      if (error instanceof ApiRefusal) onRefused(error.fields);
+      throw error;
+    }
+  });
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (policy !== undefined && action.state !== 'running') run(policy);
+      }}
+    >
+      <Field label="Queue">
+        {(parts) => (
+          <>
+            <input
+              {...parts}
+              required
+              list={list}
+              value={queue}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={({ currentTarget }) => {
+                onOwner({ queue: currentTarget.value });
+              }}
+              onChange={({ currentTarget }) => {
+                setSettled(currentTarget.value);
+              }}
+            />
+            <datalist id={list}>
+              {(queues.value?.items ?? []).map(({ name }) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Field>
+      <Field label="Subscription" hint="Of the queue itself, unless one is chosen.">
+        {(parts) => (
+          <select
+            {...parts}
+            value={subscription ?? ''}
+            onChange={({ currentTarget }) => {
+              onOwner(currentTarget.value === '' ? { queue } : { queue, subscription: currentTarget.value });
+            }}
+          >
+            <option value="">the queue, for all of them</option>
+            {(subscriptions.value?.items ?? []).map(({ id, subscriber }) => (
+              <option key={id} value={id}>
+                {subscriber}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <WorkButton action={action} kind="primary" submit>
+        Apply
+      </WorkButton>
+      {policy === undefined ? <p class="muted">Not before what is wrong above is put right.</p> : null}
+      {action.state === 'done' ? (
+        <Notice tone="success" title="It is in force">
+          <p>
+            For deliveries that fail from now on. What is being retried keeps the policy that it began with.
+          </p>
+        </Notice>
+      ) : null}
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+    </form>
+  );
+};

@@ -1,0 +1,113 @@
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { useConsole } from '../../live/console-context.tsx';
+import { Failure, Notice } from '../../parts/notice.tsx';
+import { PageHeading } from '../../parts/page-heading.tsx';
+import { Section } from '../../parts/section.tsx';
+import { SourceText } from '../../parts/source-text.tsx';
+import type { Query } from '../../route.ts';
+import { ApplyPolicy } from './apply-policy.tsx';
+import { EMPTY_DRAFT, faultsOf, SNS_EXAMPLE, type Draft, type Judgement } from './draft.ts';
+import { PolicyControls } from './policy-controls.tsx';
+import { ScheduleCharts } from './schedule-charts.tsx';
+import { ScheduleSum } from './schedule-sum.tsx';
+import { ScheduleTable } from './schedule-table.tsx';
+import type { PolicyOwner } from './store-policy.ts';
+import { useDesign } from './use-design.ts';
+
+/** A policy by its fields, and what it comes to as it changes. */
+export const DesignerPage = ({ query: { queue = '', subscription } }: { query: Query }): JSX.Element => {
+  const asked = useMemo(
+    (): PolicyOwner => ({ queue, ...(subscription !== undefined && { subscription }) }),
+    [queue, subscription],
+  );
+  const { draft, judgement, drawn, faults, change, refuse, loading } = useDesign(asked);
+  return (
+    <>
+      <PageHeading title="Policy designer">
+        <Beginning text="Example: 10 retries, 5 to 260 s" draft={SNS_EXAMPLE} onBegin={change} />
+        <Beginning text="Back to the defaults" draft={EMPTY_DRAFT} onBegin={change} />
+      </PageHeading>
+      {loading.state === 'failed' ? <Failure of={loading.failure} /> : null}
+      <PolicyControls
+        draft={draft}
+        faults={faults}
+        onChange={(field, text) => {
+          change({ ...draft, [field]: text });
+        }}
+      />
+      <WholeFault fault={faults.get('_retry_policy')} />
+      <Section title="What it comes to">
+        <ScheduleSum policy={drawn} stale={!judgement.ok} />
+        <ScheduleCharts policy={drawn} />
+        <ScheduleTable policy={drawn} />
+      </Section>
+      <div class="columns">
+        <Section title="As JSON">
+          <p class="muted">For a queue’s metadata, or a subscription’s options.</p>
+          <SourceText text={jsonOf(judgement)} what="the policy" />
+        </Section>
+        <Section title="Apply it">
+          <Application
+            judgement={judgement}
+            asked={asked}
+            onRefused={(fields) => {
+              refuse(faultsOf(fields));
+            }}
+          />
+        </Section>
+      </div>
+    </>
+  );
+};
+
+const jsonOf = (judgement: Judgement): string =>
+  judgement.ok ? JSON.stringify({ _retry_policy: judgement.policy }, null, 2) : '–';
+
+const Beginning = ({
+  text,
+  draft,
+  onBegin,
+}: {
+  text: string;
+  draft: Draft;
+  onBegin: (draft: Draft) => void;
+}): JSX.Element => (
+  <button
+    type="button"
+    class="button"
+    onClick={() => {
+      onBegin(draft);
+    }}
+  >
+    {text}
+  </button>
+);
+
+const WholeFault = ({ fault }: { fault: string | undefined }): JSX.Element | null =>
+  fault === undefined ? null : <Notice tone="danger" title={`The policy as a whole ${fault}`} />;
+
+const Application = ({
+  judgement,
+  asked,
+  onRefused,
+}: {
+  judgement: Judgement;
+  asked: PolicyOwner;
+  onRefused: (fields: readonly { field: string; message: string }[]) => void;
+}): JSX.Element => {
+  const { info } = useConsole();
+  const [owner, setOwner] = useState(asked);
+  if (info?.deployment === null)
+    return (
+      <p class="muted">There is no deployment to apply it to. Everything else here works without one.</p>
+    );
+  return (
+    <ApplyPolicy
+      policy={judgement.ok ? judgement.policy : undefined}
+      owner={owner}
+      onOwner={setOwner}
+      onRefused={onRefused}
+    />
+  );
+};

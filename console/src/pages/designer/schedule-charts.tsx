@@ -1,0 +1,127 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type uPlot from 'uplot';
+import type { BackoffFunction, RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
+import { Chart, type ChartOptions } from '../../parts/chart.tsx';
+import { durationText } from '../../parts/time-text.ts';
+import { FUNCTIONS, runningTotal, scheduleSeries } from './schedule-series.ts';
+
+/** A dash of its own for each, beside the colour. */
+const DASHES: Record<BackoffFunction, number[]> = {
+  linear: [],
+  arithmetic: [8, 3],
+  geometric: [2, 3],
+  exponential: [2, 3],
+  capped_exponential: [10, 3, 2, 3],
+};
+
+/** The delay before each retry, the five functions over each other; and when each retry comes. */
+export const ScheduleCharts = ({ policy }: { policy: RetryPolicy }): JSX.Element => {
+  const chosen = policy.retry_backoff_function;
+  const series = useMemo(() => scheduleSeries(policy), [policy]);
+  const delayOptions = useMemo((): ChartOptions => (colour) => delayChart(colour, chosen), [chosen]);
+  const delays = useMemo(
+    (): uPlot.AlignedData => [series.retries, ...FUNCTIONS.map((name) => series.delays[name])],
+    [series],
+  );
+  const totals = useMemo(
+    (): uPlot.AlignedData => [
+      [0, ...series.retries],
+      [0, ...runningTotal(series.delays[chosen])],
+    ],
+    [series, chosen],
+  );
+  return (
+    <div class="columns">
+      <figure>
+        <figcaption>Delay before each retry</figcaption>
+        <Chart
+          options={delayOptions}
+          data={delays}
+          height={260}
+          label={`Delay before each of ${series.retries.length} retries by ${chosen.replace('_', ' ')}, and by the other functions. The table below has the figures.`}
+        />
+        <ul class="legend">
+          {FUNCTIONS.map((name) => (
+            <li key={name} class={`function-${name}`} aria-current={name === chosen ? 'true' : undefined}>
+              <svg width="26" height="8" aria-hidden="true">
+                <line
+                  x1="0"
+                  x2="26"
+                  y1="4"
+                  y2="4"
+                  stroke-dasharray={name === chosen ? 'none' : DASHES[name].join(' ')}
+                />
+              </svg>
+              {name.replace('_', ' ')}
+            </li>
+          ))}
+        </ul>
+        <p class="muted">Geometric and exponential are the same series under two names.</p>
+      </figure>
+      <figure>
+        <figcaption>Time since the first attempt</figcaption>
+        <Chart
+          options={totalChart}
+          data={totals}
+          height={260}
+          label={`When each of ${series.retries.length} retries comes. The table below has the figures.`}
+        />
+      </figure>
+    </div>
+  );
+};
+
+const seconds = (values: readonly number[]): string[] => values.map((value) => durationText(value * 1000));
+
+const axes = (colour: (name: string) => string): uPlot.Axis[] => [
+  {
+    stroke: colour('muted'),
+    grid: { show: false },
+    ticks: { stroke: colour('line') },
+    incrs: [1, 2, 5, 10, 20, 50],
+    values: (_plot, values) => values.map(String),
+  },
+  {
+    stroke: colour('muted'),
+    grid: { stroke: colour('line') },
+    ticks: { show: false },
+    size: 74,
+    incrs: [
+      1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
+      432_000,
+    ],
+    values: (_plot, values) => seconds(values),
+  },
+];
+
+const base = (colour: (name: string) => string): Omit<uPlot.Options, 'width' | 'height' | 'series'> => ({
+  legend: { show: false },
+  cursor: { show: false },
+  scales: { x: { time: false }, y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.05)] } },
+  axes: axes(colour),
+});
+
+const delayChart = (
+  colour: (name: string) => string,
+  chosen: BackoffFunction,
+): Omit<uPlot.Options, 'width' | 'height'> => ({
+  ...base(colour),
+  series: [
+    {},
+    ...FUNCTIONS.map((name): uPlot.Series => ({
+      stroke: colour(`function-${name}`),
+      width: name === chosen ? 3 : 1.25,
+      dash: name === chosen ? [] : DASHES[name],
+      points: { show: name === chosen, size: 6 },
+    })),
+  ],
+});
+
+const totalChart: ChartOptions = (colour) => ({
+  ...base(colour),
+  series: [
+    {},
+    { stroke: colour('accent'), width: 2, fill: colour('accent-faint'), points: { show: true, size: 5 } },
+  ],
+});

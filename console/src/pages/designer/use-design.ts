@@ -1,0 +1,46 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction, type Action } from '../../live/use-action.ts';
+import { draftOf, EMPTY_DRAFT, judge, type Draft, type Judgement } from './draft.ts';
+import { storedPolicy, type PolicyOwner } from './store-policy.ts';
+
+type Faults = ReadonlyMap<string, string>;
+
+const NO_FAULTS: Faults = new Map();
+
+export type Design = {
+  draft: Draft;
+  judgement: Judgement;
+  /** What is drawn: while a field is wrong, what it was before. */
+  drawn: RetryPolicy;
+  /** What is wrong here, or else what the API has refused. */
+  faults: Faults;
+  change: (draft: Draft) => void;
+  refuse: (faults: Faults) => void;
+  loading: Action<void>;
+};
+
+/** A policy in the making; begun with that of its owner, if it has one. */
+export const useDesign = (owner: PolicyOwner): Design => {
+  const { api } = useConsole();
+  const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT);
+  const [refused, refuse] = useState(NO_FAULTS);
+  const judgement = useMemo(() => judge(draft), [draft]);
+  const drawn = useRef<RetryPolicy>(DEFAULT_RETRY_POLICY);
+  if (judgement.ok) drawn.current = judgement.complete;
+  const change = (next: Draft): void => {
+    refuse(NO_FAULTS);
+    setDraft(next);
+  };
+  const { action, run } = useAction(async () => {
+    const policy = await storedPolicy(api, owner);
+    if (policy !== undefined) change(draftOf(policy));
+  });
+  const { queue, subscription } = owner;
+  useEffect(() => {
+    if (queue !== '') run();
+  }, [queue, subscription, run]);
+  const faults = judgement.ok ? refused : judgement.faults;
+  return { draft, judgement, drawn: drawn.current, faults, change, refuse, loading: action };
+};

@@ -1,0 +1,84 @@
+import type { JSX } from 'preact';
+import { deliveriesOfMessage } from '../../../../cli/api/deliveries.ts';
+import { showMessage, type MessageView } from '../../../../cli/api/messages.ts';
+import { parseJson, propertySource } from '../../../../shared/messages/json-slice.ts';
+import { firstOf } from '../../api/listed.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useLive } from '../../live/use-live.ts';
+import { counted } from '../../parts/counted.ts';
+import { Facts } from '../../parts/facts.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { PageHeading } from '../../parts/page-heading.tsx';
+import { Section } from '../../parts/section.tsx';
+import { SourceText } from '../../parts/source-text.tsx';
+import { hrefTo } from '../../route.ts';
+import { MessageDeliveries } from './message-deliveries.tsx';
+
+const MOST = 100;
+
+export const MessagePage = ({ queue, id }: { queue: string; id: string }): JSX.Element => {
+  const { api } = useConsole();
+  const message = useLive(`message/${queue}/${id}`, async () => {
+    const { view, text } = await showMessage(api, queue, id);
+    const json = parseJson(text);
+    return { view, data: json && propertySource(json, 'body') };
+  });
+  const deliveries = useLive(`of-message/${queue}/${id}`, (signal) =>
+    firstOf(deliveriesOfMessage(api, { queue, messageId: id }, { most: MOST + 1, signal }), MOST),
+  );
+  return (
+    <>
+      <PageHeading
+        title={id}
+        kind="Message"
+        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
+      />
+      <Loaded live={message}>
+        {({ view, data }) => (
+          <>
+            <MessageFacts view={view} />
+            <Section title="Deliveries">
+              <Loaded live={deliveries}>
+                {(listed) => <MessageDeliveries listed={listed} matched={view.matched} />}
+              </Loaded>
+            </Section>
+            <Section title="Data">
+              {data === undefined ? (
+                <NoData erased={view.erasedAt !== undefined} />
+              ) : (
+                <SourceText text={data} what="the data" />
+              )}
+            </Section>
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+};
+
+const MessageFacts = ({ view }: { view: MessageView }): JSX.Element => (
+  <Facts
+    facts={[
+      ['Type', view.type],
+      ['Accepted', <Moment at={view.acceptedAt} exact />],
+      ['For', counted(view.matched, 'subscription', 'subscriptions')],
+      [
+        'Filtered',
+        view.filtered === 0 ? undefined : `by ${counted(view.filtered, 'subscription', 'subscriptions')}`,
+      ],
+      ['Came again', view.duplicates === 0 ? undefined : counted(view.duplicates, 'time', 'times')],
+      ['Erased', view.erasedAt === undefined ? undefined : <Moment at={view.erasedAt} />],
+    ]}
+  />
+);
+
+const NoData = ({ erased }: { erased: boolean }): JSX.Element =>
+  erased ? (
+    <Empty title="Its data was erased" />
+  ) : (
+    <Empty title="Its data is not kept">
+      <p>Data is kept from the first failure on, or of every message with the setting retainMessages=all.</p>
+    </Empty>
+  );

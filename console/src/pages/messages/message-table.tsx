@@ -1,0 +1,47 @@
+import type { JSX } from 'preact';
+import type { ListedMessage } from '../../../../cli/api/messages.ts';
+import { Moment } from '../../parts/moment.tsx';
+import { Glyph } from '../../parts/status.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { hrefTo } from '../../route.ts';
+
+const STATUSES = ['delivered', 'pending', 'retrying', 'rejected', 'exhausted', 'cancelled'] as const;
+
+export const MessageTable = ({ messages }: { messages: readonly ListedMessage[] }): JSX.Element => (
+  <Table caption="Messages, the newest first" columns={COLUMNS} rows={messages} keyOf={({ id }) => id} />
+);
+
+const COLUMNS: readonly Column<ListedMessage>[] = [
+  { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
+  {
+    head: 'Message',
+    wide: true,
+    cell: ({ queue, id }) => (
+      <a class="id" href={hrefTo({ page: 'message', queue, message: id })}>
+        {id}
+      </a>
+    ),
+  },
+  { head: 'Type', cell: ({ type }) => type ?? '' },
+  { head: 'For', numeric: true, cell: ({ matched }) => matched },
+  { head: 'Filtered', numeric: true, cell: ({ filtered }) => filtered },
+  { head: 'Came of it', cell: (message) => <Tally of={message} /> },
+];
+
+const Tally = ({ of: { matched, deliveries } }: { of: ListedMessage }): JSX.Element => {
+  if (matched === 0) return <span class="muted">nobody wanted it</span>;
+  const some = STATUSES.filter((status) => deliveries[status] > 0);
+  if (some.length === 0) return <span class="muted">not on record yet</span>;
+  return (
+    <span class="tally">
+      {some.map((status) => (
+        <span key={status} class={`status tone-${status}`}>
+          <Glyph of={status} />
+          <span>
+            {deliveries[status]} {status}
+          </span>
+        </span>
+      ))}
+    </span>
+  );
+};

@@ -1,0 +1,96 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { listMessages, type ListedMessage } from '../../../../cli/api/messages.ts';
+import { firstOf } from '../../api/listed.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useLive } from '../../live/use-live.ts';
+import { LoadMore } from '../../parts/load-more.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { PageHeading } from '../../parts/page-heading.tsx';
+import { WindowText } from '../../parts/window-text.tsx';
+import { hrefTo, type Query } from '../../route.ts';
+import { MessageTable } from './message-table.tsx';
+import { NoMessages } from './no-messages.tsx';
+
+const A_PAGE = 25;
+
+/** Of the books' figures, which messages make one up. */
+const CHOICES = {
+  all: ['All', () => true],
+  matched: ['Matched', ({ matched }: ListedMessage) => matched > 0],
+  unmatched: ['Unmatched', ({ matched }: ListedMessage) => matched === 0],
+  filtered: ['Filtered', ({ filtered }: ListedMessage) => filtered > 0],
+  delivered: ['Delivered', ({ deliveries }: ListedMessage) => deliveries.delivered > 0],
+  pending: ['Pending', ({ deliveries }: ListedMessage) => deliveries.pending + deliveries.retrying > 0],
+} as const;
+
+const isChoice = (text: string): text is keyof typeof CHOICES => Object.hasOwn(CHOICES, text);
+
+export const MessagesPage = ({ queue, query }: { queue: string; query: Query }): JSX.Element => {
+  const { api } = useConsole();
+  const [most, setMost] = useState(A_PAGE);
+  const { since, until, show = 'all' } = query;
+  const choice = isChoice(show) ? show : 'all';
+  const messages = useLive(`messages/${queue}/${choice}/${most}/${since ?? ''}/${until ?? ''}`, (signal) => {
+    const window = { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
+    return firstOf(chosen(listMessages(api, queue, { ...window, signal }), choice), most);
+  });
+  return (
+    <>
+      <PageHeading
+        title={`Messages of ${queue}`}
+        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
+      />
+      <nav class="choices-bar" aria-label="Which messages">
+        {Object.entries(CHOICES).map(([name, [text]]) => (
+          <a
+            key={name}
+            href={hrefTo({
+              page: 'messages',
+              queue,
+              query: { ...query, show: name === 'all' ? undefined : name },
+            })}
+            aria-current={name === choice ? 'true' : undefined}
+          >
+            {text}
+          </a>
+        ))}
+      </nav>
+      <WindowText since={since} until={until} />
+      <div class="section">
+        <Loaded live={messages} lines={8}>
+          {({ items, more }) =>
+            items.length === 0 ? (
+              choice === 'all' && since === undefined ? (
+                <NoMessages queue={queue} />
+              ) : (
+                <Empty title="No such messages in this window" />
+              )
+            ) : (
+              <>
+                <MessageTable messages={items} />
+                <LoadMore
+                  more={more}
+                  onMore={() => {
+                    setMost(most + A_PAGE);
+                  }}
+                >
+                  Show more messages
+                </LoadMore>
+              </>
+            )
+          }
+        </Loaded>
+      </div>
+    </>
+  );
+};
+
+const chosen = async function* (
+  all: AsyncIterable<ListedMessage>,
+  choice: keyof typeof CHOICES,
+): AsyncGenerator<ListedMessage> {
+  const [, isWanted] = CHOICES[choice];
+  for await (const message of all) if (isWanted(message)) yield message;
+};

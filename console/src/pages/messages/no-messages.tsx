@@ -1,0 +1,15 @@
+import type { JSX } from 'preact';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { Empty } from '../../parts/notice.tsx';
+
+export const NoMessages = ({ queue }: { queue: string }): JSX.Element => {
+  const command = `npm run -s posthaste -- publish ${queue} --data '{"test": true}'`;
+  return (
+    <Empty title="No messages in the last 24 hours">
+      <p>Producers send to the ingress queue. To see one arrive, publish it on the queue’s page, or by</p>
+      <p class="command">
+        <code>{command}</code> <CopyButton text={command} what="the command" />
+      </p>
+    </Empty>
+  );
+};

@@ -1,0 +1,55 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { putQueue } from '../../../../cli/api/queues.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { Field } from '../../parts/field.tsx';
+import { Empty, Failure } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+import { hrefTo } from '../../route.ts';
+
+/** A deployment that nobody has used yet: its first queue can be made here. */
+export const NoQueues = ({ onCreated }: { onCreated: () => void }): JSX.Element => {
+  const { api } = useConsole();
+  const [name, setName] = useState('');
+  const { action, run } = useAction(async (queue: string) => {
+    await putQueue(api, queue, '{}');
+    onCreated();
+    location.hash = hrefTo({ page: 'queue', queue });
+  });
+  return (
+    <Empty title="There are no queues yet">
+      <p>
+        A queue is a named channel: producers publish messages to it, and its subscribers get each of them as
+        an HTTP POST.
+      </p>
+      <form
+        class="stack narrow"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (action.state !== 'running') run(name);
+        }}
+      >
+        <Field label="Name of the first queue" hint="1 to 64 of A-Z a-z 0-9 _ . -">
+          {(parts) => (
+            <input
+              {...parts}
+              required
+              pattern="[A-Za-z0-9_.\-]{1,64}"
+              value={name}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={({ currentTarget }) => {
+                setName(currentTarget.value);
+              }}
+            />
+          )}
+        </Field>
+        <WorkButton action={action} kind="primary" submit>
+          Create it
+        </WorkButton>
+        {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      </form>
+    </Empty>
+  );
+};

@@ -1,0 +1,109 @@
+import type { Books } from '../../../../shared/domain/books.ts';
+import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
+import type { ListedDelivery } from '../../../../cli/api/deliveries.ts';
+import { counted } from '../../parts/counted.ts';
+import type { Listed } from '../../api/listed.ts';
+
+/** What was read of a queue. The books are of the window before `at`; both in milliseconds. */
+export type QueueReading = {
+  at: number;
+  windowMs: number;
+  subscriptions: Listed<SubscriptionView>;
+  books: Books;
+  retrying: Listed<ListedDelivery>;
+};
+
+/** How a queue stands. Lateness: how long the retry waits that is furthest past its due time. */
+export type QueueStanding = {
+  subscriptions: { count: number; more: boolean; failing: number; off: number };
+  perMinute: number;
+  delivered: number;
+  /** Ended without success: rejected and exhausted. */
+  failed: number;
+  pending: { count: number; more: boolean };
+  latenessMs: number;
+};
+
+const MINUTE_MS = 60_000;
+
+export const standingOf = ({ at, windowMs, subscriptions, books, retrying }: QueueReading): QueueStanding => {
+  const { items } = subscriptions;
+  const older = retrying.items.filter(({ acceptedAt }) => Date.parse(acceptedAt) < at - windowMs);
+  return {
+    subscriptions: {
+      count: items.length,
+      more: subscriptions.more,
+      failing: items.filter(({ failing, disabled }) => failing !== undefined && disabled === undefined)
+        .length,
+      off: items.filter(({ disabled }) => disabled !== undefined && disabled.reason !== 'manual').length,
+    },
+    perMinute: (books.accepted / windowMs) * MINUTE_MS,
+    delivered: books.delivered,
+    failed: books.rejected + books.exhausted,
+    pending: { count: books.pending + older.length, more: retrying.more },
+    latenessMs: Math.max(0, ...retrying.items.map(({ nextAttemptAt }) => lateness(nextAttemptAt, at))),
+  };
+};
+
+/** An attempt that is under way has no time to come. */
+const lateness = (nextAttemptAt: string | undefined, at: number): number =>
+  nextAttemptAt === undefined ? 0 : at - Date.parse(nextAttemptAt);
+
+/** Of several queues together; the lateness is that of the latest. */
+export const totalOf = (
+  standings: readonly QueueStanding[],
+): Pick<QueueStanding, 'perMinute' | 'delivered' | 'failed' | 'pending' | 'latenessMs'> => {
+  const sum = (figure: (standing: QueueStanding) => number): number =>
+    standings.reduce((total, standing) => total + figure(standing), 0);
+  return {
+    perMinute: sum(({ perMinute }) => perMinute),
+    delivered: sum(({ delivered }) => delivered),
+    failed: sum(({ failed }) => failed),
+    pending: {
+      count: sum(({ pending }) => pending.count),
+      more: standings.some(({ pending }) => pending.more),
+    },
+    latenessMs: Math.max(0, ...standings.map(({ latenessMs }) => latenessMs)),
+  };
+};
+
+/** Shorter is no lateness: SQS and the poll that shows it take as long. */
+export const LATE_MS = 5_000;
+
+export type Worry = { weight: number; text: string };
+
+/** What somebody should look at, the worst first. */
+export const worriesOf = ({ subscriptions, failed, latenessMs }: QueueStanding): Worry[] => [
+  ...(subscriptions.off > 0
+    ? [
+        {
+          weight: 4,
+          text: `${counted(subscriptions.off, 'subscription', 'subscriptions')} switched off by failures`,
+        },
+      ]
+    : []),
+  ...(latenessMs > 12 * LATE_MS ? [{ weight: 3, text: 'retries are overdue' }] : []),
+  ...(subscriptions.failing > 0
+    ? [
+        {
+          weight: 2,
+          text: counted(subscriptions.failing, 'subscription is failing', 'subscriptions are failing'),
+        },
+      ]
+    : []),
+  ...(failed > 0
+    ? [{ weight: 1, text: `${counted(failed, 'delivery', 'deliveries')} failed for good` }]
+    : []),
+];
+
+/** Above the names where somebody has to look; by name where there is no difference. */
+export const inOrderOfNeed = <Row extends { name: string; worries: readonly Worry[] }>(
+  rows: readonly Row[],
+): Row[] =>
+  rows.toSorted((one, other) => weightOf(other) - weightOf(one) || (one.name < other.name ? -1 : 1));
+
+const weightOf = ({ worries }: { worries: readonly Worry[] }): number => worries[0]?.weight ?? 0;
+
+/** 0, 0.4, 12, 1,250 */
+export const rateText = (perMinute: number): string =>
+  perMinute.toLocaleString('en', { maximumFractionDigits: perMinute < 10 ? 1 : 0 });

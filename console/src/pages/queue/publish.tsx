@@ -1,0 +1,82 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { postMessages } from '../../../../cli/api/messages.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { Field } from '../../parts/field.tsx';
+import { jsonFault } from '../../parts/json-input.ts';
+import { Failure, Notice } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+import { hrefTo } from '../../route.ts';
+
+const EXAMPLE = '{\n  "test": true\n}';
+
+/** One message, for whoever wants to see it arrive. */
+export const Publish = ({ queue, onPublished }: { queue: string; onPublished: () => void }): JSX.Element => {
+  const { api } = useConsole();
+  const [type, setType] = useState('');
+  const [data, setData] = useState(EXAMPLE);
+  const fault = jsonFault(data);
+  const { action, run } = useAction(async () => {
+    // The data goes as it was typed: printed anew, its big integers would lose digits.
+    const head = type === '' ? '' : `"type":${JSON.stringify(type)},`;
+    const id = JSON.stringify(crypto.randomUUID());
+    const ids = await postMessages(api, queue, { body: `{"messages":[{"id":${id},${head}"body":${data}}]}` });
+    onPublished();
+    return ids[0] ?? '';
+  });
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (fault === undefined && action.state !== 'running') run();
+      }}
+    >
+      <Field label="Type" hint="May be left out. Subscriptions choose messages by it.">
+        {(parts) => (
+          <input
+            {...parts}
+            value={type}
+            maxLength={256}
+            placeholder="order.created"
+            autocomplete="off"
+            onInput={({ currentTarget }) => {
+              setType(currentTarget.value);
+            }}
+          />
+        )}
+      </Field>
+      <Field label="Data" hint="Any JSON. It reaches subscribers as you type it." fault={fault}>
+        {(parts) => (
+          <textarea
+            {...parts}
+            class="code"
+            rows={5}
+            spellcheck={false}
+            value={data}
+            onInput={({ currentTarget }) => {
+              setData(currentTarget.value);
+            }}
+          />
+        )}
+      </Field>
+      <div class="actions">
+        <WorkButton action={action} kind="primary" submit>
+          Publish
+        </WorkButton>
+      </div>
+      {action.state === 'done' ? (
+        <Notice tone="success" title="Published">
+          <p>
+            It is on record within a second or so:{' '}
+            <a class="id" href={hrefTo({ page: 'message', queue, message: action.result })}>
+              {action.result}
+            </a>
+          </p>
+        </Notice>
+      ) : null}
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+    </form>
+  );
+};

@@ -1,0 +1,73 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import * as z from 'zod';
+import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
+import { apiPath } from '../../../../cli/api/api-path.ts';
+import { firstOf } from '../../api/listed.ts';
+import { recentReader } from '../../api/recent-deliveries.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useLive } from '../../live/use-live.ts';
+import { Loaded } from '../../parts/loaded.tsx';
+import { PageHeading } from '../../parts/page-heading.tsx';
+import { Section } from '../../parts/section.tsx';
+import { hrefTo } from '../../route.ts';
+import { MessageTable } from '../messages/message-table.tsx';
+import { NoMessages } from '../messages/no-messages.tsx';
+import { Publish } from './publish.tsx';
+import { QueueMetadata } from './queue-metadata.tsx';
+import { SubscriptionTable } from './subscription-table.tsx';
+
+const MOST_SUBSCRIPTIONS = 99;
+const RECENT = 20;
+const SHOWN_MESSAGES = 8;
+
+const metadataSchema = z.record(z.string(), z.unknown());
+
+export const QueuePage = ({ queue }: { queue: string }): JSX.Element => {
+  const { api } = useConsole();
+  const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
+  const metadata = useLive(`queue/${queue}`, (signal) =>
+    api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}`, signal }, metadataSchema),
+  );
+  const subscriptions = useLive(`subscriptions/${queue}`, () =>
+    firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS + 1), MOST_SUBSCRIPTIONS),
+  );
+  const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
+
+  return (
+    <>
+      <PageHeading
+        title={queue}
+        kind="Queue"
+        crumbs={[{ text: 'Overview', href: hrefTo({ page: 'overview' }) }]}
+      />
+      <Section title="Subscriptions">
+        <Loaded live={subscriptions}>
+          {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}
+        </Loaded>
+      </Section>
+      <div class="columns">
+        <Section title="Publish a test message">
+          <Publish queue={queue} onPublished={recent.refresh} />
+        </Section>
+        <Section title="Metadata and policy">
+          <Loaded live={metadata}>{(value) => <QueueMetadata queue={queue} metadata={value} />}</Loaded>
+        </Section>
+      </div>
+      <Section
+        title="Newest messages"
+        aside={<a href={hrefTo({ page: 'messages', queue, query: {} })}>All messages</a>}
+      >
+        <Loaded live={recent}>
+          {(all) =>
+            all.length === 0 ? (
+              <NoMessages queue={queue} />
+            ) : (
+              <MessageTable messages={all.slice(0, SHOWN_MESSAGES).map(({ message }) => message)} />
+            )
+          }
+        </Loaded>
+      </Section>
+    </>
+  );
+};

@@ -1,0 +1,77 @@
+import type { JSX } from 'preact';
+import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
+import type { Listed } from '../../api/listed.ts';
+import type { Recent } from '../../api/recent-deliveries.ts';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { Sparkline, type Spark } from '../../parts/sparkline.tsx';
+import { SubscriptionState } from '../../parts/subscription-state.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { hrefTo } from '../../route.ts';
+
+const ROOM = 20;
+
+export const SubscriptionTable = ({
+  queue,
+  listed,
+  recent,
+}: {
+  queue: string;
+  listed: Listed<SubscriptionView>;
+  recent: readonly Recent[] | undefined;
+}): JSX.Element => {
+  if (listed.items.length === 0) return <NoSubscriptions queue={queue} />;
+  return (
+    <>
+      <Table
+        caption={`Subscriptions of ${queue}`}
+        columns={columnsOf(queue, recent)}
+        rows={listed.items}
+        keyOf={({ id }) => id}
+      />
+      {listed.more ? <p class="muted">These are the first {listed.items.length}.</p> : null}
+    </>
+  );
+};
+
+const columnsOf = (queue: string, recent: readonly Recent[] | undefined): Column<SubscriptionView>[] => [
+  {
+    head: 'Subscriber',
+    wide: true,
+    cell: ({ id, subscriber }) => (
+      <>
+        <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: id })}>
+          {subscriber}
+        </a>
+        <span class="sub id">{id}</span>
+      </>
+    ),
+  },
+  { head: 'State', cell: (subscription) => <SubscriptionState of={subscription} /> },
+  {
+    head: `Last ${ROOM} messages`,
+    cell: ({ id }) => <Sparkline room={ROOM} sparks={recent === undefined ? [] : sparksOf(recent, id)} />,
+  },
+];
+
+/** The newest to the right. */
+const sparksOf = (recent: readonly Recent[], id: string): Spark[] =>
+  recent
+    .slice(0, ROOM)
+    .map(
+      ({ deliveries }) =>
+        deliveries.find(({ subscriptionId }) => subscriptionId === id)?.status ?? ('none' as const),
+    )
+    .toReversed();
+
+const NoSubscriptions = ({ queue }: { queue: string }): JSX.Element => {
+  const command = `npm run -s posthaste -- subscription create ${queue} https://hooks.example.com/${queue}`;
+  return (
+    <Empty title="Nobody subscribes to this queue yet">
+      <p>Until somebody does, its messages are accepted and go nowhere. Subscribe a URL:</p>
+      <p class="command">
+        <code>{command}</code> <CopyButton text={command} what="the command" />
+      </p>
+    </Empty>
+  );
+};

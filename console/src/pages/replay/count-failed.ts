@@ -1,0 +1,41 @@
+import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
+import { RECOVERABLE, type RecoverableStatus } from '../../../../shared/domain/recovery.ts';
+import type { PageClient } from '../../api/page-client.ts';
+
+/** What a replay is asked for. Times in milliseconds since the epoch. */
+export type Selection = {
+  queue: string;
+  since: number;
+  until: number;
+  subscription?: string;
+  status?: RecoverableStatus;
+};
+
+/** Counting goes no further: it reads every record. */
+export const MOST_COUNTED = 1000;
+
+export type FailedCount = { by: Readonly<Record<RecoverableStatus, number>>; more: boolean };
+
+/** How many deliveries a replay would look at now. Where no status is asked for, those cancelled by hand are left alone. */
+export const countFailed = async (
+  api: PageClient,
+  { queue, status, ...selection }: Selection,
+): Promise<FailedCount> => {
+  const by = { rejected: 0, exhausted: 0, cancelled: 0 };
+  let more = false;
+  for (const one of status === undefined ? RECOVERABLE : [status]) {
+    for await (const delivery of listDeliveries(api, queue, { ...selection, status: one })) {
+      if (by[one] === MOST_COUNTED) {
+        more = true;
+        break;
+      }
+      if (status !== undefined || !isByHand(delivery)) by[one] += 1;
+    }
+  }
+  return { by, more };
+};
+
+const isByHand = ({ status, reason }: ListedDelivery): boolean =>
+  status === 'cancelled' && reason === 'manual';
+
+export const sumOf = ({ by }: FailedCount): number => by.rejected + by.exhausted + by.cancelled;

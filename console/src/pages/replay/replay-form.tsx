@@ -1,0 +1,177 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { startRecovery } from '../../../../cli/api/recoveries.ts';
+import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
+import { RECOVERABLE, type RecoverableStatus } from '../../../../shared/domain/recovery.ts';
+import { firstOf } from '../../api/listed.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { useLive } from '../../live/use-live.ts';
+import { Field } from '../../parts/field.tsx';
+import { Failure, Notice } from '../../parts/notice.tsx';
+import { WindowFields, type TimeWindow } from '../../parts/window-fields.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+import type { Query } from '../../route.ts';
+import { countFailed, MOST_COUNTED, sumOf, type FailedCount, type Selection } from './count-failed.ts';
+
+const DAY_MS = 86_400_000;
+const MOST_SUBSCRIPTIONS = 100;
+
+export const ReplayForm = ({
+  queue,
+  query,
+  onStarted,
+}: {
+  queue: string;
+  query: Query;
+  onStarted: () => void;
+}): JSX.Element => {
+  const { api } = useConsole();
+  const [window, setWindow] = useState<TimeWindow>(() => windowIn(query));
+  const [subscription, setSubscription] = useState(query['subscription'] ?? '');
+  const [status, setStatus] = useState<RecoverableStatus>();
+  const subscriptions = useLive(`replay/${queue}`, () =>
+    firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS), MOST_SUBSCRIPTIONS),
+  );
+  const selected = (): Selection => ({
+    queue,
+    since: window.since,
+    until: window.until ?? Date.now(),
+    ...(subscription !== '' && { subscription }),
+    ...(status !== undefined && { status }),
+  });
+  const count = useAction(async () => {
+    const selection = selected();
+    return { selection, failed: await countFailed(api, selection) };
+  });
+  const start = useAction(async ({ queue: name, since, until, ...filter }: Selection) => {
+    const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
+    await startRecovery(api, name, { ...times, ...filter });
+    count.reset();
+    onStarted();
+  });
+  const again = (change: () => void): void => {
+    change();
+    count.reset();
+    start.reset();
+  };
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        start.reset();
+        count.run();
+      }}
+    >
+      <WindowFields
+        window={window}
+        onChange={(next) => {
+          again(() => {
+            setWindow(next);
+          });
+        }}
+      />
+      <div class="window-fields">
+        <Field label="Subscription">
+          {(parts) => (
+            <select
+              {...parts}
+              value={subscription}
+              onChange={({ currentTarget }) => {
+                again(() => {
+                  setSubscription(currentTarget.value);
+                });
+              }}
+            >
+              <option value="">all of them</option>
+              {(subscriptions.value?.items ?? []).map(({ id, subscriber }) => (
+                <option key={id} value={id}>
+                  {subscriber}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label="What became of it">
+          {(parts) => (
+            <select
+              {...parts}
+              value={status ?? ''}
+              onChange={({ currentTarget }) => {
+                again(() => {
+                  setStatus(RECOVERABLE.find((one) => one === currentTarget.value));
+                });
+              }}
+            >
+              <option value="">any of the three</option>
+              {RECOVERABLE.map((one) => (
+                <option key={one} value={one}>
+                  {one}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <div class="actions">
+        <WorkButton action={count.action} submit>
+          How many?
+        </WorkButton>
+        {count.action.state === 'done' && sumOf(count.action.result.failed) > 0 ? (
+          <StartButton
+            count={count.action.result.failed}
+            start={start}
+            selection={count.action.result.selection}
+          />
+        ) : null}
+      </div>
+      {count.action.state === 'done' ? <Counted failed={count.action.result.failed} /> : null}
+      {start.action.state === 'done' ? (
+        <Notice tone="success" title="It has begun, and goes on by itself" />
+      ) : null}
+      {[count.action, start.action].map((action, index) =>
+        action.state === 'failed' ? <Failure key={index} of={action.failure} /> : null,
+      )}
+    </form>
+  );
+};
+
+const windowIn = ({ since, until }: Query): TimeWindow => {
+  const [from, to] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
+  return { since: Number.isNaN(from) ? Date.now() - DAY_MS : from, until: Number.isNaN(to) ? undefined : to };
+};
+
+const StartButton = ({
+  count,
+  start,
+  selection,
+}: {
+  count: FailedCount;
+  start: ReturnType<typeof useAction<[Selection], void>>;
+  selection: Selection;
+}): JSX.Element => (
+  <WorkButton
+    action={start.action}
+    kind="primary"
+    onClick={() => {
+      start.run(selection);
+    }}
+  >
+    Replay {count.more ? 'them all' : `these ${sumOf(count)}`}
+  </WorkButton>
+);
+
+const Counted = ({ failed }: { failed: FailedCount }): JSX.Element =>
+  sumOf(failed) === 0 ? (
+    <Notice title="Nothing to replay in this window" />
+  ) : (
+    <Notice title={`${failed.more ? `More than ${MOST_COUNTED}` : sumOf(failed)} deliveries`}>
+      <p>
+        {RECOVERABLE.filter((status) => failed.by[status] > 0)
+          .map((status) => `${failed.by[status]}${failed.by[status] === MOST_COUNTED ? '+' : ''} ${status}`)
+          .join(', ')}
+        .
+      </p>
+    </Notice>
+  );

@@ -1,0 +1,88 @@
+import type { JSX } from 'preact';
+import { stopRecovery } from '../../../../cli/api/recoveries.ts';
+import type { RecoveryView } from '../../../../shared/messages/recovery-view.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { Moment } from '../../parts/moment.tsx';
+import { Failure } from '../../parts/notice.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+
+export const ReplayList = ({
+  queue,
+  recoveries,
+  onChanged,
+}: {
+  queue: string;
+  recoveries: readonly RecoveryView[];
+  onChanged: () => void;
+}): JSX.Element => (
+  <Table
+    caption="Replays, the newest first"
+    columns={[
+      ...COLUMNS,
+      {
+        head: 'Stop',
+        cell: ({ id, state }) =>
+          state === 'running' ? <Stop queue={queue} id={id} onStopped={onChanged} /> : '',
+      },
+    ]}
+    rows={recoveries}
+    keyOf={({ id }) => id}
+  />
+);
+
+const COLUMNS: readonly Column<RecoveryView>[] = [
+  { head: 'Started', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  {
+    head: 'Window',
+    wide: true,
+    cell: ({ since, until, subscription, status }) => (
+      <>
+        <Moment at={since} /> to <Moment at={until} />
+        <span class="sub">
+          {status ?? 'whatever has failed'}
+          {subscription === undefined ? '' : `, of ${subscription}`}
+        </span>
+      </>
+    ),
+  },
+  {
+    head: 'State',
+    cell: ({ state }) => <span class={state === 'running' ? 'tone-pending strong' : ''}>{state}</span>,
+  },
+  { head: 'Found', numeric: true, cell: ({ found }) => found },
+  { head: 'Reopened', numeric: true, cell: ({ reopened }) => reopened },
+  {
+    head: 'Skipped',
+    cell: ({ skipped }) =>
+      Object.entries(skipped)
+        .map(([reason, count]) => `${count} ${reason.replaceAll('_', ' ')}`)
+        .join(', ') || 'none',
+  },
+  { head: 'Moved on', cell: ({ updatedAt }) => <Moment at={updatedAt} /> },
+];
+
+const Stop = ({
+  queue,
+  id,
+  onStopped,
+}: {
+  queue: string;
+  id: string;
+  onStopped: () => void;
+}): JSX.Element => {
+  const { api } = useConsole();
+  const { action, run } = useAction(async () => {
+    await stopRecovery(api, queue, id);
+    onStopped();
+  });
+  return (
+    <>
+      <WorkButton action={action} onClick={run}>
+        Stop
+      </WorkButton>
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+    </>
+  );
+};

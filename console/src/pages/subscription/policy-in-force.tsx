@@ -1,0 +1,57 @@
+import type { JSX } from 'preact';
+import * as z from 'zod';
+import { policyInForce, type PolicySource } from '../../../../shared/domain/policy-in-force.ts';
+import { retryPolicySchema } from '../../../../shared/domain/retry-policy-schema.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
+import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
+import { PolicyFacts } from '../../parts/policy-facts.tsx';
+import { hrefTo } from '../../route.ts';
+
+const SOURCES: Record<PolicySource, string> = {
+  subscription: 'the subscription’s own policy',
+  queue: 'the queue’s policy',
+  defaults: 'the defaults: neither the subscription nor its queue has a policy',
+};
+
+const withPolicy = z.looseObject({ _retry_policy: retryPolicySchema });
+
+/** What a delivery that fails now would follow. */
+export const PolicyInForce = ({
+  subscription,
+  metadata,
+}: {
+  subscription: SubscriptionView;
+  metadata: Record<string, unknown> | undefined;
+}): JSX.Element => {
+  const ofQueue = withPolicy.safeParse(metadata ?? {});
+  const { source, policy } = policyInForce({
+    subscription: subscription.options._retry_policy,
+    queue: ofQueue.success ? ofQueue.data._retry_policy : undefined,
+    defaults: DEFAULT_RETRY_POLICY,
+  });
+  return <Shown subscription={subscription} source={source} policy={policy} />;
+};
+
+const Shown = ({
+  subscription: { source: queue, id, options },
+  source,
+  policy,
+}: {
+  subscription: SubscriptionView;
+  source: PolicySource;
+  policy: RetryPolicy;
+}): JSX.Element => (
+  <div class="stack">
+    <p>
+      It comes from <strong>{SOURCES[source]}</strong>
+      {source === 'queue' && options._retry_policy !== undefined
+        ? ', which overrides the subscription’s own'
+        : ''}
+      . What it leaves out is shown as the product’s defaults have it; a deployment may have others.
+    </p>
+    <PolicyFacts policy={policy} />
+    <p>
+      <a href={hrefTo({ page: 'designer', query: { queue, subscription: id } })}>Change it in the designer</a>
+    </p>
+  </div>
+);

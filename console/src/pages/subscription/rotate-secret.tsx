@@ -1,0 +1,111 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { rotateSecret, type RotatedSecret } from '../../../../cli/api/subscriptions.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { Failure, Notice } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+
+const GRACES = [
+  [86_400, 'a day'],
+  [3_600, 'an hour'],
+  [604_800, 'seven days'],
+  [0, 'not at all: it ends at once'],
+] as const;
+
+export const RotateSecret = ({ queue, id }: { queue: string; id: string }): JSX.Element => {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          setOpen(true);
+        }}
+      >
+        Rotate the secret
+      </button>
+      {open ? (
+        <Dialog
+          title="Rotate the secret"
+          onClose={() => {
+            setOpen(false);
+          }}
+        >
+          <Rotation queue={queue} id={id} />
+        </Dialog>
+      ) : null}
+    </>
+  );
+};
+
+const Rotation = ({ queue, id }: { queue: string; id: string }): JSX.Element => {
+  const { api } = useConsole();
+  const [grace, setGrace] = useState('86400');
+  const { action, run } = useAction(() => rotateSecret(api, queue, id, { graceSeconds: Number(grace) }));
+  if (action.state === 'done') return <Rotated secret={action.result} />;
+  return (
+    <div class="stack">
+      <p>
+        The new secret signs from now on. Until the old one ends, both do, so the receiver can be given the
+        new one meanwhile.
+      </p>
+      <Field label="The old secret goes on signing for">
+        {(parts) => (
+          <select
+            {...parts}
+            value={grace}
+            onChange={({ currentTarget }) => {
+              setGrace(currentTarget.value);
+            }}
+          >
+            {GRACES.map(([seconds, text]) => (
+              <option key={seconds} value={seconds}>
+                {text}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <form method="dialog" class="actions">
+        <WorkButton action={action} kind="danger" onClick={run}>
+          Rotate it
+        </WorkButton>
+        <button type="submit" class="button">
+          Leave it
+        </button>
+      </form>
+    </div>
+  );
+};
+
+/** Kept nowhere but in this dialog: it is gone with it. */
+const Rotated = ({
+  secret: { secret = '', publicKey, previousExpiresAt },
+}: {
+  secret: RotatedSecret;
+}): JSX.Element => (
+  <div class="stack">
+    <Notice tone="success" title="This is the new secret. It is shown this once." />
+    <p class="command">
+      <code class="secret">{publicKey ?? secret}</code>{' '}
+      <CopyButton text={publicKey ?? secret} what="the secret" />
+    </p>
+    {typeof previousExpiresAt === 'string' ? (
+      <p>
+        The old one ends at <Moment at={previousExpiresAt} />.
+      </p>
+    ) : null}
+    <form method="dialog" class="actions">
+      <button type="submit" class="button button-primary">
+        I have it
+      </button>
+    </form>
+  </div>
+);

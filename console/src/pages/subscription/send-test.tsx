@@ -1,0 +1,89 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { testSubscription } from '../../../../cli/api/subscriptions.ts';
+import type { DeliveryView } from '../../../../shared/messages/delivery-view.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { Field } from '../../parts/field.tsx';
+import { jsonFault } from '../../parts/json-input.ts';
+import { Failure, Notice } from '../../parts/notice.tsx';
+import { Status } from '../../parts/status.tsx';
+import { durationText } from '../../parts/time-text.ts';
+import { WorkButton } from '../../parts/work-button.tsx';
+import { hrefTo } from '../../route.ts';
+
+/** A message to this subscription alone, and what it answers. */
+export const SendTest = ({
+  queue,
+  id,
+  onSent,
+}: {
+  queue: string;
+  id: string;
+  onSent: () => void;
+}): JSX.Element => {
+  const { api } = useConsole();
+  const [data, setData] = useState('{"test": true}');
+  const fault = jsonFault(data);
+  const { action, run } = useAction(async () => {
+    const delivery = await testSubscription(api, queue, id, `{"data":${data}}`);
+    onSent();
+    return delivery;
+  });
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (fault === undefined && action.state !== 'running') run();
+      }}
+    >
+      <Field
+        label="Data"
+        hint="Whatever its filter says, it gets this. Signed and recorded like any message."
+        fault={fault}
+      >
+        {(parts) => (
+          <textarea
+            {...parts}
+            class="code"
+            rows={4}
+            spellcheck={false}
+            value={data}
+            onInput={({ currentTarget }) => {
+              setData(currentTarget.value);
+            }}
+          />
+        )}
+      </Field>
+      <div class="actions">
+        <WorkButton action={action} kind="primary" submit>
+          {action.state === 'running' ? 'Sending' : 'Send'}
+        </WorkButton>
+      </div>
+      {action.state === 'done' ? <Answer delivery={action.result} /> : null}
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+    </form>
+  );
+};
+
+const Answer = ({ delivery }: { delivery: DeliveryView }): JSX.Element => {
+  const { queue, messageId, subscriptionId, status, reason, attempts } = delivery;
+  const last = attempts.at(-1);
+  return (
+    <Notice
+      tone={status === 'delivered' ? 'success' : 'warning'}
+      title={<Status of={status} reason={reason} />}
+    >
+      <p>
+        {last === undefined
+          ? 'The first attempt is still to come. '
+          : `It answered ${last.statusCode ?? last.error ?? ''} after ${durationText(last.durationMs)}. `}
+        <a href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}>
+          See the delivery
+        </a>
+      </p>
+      {last?.snippet === undefined || last.snippet === '' ? null : <pre class="snippet">{last.snippet}</pre>}
+    </Notice>
+  );
+};

@@ -1,0 +1,81 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { findQueue } from '../../../../cli/api/queues.ts';
+import { showSubscription } from '../../../../cli/api/subscriptions.ts';
+import { recentReader } from '../../api/recent-deliveries.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useLive } from '../../live/use-live.ts';
+import { Loaded } from '../../parts/loaded.tsx';
+import { PageHeading } from '../../parts/page-heading.tsx';
+import { Section } from '../../parts/section.tsx';
+import { hrefTo } from '../../route.ts';
+import { PolicyInForce } from './policy-in-force.tsx';
+import { RecentDeliveries } from './recent-deliveries.tsx';
+import { ResponseTimes } from './response-times.tsx';
+import { RotateSecret } from './rotate-secret.tsx';
+import { SendTest } from './send-test.tsx';
+import { SubscriptionFacts } from './subscription-facts.tsx';
+import { SwitchSubscription } from './switch-subscription.tsx';
+
+const RECENT = 30;
+const SHOWN = 15;
+
+export const SubscriptionPage = ({ queue, id }: { queue: string; id: string }): JSX.Element => {
+  const { api } = useConsole();
+  const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
+  const subscription = useLive(`subscription/${queue}/${id}`, () => showSubscription(api, queue, id));
+  const metadata = useLive(`queue/${queue}`, () => findQueue(api, queue));
+  const recent = useLive(`recent/${queue}/${id}`, async (signal) =>
+    (await readRecent(RECENT, signal)).flatMap(({ message, deliveries }) =>
+      deliveries
+        .filter(({ subscriptionId }) => subscriptionId === id)
+        .map((delivery) => ({ acceptedAt: message.acceptedAt, delivery })),
+    ),
+  );
+  const { value } = subscription;
+
+  return (
+    <>
+      <PageHeading
+        title={id}
+        kind="Subscription"
+        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
+      >
+        {value === undefined ? null : (
+          <>
+            <SwitchSubscription queue={queue} subscription={value} onDone={subscription.refresh} />
+            <RotateSecret queue={queue} id={id} />
+          </>
+        )}
+      </PageHeading>
+      <div class="section">
+        <Loaded live={subscription}>{(view) => <SubscriptionFacts subscription={view} />}</Loaded>
+      </div>
+      <div class="columns">
+        <Section title="Send a test">
+          <SendTest queue={queue} id={id} onSent={recent.refresh} />
+        </Section>
+        <Section title="Policy in force">
+          {value === undefined ? null : <PolicyInForce subscription={value} metadata={metadata.value} />}
+        </Section>
+      </div>
+      <Section title="Response times">
+        <Loaded live={recent} lines={6}>
+          {(all) => <ResponseTimes deliveries={all.map(({ delivery }) => delivery)} />}
+        </Loaded>
+      </Section>
+      <Section
+        title="Recent deliveries"
+        aside={
+          <a href={hrefTo({ page: 'deliveries', queue, query: { subscription: id } })}>
+            All that are not delivered
+          </a>
+        }
+      >
+        <Loaded live={recent}>
+          {(all) => <RecentDeliveries recent={all.slice(0, SHOWN)} most={RECENT} />}
+        </Loaded>
+      </Section>
+    </>
+  );
+};

@@ -1,0 +1,33 @@
+import type { JSX } from 'preact';
+import { switchSubscription } from '../../../../cli/api/subscriptions.ts';
+import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { Failure } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+
+/** Enables what is disabled, and the other way round. Both can be taken back. */
+export const SwitchSubscription = ({
+  queue,
+  subscription,
+  onDone,
+}: {
+  queue: string;
+  subscription: SubscriptionView;
+  onDone: () => void;
+}): JSX.Element => {
+  const { api } = useConsole();
+  const to = subscription.disabled === undefined ? 'disable' : 'enable';
+  const { action, run } = useAction(async () => {
+    await switchSubscription(api, queue, subscription.id, to);
+    onDone();
+  });
+  return (
+    <>
+      <WorkButton action={action} onClick={run} kind={to === 'enable' ? 'primary' : 'plain'}>
+        {to === 'enable' ? 'Enable' : 'Disable'}
+      </WorkButton>
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+    </>
+  );
+};

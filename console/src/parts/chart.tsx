@@ -1,0 +1,64 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type uPlot from 'uplot';
+import { useWidth } from '../live/use-width.ts';
+import { useTheme } from './theme.ts';
+
+/** `options` by the colours of the theme, as CSS has them now. */
+export type ChartOptions = (colour: (name: string) => string) => Omit<uPlot.Options, 'width' | 'height'>;
+
+/** A drawing by uPlot, which is loaded when it is first needed. `label` says in words what it shows. */
+export const Chart = ({
+  options,
+  data,
+  height,
+  label,
+}: {
+  options: ChartOptions;
+  data: uPlot.AlignedData;
+  height: number;
+  label: string;
+}): JSX.Element => {
+  const { ref, width } = useWidth<HTMLDivElement>();
+  const theme = useTheme();
+  const chart = useRef<uPlot | undefined>(undefined);
+  const latest = useRef(data);
+  latest.current = data;
+
+  useEffect(() => {
+    const element = ref.current;
+    if (element === null || width === 0) return undefined;
+    let over = false;
+    void loadPlot().then((Plot) => {
+      if (over) return;
+      const given = options((name) => colourIn(element, name));
+      chart.current = new Plot({ ...given, width, height }, latest.current, element);
+    });
+    return () => {
+      over = true;
+      chart.current?.destroy();
+      chart.current = undefined;
+    };
+  }, [options, width, height, theme]);
+
+  useEffect(() => {
+    chart.current?.setData(data);
+  }, [data]);
+
+  return <div ref={ref} class="chart" role="img" aria-label={label} data-height={height} />;
+};
+
+const loadPlot = async (): Promise<typeof uPlot> => {
+  const [{ default: Plot }] = await Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]);
+  return Plot;
+};
+
+/** A custom property as a canvas takes it: `light-dark()` resolved. */
+const colourIn = (element: HTMLElement, name: string): string => {
+  const probe = document.createElement('span');
+  probe.style.color = `var(--${name})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+};

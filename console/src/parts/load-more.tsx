@@ -1,0 +1,19 @@
+import type { JSX } from 'preact';
+
+/** The way on in a list that has more than is shown. */
+export const LoadMore = ({
+  more,
+  onMore,
+  children,
+}: {
+  more: boolean;
+  onMore: () => void;
+  children: string;
+}): JSX.Element | null =>
+  more ? (
+    <p class="load-more">
+      <button type="button" class="button" onClick={onMore}>
+        {children}
+      </button>
+    </p>
+  ) : null;

@@ -1,0 +1,39 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { failureWords } from '../api/failure-words.ts';
+
+type Tone = 'plain' | 'warning' | 'danger' | 'success';
+
+/** A sentence or two set apart. A danger is read out at once, anything else in its turn. */
+export const Notice = ({
+  tone = 'plain',
+  title,
+  children,
+}: {
+  tone?: Tone;
+  title?: ComponentChildren;
+  children?: ComponentChildren;
+}): JSX.Element => (
+  <div class={`notice notice-${tone}`} role={tone === 'danger' ? 'alert' : 'status'}>
+    {title === undefined ? null : <p class="notice-title">{title}</p>}
+    {children}
+  </div>
+);
+
+/** What went wrong, and what can be done. */
+export const Failure = ({ of }: { of: unknown }): JSX.Element => {
+  const { title, detail, advice } = failureWords(of);
+  return (
+    <Notice tone="danger" title={title}>
+      <p>{detail}</p>
+      {advice === undefined ? null : <p>{advice}</p>}
+    </Notice>
+  );
+};
+
+/** In the place of a list that is empty: what to do. */
+export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element => (
+  <div class="empty">
+    <p class="empty-title">{title}</p>
+    {children}
+  </div>
+);

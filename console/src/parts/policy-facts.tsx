@@ -1,0 +1,35 @@
+import type { JSX } from 'preact';
+import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import { retrySchedule, totalSeconds } from '../../../shared/domain/retry-schedule.ts';
+import { counted } from './counted.ts';
+import { Facts } from './facts.tsx';
+import { durationText } from './time-text.ts';
+
+/** A complete policy in words. */
+export const PolicyFacts = ({ policy }: { policy: RetryPolicy }): JSX.Element => {
+  const retries = retrySchedule(policy).length;
+  const retriesOf = (count: number): string => counted(count, 'retry', 'retries');
+  const seconds = (count: number): string => durationText(count * 1000);
+  return (
+    <Facts
+      facts={[
+        ['In all', `${counted(retries + 1, 'request', 'requests')} over ${seconds(totalSeconds(policy))}`],
+        ['Immediately', retriesOf(policy.retries_with_no_delay)],
+        [
+          'Before backoff',
+          `${retriesOf(policy.minimum_delay_retries)}, every ${seconds(policy.minimum_delay)}`,
+        ],
+        [
+          'Backoff',
+          `${retriesOf(policy.backoff_retries)}, ${policy.retry_backoff_function.replace('_', ' ')} from ${seconds(policy.minimum_delay)} to ${seconds(policy.maximum_delay)}`,
+        ],
+        [
+          'After backoff',
+          `${retriesOf(policy.maximum_delay_retries)}, every ${seconds(policy.maximum_delay)}`,
+        ],
+        ['Jitter', policy.jitter === 'none' ? undefined : policy.jitter],
+        ['Also retried', policy.retry_on_status.length === 0 ? undefined : policy.retry_on_status.join(', ')],
+      ]}
+    />
+  );
+};

@@ -1,0 +1,30 @@
+import type { JSX } from 'preact';
+import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+
+type Standing = DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned';
+
+/** A shape beside the colour: nobody has to tell colours apart. */
+const SHAPES: Record<Standing, string> = {
+  delivered: 'M3 8.5 6.5 12 13 4.5',
+  failed: 'M8 3v6M8 12.4v.2',
+  retrying: 'M12.7 6.2A5 5 0 1 0 13 9M13 3v3.4H9.6',
+  pending: 'M8 4v4l2.6 1.6',
+  rejected: 'M4 4l8 8M12 4l-8 8',
+  exhausted: 'M3.5 12.5l9-9M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2',
+  cancelled: 'M3.5 8h9',
+  planned: 'M8 4.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7',
+};
+
+export const Glyph = ({ of }: { of: Standing }): JSX.Element => (
+  <svg class="glyph" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+    <path d={SHAPES[of]} />
+  </svg>
+);
+
+export const Status = ({ of, reason }: { of: Standing; reason?: string | undefined }): JSX.Element => (
+  <span class={`status tone-${of}`}>
+    <Glyph of={of} />
+    <span>{of}</span>
+    {reason === undefined ? null : <span class="status-reason">{reason.replaceAll('_', ' ')}</span>}
+  </span>
+);

@@ -1,0 +1,47 @@
+import type { JSX } from 'preact';
+import type { SubscriptionView } from '../../../shared/messages/subscription-view.ts';
+import { Moment } from './moment.tsx';
+import { Glyph } from './status.tsx';
+
+/** Whether it gets its messages, and if not why. */
+export const SubscriptionState = ({ of }: { of: SubscriptionView }): JSX.Element => {
+  const { disabled, failing, confirmed } = of;
+  if (disabled !== undefined) {
+    return (
+      <span class="status tone-cancelled">
+        <Glyph of="cancelled" />
+        <span>disabled</span>
+        <span class="status-reason">
+          {WORDS[disabled.reason]}, <Moment at={disabled.at} />
+        </span>
+      </span>
+    );
+  }
+  if (!confirmed) {
+    return (
+      <span class="status tone-pending">
+        <Glyph of="pending" />
+        <span>unconfirmed</span>
+      </span>
+    );
+  }
+  if (failing !== undefined) {
+    return (
+      <span class="status tone-rejected">
+        <Glyph of="failed" />
+        <span>failing</span>
+        <span class="status-reason">
+          since <Moment at={failing.since} />
+        </span>
+      </span>
+    );
+  }
+  return (
+    <span class="status tone-delivered">
+      <Glyph of="delivered" />
+      <span>enabled</span>
+    </span>
+  );
+};
+
+const WORDS = { manual: 'by hand', gone: 'it answered 410', failing: 'after days of failures' } as const;

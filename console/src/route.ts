@@ -1,0 +1,119 @@
+import { apiPath } from '../../cli/api/api-path.ts';
+import { searchOf } from '../../cli/api/api-request.ts';
+
+/** What the page shows, as the part of the address behind the `#` says it. */
+export type Route =
+  | { page: 'overview' }
+  | { page: 'queue'; queue: string }
+  | { page: 'subscription'; queue: string; subscription: string }
+  | { page: 'messages'; queue: string; query: Query }
+  | { page: 'message'; queue: string; message: string }
+  | { page: 'deliveries'; queue: string; query: Query }
+  | { page: 'delivery'; queue: string; message: string; subscription: string }
+  | { page: 'replay'; queue?: string; query: Query }
+  | { page: 'books'; queue?: string; query: Query }
+  | { page: 'designer'; query: Query }
+  | { page: 'unknown' };
+
+/** Of an address. What is undefined is left out. */
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export const parseRoute = (hash: string): Route => {
+  const [path = '', search = ''] = hash.replace(/^#/, '').split(/\?(.*)/s, 2);
+  const segments = segmentsOf(path);
+  if (segments === undefined) return { page: 'unknown' };
+  const query = Object.fromEntries(new URLSearchParams(search));
+  const [room, ...rest] = segments;
+  if (room === 'queues') return rest.length === 0 ? { page: 'overview' } : ofQueue(rest, query);
+  return rest.length === 0 ? withoutQueue(room, query) : { page: 'unknown' };
+};
+
+const segmentsOf = (path: string): string[] | undefined => {
+  try {
+    return path
+      .split('/')
+      .filter((segment) => segment !== '')
+      .map(decodeURIComponent);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+};
+
+const withoutQueue = (room: string | undefined, query: Query): Route => {
+  switch (room) {
+    case undefined:
+      return { page: 'overview' };
+    case 'replay':
+    case 'books':
+    case 'designer':
+      return { page: room, query };
+    default:
+      return { page: 'unknown' };
+  }
+};
+
+const ofQueue = ([queue = '', room, id, ...rest]: string[], query: Query): Route => {
+  if (room === undefined) return { page: 'queue', queue };
+  if (id === undefined) return listOf(room, queue, query);
+  return rest.length === 0 ? oneOf(room, queue, id) : deliveryOf(room, { queue, message: id }, rest);
+};
+
+const deliveryOf = (
+  room: string,
+  of: { queue: string; message: string },
+  [below, subscription, ...more]: string[],
+): Route =>
+  room === 'messages' && below === 'deliveries' && subscription !== undefined && more.length === 0
+    ? { page: 'delivery', ...of, subscription }
+    : { page: 'unknown' };
+
+const listOf = (room: string, queue: string, query: Query): Route => {
+  switch (room) {
+    case 'messages':
+    case 'deliveries':
+    case 'replay':
+    case 'books':
+      return { page: room, queue, query };
+    default:
+      return { page: 'unknown' };
+  }
+};
+
+const oneOf = (room: string, queue: string, id: string): Route => {
+  switch (room) {
+    case 'subscriptions':
+      return { page: 'subscription', queue, subscription: id };
+    case 'messages':
+      return { page: 'message', queue, message: id };
+    default:
+      return { page: 'unknown' };
+  }
+};
+
+/** The address of a page. Whatever an id holds, it is one segment of it. */
+export const hrefTo = (route: Exclude<Route, { page: 'unknown' }>): string => {
+  switch (route.page) {
+    case 'overview':
+      return '#/';
+    case 'queue':
+      return `#${apiPath`/queues/${route.queue}`}`;
+    case 'subscription':
+      return `#${apiPath`/queues/${route.queue}/subscriptions/${route.subscription}`}`;
+    case 'message':
+      return `#${apiPath`/queues/${route.queue}/messages/${route.message}`}`;
+    case 'delivery':
+      return `#${apiPath`/queues/${route.queue}/messages/${route.message}/deliveries/${route.subscription}`}`;
+    case 'messages':
+    case 'deliveries':
+      return `#${apiPath`/queues/${route.queue}/${route.page}`}${searchOf(route.query)}`;
+    case 'replay':
+    case 'books': {
+      const path =
+        route.queue === undefined ? apiPath`/${route.page}` : apiPath`/queues/${route.queue}/${route.page}`;
+      return `#${path}${searchOf(route.query)}`;
+    }
+    case 'designer':
+      return `#/designer${searchOf(route.query)}`;
+  }
+};

@@ -1,0 +1,48 @@
+import type { JSX } from 'preact';
+import type { ConsoleInfo } from '../../../shared/messages/console-view.ts';
+import { ThemeSwitch } from '../parts/theme-switch.tsx';
+import { hrefTo, type Route } from '../route.ts';
+
+const ROOMS = [
+  ['overview', 'Overview', hrefTo({ page: 'overview' })],
+  ['replay', 'Replay', hrefTo({ page: 'replay', query: {} })],
+  ['books', 'Books', hrefTo({ page: 'books', query: {} })],
+  ['designer', 'Policy designer', hrefTo({ page: 'designer', query: {} })],
+] as const;
+
+export const Masthead = ({ info, route }: { info: ConsoleInfo | undefined; route: Route }): JSX.Element => (
+  <header class="masthead">
+    <a class="brand" href={hrefTo({ page: 'overview' })}>
+      <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
+        <path d="M2 6h13M5 12h14M2 18h9M15 6l6 6-6 6" />
+      </svg>
+      Posthaste
+    </a>
+    <nav class="rooms" aria-label="Console">
+      {ROOMS.map(([page, text, href]) => (
+        <a key={page} href={href} aria-current={isIn(page, route) ? 'page' : undefined}>
+          {text}
+        </a>
+      ))}
+    </nav>
+    <div class="whereabouts">
+      <Whereabouts info={info} />
+      <ThemeSwitch />
+    </div>
+  </header>
+);
+
+const isIn = (room: string, route: Route): boolean => route.page === room && !('queue' in route);
+
+const Whereabouts = ({ info }: { info: ConsoleInfo | undefined }): JSX.Element | null => {
+  if (info === undefined) return null;
+  const { deployment, region, isLocal } = info;
+  if (deployment === null) return <span class="place">no deployment</span>;
+  return (
+    <span class="place">
+      <span class="unseen">Deployment </span>
+      {deployment}
+      {isLocal ? <span class="badge">on this machine</span> : <span class="muted"> {region ?? ''}</span>}
+    </span>
+  );
+};

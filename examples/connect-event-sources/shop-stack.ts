@@ -1,0 +1,21 @@
+import { Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { Posthaste } from '../../infra/constructs/posthaste.ts';
+import { parseSettings } from '../../infra/settings.ts';
+import { EventSources, PAYMENTS_TOPIC, SHOP_SOURCE } from './event-sources.ts';
+
+/**
+ * Posthaste in the stack of the shop. The target and the subscription add to the policy of the ingress queue that this rule
+ * and this topic may send, and nothing else.
+ */
+export class ShopStack extends Stack {
+  constructor(scope: Construct, id: string, props?: StackProps) {
+    super(scope, id, props);
+    const { pipeline } = new Posthaste(this, 'Webhooks', {
+      settings: parseSettings({
+        ingressRoutes: { [SHOP_SOURCE]: 'orders', [PAYMENTS_TOPIC]: 'payments' },
+      }),
+    });
+    new EventSources(this, 'Events', { ingress: pipeline.ingress.sqs });
+  }
+}

@@ -1,0 +1,53 @@
+import { documentClient, s3Client, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
+import type { CallDeadline } from '../../shared/adapters/invocation-deadline.ts';
+import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
+import { s3ReferencedData } from '../../shared/adapters/s3-referenced-data.ts';
+import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
+import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
+import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
+import type { dispatchEnvironment } from '../../shared/config/environment.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
+import type { DispatchContext } from '../../shared/pipeline/dispatch.ts';
+import type { ReferencedDataContext } from '../../shared/pipeline/referenced-data.ts';
+import type { Journal } from '../../shared/ports/journal.ts';
+
+/** dispatch on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
+export const dispatchContextOf = (
+  environment: ReturnType<typeof dispatchEnvironment>,
+  journal: Journal,
+  deadline: CallDeadline,
+): DispatchContext & ReferencedDataContext => {
+  const aws = { deadline, journal };
+  const sqs = sqsClient(aws);
+  const dynamo = documentClient(aws);
+  const s3 = s3Client(aws);
+  return {
+    ports: {
+      clock,
+      journal,
+      subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, {
+        clock,
+        cacheSeconds: environment.subscriptionCacheSeconds,
+      }),
+      messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
+      payloads: s3Payloads(s3, environment.payloadBucket),
+      referencedData: s3ReferencedData(s3),
+      deliveryQueue: sqsDeliveryQueue({
+        sqs,
+        queueUrl: environment.deliveryQueueUrl,
+        sleep: (milliseconds) => clock.sleep(milliseconds),
+        random: Math.random,
+        deadline,
+      }),
+      deadLetters: sqsDeadLetters(sqs, environment.ingressDeadLetterUrl),
+    },
+    settings: {
+      retentionMs: environment.retentionDays * DAY_MS,
+      retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+      retainMessages: environment.retainMessages,
+      payloadSources: environment.payloadSources,
+    },
+  };
+};

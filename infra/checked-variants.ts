@@ -1,0 +1,17 @@
+/**
+ * Settings whose templates differ in what they deploy: each is held against CloudFormation's schemas and against cdk-nag's
+ * rules, and keeps what holds data where it is.
+ */
+export const checkedVariants: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  iam: {},
+  jwt: { apiAuthorization: 'jwt', jwtIssuer: 'https://id.example.com', jwtAudience: 'posthaste' },
+  traced: { tracing: true, retainMessages: 'all' },
+  alarming: { alarmTopicArn: 'arn:aws:sns:us-east-1:123456789012:on-call' },
+  addressed: { staticAddresses: 2 },
+  placed: { vpc: { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] } },
+  fed: {
+    payloadSources: [{ bucket: 'producer', prefix: 'events/' }],
+    ingressSenders: ['arn:aws:sns:us-east-1:123456789012:orders'],
+  },
+  local: { local: true, apiAuthorization: 'none' },
+};

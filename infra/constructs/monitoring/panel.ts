@@ -1,0 +1,62 @@
+import { Duration } from 'aws-cdk-lib';
+import { Column, GraphWidget, type IMetric, type IWidget, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
+
+/** A dashboard is 24 columns wide (Amazon CloudWatch user guide): three panels a row. */
+const COLUMNS = 24;
+export const PANEL_WIDTH = COLUMNS / 3;
+export const PANEL_HEIGHT = 6;
+const SENTENCE_HEIGHT = 2;
+
+/** A question that an operator has, and the panels that answer it, three a line. */
+export type Row = { readonly question: string; readonly panels: readonly Panel[] };
+
+/** A widget and, below it, the sentence that says what good looks like. */
+export type Panel = { readonly widget: IWidget; readonly good: string };
+
+export type GraphOptions = {
+  readonly title: string;
+  readonly good: string;
+  readonly left: readonly IMetric[];
+  readonly unit: string;
+  readonly stacked?: boolean;
+  /** Where it becomes bad, in the unit. */
+  readonly limit?: { readonly value: number; readonly label: string };
+};
+
+export const graph = ({ title, good, left, unit, stacked = false, limit }: GraphOptions): Panel => ({
+  good,
+  widget: new GraphWidget({
+    title,
+    left: [...left],
+    stacked,
+    width: PANEL_WIDTH,
+    height: PANEL_HEIGHT,
+    period: Duration.minutes(1),
+    leftYAxis: { label: unit, showUnits: false, min: 0 },
+    leftAnnotations: limit === undefined ? [] : [limit],
+  }),
+});
+
+/** The lines of widgets that a row comes to: its question, then its panels. */
+export const linesOf = ({ question, panels }: Row): IWidget[][] => {
+  const heading = new TextWidget({ markdown: `## ${question}`, width: COLUMNS, height: 1 });
+  return [[heading], ...lineUp(panels).map((line) => line.map(asColumn))];
+};
+
+const asColumn = ({ widget, good }: Panel): IWidget =>
+  new Column(widget, new TextWidget({ markdown: good, width: widget.width, height: SENTENCE_HEIGHT }));
+
+/** As many panels a line as it has room for. */
+const lineUp = (panels: readonly Panel[]): Panel[][] => {
+  const lines: Panel[][] = [];
+  let room = 0;
+  for (const panel of panels) {
+    if (panel.widget.width > room) {
+      lines.push([]);
+      room = COLUMNS;
+    }
+    lines.at(-1)?.push(panel);
+    room -= panel.widget.width;
+  }
+  return lines;
+};

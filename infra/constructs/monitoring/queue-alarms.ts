@@ -1,0 +1,98 @@
+import { Duration } from 'aws-cdk-lib';
+import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Pipeline } from '../pipeline.ts';
+import type { HoldingQueue, WorkQueue } from '../sqs-queue.ts';
+import { unlessTaken } from './capacity.ts';
+import type { MonitoringProps } from './monitoring-props.ts';
+import type { PlannedAlarm } from './planned-alarm.ts';
+
+/** The longest that SQS hides a message on purpose: a `delay`, or a retry that is not due. */
+const LONGEST_DELAY_SECONDS = 900;
+
+const MINUTE_SECONDS = 60;
+
+/**
+ * Of a queue without data SQS says that it was empty and not asked for six hours, so silence is fine. An age counts from the
+ * sending; a message whose invocation died is hidden for the visibility timeout. One death is healed by itself and is no
+ * reason to wake anybody, so each limit is that and a minute.
+ */
+export const queueAlarms = ({ settings, pipeline }: MonitoringProps): PlannedAlarm[] => {
+  const { ingress, delivery, retry } = pipeline;
+  return [
+    {
+      id: 'IngressAge',
+      says: 'Messages wait in the ingress queue: dispatch does not take them, or fails on them.',
+      watches: ingress.metricAgeOfOldest({ period: Duration.minutes(1) }),
+      beyond: { above: diedOnceSeconds(ingress) },
+      in: 3,
+      of: 3,
+    },
+    {
+      id: 'DeliveryAge',
+      says: 'First attempts wait in the delivery queue though there are workers for them.',
+      watches: unlessTaken(delivery.metricAgeOfOldest(), {
+        queue: delivery,
+        concurrency: settings.deliverConcurrency,
+      }),
+      beyond: { above: LONGEST_DELAY_SECONDS + diedOnceSeconds(delivery) },
+      in: 3,
+      of: 3,
+    },
+    {
+      id: 'RetryAge',
+      says: 'Retries wait in the retry queue though there are workers for them.',
+      watches: unlessTaken(retry.metricAgeOfOldest(), {
+        queue: retry,
+        concurrency: settings.retryConcurrency,
+      }),
+      beyond: { above: LONGEST_DELAY_SECONDS + diedOnceSeconds(retry) },
+      in: 3,
+      of: 3,
+    },
+    {
+      id: 'DeliveryStalled',
+      says: 'First attempts wait in the delivery queue, and not one is made.',
+      watches: stalled(delivery),
+      beyond: { above: 0 },
+      // Attempts take half a minute at most, so in five minutes even one worker gets through ten batches.
+      in: 5,
+      of: 5,
+    },
+    ...deadLetterAlarms(pipeline),
+  ];
+};
+
+const diedOnceSeconds = ({ visibilityTimeout }: WorkQueue): number =>
+  visibilityTimeout.toSeconds() + MINUTE_SECONDS;
+
+/** 1 in a minute in which messages could be had and none was dealt with: no worker is there, or each of them fails. */
+const stalled = (queue: WorkQueue): MathExpression =>
+  new MathExpression({
+    expression: 'IF(waiting > 0 AND FILL(dealtWith, 0) == 0, 1, 0)',
+    usingMetrics: { waiting: queue.metricWaiting(), dealtWith: queue.metricDeleted() },
+    period: Duration.minutes(1),
+  });
+
+const deadLetterAlarms = (pipeline: Pipeline): PlannedAlarm[] => [
+  leftOver(
+    'IngressDeadLetters',
+    pipeline.ingressDeadLetters,
+    'Messages were not understood, or dispatch gave up on them.',
+  ),
+  leftOver('DeliveryDeadLetters', pipeline.deliveryDeadLetters, 'Deliver gave up on jobs or wake-ups.'),
+  leftOver(
+    'SchedulerDeadLetters',
+    pipeline.schedules.deadLetters,
+    'EventBridge Scheduler could not send wake-ups.',
+  ),
+  leftOver('OperationDeadLetters', pipeline.operationDeadLetters, 'Operate gave up on an order.'),
+];
+
+const leftOver = (id: string, queue: HoldingQueue, says: string): PlannedAlarm => ({
+  id,
+  says,
+  watches: queue.metricWaiting({ period: Duration.minutes(1) }),
+  beyond: { above: 0 },
+  in: 1,
+  of: 1,
+});

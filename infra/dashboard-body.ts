@@ -1,0 +1,68 @@
+import { z } from 'zod';
+
+const place = {
+  x: z.int().min(0),
+  y: z.int().min(0),
+  width: z.int().positive(),
+  height: z.int().positive(),
+};
+
+const text = z.object({ type: z.literal('text'), ...place, properties: z.object({ markdown: z.string() }) });
+
+const alarm = z.object({
+  type: z.literal('alarm'),
+  ...place,
+  properties: z.object({ title: z.string(), alarms: z.array(z.string()) }),
+});
+
+/** A row of `metrics`: namespace, name, dimensions by name and value, and how it is shown. */
+const metricRow = z
+  .array(z.union([z.string(), z.looseObject({ label: z.string().optional() })]))
+  .transform((parts) => {
+    const [namespace = '', metricName = '', ...dimensions] = parts.filter((part) => typeof part === 'string');
+    const shown = parts.find((part) => typeof part === 'object');
+    return {
+      namespace,
+      metricName,
+      dimensionNames: dimensions.filter((_, at) => at % 2 === 0),
+      label: shown?.label ?? metricName,
+    };
+  });
+
+const metric = z.object({
+  type: z.literal('metric'),
+  ...place,
+  properties: z.object({
+    title: z.string(),
+    metrics: z.array(metricRow),
+    yAxis: z.object({ left: z.object({ label: z.string() }) }),
+  }),
+});
+
+const log = z.object({
+  type: z.literal('log'),
+  ...place,
+  properties: z.object({ title: z.string(), query: z.string() }),
+});
+
+const body = z.object({ widgets: z.array(z.discriminatedUnion('type', [text, alarm, metric, log])) });
+
+export type Widget = z.output<typeof body>['widgets'][number];
+
+const joined = z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) });
+
+/** The logical id or the name of an export that a reference leads to. */
+const referred = (reference: unknown): string => {
+  const names = z.record(z.string(), z.union([z.string(), z.array(z.string())])).parse(reference);
+  return Object.values(names).flat()[0] ?? '';
+};
+
+/**
+ * The widgets of a dashboard in a template, with references by the name that they have there.
+ * @throws ZodError if a widget is none of those that we make
+ */
+export const widgetsOf = (dashboardBody: unknown): readonly Widget[] => {
+  const [, parts] = joined.parse(dashboardBody)['Fn::Join'];
+  const json = parts.map((part) => (typeof part === 'string' ? part : referred(part))).join('');
+  return body.parse(JSON.parse(json)).widgets;
+};

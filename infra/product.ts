@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import packageJson from '../package.json' with { type: 'json' };
+
+/** What we are: the version, and the page of the sources or of the project, if package.json names one. */
+export type Product = { readonly version: string; readonly page?: string };
+
+const packageSchema = z.object({
+  version: z.string(),
+  homepage: z.string().optional(),
+  repository: z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]).optional(),
+});
+
+/** Reads what npm lets `repository` be: a URL with or without `git+`, or a short form of GitHub's. */
+export const productOf = (content: unknown): Product => {
+  const { version, homepage, repository } = packageSchema.parse(content);
+  const page = [repository, homepage].map(pageOf).find((one) => one !== undefined);
+  return { version, ...(page === undefined ? {} : { page }) };
+};
+
+const GITHUB = /^(?:github:)?([A-Za-z0-9-]+\/[A-Za-z0-9._-]+)$/;
+
+/** It goes into a header, in parentheses. */
+const PAGE = /^https?:\/\/[^\s()\\]+$/;
+
+const pageOf = (place: string | undefined): string | undefined => {
+  const [, shorthand] = GITHUB.exec(place ?? '') ?? [];
+  const url = shorthand === undefined ? place?.replace(/^git\+/, '') : `https://github.com/${shorthand}`;
+  const page = url?.replace(/\.git$/, '');
+  return page !== undefined && PAGE.test(page) ? page : undefined;
+};
+
+export const product = productOf(packageJson);

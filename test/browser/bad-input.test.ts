@@ -1,0 +1,236 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Attempt } from '../../shared/domain/attempt.ts';
+import { apiEnvironment } from '../unit/cli/run-command.ts';
+import { record, subscribe } from './busy-deployment.ts';
+import { inBrowser, launchChromium } from './chromium.ts';
+import { startConsoleCommand, type RunningConsole } from './console-command.ts';
+import { axeViolations, goTo, isTooWide, openPage, type OpenedPage } from './console-page.ts';
+import { servedApi, type ServedApi } from './served-api.ts';
+
+const MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script><b>bold</b>';
+
+let browser: Browser;
+let served: RunningConsole;
+let api: ServedApi;
+
+const openAt = async (hash: string): Promise<OpenedPage> => {
+  const opened = await openPage(browser, served.url);
+  await opened.page.getByRole('heading', { level: 1 }).waitFor();
+  await goTo(opened.page, hash);
+  return opened;
+};
+
+const problem = (status: number, code: string, message: string): Response =>
+  Response.json({ error: { code, message } }, { status });
+
+inBrowser('the console, given', () => {
+  beforeAll(async () => {
+    api = await servedApi();
+    [browser, served] = await Promise.all([launchChromium(), startConsoleCommand(apiEnvironment(api.url))]);
+  });
+
+  afterAll(async () => {
+    await browser.close();
+    await served.stop();
+    await api.close();
+  });
+
+  beforeEach(() => {
+    api.answerInstead(() => undefined);
+  });
+
+  it('a deployment that nobody has used, offers to create the first queue', async () => {
+    const { page, close } = await openAt('#/');
+    await page.getByLabel('Name of the first queue').fill('first');
+    await page.getByRole('button', { name: 'Create it' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Queue first' }).waitFor();
+    await page.getByText('Nobody subscribes to this queue yet').waitFor();
+    await close();
+  });
+
+  it('an API that does not answer, says so, and goes on when it does', async () => {
+    api.answerInstead(() => problem(503, 'unavailable', 'nobody there'));
+    const { page, close } = await openAt('#/');
+    await page.getByText('The API does not answer').first().waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    api.answerInstead(() => undefined);
+    await page.getByRole('link', { name: 'first', exact: true }).waitFor();
+    await close();
+  });
+
+  it('an API that cannot be reached, says so, and still designs policies', async () => {
+    const own = await startConsoleCommand(apiEnvironment('http://127.0.0.1:9'));
+    const { page, close } = await openPage(browser, own.url);
+    await page.getByText('The API cannot be reached').first().waitFor();
+    await goTo(page, '#/designer');
+    await page.getByText('20 requests over 4 min 40 s').waitFor();
+    await close();
+    await own.stop();
+  });
+
+  it('credentials that have expired, says what to do', async () => {
+    api.answerInstead(() =>
+      Response.json({ message: 'The security token included in the request is expired' }, { status: 403 }),
+    );
+    const { page, close } = await openAt('#/queues/first');
+    await page.getByText('Your credentials have expired').first().waitFor();
+    await page
+      .getByText(/aws sso login/)
+      .first()
+      .waitFor();
+    await close();
+  });
+
+  it('a deployment of another version, names both', async () => {
+    api.answerInstead(({ path }) =>
+      path.startsWith('/v2/openapi.json') ? Response.json({ info: { version: '99.0.0' } }) : undefined,
+    );
+    const { page, close } = await openAt('#/');
+    await page.getByText(/The deployment is of version 99\.0\.0/).waitFor();
+    await close();
+  });
+
+  it('an answer that it does not know, says so in the place of it', async () => {
+    api.answerInstead(({ path }) =>
+      path.startsWith('/v2/queues?') ? Response.json({ queues: [{ title: 'x' }], links: [] }) : undefined,
+    );
+    const { page, close } = await openAt('#/');
+    await page.getByText('The deployment speaks another version').waitFor();
+    await page.getByText(/\(queues\.0\.name\)/).waitFor();
+    await close();
+  });
+
+  it('a queue or a delivery that is not there, says so', async () => {
+    const { page, close } = await openAt('#/queues/nowhere');
+    await page.getByText('There is no such thing here').first().waitFor();
+    await goTo(page, '#/queues/first/messages/m/deliveries/s');
+    await page.getByText('There is no such thing here').first().waitFor();
+    await close();
+  });
+
+  it('10,000 queues, shows the first and leads to any', async () => {
+    const many = await servedApi();
+    for (let index = 0; index < 10_000; index += 1)
+      await many.registry.putQueue({
+        name: `queue-${String(index).padStart(5, '0')}`,
+        metadata: {},
+        createdAt: 0,
+      });
+    const own = await startConsoleCommand(apiEnvironment(many.url));
+    const { page, close } = await openPage(browser, own.url);
+    await page.getByRole('link', { name: 'queue-00024' }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(26);
+    await page.getByRole('button', { name: 'Show more queues' }).click();
+    await page.getByRole('link', { name: 'queue-00049' }).waitFor();
+    await page.getByLabel('Name of a queue').fill('queue-09999');
+    await page.getByRole('button', { name: 'Go' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Queue queue-09999' }).waitFor();
+    await close();
+    await own.stop();
+    await many.close();
+  });
+
+  it('a delivery with 120 attempts, shows each of them in the table and in time', async () => {
+    const now = Date.now();
+    const subscription = await subscribe(api, 'first', { subscriber: 'https://hooks.example.com/120' });
+    const attempts = Array.from({ length: 120 }, (_, index): Attempt => ({
+      number: index + 1,
+      round: 1,
+      phase: index === 0 ? 'initial' : 'backoff',
+      ...(index > 0 && { by: 'sqs_delay', dueAt: now - (120 - index) * 60_000 }),
+      startedAt: now - (120 - index) * 60_000 + 150,
+      durationMs: 20 + index,
+      outcome: 'failed',
+      statusCode: 500,
+      snippet: `attempt ${index + 1}`,
+    }));
+    const delivery = {
+      subscriptionId: subscription,
+      status: 'exhausted',
+      reason: 'retries_exhausted',
+      attempts,
+    } as const;
+    await record(api, {
+      queue: 'first',
+      messageId: 'm120',
+      acceptedAt: now - 7_300_000,
+      deliveries: [delivery],
+    });
+    const { page, close } = await openAt(`#/queues/first/messages/m120/deliveries/${subscription}`);
+    await page.getByText('attempt 120', { exact: true }).waitFor();
+    expect(await page.locator('[data-attempt]').count()).toBe(120);
+    expect(await page.getByRole('row').count()).toBe(121);
+    await page.getByRole('button', { name: 'Look closer' }).click();
+    await expect.poll(() => page.locator('[data-attempt]').count()).toBeLessThan(80);
+    expect(await axeViolations(page)).toEqual([]);
+    await close();
+  });
+
+  it('a payload of 1 MiB, shows its beginning at once and all of it on demand', async () => {
+    const data = `{"text":"${'x'.repeat(1_048_000)}the end"}`;
+    await record(api, { queue: 'first', messageId: 'large', acceptedAt: Date.now(), data, deliveries: [] });
+    const { page, close } = await openAt('#/queues/first/messages/large');
+    await page.getByText(/The first 8,000 of 1,048,0\d\d characters/).waitFor();
+    expect(await page.getByText('the end').count()).toBe(0);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    expect(await page.locator('pre').textContent()).toBe(data);
+    expect(await isTooWide(page)).toBe(false);
+    await close();
+  });
+
+  it('markup in every field that somebody else controls, shows it as it is', async () => {
+    const now = Date.now();
+    await api.registry.putQueue({
+      name: 'planted',
+      metadata: { [MARKUP]: MARKUP },
+      createdAt: now,
+    });
+    const subscription = {
+      ...{ id: 'planted-1', queue: 'planted', subscriber: `https://hooks.example.com/?q=${MARKUP}` },
+      options: { post_headers: { 'x-note': MARKUP }, event_types: [MARKUP], post_data: MARKUP },
+    };
+    await api.registry.addSubscription({ ...subscription, createdAt: now });
+    await api.registry.addSubscription({
+      ...{ id: 'planted-2', queue: 'planted', subscriber: 'javascript:window.hit=1' },
+      ...{ options: {}, createdAt: now },
+    });
+    const attempt = { number: 1, round: 1, phase: 'initial', startedAt: now, durationMs: 5 } as const;
+    await record(api, {
+      queue: 'planted',
+      messageId: 'm',
+      type: MARKUP,
+      acceptedAt: now - 1000,
+      data: JSON.stringify({ text: MARKUP }),
+      deliveries: [
+        {
+          subscriptionId: 'planted-1',
+          status: 'rejected',
+          reason: MARKUP,
+          attempts: [{ ...attempt, outcome: 'rejected', error: MARKUP, snippet: MARKUP }],
+        },
+      ],
+    });
+    const { page, faults, close } = await openAt('#/');
+    for (const path of [
+      '#/queues/planted',
+      '#/queues/planted/subscriptions/planted-1',
+      '#/queues/planted/messages',
+      '#/queues/planted/messages/m',
+      '#/queues/planted/messages/m/deliveries/planted-1',
+      '#/queues/planted/deliveries',
+      '#/queues/planted/replay',
+    ]) {
+      await goTo(page, path);
+      const shown = page.locator('main');
+      await expect.poll(() => shown.textContent(), { message: path }).toContain('onerror="window.hit=1"');
+      expect(await page.locator('main img, main script, main b').count(), path).toBe(0);
+    }
+    await goTo(page, '#/queues/planted/subscriptions/planted-2');
+    await page.getByText('javascript:window.hit=1').first().waitFor();
+    expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
+    expect(await page.evaluate('window.hit')).toBeUndefined();
+    expect(faults).toEqual([]);
+    await close();
+  });
+});

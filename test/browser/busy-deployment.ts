@@ -1,0 +1,227 @@
+import * as z from 'zod';
+import type { Attempt } from '../../shared/domain/attempt.ts';
+import { bucketOf } from '../../shared/domain/fan-out.ts';
+import type { Delivery } from '../../shared/domain/delivery.ts';
+import { newRecovery, recoveryIdOf } from '../../shared/domain/recovery.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry-policy.ts';
+import { retrySchedule, type Retry } from '../../shared/domain/retry-schedule.ts';
+import { aDelivery } from '../support/delivery-builders.ts';
+import { aMessage } from '../support/builders.ts';
+import type { ServedApi } from './served-api.ts';
+
+const MINUTE = 60_000;
+
+const SLOW: RetryPolicy = {
+  ...DEFAULT_RETRY_POLICY,
+  retries_with_no_delay: 1,
+  minimum_delay_retries: 2,
+  minimum_delay: 60,
+  maximum_delay: 900,
+  backoff_retries: 8,
+  retry_backoff_function: 'geometric',
+  maximum_delay_retries: 6,
+};
+
+const created = z.object({ subscription_id: z.string() });
+
+/** Puts a subscription there and gives its id. */
+export const subscribe = async (api: ServedApi, queue: string, subscription: object): Promise<string> => {
+  const { status, body } = await api.call('POST', `/v2/queues/${queue}/subscriptions`, subscription);
+  if (status !== 201) throw new Error(`${queue}: ${status} ${JSON.stringify(body)}`);
+  return created.parse(body).subscription_id;
+};
+
+/** What a message of an example is, and what came of it at each subscription. */
+type Example = {
+  queue: string;
+  messageId: string;
+  type?: string;
+  acceptedAt: number;
+  filtered?: number;
+  data?: string;
+  deliveries: readonly (Partial<Omit<Delivery, 'key'>> & { subscriptionId: string })[];
+};
+
+export const record = async (
+  { records, deliveries }: ServedApi,
+  { queue, messageId, type, acceptedAt, filtered = 0, data, deliveries: all }: Example,
+): Promise<void> => {
+  const message = aMessage({ queue, id: messageId, data: data ?? '{"total":12345678901234567890}' });
+  const key = { queue, messageId };
+  await records.accept({
+    key,
+    acceptedAt,
+    listedAt: acceptedAt,
+    ...(type !== undefined && { type }),
+    matched: all.length,
+    filtered,
+    duplicates: 0,
+    buckets: 1,
+    expiresAt: acceptedAt + 30 * 86_400_000,
+    ...(data !== undefined && { body: { kind: 'inline', message } }),
+  });
+  for (const { subscriptionId, ...more } of all) {
+    const deliveryKey = { ...key, subscriptionId, bucket: bucketOf(subscriptionId, 1) };
+    const create = aDelivery({ acceptedAt, updatedAt: acceptedAt, ...more, key: deliveryKey });
+    await deliveries.write({ name: 'open', key: deliveryKey, expect: { kind: 'absent' }, create });
+  }
+};
+
+const success = (acceptedAt: number, durationMs: number): Partial<Delivery> => ({
+  status: 'delivered',
+  attempts: [
+    {
+      number: 1,
+      round: 1,
+      phase: 'initial',
+      startedAt: acceptedAt + 40,
+      durationMs,
+      outcome: 'delivered',
+      statusCode: 204,
+    },
+  ],
+});
+
+type Failing = Pick<Delivery, 'attempts' | 'policy' | 'next'>;
+
+const mechanismFor = (delaySeconds: number): 'scheduler' | 'sqs_delay' =>
+  delaySeconds >= 90 ? 'scheduler' : 'sqs_delay';
+
+const answerTo = (number: number): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> =>
+  number % 4 === 3
+    ? { error: 'timeout' }
+    : { statusCode: 503, snippet: number === 1 ? 'upstream connect error' : `try again (${number})` };
+
+const failed = (number: number, dueAt: number, retry: Retry | undefined): Attempt => ({
+  number,
+  round: 1,
+  phase: retry?.phase ?? 'initial',
+  ...(retry !== undefined && { dueAt: Math.ceil(dueAt), by: mechanismFor(retry.delaySeconds) }),
+  startedAt: Math.ceil(dueAt) + (retry === undefined ? 0 : 20 + ((number * 137) % 900)),
+  durationMs: 80 + ((number * 211) % 1400),
+  outcome: 'failed',
+  ...answerTo(number),
+});
+
+/** Attempts that all fail, each made soon after it was due, as far as they are due by `now`; and the next, if there is one. */
+export const failures = (from: number, now: number, policy: RetryPolicy = SLOW): Failing => {
+  const schedule = retrySchedule(policy);
+  const attempts: Attempt[] = [];
+  let dueAt = from;
+  while (dueAt <= now && attempts.length <= schedule.length) {
+    const attempt = failed(attempts.length + 1, dueAt, schedule[attempts.length - 1]);
+    attempts.push(attempt);
+    dueAt = attempt.startedAt + attempt.durationMs + delayAfter(schedule, attempt.number) * 1000;
+  }
+  return { attempts, policy, next: nextIn(schedule, attempts.length + 1, Math.ceil(dueAt)) };
+};
+
+const delayAfter = (schedule: readonly Retry[], number: number): number =>
+  schedule[number - 1]?.delaySeconds ?? 0;
+
+const nextIn = (schedule: readonly Retry[], number: number, dueAt: number): Delivery['next'] => {
+  const retry = schedule[number - 2];
+  return retry && { number, phase: retry.phase, dueAt, by: mechanismFor(retry.delaySeconds) };
+};
+
+/** A deployment in the middle of a working day: who is well, who fails, what is retried. The ids of one queue. */
+export const busyDeployment = async (api: ServedApi) => {
+  const now = Date.now();
+  const policy = {
+    retries_with_no_delay: 1,
+    minimum_delay: 60,
+    maximum_delay: 900,
+    retry_backoff_function: 'geometric',
+  };
+  await api.call('PUT', '/v2/queues/orders', { team: 'checkout', _retry_policy: policy });
+  await api.call('PUT', '/v2/queues/invoices', { team: 'billing' });
+  await api.call('PUT', '/v2/queues/stock.eu-1', {});
+  const warehouse = await subscribe(api, 'orders', {
+    subscriber: 'https://warehouse.example.com/hooks/orders',
+  });
+  const billing = await subscribe(api, 'orders', {
+    subscriber: 'https://billing.example.com/webhooks',
+    options: {
+      _retry_policy: { maximum_delay: 3600 },
+      post_headers: { 'x-api-key': 'abc', 'x-team': 'billing' },
+    },
+  });
+  const analytics = await subscribe(api, 'orders', {
+    subscriber: 'https://analytics.example.net/ingest/v3/orders',
+    options: { event_types: ['order.created'], filter: { total: [{ numeric: ['>', 100] }] } },
+  });
+  const ledger = await subscribe(api, 'invoices', { subscriber: 'https://ledger.example.org/in' });
+  await subscribe(api, 'stock.eu-1', { subscriber: 'https://shelf.example.org/' });
+  await api.registry.changeHealth('orders', billing, {
+    kind: 'begin',
+    failing: { since: now - 25 * MINUTE, failures: 1 },
+  });
+  await api.registry.disable('invoices', ledger, { reason: 'gone', at: now - 90 * MINUTE }, undefined);
+
+  for (let index = 0; index < 26; index += 1) {
+    const acceptedAt = now - index * 68_000 - 4_000;
+    const isCreated = index % 3 !== 0;
+    const isKept = index < FAILING || index === EXHAUSTED;
+    await record(api, {
+      queue: 'orders',
+      messageId: `order-${4711 - index}`,
+      type: isCreated ? 'order.created' : 'order.changed',
+      acceptedAt,
+      filtered: isCreated ? 0 : 1,
+      ...(isKept && { data: `{"id":"order-${4711 - index}","total":12345678901234567890,"items":["A-1"]}` }),
+      deliveries: [
+        { subscriptionId: warehouse, ...success(acceptedAt, 40 + ((index * 83) % 240)) },
+        { subscriptionId: billing, ...atBilling(index, acceptedAt, now) },
+        ...(isCreated ? [{ subscriptionId: analytics, ...atAnalytics(index, acceptedAt) }] : []),
+      ],
+    });
+  }
+  await record(api, {
+    queue: 'invoices',
+    messageId: 'invoice-9',
+    acceptedAt: now - 2 * MINUTE,
+    deliveries: [{ subscriptionId: ledger, status: 'cancelled', reason: 'disabled' }],
+  });
+  await api.recoveries.create({
+    ...newRecovery(
+      recoveryIdOf(now - 3 * MINUTE, 'e3b0c442'),
+      { queue: 'orders', since: now - 300 * MINUTE, until: now - 3 * MINUTE },
+      { now: now - 3 * MINUTE, retentionMs: 30 * 86_400_000 },
+    ),
+    found: 412,
+    reopened: 408,
+    skipped: { message_expired: 4 },
+  });
+  return { queue: 'orders', warehouse, billing, analytics };
+};
+
+/** Its newest messages are being retried, and one has run out of retries. */
+const FAILING = 9;
+const EXHAUSTED = 12;
+const REJECTED = 7;
+
+const atBilling = (index: number, acceptedAt: number, now: number): Partial<Delivery> => {
+  if (index < FAILING) return { status: 'retrying', ...failures(acceptedAt + 50, now) };
+  if (index !== EXHAUSTED) return success(acceptedAt, 190 + ((index * 61) % 700));
+  return { status: 'exhausted', reason: 'retries_exhausted', ...failures(now - 200 * MINUTE, now) };
+};
+
+const atAnalytics = (index: number, acceptedAt: number): Partial<Delivery> =>
+  index === REJECTED ? rejection(acceptedAt) : success(acceptedAt, 22 + index);
+
+const rejection = (acceptedAt: number): Partial<Delivery> => ({
+  status: 'rejected',
+  reason: 'http_422',
+  attempts: [
+    {
+      number: 1,
+      round: 1,
+      phase: 'initial',
+      startedAt: acceptedAt + 30,
+      durationMs: 61,
+      outcome: 'rejected',
+      statusCode: 422,
+      snippet: '{"error":"total is not a number"}',
+    },
+  ],
+});

@@ -1,0 +1,106 @@
+import { expect, it } from 'vitest';
+import { busyConsole } from './busy-console.ts';
+import { inBrowser } from './chromium.ts';
+import { axeViolations, goTo } from './console-page.ts';
+
+const PHASE_FIELDS = [
+  'Retries with no delay',
+  'Minimum delay retries',
+  'Backoff retries',
+  'Maximum delay retries',
+];
+
+inBrowser('the pages of the console', () => {
+  const there = busyConsole();
+
+  it('disable and enable a subscription', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('disabled', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByText('enabled', { exact: true }).waitFor();
+    await close();
+  });
+
+  it('rotate a secret and show it once', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
+    await page.getByRole('button', { name: 'Rotate the secret' }).click();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Rotate it' }).click();
+    const secret = page.locator('code.secret');
+    await secret.waitFor();
+    expect(await secret.textContent()).toMatch(/^whsec_/);
+    await page.getByRole('button', { name: 'I have it' }).click();
+    expect(await page.content()).not.toContain('whsec_');
+    await close();
+  });
+
+  it('cancel a delivery, and show it without being loaded again', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, `#/queues/orders/messages/order-4703/deliveries/${there().billing}`);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('.facts').getByText('cancelled').waitFor();
+    await page.getByRole('button', { name: 'Deliver again' }).waitFor();
+    await close();
+  });
+
+  it('apply a policy to a subscription, whose other options stay', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, `#/designer?queue=orders&subscription=${there().billing}`);
+    const maximum = page.getByLabel('Maximum delay, seconds');
+    await expect.poll(() => maximum.inputValue()).toBe('3600');
+    await maximum.fill('1800');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('It is in force').waitFor();
+    const { options } = (await there().api.registry.findSubscription('orders', there().billing)) ?? {};
+    expect(options).toMatchObject({
+      _retry_policy: { maximum_delay: 1800 },
+      post_headers: { 'x-api-key': 'abc', 'x-team': 'billing' },
+    });
+    await close();
+  });
+
+  it('apply a policy to a queue, whose other metadata stays', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, '#/designer?queue=invoices');
+    for (const field of PHASE_FIELDS) await page.getByLabel(field, { exact: true }).fill('0');
+    await page.getByText('1 request').waitFor();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('It is in force').waitFor();
+    expect((await there().api.registry.findQueue('invoices'))?.metadata).toMatchObject({
+      team: 'billing',
+      _retry_policy: { retries_with_no_delay: 0, backoff_retries: 0 },
+    });
+    await close();
+  });
+
+  it('count what has failed, and replay it', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, '#/queues/invoices/replay');
+    await page.getByRole('button', { name: 'How many?' }).click();
+    await page.getByText('1 cancelled').waitFor();
+    await page.getByRole('button', { name: 'Replay these 1' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('stopped', { exact: true }).waitFor();
+    await close();
+  });
+
+  it('draw the schedule as it changes, and say what is wrong at the field', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, '#/designer');
+    await page.getByRole('button', { name: /^Example/ }).click();
+    expect(await page.locator('[data-sum="requests"]').textContent()).toBe('11');
+    // 10 × (5 + 260) / 2 seconds.
+    expect(await page.locator('[data-sum="time"]').textContent()).toBe('22 min 5 s');
+    await page.getByLabel('Minimum delay, seconds').fill('300');
+    const wrong = page.getByLabel('Maximum delay, seconds');
+    expect(await wrong.getAttribute('aria-invalid')).toBe('true');
+    await page.getByText(/must not be below minimum_delay/).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await wrong.fill('300');
+    await page.getByText('"maximum_delay": 300').waitFor();
+    await close();
+  });
+});

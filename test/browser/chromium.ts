@@ -1,0 +1,52 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { chromium, type Browser } from 'playwright-core';
+import { describe, it } from 'vitest';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+
+const isProgram = (file: string): boolean => {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const found = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  .find(isProgram);
+
+const MISSING = 'there is no Chromium on this machine: apt-get install chromium';
+
+/** Tests that need a browser. Without one they are skipped, and say why; in CI, which installs it, they fail. */
+export const inBrowser = (name: string, tests: () => void): void => {
+  if (found !== undefined) describe(name, tests);
+  else if (process.env['CI'] === undefined) describe.skip(`${name} (${MISSING})`, tests);
+  else {
+    describe(name, () => {
+      it('has a browser', () => {
+        throw new Error(MISSING);
+      });
+    });
+  }
+};
+
+/** As root there is no sandbox; and nothing leaves the machine by itself. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** With a fresh profile. */
+export const launchChromium = (): Promise<Browser> => {
+  if (found === undefined) throw new Error(MISSING);
+  return chromium.launch({ executablePath: found, headless: true, args: FLAGS });
+};

@@ -1,0 +1,103 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import * as z from 'zod';
+import { apiEnvironment } from '../unit/cli/run-command.ts';
+import { json, stubApi, type StubApi } from '../unit/cli/stub-api.ts';
+import { inBrowser, launchChromium } from './chromium.ts';
+import { startConsoleCommand, type RunningConsole } from './console-command.ts';
+import { axeViolations, isTooWide, LOOKS, openPage } from './console-page.ts';
+
+let api: StubApi;
+let browser: Browser;
+let served: RunningConsole;
+
+inBrowser('the console in a browser', () => {
+  beforeAll(async () => {
+    api = await stubApi({
+      'GET /v2/openapi.json': () => json({ info: { version: '0.1.0' } }),
+      'GET /v2/queues': () => json({ queues: [], links: [] }),
+      'GET /v2/health': () => json({ status: 'ok', checks: {}, queues: {}, overdue: 0 }),
+    });
+    [browser, served] = await Promise.all([launchChromium(), startConsoleCommand(apiEnvironment(api.url))]);
+  });
+
+  afterAll(async () => {
+    await browser.close();
+    expect(await served.stop()).toBe(0);
+  });
+
+  it.each(LOOKS)('shows an empty deployment at $width px, $theme, without a fault', async (look) => {
+    const { page, faults, close } = await openPage(browser, served.url, look);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it('would be found wrong by axe, were it', async () => {
+    const { page, close } = await openPage(browser, served.url);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.evaluate(`document.querySelector('main').append(document.createElement('input'))`);
+    expect(await axeViolations(page)).toEqual([expect.stringContaining('label: ')]);
+    await close();
+  });
+
+  it('takes the token off the address, and still works when it is reloaded', async () => {
+    const { page, faults, close } = await openPage(browser, served.url);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(page.url()).not.toContain('token');
+    const answered = page.waitForResponse((response) => response.url().endsWith('/api-local/info'));
+    await page.reload();
+    expect((await answered).status()).toBe(200);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it('paints within a second', async () => {
+    const paint = async (): Promise<number> => {
+      const { page, close } = await openPage(browser, served.url);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      const name = 'first-contentful-paint';
+      const at: unknown = await page.evaluate(`performance.getEntriesByName('${name}')[0]?.startTime`);
+      await close();
+      return z.number().parse(at);
+    };
+    // The best of a few: it is the page that is measured, not what else the machine has to do.
+    expect(Math.min(await paint(), await paint(), await paint())).toBeLessThan(1_000);
+  });
+
+  it('leaves a page of another port of this machine with nothing', async () => {
+    const { page, close } = await openPage(browser, `${api.url}/elsewhere`);
+    const { origin } = new URL(served.url);
+    // No preflight comes before this one.
+    const posted = `fetch('${origin}/api/v2/queues/q/messages', { method: 'POST', mode: 'no-cors', body: '{}' })`;
+    expect(await page.evaluate(`${posted}.then(() => 'answered', () => 'refused')`)).toBe('refused');
+    expect(api.requests.map(({ method }) => method)).not.toContain('POST');
+
+    const [, script = ''] = /<script[^>]* src="([^"]+)"/.exec(await (await fetch(origin)).text()) ?? [];
+    const embedded = `new Promise((resolve) => {
+      const script = document.createElement('script');
+      script.type = 'text/javascript';
+      script.onload = () => resolve('run');
+      script.onerror = () => resolve('refused');
+      script.src = '${origin}${script}';
+      document.documentElement.append(script);
+    })`;
+    expect(await page.evaluate(embedded)).toBe('refused');
+
+    const loaded = `new Promise((resolve) => {
+      const frame = document.createElement('iframe');
+      frame.onload = resolve;
+      frame.src = '${origin}/';
+      document.documentElement.append(frame);
+    }).then(() => undefined)`;
+    await page.evaluate(loaded);
+    expect(page.frames().map((frame) => frame.url())).toEqual([
+      `${api.url}/elsewhere`,
+      expect.stringMatching(/^chrome-error:/),
+    ]);
+    await close();
+  });
+});

@@ -1,0 +1,123 @@
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { consoleInfoSchema } from '../../shared/messages/console-view.ts';
+import { busyConsole, type BusyConsole } from './busy-console.ts';
+import { inBrowser } from './chromium.ts';
+import { axeViolations, goTo, isTooWide, LOOKS, openPage, picture } from './console-page.ts';
+
+/** In the README and in docs/command.md. */
+const PICTURED: ReadonlySet<string> = new Set([
+  'delivery-light',
+  'delivery-dark',
+  'overview-light',
+  'designer-light',
+  'books-light',
+]);
+
+/** What each page shows when it has loaded: its name, its address, and something that is there only then. */
+const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded: string][] => [
+  ['overview', '#/', '1 subscription is failing'],
+  ['queue', '#/queues/orders', 'order-4711'],
+  ['subscription', `#/queues/orders/subscriptions/${billing}`, 'Median'],
+  ['delivery', `#/queues/orders/messages/order-4704/deliveries/${billing}`, 'upstream connect error'],
+  ['message', '#/queues/orders/messages/order-4708', '12345678901234567890'],
+  ['messages', '#/queues/orders/messages', 'order-4699'],
+  ['deliveries', '#/queues/orders/deliveries', 'http 422'],
+  ['designer', '#/designer?queue=orders', '1 h 42 min'],
+  ['replay', '#/queues/orders/replay', '4 message expired'],
+  ['books', '#/queues/orders/books', 'The books balance'],
+  ['choice', '#/books', 'stock.eu-1'],
+  ['nowhere', '#/no/such/page', 'There is no such page'],
+];
+
+inBrowser('the pages of the console', () => {
+  const there = busyConsole();
+
+  it.each(LOOKS)('are accessible and fit at $width px, $theme', async (look) => {
+    const { page, faults, close } = await openPage(there().browser, 'about:blank', look);
+    // As the pictures have it, a deployment has a name.
+    await page.route('**/api-local/info', async (route) => {
+      const info: unknown = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...consoleInfoSchema.parse(info), deployment: 'Posthaste' } });
+    });
+    await page.goto(there().url);
+    for (const [name, hash, loaded] of pagesOf(there())) {
+      await goTo(page, hash);
+      await page.getByText(loaded, { exact: false }).first().waitFor();
+      expect(await axeViolations(page), name).toEqual([]);
+      expect(await isTooWide(page), name).toBe(false);
+      if (look.width === 1280 && PICTURED.has(`${name}-${look.theme}`))
+        await picture(page, `console-${name}-${look.theme}`);
+    }
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it('are gone through by keyboard: the way to the content, and the focus at the name of a page that comes', async () => {
+    const { page, close } = await there().open();
+    await page.getByRole('link', { name: 'orders' }).waitFor();
+    await page.getByRole('link', { name: 'Posthaste' }).focus();
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement?.id')).toBe('content');
+    await page.getByRole('link', { name: 'orders' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Queue orders' }).waitFor();
+    expect(await page.evaluate('document.activeElement?.tagName')).toBe('H1');
+    expect(await page.title()).toBe('orders · Posthaste');
+    await close();
+  });
+
+  it('show times in the zone of the reader, and in UTC for whoever points at one', async () => {
+    const opened = await there().open();
+    await goTo(opened.page, '#/queues/orders/messages');
+    const time = opened.page.locator('time').first();
+    const at = new Date((await time.getAttribute('datetime')) ?? '');
+    const local = at.toLocaleTimeString('en-GB', { timeZone: 'Europe/Zurich' });
+    expect(await time.textContent()).toContain(local);
+    expect(await time.getAttribute('title')).toBe(at.toISOString().replace('T', ' ').replace('Z', ' UTC'));
+    await opened.close();
+  });
+
+  it('change their colours by hand, and remember it', async () => {
+    const { page, close } = await there().open({ width: 1280, theme: 'light' });
+    const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+    const light = await background();
+    await page.getByLabel('Colours').selectOption('dark');
+    expect(await background()).not.toBe(light);
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await background()).not.toBe(light);
+    await page.getByLabel('Colours').selectOption('light');
+    expect(await background()).toBe(light);
+    await close();
+  });
+
+  it('are no more than 150 KB to load, compressed, all of them together', async () => {
+    const { page, close } = await openPage(there().browser, 'about:blank');
+    const files: Promise<Buffer>[] = [];
+    page.on('response', (response) => {
+      if (!response.url().includes('/api')) files.push(response.body());
+    });
+    await page.goto(there().url);
+    await goTo(page, '#/designer');
+    await page.locator('.chart canvas').first().waitFor();
+    const bytes = (await Promise.all(files)).map((file) => gzipSync(file).length);
+    // The page, its code and style, and those of the charts, which come when the first is drawn.
+    expect(bytes).toHaveLength(5);
+    expect(bytes.reduce((sum, length) => sum + length, 0)).toBeLessThan(150_000);
+    await close();
+  });
+
+  it('do not jump while they load', async () => {
+    const opened = await there().open();
+    const { page } = opened;
+    await page.evaluate(`window.shift = 0; new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+    }).observe({ type: 'layout-shift', buffered: true })`);
+    await page.getByText('1 subscription is failing').waitFor();
+    // 0.1 is what counts as good (Core Web Vitals, Cumulative Layout Shift).
+    expect(await page.evaluate('window.shift')).toBeLessThan(0.1);
+    await opened.close();
+  });
+});

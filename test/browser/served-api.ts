@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import type { AddressInfo } from 'node:net';
+import { createApi } from '../../functions/api/app.ts';
+import { systemClock } from '../../shared/adapters/system-clock.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { apiUnderTest, CALLER, PUBLIC_URL } from '../unit/api/api-under-test.ts';
+
+/** In the place of the API's own answer to a request; undefined where that is what is wanted. */
+export type Instead = (request: { method: string; path: string }) => Response | undefined;
+
+/** The administration API itself, on ports in memory, served on loopback. */
+export const servedApi = async (overrides: Parameters<typeof apiUnderTest>[0] = {}) => {
+  const world = apiUnderTest({
+    clock: systemClock,
+    newId: randomUUID,
+    version: packageJson.version,
+    queueDepths: { approximate: () => Promise.resolve({ ingress: 0, delivery: 0, retry: 3 }) },
+    ...overrides,
+  });
+  const api = createApi(world.dependencies);
+  let instead: Instead = () => undefined;
+
+  const answerTo = async (request: IncomingMessage): Promise<Response> => {
+    const { method = 'GET', url = '/' } = request;
+    const body = await buffer(request);
+    const given = instead({ method, path: url });
+    const init = { method, ...(body.length > 0 && { body: new Uint8Array(body) }) };
+    return given ?? (await api.request(url, init, { caller: CALLER, publicUrl: PUBLIC_URL }));
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const answer = await answerTo(request);
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  };
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => {
+      response.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    ...world,
+    url: `http://127.0.0.1:${port}`,
+    /** From now on. */
+    answerInstead: (next: Instead): void => {
+      instead = next;
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections();
+        server.close(() => {
+          resolve();
+        });
+      }),
+  };
+};
+
+export type ServedApi = Awaited<ReturnType<typeof servedApi>>;

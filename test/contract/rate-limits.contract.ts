@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../shared/domain/duration.ts';
+import { SLOT_LEAD_MS, type Slot } from '../../shared/domain/rate-limit.ts';
+import type { Limited, RateLimits } from '../../shared/ports/rate-limits.ts';
+import { SOME_TIME } from '../support/delivery-builders.ts';
+
+type UnderTest = { rateLimits: RateLimits; setTime: (now: number) => void };
+
+const somebody = (): Limited => ({ queue: 'orders', subscriptionId: randomUUID() });
+const limit = { intervalMs: 100, epoch: 'e' };
+
+/** What every keeper of lines does: nobody gets a slot that somebody else has, or one before its time. */
+export const describeRateLimitsContract = (name: string, make: () => UnderTest): void => {
+  describe(`rate limits ${name}`, () => {
+    const begun = () => {
+      const underTest = make();
+      underTest.setTime(SOME_TIME);
+      return underTest;
+    };
+
+    const reserved = (rateLimits: RateLimits, limited: Limited, count: number): Promise<Slot[]> =>
+      Promise.all(Array.from({ length: count }, () => rateLimits.reserve(limited, limit)));
+
+    const after = (slots: readonly Slot[]): number[] =>
+      slots.map(({ at }) => at - SOME_TIME).sort((a, b) => a - b);
+
+    it('give the first who asks a slot that is now, and those after it one after the other', async () => {
+      const { rateLimits } = begun();
+      const limited = somebody();
+      const slots = [await rateLimits.reserve(limited, limit), ...(await reserved(rateLimits, limited, 4))];
+      expect(after(slots)).toEqual([0, 100, 200, 300, 400]);
+      expect(slots.every(({ epoch }) => epoch === 'e')).toBe(true);
+    });
+
+    it('begin a line anew once all its slots are over', async () => {
+      const { rateLimits, setTime } = begun();
+      const limited = somebody();
+      await reserved(rateLimits, limited, 3);
+      setTime(SOME_TIME + 299);
+      expect(after([await rateLimits.reserve(limited, limit)])).toEqual([300]);
+      setTime(SOME_TIME + 400);
+      expect(after([await rateLimits.reserve(limited, limit)])).toEqual([400]);
+    });
+
+    it('give everybody a line of their own', async () => {
+      const { rateLimits } = begun();
+      const one = somebody();
+      await reserved(rateLimits, one, 5);
+      const others = [somebody(), { ...one, queue: 'other' }];
+      for (const other of others) expect(after([await rateLimits.reserve(other, limit)])).toEqual([0]);
+    });
+
+    it('begin a line anew under another limit, whatever was reserved under the one before', async () => {
+      const { rateLimits } = begun();
+      const limited = somebody();
+      await reserved(rateLimits, limited, 50);
+      const slot = await rateLimits.reserve(limited, { intervalMs: 10, epoch: 'f' });
+      expect(slot).toEqual({ at: SOME_TIME, epoch: 'f' });
+    });
+
+    it('give no slot more than a week ahead, but a time to ask again', async () => {
+      const { rateLimits, setTime } = begun();
+      const limited = somebody();
+      const slow = { intervalMs: 7 * DAY_MS + 1, epoch: 'slow' };
+      expect(await rateLimits.reserve(limited, slow)).toEqual({ at: SOME_TIME, epoch: 'slow' });
+      expect(await rateLimits.reserve(limited, slow)).toEqual({ at: SOME_TIME + DAY_MS });
+      setTime(SOME_TIME + 1);
+      expect(await rateLimits.reserve(limited, slow)).toEqual({
+        at: SOME_TIME + slow.intervalMs,
+        epoch: 'slow',
+      });
+    });
+
+    it('keep the line from those who have not heard of its limit yet, and give it to them once it is over', async () => {
+      const { rateLimits, setTime } = begun();
+      const limited = somebody();
+      const later = { ...limit, epoch: 'f' };
+      for (let count = 0; count < 5; count += 1) await rateLimits.reserve(limited, later);
+      const overtaken = await rateLimits.reserve(limited, limit);
+      expect(overtaken).toEqual({ at: SOME_TIME + 2_000 });
+      expect(await rateLimits.reserve(limited, later)).toEqual({ at: SOME_TIME + 500, epoch: 'f' });
+      setTime(SOME_TIME + 600);
+      expect(await rateLimits.reserve(limited, limit)).toEqual({ at: SOME_TIME + 600, epoch: 'e' });
+    });
+
+    it('give no slot after the time that one is good for, so that nobody stands behind it', async () => {
+      const { rateLimits } = begun();
+      const limited = somebody();
+      await reserved(rateLimits, limited, 3);
+      const until = SOME_TIME + 299;
+      const [none, slot] = [
+        await rateLimits.reserve(limited, limit, until),
+        await rateLimits.reserve(limited, limit, until + 1),
+      ];
+      expect(none.epoch).toBeUndefined();
+      expect(none.at - SLOT_LEAD_MS).toBe(until);
+      expect(slot).toEqual({ at: SOME_TIME + 300, epoch: 'e' });
+    });
+
+    it('give a hundred who ask at once a hundred slots', async () => {
+      const { rateLimits } = begun();
+      const slots = await reserved(rateLimits, somebody(), 100);
+      expect(after(slots)).toEqual(Array.from({ length: 100 }, (_, index) => index * 100));
+    });
+  });
+};

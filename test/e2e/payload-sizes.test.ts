@@ -1,0 +1,99 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { bodyBytes, MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../shared/domain/message-body.ts';
+import { finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { send } from '../support/sqs-messages.ts';
+
+/** Bytes that SQS takes of one message. */
+const MAX_SQS_MESSAGE = 1024 * 1024;
+
+const queue = `sizes-${randomUUID()}`;
+
+const ingressBody = (id: string, data: string): string => `{"queue":"${queue}","id":"${id}","data":${data}}`;
+
+/** JSON of so many bytes that does not repeat itself; as much of it as there is room for takes two bytes a character. */
+const dataOf = (bytes: number): string => {
+  if (bytes < 2) return '7'.repeat(bytes);
+  const inside = bytes - 2;
+  const wide = 'é'.repeat(Math.min(20, Math.floor(inside / 2)));
+  const rest = inside - Buffer.byteLength(wide);
+  return `"${wide}${randomBytes(rest).toString('base64').slice(0, rest)}"`;
+};
+
+/** Data with which the body that the subscriber gets has so many bytes. */
+const dataForBody = (id: string, bytes: number): string => {
+  const timestamp = '2026-01-01T00:00:00.000Z';
+  return dataOf(bytes - bodyBytes({ queue, id, timestamp, data: '' }));
+};
+
+const dataForSqs = (id: string, bytes: number): string =>
+  dataOf(bytes - Buffer.byteLength(ingressBody(id, '')));
+
+const sizes = [
+  { id: 'byte', data: dataOf(1) },
+  { id: 'bytes-100', data: dataOf(100) },
+  { id: 'on-the-record', data: dataForBody('on-the-record', MAX_BODY_ON_RECORD) },
+  { id: 'beyond-the-record', data: dataForBody('beyond-the-record', MAX_BODY_ON_RECORD + 1) },
+  { id: 'in-the-job', data: dataForBody('in-the-job', MAX_BODY_IN_JOB) },
+  { id: 'beyond-the-job', data: dataForBody('beyond-the-job', MAX_BODY_IN_JOB + 1) },
+  { id: 'kb-256', data: dataForBody('kb-256', 256 * 1024) },
+  { id: 'all-that-sqs-takes', data: dataForSqs('all-that-sqs-takes', MAX_SQS_MESSAGE) },
+].map(({ id, data }) => ({ id, data, bytes: Buffer.byteLength(data) }));
+
+const hashOf = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+/** The bytes of `data` in a body that ends with it. */
+const dataIn = (body: Buffer): Buffer => {
+  const before = '"data":';
+  return body.subarray(body.indexOf(before) + before.length, -1);
+};
+
+describe('data from the producer to the subscriber', () => {
+  let receiver: Receiver;
+
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    await putQueue(queue);
+    const refused = new Set<unknown>();
+    receiver.script('/refuses', ({ headers }) => {
+      const isFirst = !refused.has(headers['webhook-id']);
+      refused.add(headers['webhook-id']);
+      return { status: isFirst ? 500 : 200 };
+    });
+    await subscribe(queue, receiver.url('/takes'));
+    // Not at once: then another invocation makes the second attempt, with what was kept of the message.
+    const later = { retries_with_no_delay: 0, minimum_delay: 1 };
+    await subscribe(queue, receiver.url('/refuses'), { _retry_policy: later });
+    for (const { id, data } of sizes) await send(deployment.endpoints.ingressQueueUrl, ingressBody(id, data));
+  });
+  afterAll(() => receiver.close());
+
+  it.each(sizes)(
+    'arrives as it was, $bytes bytes of it, at once and from what was kept',
+    async ({ id, data }) => {
+      const deliveries = await finishedDeliveries(queue, id, 2);
+      const sent = receiver.received().filter(({ headers }) => headers['webhook-id'] === id);
+
+      expect(deliveries.map(({ status, attempts }) => `${status} ${attempts.length}`).toSorted()).toEqual([
+        'delivered 1',
+        'delivered 2',
+      ]);
+      expect(sent.map(({ path }) => path).toSorted()).toEqual(['/refuses', '/refuses', '/takes']);
+      expect(sent.map(({ body }) => hashOf(dataIn(body)))).toEqual(Array(3).fill(hashOf(data)));
+    },
+  );
+
+  it('crosses each limit by one byte, and fills a message of SQS', () => {
+    const bodySize = (id: string): number | undefined =>
+      receiver.received('/takes').find(({ headers }) => headers['webhook-id'] === id)?.body.length;
+    expect(bodySize('on-the-record')).toBe(8 * 1024);
+    expect(bodySize('beyond-the-record')).toBe(8 * 1024 + 1);
+    expect(bodySize('in-the-job')).toBe(64 * 1024);
+    expect(bodySize('beyond-the-job')).toBe(64 * 1024 + 1);
+    const largest = sizes.find(({ id }) => id === 'all-that-sqs-takes');
+    expect(Buffer.byteLength(ingressBody('all-that-sqs-takes', largest?.data ?? ''))).toBe(1_048_576);
+  });
+});

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { putQueue, subscribe } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { sendTogether } from '../support/sqs-messages.ts';
+
+const WINDOW_MS = 10_000;
+const MESSAGES = 120;
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+/** The most that came within any ten seconds. */
+const mostInAWindow = (times: readonly number[]): number =>
+  Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + WINDOW_MS).length));
+
+/** The first attempts of every tenth message fail. */
+const failSome = (path: string): void => {
+  const seen = new Set<string>();
+  receiver.script(path, ({ headers }) => {
+    const id = String(headers['webhook-id']);
+    if (!id.endsWith('0') || seen.has(id)) return { status: 200 };
+    seen.add(id);
+    return { status: 503 };
+  });
+};
+
+describe('a rate limit on the deployed system, with ten functions at once', () => {
+  it('holds in any ten seconds while a backlog drains at it, retries among it, and holds up nobody else', async () => {
+    const queue = `limited-${randomUUID()}`;
+    const [limited, free] = [`/${queue}/limited`, `/${queue}/free`];
+    await putQueue(queue, { retries_with_no_delay: 1 });
+    await subscribe(queue, receiver.url(limited), { max_per_second: 10 });
+    await subscribe(queue, receiver.url(free));
+    failSome(limited);
+    const bodies = Array.from({ length: MESSAGES }, (_, index) =>
+      JSON.stringify({ queue, id: `m-${index}`, data: index }),
+    );
+    for (let start = 0; start < MESSAGES; start += 10)
+      await sendTogether(deployment.endpoints.ingressQueueUrl, bodies.slice(start, start + 10));
+
+    const requests = MESSAGES + MESSAGES / 10;
+    const times = (await receiver.waitFor(limited, requests, 50_000)).map(({ arrivedAt }) => arrivedAt);
+    const others = receiver.received(free).map(({ arrivedAt }) => arrivedAt);
+
+    expect(mostInAWindow(times)).toBeLessThanOrEqual(105);
+    // Slots that nobody could use in time are given up; what is left is near the limit.
+    expect((Math.max(...times) - Math.min(...times)) / requests).toBeLessThan(150);
+    expect(others).toHaveLength(MESSAGES);
+    expect(Math.max(...others)).toBeLessThan(Math.max(...times) - 3_000);
+  }, 90_000);
+});

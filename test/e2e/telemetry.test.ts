@@ -1,0 +1,245 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import { metricNames, metricsInMilliseconds } from '../../shared/config/metrics.ts';
+import { callApi, finishedDeliveries, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { deployment, invoke } from '../support/deployment.ts';
+import { metricsOf } from '../support/emitted-metrics.ts';
+import { eventually } from '../support/eventually.ts';
+import { logLines } from '../support/log-lines.ts';
+import { plantedSecrets, spellingsOf } from '../support/planted-secrets.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish, send } from '../support/sqs-messages.ts';
+import { watchedOfOurs } from '../support/watched-of-ours.ts';
+
+const { functions, ingressQueueUrl, deliveryQueueUrl } = deployment.endpoints;
+
+const since = Date.now();
+const run = randomUUID().slice(0, 8);
+const story = { queue: `telemetry-${run}`, messageId: `story-${run}` };
+
+const secrets = plantedSecrets();
+const { plant } = secrets;
+const signingSecret = randomBytes(32);
+
+let receiver: Receiver;
+let subscriptionId: string;
+/** All that the functions logged of it. */
+let lines: readonly string[];
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  await Promise.all([liveThroughEverything(), waitForTheScheduler(), standInLine(), sendRubbish()]);
+  await invoke(functions.reconcile);
+  lines = await linesOnceCounted();
+}, 90_000);
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+/** Each phase once a second, until it is exhausted; then by hand, once more, with success. */
+const EVERY_PHASE = {
+  retries_with_no_delay: 1,
+  minimum_delay_retries: 1,
+  minimum_delay: 1,
+  backoff_retries: 1,
+  maximum_delay: 1,
+  maximum_delay_retries: 1,
+};
+
+const liveThroughEverything = async (): Promise<void> => {
+  const { queue, messageId } = story;
+  const path = `/${plant('the path of the URL')}`;
+  const failure = {
+    status: 500,
+    body: plant('the body of an answer'),
+    headers: { 'x-answer': plant('a header of an answer') },
+  };
+  receiver.script(path, [failure, failure, failure, failure, failure, { status: 200 }]);
+  await callApi('PUT', `/v2/queues/${queue}`, { note: plant('metadata of a queue') });
+  subscriptionId = await subscribe(queue, receiver.url(`${path}?key=${plant('the query of the URL')}`), {
+    _retry_policy: EVERY_PHASE,
+    post_headers: { authorization: `Bearer ${plant('a header of requests')}` },
+    post_data: `{"wrapped": $zaqar_message$, "token": "${plant('a template')}"}`,
+    filter: { data: [{ 'anything-but': plant('a filter') }] },
+  });
+  await callApi('POST', `/v2/queues/${queue}/subscriptions/${subscriptionId}/secret/rotate`, {
+    secret: `whsec_${signingSecret.toString('base64')}`,
+  });
+  await publish({ queue, id: messageId, data: { data: plant('data') } });
+  expect((await finishedDelivery(queue, messageId)).status).toBe('exhausted');
+  await callApi('POST', `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}/retry`);
+  await eventually('a delivery by hand', async () => {
+    const delivery = await finishedDelivery(queue, messageId);
+    return delivery.status === 'delivered' ? delivery : undefined;
+  });
+};
+
+/** A retry that is far enough away for the Scheduler; beside it a subscriber that says no, and one that is filtered out. */
+const waitForTheScheduler = async (): Promise<void> => {
+  const queue = `telemetry-far-${run}`;
+  await putQueue(queue, { ...EVERY_PHASE, retries_with_no_delay: 0, minimum_delay: 10, maximum_delay: 10 });
+  receiver.script(`/${queue}/late`, [{ status: 503 }, { status: 200 }]);
+  receiver.script(`/${queue}/no`, [{ status: 400, body: plant('a refusal') }]);
+  await subscribe(queue, receiver.url(`/${queue}/late`));
+  await subscribe(queue, receiver.url(`/${queue}/no`));
+  await subscribe(queue, receiver.url(`/${queue}/never`), { event_types: ['other'] });
+  await publish({ queue, id: 'far', type: 'some', data: plant('data sent to several') });
+  await finishedDeliveries(queue, 'far', 2, 60_000);
+};
+
+/** Messages to a subscriber that takes one in two seconds; to one that is disabled; and to nobody. */
+const standInLine = async (): Promise<void> => {
+  const queue = `telemetry-line-${run}`;
+  await putQueue(queue);
+  await publish({ queue, id: 'to-nobody', data: 1 });
+  await eventually('a message to nobody', async () => {
+    const { status } = await callApi('GET', `/v2/queues/${queue}/messages/to-nobody`);
+    return status === 200 ? true : undefined;
+  });
+  await subscribe(queue, receiver.url(`/${queue}`), { max_per_second: 0.5 });
+  const off = await subscribe(queue, receiver.url(`/${queue}/off`));
+  await callApi('POST', `/v2/queues/${queue}/subscriptions/${off}/disable`);
+  const ids = ['a', 'b', 'c'];
+  await Promise.all(ids.map((id) => publish({ queue, id, data: 1 })));
+  await Promise.all(ids.map((id) => finishedDeliveries(queue, id, 2)));
+};
+
+const sendRubbish = async (): Promise<void> => {
+  const queue = `telemetry-rubbish-${run}`;
+  const refused = [
+    `${plant('a message that is not JSON')} {`,
+    JSON.stringify({ queue, data: plant('a message to an unknown queue') }),
+    JSON.stringify({ queue: `${plant('a queue that cannot be')}!`, data: 1 }),
+  ];
+  for (const body of refused) await send(ingressQueueUrl, body, { note: plant(`an attribute of ${body}`) });
+  const unreadable = [
+    `${plant('a job that is not JSON')} {`,
+    JSON.stringify({ v: 1, kind: 'job', queue: plant('a job that is none'), message: 1 }),
+  ];
+  for (const body of unreadable) await send(deliveryQueueUrl, body);
+  await callApi('PUT', `/v2/queues/${queue}`, plant('a request that is refused'));
+  await callApi('POST', `/v2/queues/${queue}/subscriptions`, {
+    subscriber: `http://user:${plant('a password in a URL')}@127.0.0.1/`,
+    options: { [plant('an unknown option')]: 1 },
+  });
+  await callApi('GET', `/v2/queues/${queue}?marker=${plant('a query of a request')}`);
+  await callApi('POST', `/v2/queues/${queue}/messages`, {
+    messages: [{ body: plant('data by the API'), id: `by-api-${run}` }],
+  });
+};
+
+const lineSchema = z.looseObject({ message: z.string(), service: z.string(), timestamp: z.string() });
+
+/** The structured lines of our own. */
+const ownLines = () =>
+  lines.flatMap((line) => {
+    const start = line.indexOf('{"level"');
+    return start < 0 ? [] : [lineSchema.parse(JSON.parse(line.slice(start)))];
+  });
+
+/** A function writes what it counted after all else that it does. */
+const linesOnceCounted = (): Promise<string[]> =>
+  eventually('what was refused and buried is counted', async () => {
+    const found = await logLines(Object.values(functions), since);
+    const counted = metricsOf(found).filter(({ name }) => ['MessagesRefused', 'DeadLettered'].includes(name));
+    return counted.flatMap(({ values }) => values).reduce((sum, value) => sum + value, 0) >= 5
+      ? found
+      : undefined;
+  });
+
+describe('the log of the deployed system', () => {
+  it('tells the story of a message from its acceptance to its last attempt, by its ids', () => {
+    const told = ownLines().filter(
+      ({ queue, messageId }) => queue === story.queue && messageId === story.messageId,
+    );
+    expect(told.filter(({ message }) => message === 'message_accepted')).toMatchObject([
+      { service: 'dispatch', matched: 1, filtered: 0 },
+    ]);
+    const attempts = told
+      .filter(({ message }) => message === 'attempt_made')
+      .toSorted((one, other) => one.timestamp.localeCompare(other.timestamp));
+    expect(attempts.map(({ attempt, phase, outcome }) => [attempt, phase, outcome])).toEqual([
+      [1, 'initial', 'failed'],
+      [2, 'immediate', 'failed'],
+      [3, 'pre_backoff', 'failed'],
+      [4, 'backoff', 'failed'],
+      [5, 'post_backoff', 'failed'],
+      [6, 'manual', 'delivered'],
+    ]);
+    for (const line of attempts) {
+      expect(line).toMatchObject({
+        service: 'deliver',
+        level: 'INFO',
+        version: packageJson.version,
+        deployment: 'Posthaste',
+        subscriptionId,
+        durationMs: expect.any(Number) as number,
+        dueAt: expect.any(Number) as number,
+      });
+    }
+    expect(attempts.map(({ statusCode }) => statusCode)).toEqual([500, 500, 500, 500, 500, 200]);
+    expect(told.map(({ message }) => message)).toContain('retried_by_hand');
+  });
+
+  it('names the message in every line that concerns one', () => {
+    const concerned = [
+      'attempt_made',
+      'message_accepted',
+      'slot_awaited',
+      'delivery_cancelled',
+      'retried_by_hand',
+      'wake_up_dropped',
+    ];
+    const named = ownLines().filter(({ message }) => concerned.includes(message));
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter(({ queue, messageId }) => queue === undefined || messageId === undefined)).toEqual(
+      [],
+    );
+  });
+
+  it('holds none of the secrets that were planted in data, headers, URLs, templates, answers and requests', () => {
+    const everything = lines.join('\n');
+    // What was looked through is what was logged of all this.
+    expect(everything).toContain(story.messageId);
+    expect(everything).toContain(`by-api-${run}`);
+    expect(secrets.count()).toBeGreaterThan(20);
+    expect(secrets.foundIn(everything)).toEqual([]);
+    expect(spellingsOf(signingSecret).filter((spelling) => everything.includes(spelling))).toEqual([]);
+  });
+});
+
+describe('the metrics of the deployed system', () => {
+  /** What a short run in which nothing of ours fails cannot show. */
+  const OF_FAULTS = new Set<string>([
+    metricNames.faults,
+    metricNames.awsCallsRetried,
+    metricNames.awsCallsThrottled,
+    metricNames.reconciled,
+    metricNames.subscriptionsFailing,
+  ]);
+
+  it('are all that are declared and no others, in the embedded metric format, by nothing but the deployment', () => {
+    const emitted = metricsOf(lines);
+    const declared = new Set<string>(Object.values(metricNames));
+    const names = new Set(emitted.map(({ name }) => name));
+    expect([...declared].filter((name) => !OF_FAULTS.has(name) && !names.has(name))).toEqual([]);
+    expect([...names].filter((name) => !declared.has(name))).toEqual([]);
+    for (const { namespace, dimensions, name, unit } of emitted) {
+      expect(namespace).toBe('Posthaste');
+      expect(dimensions).toEqual({ deployment: 'Posthaste' });
+      expect(unit).toBe([...metricsInMilliseconds].some((one) => one === name) ? 'Milliseconds' : 'Count');
+    }
+  });
+
+  it('are what the deployed alarms and graphs watch, by name and dimension', async () => {
+    const written = new Set(
+      metricsOf(lines).map(({ name, dimensions }) => `${name} by ${Object.keys(dimensions).join()}`),
+    );
+    const watched = (await watchedOfOurs()).filter((one) => !OF_FAULTS.has(one.split(' ')[0] ?? ''));
+    expect(watched.length).toBeGreaterThan(20);
+    expect(watched.filter((one) => !written.has(one))).toEqual([]);
+  });
+});

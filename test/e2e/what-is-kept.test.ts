@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { DeleteCommand, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { messageItemKeyOf } from '../../shared/adapters/message-item.ts';
+import { subscriptionItemKey } from '../../shared/adapters/subscription-item.ts';
+import { encodeOperation } from '../../shared/messages/operation.ts';
+import { callApi, deleteSubscription, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish, send } from '../support/sqs-messages.ts';
+
+const { endpoints, dynamo } = deployment;
+
+const noRetries = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 0,
+  backoff_retries: 0,
+  maximum_delay_retries: 0,
+};
+
+const hour = 60 * 60 * 1000;
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+const newSubscription = async (policy = {}) => {
+  const queue = `large-${randomUUID()}`;
+  const path = `/${queue}`;
+  await putQueue(queue, policy);
+  return { queue, path, subscriptionId: await subscribe(queue, receiver.url(path)) };
+};
+
+const ok = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+  const response = await callApi(method, path, body);
+  const text = await response.text();
+  expect(response.ok, `${method} ${path}: ${text}`).toBe(true);
+  return text === '' ? undefined : JSON.parse(text);
+};
+
+const erase = (queue: string): Promise<unknown> => ok('DELETE', `/v2/queues/${queue}/messages/m/body`);
+
+const shown = async (queue: string): Promise<unknown> =>
+  z.looseObject({ body: z.unknown().optional() }).parse(await ok('GET', `/v2/queues/${queue}/messages/m`))
+    .body;
+
+/** As if the message had been kept long ago, and its record were about to be forgotten. */
+const nearlyForgotten = (queue: string): Promise<unknown> =>
+  dynamo.send(
+    new UpdateCommand({
+      TableName: endpoints.deliveriesTable,
+      Key: messageItemKeyOf({ queue, messageId: 'm' }),
+      UpdateExpression: 'SET expiresAt = :soon',
+      ExpressionAttributeValues: { ':soon': Date.now() + hour },
+    }),
+  );
+
+const dataOf = (path: string): unknown[] =>
+  receiver
+    .received(path)
+    .map(({ body }) => z.object({ data: z.unknown() }).parse(JSON.parse(body.toString())).data);
+
+describe('a message too large for its record', () => {
+  const data = 'x'.repeat(20_000);
+
+  it('is kept at the first failure: shown, retried by hand and recovered long after', async () => {
+    const { queue, path, subscriptionId } = await newSubscription(noRetries);
+    receiver.script(path, [{ status: 503 }, { status: 503 }, { status: 200 }]);
+    await publish({ queue, id: 'm', data });
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
+    expect((await shown(queue)) === data).toBe(true);
+
+    await nearlyForgotten(queue);
+    await ok('POST', `/v2/queues/${queue}/messages/m/deliveries/${subscriptionId}/retry`);
+    await receiver.waitFor(path, 2, 30_000);
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
+
+    await nearlyForgotten(queue);
+    const [since, until] = [new Date(Date.now() - hour), new Date()].map((time) => time.toISOString());
+    await ok('POST', `/v2/queues/${queue}/recoveries`, { since, until });
+    await receiver.waitFor(path, 3, 30_000);
+
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'delivered' });
+    expect(dataOf(path).map((one) => one === data)).toEqual([true, true, true]);
+  });
+
+  it('that is erased while its first attempt is under way is not kept', async () => {
+    const { queue, path } = await newSubscription(noRetries);
+    receiver.script(path, async () => {
+      await erase(queue);
+      return { status: 503 };
+    });
+    await publish({ queue, id: 'm', data });
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
+    expect(await shown(queue)).toBeUndefined();
+  });
+
+  it('that comes again after it was erased leaves nothing behind', async () => {
+    const { queue, path } = await newSubscription();
+    const large = 'x'.repeat(100_000);
+    await publish({ queue, id: 'm', data: large });
+    await finishedDelivery(queue, 'm');
+    await erase(queue);
+    await publish({ queue, id: 'm', data: large });
+    // What comes after it shows that it was worked off.
+    await publish({ queue, id: 'after', data: 1 });
+    await finishedDelivery(queue, 'after');
+
+    expect(await shown(queue)).toBeUndefined();
+    expect(dataOf(path).map((one) => one === large)).toEqual([true, false]);
+  });
+});
+
+describe('what is left of a subscription', () => {
+  it('by a crash is taken over by the next one to the same subscriber', async () => {
+    const { queue, path, subscriptionId } = await newSubscription();
+    const Key = subscriptionItemKey(queue, subscriptionId);
+    await dynamo.send(new DeleteCommand({ TableName: endpoints.subscriptionsTable, Key }));
+
+    expect(await subscribe(queue, receiver.url(path))).not.toBe(subscriptionId);
+  });
+
+  it('by its deletion is forgotten when no repeat can ask for it any more', async () => {
+    const { queue, subscriptionId } = await newSubscription();
+    await deleteSubscription(queue, subscriptionId);
+    const order = { kind: 'cancellation' as const, queue, subscriptionId, deletedAt: Date.now() - hour };
+    await send(endpoints.operationQueueUrl, encodeOperation(order));
+
+    await eventually('the end of the mark', async () => {
+      const Key = subscriptionItemKey(queue, subscriptionId);
+      const { Item } = await dynamo.send(new GetCommand({ TableName: endpoints.subscriptionsTable, Key }));
+      return Item === undefined ? true : undefined;
+    });
+  });
+});
+
+describe('the deliveries of one subscription', () => {
+  it('that failed are listed', async () => {
+    const { queue, path, subscriptionId } = await newSubscription(noRetries);
+    receiver.script(path, [{ status: 503 }]);
+    await publish({ queue, id: 'm', data: 1 });
+    await finishedDelivery(queue, 'm');
+
+    const listed = await ok('GET', `/v2/queues/${queue}/deliveries?subscription=${subscriptionId}`);
+    expect(listed).toMatchObject({ deliveries: [{ messageId: 'm', subscriptionId, status: 'exhausted' }] });
+  });
+});

@@ -1,0 +1,84 @@
+import { inParallel } from '../../shared/adapters/in-parallel.ts';
+import { bounds } from './bounds.ts';
+import { kindNames } from './kinds/all-kinds.ts';
+import { measureKinds, type KindResult } from './measure-kinds.ts';
+import { model } from './modelled-pipeline.ts';
+import { neighbours, runNeighbours, type NeighboursResult } from './neighbours.ts';
+import { startReceivers, type Processes } from './run.ts';
+
+export type HostileRequest = { seed: number; attemptTimeoutMs: number };
+
+/** `slowdown`: how many times as long as in the control run the p99 was, and how many it may be. */
+export type Beside = NeighboursResult & { slowdown: number; atMost: number };
+
+export type HostileResult = {
+  /** `memory`: bytes beyond what the function needs at rest, at most. */
+  kinds: readonly (KindResult & { memory: number })[];
+  model: typeof model & { kinds: readonly string[] };
+  beside: readonly Beside[];
+  /** What was against the bounds, a sentence each. */
+  broken: readonly string[];
+  seconds: number;
+};
+
+type Say = (line: string) => void;
+
+/** Every kind by itself, then some of each beside deliveries that are well. */
+export const runHostile = async (
+  request: HostileRequest,
+  say: Say,
+  signal: AbortSignal,
+): Promise<HostileResult> => {
+  const startedAt = performance.now();
+  await using stack = new AsyncDisposableStack();
+  const processes = { stack, signal };
+  const kinds = await everyKind(processes, request, say);
+  const { beside, broken } = await besideHealthy(processes, request, say);
+  return {
+    kinds: kinds.map(({ result }) => result),
+    model: { ...model, kinds: neighbours },
+    beside,
+    broken: [...kinds.flatMap((kind) => kind.broken), ...broken],
+    seconds: Math.round((performance.now() - startedAt) / 1000),
+  };
+};
+
+/** More would make each other slow. */
+const SIDE_BY_SIDE = 4;
+
+const everyKind = async (processes: Processes, { attemptTimeoutMs }: HostileRequest, say: Say) => {
+  say(`${kindNames.length} kinds of hostile receiver, ten deliveries at once to each, or twice ten.`);
+  const receivers = await startReceivers(processes, kindNames);
+  const measured = await inParallel(kindNames, SIDE_BY_SIDE, async (name) => {
+    const { kinds, memory, broken } = await measureKinds(processes, receivers, {
+      names: [name],
+      attemptTimeoutMs,
+    });
+    for (const what of broken) say(what);
+    return kinds.map((kind) => ({ result: { ...kind, memory }, broken }));
+  });
+  return measured.flat();
+};
+
+const besideHealthy = async (processes: Processes, request: HostileRequest, say: Say) => {
+  const beside: Beside[] = [];
+  for (const { ofEach, atMost } of bounds.slowdowns) {
+    say(
+      `${model.healthyDeliveries} healthy deliveries beside ${ofEach} of each of ${neighbours.length} kinds.`,
+    );
+    // Anew each time: receivers and functions of the last run may still have work to do.
+    await using stack = processes.stack.use(new AsyncDisposableStack());
+    const own = { ...processes, stack };
+    const result = await runNeighbours(own, await startReceivers(own, neighbours), { ...request, ofEach });
+    beside.push({ ...result, slowdown: result.beside.done.p99 / result.control.done.p99, atMost });
+  }
+  return { beside, broken: beside.flatMap(brokenBy) };
+};
+
+const brokenBy = ({ ofEach, broken, slowdown, atMost }: Beside): string[] => {
+  const where = `Beside ${ofEach} of each`;
+  return [
+    ...broken.map((what) => `${where}: ${what}`),
+    ...(slowdown <= atMost ? [] : [`${where}: a p99 ${slowdown.toFixed(2)} times that of the control run`]),
+  ];
+};

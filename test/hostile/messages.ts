@@ -1,0 +1,78 @@
+import * as z from 'zod';
+
+/** What the processes of a run say to each other. */
+
+export const toFunction = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('start'),
+    attemptTimeoutMs: z.number(),
+    trustedCertificates: z.array(z.string()),
+    environments: z.object({ first: z.number(), retry: z.number() }),
+    subscriptions: z.array(z.object({ id: z.string(), url: z.string() })),
+    /** Whether failures are retried, by the default policy. */
+    retries: z.boolean(),
+  }),
+  /** Bodies of messages on the delivery queue. */
+  z.object({ kind: z.literal('jobs'), bodies: z.array(z.string()) }),
+  /** Asks for the memory. `isIdle`: nothing is under way now, so that this is what it needs at rest. */
+  z.object({ kind: z.literal('measure'), isIdle: z.boolean() }),
+]);
+
+const attempt = z.object({
+  kind: z.literal('attempt'),
+  subscriptionId: z.string(),
+  number: z.number(),
+  outcome: z.enum(['delivered', 'failed', 'rejected']),
+  statusCode: z.number().optional(),
+  error: z.string().optional(),
+  durationMs: z.number(),
+  /** Milliseconds from when it was due, which for a first attempt is when its job went onto the queue, to its request. */
+  waitedMs: z.number(),
+  /** The same to the attempt's record. */
+  doneMs: z.number(),
+});
+
+const memory = z.object({
+  kind: z.literal('memory'),
+  /** Resident, in bytes: at rest, and the most there has been. */
+  idle: z.number(),
+  peak: z.number(),
+  /** Environments of the delivery queue that worked at the same time, at most. */
+  mostBusy: z.number(),
+});
+
+export const fromFunction = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('ready') }),
+  attempt,
+  z.object({
+    kind: z.literal('invocation'),
+    queue: z.enum(['first', 'retry']),
+    milliseconds: z.number(),
+    /** Messages that would come again. */
+    failed: z.number(),
+  }),
+  memory,
+]);
+
+export const toReceivers = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('start_healthy') }),
+  z.object({ kind: z.literal('start_hostile'), names: z.array(z.string()) }),
+  z.object({ kind: z.literal('count') }),
+]);
+
+export const fromReceivers = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('listening'),
+    /** Where each listens, without a path. */
+    origins: z.record(z.string(), z.string()),
+    trustedCertificate: z.string(),
+  }),
+  z.object({ kind: z.literal('connections'), counts: z.record(z.string(), z.number()) }),
+]);
+
+export type ToFunction = z.infer<typeof toFunction>;
+export type FromFunction = z.infer<typeof fromFunction>;
+export type AttemptSeen = z.infer<typeof attempt>;
+export type Memory = z.infer<typeof memory>;
+export type ToReceivers = z.infer<typeof toReceivers>;
+export type FromReceivers = z.infer<typeof fromReceivers>;

@@ -1,0 +1,112 @@
+import { seededChance } from '../simulation/chance.ts';
+import { faultsOf } from './bounds.ts';
+import type { KindName } from './kinds/all-kinds.ts';
+import { latenciesOf, type Latencies } from './latencies.ts';
+import { model, startPipeline, type Addressee } from './modelled-pipeline.ts';
+import { HEALTHY, type Processes, type Receivers } from './run.ts';
+
+/**
+ * One of each sort of hostility. Twenty of each and the healthy ones are fewer than 100 batches of ten: all that
+ * `deliverConcurrency` can have at work, should every single batch hold one that hangs.
+ */
+export const neighbours = [
+  'refused',
+  'reset_at_once',
+  'mute',
+  'hang',
+  'reset',
+  'broken_status_line',
+  'not_http',
+  'informational_flood',
+  'slow_headers',
+  'endless_headers',
+  'many_headers',
+  'giant_header',
+  'header_bytes',
+  'redirect_loop',
+  'body_drip',
+  'endless_body',
+  'large_body',
+  'gzip_bomb',
+  'reset_in_body',
+  'length_too_long',
+  'broken_chunks',
+  'trailer_flood',
+  'second_answer',
+  'early_answer',
+  'expired_certificate',
+  'unknown_issuer',
+  'wrong_name',
+  'mute_tls',
+  'half_handshake',
+  'endless_over_tls',
+] as const satisfies readonly KindName[];
+
+export type NeighboursRequest = {
+  /** Hostile receivers of each kind, with one delivery each. */
+  ofEach: number;
+  attemptTimeoutMs: number;
+  seed: number;
+};
+
+export type NeighboursResult = {
+  ofEach: number;
+  /** Of the healthy deliveries beside the hostile ones. */
+  beside: Latencies;
+  /** Of as many at the same time on a pipeline of their own. */
+  control: Latencies;
+  /** Attempts at the hostile so far, retries among them. */
+  hostileAttempts: number;
+  /** Environments of the delivery queue at work at the same time, at most. */
+  mostBusy: number;
+  broken: string[];
+};
+
+/**
+ * Healthy deliveries beside hostile ones, in an order that the seed decides. The control run is made at the same time, by
+ * processes of its own: whatever else the machine has to do slows both.
+ */
+export const runNeighbours = async (
+  processes: Processes,
+  receivers: Receivers,
+  { ofEach, attemptTimeoutMs, seed }: NeighboursRequest,
+): Promise<NeighboursResult> => {
+  const healthy: [Addressee['name'], number] = [HEALTHY, model.healthySubscribers];
+  const subscriptions = new Map([healthy]);
+  const control = await startPipeline(processes, receivers, { attemptTimeoutMs, subscriptions });
+  const crowded = await startPipeline(processes, receivers, {
+    attemptTimeoutMs,
+    subscriptions: new Map([healthy, ...neighbours.map((name) => [name, ofEach] as const)]),
+  });
+  await Promise.all([control.deliver(shuffled(0, seed)), crowded.deliver(shuffled(ofEach, seed))]);
+
+  const besideHostile = crowded.attemptsAt(HEALTHY);
+  const alone = control.attemptsAt(HEALTHY);
+  const undelivered = [...besideHostile, ...alone].filter(({ outcome }) => outcome !== 'delivered').length;
+  const failed = crowded.failed() + control.failed();
+  return {
+    ofEach,
+    beside: latenciesOf(besideHostile),
+    control: latenciesOf(alone),
+    hostileAttempts: neighbours.reduce((sum, name) => sum + crowded.attemptsAt(name).length, 0),
+    mostBusy: await crowded.mostBusy(),
+    broken: [
+      ...neighbours.flatMap((name) => faultsOf(name, crowded.attemptsAt(name), attemptTimeoutMs)),
+      ...(undelivered === 0 ? [] : [`${undelivered} healthy attempts were not delivered`]),
+      ...(failed === 0 ? [] : [`${failed} messages would come again`]),
+    ],
+  };
+};
+
+const shuffled = (ofEach: number, seed: number): Addressee[] => {
+  const chance = seededChance(seed);
+  const several = (name: Addressee['name'], count: number, subscribers: number): Addressee[] =>
+    Array.from({ length: count }, (_, index) => ({ name, number: (index % subscribers) + 1 }));
+  return [
+    ...several(HEALTHY, model.healthyDeliveries, model.healthySubscribers),
+    ...neighbours.flatMap((name) => several(name, ofEach, ofEach)),
+  ]
+    .map((addressee) => ({ addressee, place: chance.next() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ addressee }) => addressee);
+};

@@ -1,0 +1,137 @@
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+
+import { certificateAuthority } from '../support/certificates.ts';
+import { allKinds, type KindName } from './kinds/all-kinds.ts';
+import type { Certificate, Kind } from './kinds/kind.ts';
+
+const HOST = '127.0.0.1';
+const DAY_MS = 86_400_000;
+
+const trusted = certificateAuthority('Authority of the hostile');
+const unknown = certificateAuthority('Unknown authority');
+const here = { names: [HOST] };
+
+/** To be trusted by whoever shall get as far as an answer over TLS. */
+export const trustedCertificate = trusted.cert;
+
+const certificates: Record<Certificate, () => TlsOptions> = {
+  good: () => trusted.issue(here),
+  expired: () => trusted.issue({ ...here, notAfter: new Date(Date.now() - DAY_MS / 2) }),
+  not_yet_valid: () => trusted.issue({ ...here, notBefore: new Date(Date.now() + DAY_MS / 2) }),
+  unknown_issuer: () => unknown.issue(here),
+  wrong_name: () => trusted.issue({ names: ['other.example'] }),
+  tls_1_1: () => ({ ...trusted.issue(here), minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }),
+};
+
+export type HostileReceivers = {
+  /** Where each kind listens, without a path. */
+  origins: ReadonlyMap<KindName, string>;
+  /** How many connections each has been offered. */
+  connections: () => ReadonlyMap<KindName, number>;
+  close: () => void;
+};
+
+/** One receiver of each kind, on an ephemeral loopback port of its own. */
+export const startHostileReceivers = async (names: readonly KindName[]): Promise<HostileReceivers> => {
+  const connections = new Map<KindName, number>();
+  const open = new Set<Socket>();
+  const servers: Server[] = [];
+  const start = async (name: KindName): Promise<[KindName, string]> => {
+    const kind: Kind = allKinds[name];
+    const server = serverOf(kind);
+    server.on('connection', (socket: Socket) => {
+      connections.set(name, (connections.get(name) ?? 0) + 1);
+      open.add(socket);
+      // Whoever is cut off by the other side has nothing to say about it.
+      socket.on('error', () => socket.destroy()).once('close', () => open.delete(socket));
+    });
+    const origin = `${isSecure(kind) ? 'https' : 'http'}://${HOST}:${await listen(server)}`;
+    if (kind.when === 'never') server.close();
+    else servers.push(server);
+    return [name, origin];
+  };
+  return {
+    origins: new Map(await Promise.all(names.map(start))),
+    connections: () => connections,
+    close: () => {
+      for (const server of servers) server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+};
+
+const isSecure = (kind: Kind): boolean =>
+  (kind.when === 'connected' && kind.isSecure === true) ||
+  (kind.when === 'requested' && kind.certificate !== undefined);
+
+const serverOf = (kind: Kind): Server => {
+  switch (kind.when) {
+    case 'never':
+      return createServer();
+    case 'connected':
+      return createServer({ allowHalfOpen: true }, (socket) => {
+        kind.act(socket);
+      });
+    case 'requested': {
+      const onConnection = (socket: Socket): void => {
+        // On TLS this is not the socket of the event `connection`, and has errors of its own.
+        socket.on('error', () => socket.destroy());
+        onceRequested(socket, () => {
+          kind.act(socket);
+        });
+      };
+      return kind.certificate === undefined
+        ? createServer(onConnection)
+        : createTlsServer(certificates[kind.certificate](), onConnection);
+    }
+  }
+};
+
+/** Calls back at the end of every request. Requests come one at a time, with a length; all of them are ours. */
+const onceRequested = (socket: Socket, act: () => void): void => {
+  let head = '';
+  let missing: number | undefined;
+  socket.on('data', (chunk) => {
+    if (missing === undefined) {
+      head += chunk.toString('latin1');
+      const end = head.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      missing = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) - (head.length - end - 4);
+    } else {
+      missing -= chunk.length;
+    }
+    if (missing > 0) return;
+    head = '';
+    missing = undefined;
+    act();
+  });
+};
+
+const listen = (server: Server): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject).listen(0, HOST, () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') reject(new Error('The receiver has no port.'));
+      else resolve(address.port);
+    });
+  });
+
+/** What a receiver that is well takes for its answer, in milliseconds. */
+export const HEALTHY_ANSWER_MS = 100;
+
+/** A receiver that answers 200 to everything. */
+export const startHealthyReceiver = async (): Promise<{ origin: string; close: () => void }> => {
+  const server = createHttpServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    request.resume().once('end', () => setTimeout(() => response.end('ok'), HEALTHY_ANSWER_MS));
+  });
+  const origin = `http://${HOST}:${await listen(server)}`;
+  return {
+    origin,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+};

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+
+import { encodeDeliveryJob } from '../../shared/messages/delivery-job.ts';
+import { aMessage } from '../support/builders.ts';
+import { attemptsSeen, type AttemptsSeen } from './attempts-seen.ts';
+import { startChild, type Child } from './child.ts';
+import { allKinds, type KindName } from './kinds/all-kinds.ts';
+import {
+  fromFunction,
+  fromReceivers,
+  type FromFunction,
+  type FromReceivers,
+  type Memory,
+  type ToFunction,
+  type ToReceivers,
+} from './messages.ts';
+
+/** The name of the receivers that are well. */
+export const HEALTHY = 'healthy';
+
+const DATA_BYTES = 100;
+
+export type Receivers = {
+  origins: ReadonlyMap<string, string>;
+  trustedCertificate: string;
+  /** How many connections each was offered so far. */
+  connections: () => Promise<Readonly<Record<string, number>>>;
+};
+
+export type FunctionUnderTest = {
+  hand: (bodies: readonly string[]) => void;
+  seen: AttemptsSeen;
+  invocations: readonly Extract<FromFunction, { kind: 'invocation' }>[];
+  /** What it needs at rest, from now on. */
+  rest: () => Promise<void>;
+  memory: () => Promise<Memory>;
+  stop: () => Promise<void>;
+};
+
+export type FunctionSettings = Omit<Extract<ToFunction, { kind: 'start' }>, 'kind' | 'trustedCertificates'>;
+
+/** Starts processes, and ends them with `stack`, or when the signal says so. */
+export type Processes = { stack: AsyncDisposableStack; signal: AbortSignal };
+
+const childOf = <To extends object, From extends { kind: string }>(
+  { stack, signal }: Processes,
+  child: Child<To, From>,
+): Child<To, From> => {
+  stack.defer(() => child.stop());
+  const stop = (): void => void child.stop();
+  signal.addEventListener('abort', stop, { once: true });
+  signal.throwIfAborted();
+  return child;
+};
+
+/** Hostile ones of these kinds in one process, and a healthy one in another. */
+export const startReceivers = async (
+  processes: Processes,
+  names: readonly KindName[],
+): Promise<Receivers> => {
+  const start = () =>
+    childOf(processes, startChild<ToReceivers, FromReceivers>('receivers-process.ts', fromReceivers));
+  const [hostile, healthy] = [start(), start()];
+  hostile.tell({ kind: 'start_hostile', names: [...names] });
+  healthy.tell({ kind: 'start_healthy' });
+  const [listening, well] = await Promise.all([hostile.hear('listening'), healthy.hear('listening')]);
+  return {
+    origins: new Map(Object.entries({ ...listening.origins, ...well.origins })),
+    trustedCertificate: listening.trustedCertificate,
+    connections: async () => {
+      hostile.tell({ kind: 'count' });
+      return (await hostile.hear('connections')).counts;
+    },
+  };
+};
+
+export const startFunction = async (
+  processes: Processes,
+  settings: FunctionSettings,
+  { trustedCertificate }: Receivers,
+): Promise<FunctionUnderTest> => {
+  const child = childOf(processes, startChild<ToFunction, FromFunction>('function-process.ts', fromFunction));
+  const seen = attemptsSeen();
+  const invocations: Extract<FromFunction, { kind: 'invocation' }>[] = [];
+  child.onMessage((message) => {
+    if (message.kind === 'attempt') seen.add(message);
+    if (message.kind === 'invocation') invocations.push(message);
+  });
+  child.tell({ kind: 'start', ...settings, trustedCertificates: [trustedCertificate] });
+  await child.hear('ready');
+  const measured = (isIdle: boolean): Promise<Memory> => {
+    child.tell({ kind: 'measure', isIdle });
+    return child.hear('memory');
+  };
+  return {
+    hand: (bodies) => {
+      child.tell({ kind: 'jobs', bodies: [...bodies] });
+    },
+    seen,
+    invocations,
+    rest: async () => {
+      await measured(true);
+    },
+    memory: () => measured(false),
+    stop: () => child.stop(),
+  };
+};
+
+/** `count` subscriptions of one receiver: `name-1`, `name-2` …, each with a path of its own. */
+export const subscriptionsAt = (receivers: Receivers, name: string, count: number) =>
+  Array.from({ length: count }, (_, index) => {
+    const id = `${name}-${index + 1}`;
+    return { id, url: `${receivers.origins.get(name) ?? ''}/${id}` };
+  });
+
+/** The body of a job that goes onto the delivery queue now, with as much data as its receiver is to be sent. */
+export const jobFor = (subscriptionId: string, name: KindName | typeof HEALTHY): string => {
+  const bytes = name === HEALTHY ? DATA_BYTES : (allKinds[name].dataBytes ?? DATA_BYTES);
+  const message = aMessage({ id: randomUUID(), data: JSON.stringify('x'.repeat(bytes - 2)) });
+  return encodeDeliveryJob({
+    kind: 'job',
+    key: { queue: message.queue, messageId: message.id, subscriptionId, bucket: 0 },
+    attempt: 1,
+    acceptedAt: Date.now(),
+    body: { kind: 'inline', message },
+  });
+};

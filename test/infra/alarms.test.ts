@@ -1,0 +1,212 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { metricDimension, metricNames, metricNamespace } from '../../shared/config/metrics.ts';
+import { alarmsIn, graphedIn, type Monitored, type MonitoredAlarm } from '../support/monitored.ts';
+import { resourcesOf, templatesFor } from './templates.ts';
+
+const { monitoring } = templatesFor();
+const alarms = alarmsIn(monitoring.toJSON()['Resources']);
+const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+
+/** As GitHub makes anchors of headings. */
+const anchors = new Set(
+  [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  ),
+);
+
+const alarmOf = (name: string, settings?: Record<string, unknown>): MonitoredAlarm => {
+  const from =
+    settings === undefined ? alarms : alarmsIn(templatesFor(settings).monitoring.toJSON()['Resources']);
+  const found = from.find((one) => one.name.endsWith(`-${name}`));
+  if (found === undefined) throw new Error(`there is no alarm ${name}`);
+  return found;
+};
+
+/** Parts of composite alarms: they tell nobody by themselves. */
+const PARTS = ['SeveralFailing', 'FewDelivered', 'MostlyUndeliverable'];
+
+const isPart = ({ name }: MonitoredAlarm): boolean => PARTS.some((part) => name === `Posthaste-${part}`);
+
+describe('each alarm', () => {
+  it.each(alarms.filter((alarm) => !isPart(alarm)))(
+    'has its section in the runbook: $name',
+    ({ description }) => {
+      const [, anchor = ''] = /Runbook: docs\/operations\.md#(\S+)$/.exec(description) ?? [];
+      expect(anchors).toContain(anchor);
+    },
+  );
+
+  it('is the only one of its name, which begins with the deployment', () => {
+    const names = alarmsIn(templatesFor({ deployment: 'Shop' }).monitoring.toJSON()['Resources']).map(
+      ({ name }) => name,
+    );
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => !/^Shop-[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
+  });
+
+  it('watches a metric, whose silence means that nothing happened, but for the one on reconcile', () => {
+    const silent = alarms.filter(({ properties }) => properties['TreatMissingData'] === 'breaching');
+    expect(silent.map(({ name }) => name)).toEqual(['Posthaste-ReconcileSilent']);
+    const other = alarms.filter(
+      ({ metrics, properties }) =>
+        metrics.length > 0 && !['breaching', 'notBreaching'].includes(String(properties['TreatMissingData'])),
+    );
+    expect(other).toEqual([]);
+  });
+});
+
+/** Dimensions that the services give these metrics (each service's page on its CloudWatch metrics); ours have one. */
+const DIMENSIONS: Record<string, Record<string, readonly string[]>> = {
+  'AWS/SQS': {
+    ApproximateAgeOfOldestMessage: ['QueueName'],
+    ApproximateNumberOfMessagesVisible: ['QueueName'],
+    ApproximateNumberOfMessagesNotVisible: ['QueueName'],
+    NumberOfMessagesSent: ['QueueName'],
+    NumberOfMessagesDeleted: ['QueueName'],
+  },
+  'AWS/Lambda': {
+    Errors: ['FunctionName'],
+    Throttles: ['FunctionName'],
+    Duration: ['FunctionName'],
+    RecursiveInvocationsDropped: ['FunctionName'],
+    ConcurrentExecutions: ['FunctionName'],
+  },
+  'AWS/Scheduler': {
+    InvocationAttemptCount: ['ScheduleGroup'],
+    InvocationThrottleCount: ['ScheduleGroup'],
+    InvocationDroppedCount: ['ScheduleGroup'],
+    TargetErrorCount: ['ScheduleGroup'],
+  },
+  'AWS/DynamoDB': {
+    ConsumedReadCapacityUnits: ['TableName'],
+    ConsumedWriteCapacityUnits: ['TableName'],
+    ReadThrottleEvents: ['TableName'],
+    WriteThrottleEvents: ['TableName'],
+  },
+  'AWS/ApiGateway': { Count: ['ApiId'], '4xx': ['ApiId'], '5xx': ['ApiId'] },
+  'AWS/Logs': { IncomingBytes: ['LogGroupName'] },
+  [metricNamespace]: Object.fromEntries(Object.values(metricNames).map((name) => [name, [metricDimension]])),
+};
+
+/** Of the whole account: Lambda gives this one without any dimension as well. */
+const isOfTheAccount = ({ namespace, metricName, dimensionNames }: Monitored): boolean =>
+  namespace === 'AWS/Lambda' && metricName === 'ConcurrentExecutions' && dimensionNames.length === 0;
+
+describe('what alarms and graphs watch', () => {
+  it('is there: no name or dimension that nobody writes', () => {
+    const watched = [
+      ...alarms.flatMap(({ metrics }) => metrics),
+      ...graphedIn(monitoring.toJSON()['Resources']),
+    ];
+    const unknown = watched.filter((one) => {
+      const documented = DIMENSIONS[one.namespace]?.[one.metricName];
+      return !isOfTheAccount(one) && JSON.stringify(documented) !== JSON.stringify(one.dimensionNames);
+    });
+    expect(unknown).toEqual([]);
+    expect(watched.length).toBeGreaterThan(100);
+  });
+});
+
+describe('limits', () => {
+  it.each([
+    { alarm: 'IngressAge', limit: 240, reason: 'a message whose dispatch died is back after 180 s' },
+    { alarm: 'DeliveryAge', limit: 1140, reason: 'a delay of 900 s, and 180 s after a death' },
+    { alarm: 'FirstAttemptsLate', limit: 240_000, reason: 'ms: the same without the delay' },
+    { alarm: 'RetriesLate', limit: 90_000, reason: 'ms: reconcile wakes what is 30 s late within 60 s' },
+    { alarm: 'DeliverConcurrency', limit: 135, reason: '90 % of 100 and 50' },
+    { alarm: 'DeliverErrors', limit: 0, reason: 'any, in three minutes of five' },
+  ])('of $alarm are $limit: $reason', ({ alarm, limit }) => {
+    expect(alarmOf(alarm).properties['Threshold']).toBe(limit);
+  });
+
+  it.each([
+    { alarm: 'DeliveryAge', settings: { attemptTimeoutSeconds: 30 }, limit: 900 + 6 * 45 + 60 },
+    { alarm: 'RetryAge', settings: { attemptTimeoutSeconds: 5 }, limit: 900 + 6 * 20 + 60 },
+    { alarm: 'RetriesLate', settings: { overdueAfterSeconds: 300 }, limit: 360_000 },
+    { alarm: 'DeliverConcurrency', settings: { deliverConcurrency: 400, retryConcurrency: 100 }, limit: 450 },
+  ])('of $alarm follow the settings', ({ alarm, settings, limit }) => {
+    expect(alarmOf(alarm, settings).properties['Threshold']).toBe(limit);
+  });
+
+  it('of a subscriber that hangs count from nine tenths of the shorter timeout', () => {
+    const slowOf = (settings: Record<string, unknown>): string =>
+      JSON.stringify(alarmOf('DeliverConcurrency', settings).properties['Metrics']);
+    expect(slowOf({})).toContain('"Stat":"TS(4500:)"');
+    expect(slowOf({ attemptTimeoutSeconds: 2 })).toContain('"Stat":"TS(1800:)"');
+  });
+});
+
+/** By what a subscriber that is down can bring about: late and waiting messages while it holds the workers, failures, notices. */
+describe('one subscriber that is down raises no alarm', () => {
+  const expressionOf = (name: string): string => JSON.stringify(alarmOf(name).properties['Metrics']);
+
+  it.each([
+    'DeliveryAge',
+    'RetryAge',
+    'FirstAttemptsLate',
+    'RetriesLate',
+    'ReconcileWorks',
+    'DeliveriesStuck',
+  ])('%s is silent while the workers are taken and get on', (name) => {
+    expect(expressionOf(name)).toMatch(
+      /IF\(FILL\(taken, 0\) >= \d+ AND FILL\(dealtWith, 0\) > 0, 0, value\)/,
+    );
+  });
+
+  it('DeliverConcurrency is silent while most time goes to attempts that run into timeouts', () => {
+    expect(expressionOf('DeliverConcurrency')).toContain('IF(SUM([slow, all]) > 1.5 * all, 0, running)');
+  });
+
+  it('the undeliverable queue, failed attempts and ended deliveries are watched only together with several that fail', () => {
+    const ofSubscribers: string[] = [
+      metricNames.attemptsFailed,
+      metricNames.attemptsRejected,
+      metricNames.deliveriesRejected,
+      metricNames.deliveriesExhausted,
+      metricNames.deliveriesDelivered,
+      metricNames.deliveriesCancelled,
+      metricNames.subscriptionsFailing,
+    ];
+    const alone = alarms.filter(
+      (alarm) => !isPart(alarm) && alarm.metrics.some(({ metricName }) => ofSubscribers.includes(metricName)),
+    );
+    expect(alone).toEqual([]);
+    const several = alarmOf('SeveralFailing');
+    expect(several.properties).toMatchObject({ Threshold: 2, ComparisonOperator: 'GreaterThanThreshold' });
+    for (const name of ['UndeliverableRate', 'DeliveriesDoNotFlow'])
+      expect(JSON.stringify(alarmOf(name).properties['AlarmRule'])).toMatch(
+        /ALARM\(\\"",\{"Fn::GetAtt":\["MonitoringAlarmsSeveralFailing.{8}","Arn"\]\},"\\"\) AND ALARM/,
+      );
+  });
+});
+
+describe('"deliveries do not flow"', () => {
+  it('is raised by each of what means a standstill', () => {
+    const rule = JSON.stringify(alarmOf('DeliveriesDoNotFlow').properties['AlarmRule']);
+    const named = [...rule.matchAll(/MonitoringAlarms([A-Za-z]+)[0-9A-F]{8}/g)].map(([, id]) => id);
+    expect(named).toEqual([
+      'IngressAge',
+      'DeliveryAge',
+      'RetryAge',
+      'DeliveryStalled',
+      'DeliveriesStuck',
+      'SeveralFailing',
+      'FewDelivered',
+    ]);
+  });
+});
+
+describe('what it costs a month', () => {
+  it('is what the runbook says: $0.10 for each metric that an alarm looks at, $0.50 for a composite', () => {
+    const watched = alarms.reduce((sum, { metrics }) => sum + metrics.length, 0);
+    const composite = resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').size;
+    const cost = (watched * 0.1 + composite * 0.5).toFixed(2);
+    expect(runbook).toContain(
+      `alarms look at ${watched} metrics and ${composite} are composite: $${cost} a month`,
+    );
+  });
+});

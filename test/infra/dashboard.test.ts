@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Widget, widgetsOf } from '../../infra/dashboard-body.ts';
+import { dashboardPage } from '../../infra/dashboard-page.ts';
+import { metricNames } from '../../shared/config/metrics.ts';
+import { resourcesOf, templatesFor } from './templates.ts';
+
+const widgetsFor = (settings: Record<string, unknown> = {}): readonly Widget[] => {
+  const dashboards = [
+    ...resourcesOf(templatesFor(settings).monitoring, 'AWS::CloudWatch::Dashboard').values(),
+  ];
+  const [{ Properties }, ...others] = z
+    .tuple([z.object({ Properties: z.record(z.string(), z.unknown()) })])
+    .rest(z.unknown())
+    .parse(dashboards);
+  expect(others).toEqual([]);
+  return widgetsOf(Properties['DashboardBody']);
+};
+
+const widgets = widgetsFor();
+const texts = widgets.filter((widget) => widget.type === 'text');
+const graphs = widgets.filter((widget) => widget.type === 'metric' || widget.type === 'log');
+const titled = graphs.map((graph) => ({ title: graph.properties.title, graph }));
+
+const overlap = (one: Widget, other: Widget): boolean =>
+  one.x < other.x + other.width &&
+  other.x < one.x + one.width &&
+  one.y < other.y + other.height &&
+  other.y < one.y + one.height;
+
+describe('the dashboard', () => {
+  it('asks its questions in the order in which a message goes', () => {
+    const questions = texts.filter(({ properties }) => properties.markdown.startsWith('## '));
+    expect(questions.map(({ properties }) => properties.markdown.slice(3))).toEqual([
+      'Are messages coming in?',
+      'Are they delivered?',
+      'Who fails?',
+      'Are retries on time?',
+      'Is our own machinery well?',
+      'What does it cost?',
+    ]);
+    expect(questions.map(({ y }) => y)).toEqual(questions.map(({ y }) => y).toSorted((a, b) => a - b));
+  });
+
+  it('has room for everything: nothing lies over anything else or beyond the 24 columns', () => {
+    for (const widget of widgets) expect(widget.x + widget.width).toBeLessThanOrEqual(24);
+    const overlapping = widgets.flatMap((one, at) =>
+      widgets
+        .slice(at + 1)
+        .filter((other) => overlap(one, other))
+        .map((other) => [one, other]),
+    );
+    expect(overlapping).toEqual([]);
+  });
+
+  it.each(titled)('says below it what good looks like: $title', ({ graph }) => {
+    const below = texts.filter(
+      ({ x, y, width }) => x === graph.x && width === graph.width && y === graph.y + graph.height,
+    );
+    expect(below.map(({ properties }) => properties.markdown)).toEqual([
+      expect.stringMatching(/^\*\*Good:\*\* .+\.$/),
+    ]);
+  });
+
+  it('shows every metric that there is', () => {
+    const shown = widgets.flatMap((widget) =>
+      widget.type === 'metric' ? widget.properties.metrics.map(({ metricName }) => metricName) : [],
+    );
+    expect(Object.values(metricNames).filter((name) => !shown.includes(name))).toEqual([]);
+  });
+
+  it('shows every alarm that tells somebody, the one to get up for first', () => {
+    const [first] = widgets.filter((widget) => widget.type === 'alarm');
+    expect(first?.properties.alarms).toHaveLength(29);
+    expect(first?.properties.alarms[0]).toMatch(/DeliveriesDoNotFlow/);
+  });
+
+  it('stays below 500 metrics and 100 of a graph, which is all that CloudWatch takes', () => {
+    const counts = widgets.flatMap((widget) =>
+      widget.type === 'metric' ? [widget.properties.metrics.length] : [],
+    );
+    expect(Math.max(...counts)).toBeLessThan(100);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThan(500);
+  });
+});
+
+describe('the page of it', () => {
+  const page = dashboardPage('Shop & Co', widgets);
+
+  it('has every widget in its place', () => {
+    expect(page.match(/<section /g)).toHaveLength(widgets.length);
+    for (const { x, y, width, height } of widgets)
+      expect(page).toContain(`grid-area: ${y + 1} / ${x + 1} / span ${height} / span ${width}`);
+    for (const { title } of titled) expect(page).toContain(`<h3>${title}</h3>`);
+  });
+
+  it('is not led astray by names', () => {
+    expect(page).toContain('<title>Shop &amp; Co</title>');
+    expect(page).not.toContain('**');
+  });
+});

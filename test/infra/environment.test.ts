@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import { variables } from '../../shared/config/variables.ts';
+import { resourceAt, templatesFor } from './templates.ts';
+
+const { pipeline } = templatesFor();
+const { pipeline: onLaptop } = templatesFor({ local: true, apiAuthorization: 'none' });
+
+const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => ({ name }));
+
+const environmentOf = (name: string, template = pipeline): Record<string, unknown> =>
+  z
+    .object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) })
+    .parse(resourceAt(template, 'AWS::Lambda::Function', `Pipeline${name}Function`).Properties).Environment
+    .Variables;
+
+const everywhere = [
+  'NODE_OPTIONS',
+  variables.deployment,
+  variables.version,
+  variables.logLevel,
+  variables.logSuccessSampling,
+];
+
+describe('the environment', () => {
+  it.each(functions)(
+    'of $name says which deployment and version it is, and turns source maps on',
+    ({ name }) => {
+      expect(environmentOf(name)).toMatchObject({
+        NODE_OPTIONS: '--enable-source-maps',
+        DEPLOYMENT: 'Posthaste',
+        POSTHASTE_VERSION: packageJson.version,
+      });
+    },
+  );
+
+  it.each([
+    {
+      name: 'Dispatch',
+      names: [
+        variables.subscriptionsTable,
+        variables.deliveriesTable,
+        variables.payloadBucket,
+        variables.ingressDeadLetterUrl,
+        variables.deliveryQueueUrl,
+        variables.subscriptionCacheSeconds,
+        variables.retentionDays,
+        variables.retainMessages,
+        variables.retryAfterCapSeconds,
+        variables.ingressRoutes,
+        variables.payloadSources,
+      ],
+    },
+    {
+      name: 'Deliver',
+      names: [
+        'UV_THREADPOOL_SIZE',
+        variables.subscriptionsTable,
+        variables.deliveriesTable,
+        variables.payloadBucket,
+        variables.secretsKeyArn,
+        variables.deliveryQueueUrl,
+        variables.retryQueueUrl,
+        variables.retryQueueArn,
+        variables.deliveryDeadLetterUrl,
+        variables.undeliverableQueueUrl,
+        variables.operatorEventBus,
+        variables.disableFailingAfterDays,
+        variables.scheduleGroup,
+        variables.schedulerRoleArn,
+        variables.schedulerDeadLetterArn,
+        variables.defaultRetryPolicy,
+        variables.attemptTimeoutSeconds,
+        variables.userAgent,
+        variables.schedulerThresholdSeconds,
+        variables.subscriptionCacheSeconds,
+        variables.retentionDays,
+        variables.retryAfterCapSeconds,
+        variables.allowedAddresses,
+        variables.allowedPorts,
+      ],
+    },
+    {
+      name: 'Reconcile',
+      names: [
+        variables.deliveriesTable,
+        variables.retryQueueUrl,
+        variables.retentionDays,
+        variables.overdueAfterSeconds,
+      ],
+    },
+    {
+      name: 'Operate',
+      names: [
+        variables.subscriptionsTable,
+        variables.deliveriesTable,
+        variables.payloadBucket,
+        variables.retryQueueUrl,
+        variables.scheduleGroup,
+        variables.operationQueueUrl,
+        variables.operationDeadLetterUrl,
+        variables.retentionDays,
+        variables.retryAfterCapSeconds,
+      ],
+    },
+    {
+      name: 'Api',
+      names: [
+        variables.subscriptionsTable,
+        variables.deliveriesTable,
+        variables.secretsKeyArn,
+        variables.ingressQueueUrl,
+        variables.defaultRetryPolicy,
+        variables.allowedAddresses,
+        variables.allowedPorts,
+        variables.operationQueueUrl,
+        variables.operatorEventBus,
+        variables.retentionDays,
+        variables.retryAfterCapSeconds,
+        variables.payloadBucket,
+        variables.deliveryQueueUrl,
+        variables.retryQueueUrl,
+        variables.scheduleGroup,
+        variables.queueUrls,
+        variables.overdueAfterSeconds,
+        variables.subscriptionConfirmation,
+      ],
+    },
+  ])('of $name holds what it needs and nothing more', ({ name, names }) => {
+    expect(Object.keys(environmentOf(name)).toSorted()).toEqual([...everywhere, ...names].toSorted());
+  });
+
+  it('has every variable that there is, in one function at least', () => {
+    const { pipeline: template } = templatesFor({ publicApiUrl: 'https://hooks.example.com' });
+    const set = new Set(functions.flatMap(({ name }) => Object.keys(environmentOf(name, template))));
+    expect([...set].toSorted()).toEqual(
+      ['NODE_OPTIONS', 'UV_THREADPOOL_SIZE', ...Object.values(variables)].toSorted(),
+    );
+  });
+
+  it('carries the settings', () => {
+    const { pipeline: template } = templatesFor({
+      deployment: 'Other',
+      attemptTimeoutSeconds: 7,
+      schedulerThreshold: 8,
+      retentionDays: 16,
+      defaultRetryPolicy: { backoff_retries: 2 },
+      ingressRoutes: { 'my.shop': 'orders' },
+      retainMessages: 'all',
+      logLevel: 'warn',
+      logSuccessSampling: 0.1,
+    });
+    const deliver = environmentOf('Deliver', template);
+    expect(deliver).toMatchObject({
+      DEPLOYMENT: 'Other',
+      ATTEMPT_TIMEOUT_SECONDS: '7',
+      SCHEDULER_THRESHOLD_SECONDS: '8',
+      RETENTION_DAYS: '16',
+    });
+    expect(JSON.parse(z.string().parse(deliver['DEFAULT_RETRY_POLICY']))).toMatchObject({
+      retries_with_no_delay: 3,
+      backoff_retries: 2,
+    });
+    for (const { name } of functions)
+      expect(environmentOf(name, template)).toMatchObject({ LOG_LEVEL: 'warn', LOG_SUCCESS_SAMPLING: '0.1' });
+    expect(environmentOf('Dispatch', template)).toMatchObject({
+      INGRESS_ROUTES: '{"my.shop":"orders"}',
+      RETAIN_MESSAGES: 'all',
+    });
+  });
+
+  it('lets subscribers be on loopback on a laptop only', () => {
+    expect(environmentOf('Deliver')['ALLOWED_ADDRESSES']).toBe('[]');
+    expect(environmentOf('Deliver', onLaptop)['ALLOWED_ADDRESSES']).toBe('["127.0.0.0/8","::1/128"]');
+  });
+});

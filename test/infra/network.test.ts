@@ -1,0 +1,205 @@
+import { Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { Posthaste } from '../../infra/constructs/posthaste.ts';
+import { parseSettings } from '../../infra/settings.ts';
+import {
+  type Resource,
+  resourceAt,
+  resourcesOf,
+  statementsAt,
+  type Templates,
+  templatesFor,
+  testApp,
+} from './templates.ts';
+
+const vpc = {
+  vpcId: 'vpc-0123456789abcdef0',
+  subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],
+};
+
+const templates = {
+  none: templatesFor(),
+  one: templatesFor({ staticAddresses: 1 }),
+  two: templatesFor({ staticAddresses: 2 }),
+  existing: templatesFor({ vpc }),
+};
+
+const networkTypes = [
+  'AWS::EC2::VPC',
+  'AWS::EC2::EIP',
+  'AWS::EC2::NatGateway',
+  'AWS::EC2::Subnet',
+  'AWS::EC2::SecurityGroup',
+];
+
+const networkIn = ({ state, pipeline }: Templates): string[] =>
+  networkTypes.flatMap((type) => [...resourcesOf(state, type).keys(), ...resourcesOf(pipeline, type).keys()]);
+
+const deliverIn = ({ pipeline }: Pick<Templates, 'pipeline'>): Resource =>
+  resourceAt(pipeline, 'AWS::Lambda::Function', 'PipelineDeliverFunction');
+
+const placedSubnets = (deliver: Resource): unknown[] =>
+  z.object({ VpcConfig: z.object({ SubnetIds: z.array(z.unknown()) }) }).parse(deliver.Properties).VpcConfig
+    .SubnetIds;
+
+describe('without a setting', () => {
+  it('there is no network, and deliver is in none', () => {
+    expect(networkIn(templates.none)).toEqual([]);
+    expect(deliverIn(templates.none).Properties).not.toHaveProperty('VpcConfig');
+  });
+});
+
+describe.each([
+  { name: 'one', count: 1 },
+  { name: 'two', count: 2 },
+] as const)('staticAddresses $count', ({ name, count }) => {
+  const { state } = templates[name];
+
+  it('is as many addresses, kept whatever becomes of the stack, each with a NAT gateway', () => {
+    const addresses = [...resourcesOf(state, 'AWS::EC2::EIP')];
+    expect(addresses.map(([, { DeletionPolicy }]) => DeletionPolicy)).toEqual(
+      Array.from({ length: count }, () => 'Retain'),
+    );
+    const gateways = [...resourcesOf(state, 'AWS::EC2::NatGateway').values()];
+    expect(gateways.map(({ Properties }) => Properties['AllocationId'])).toEqual(
+      addresses.map(([id]) => ({ 'Fn::GetAtt': [id, 'AllocationId'] })),
+    );
+    expect(new Set(gateways.map(({ Properties }) => JSON.stringify(Properties['SubnetId']))).size).toBe(
+      count,
+    );
+  });
+
+  it('is told to the operator', () => {
+    const { Value } = z
+      .object({ StaticAddresses: z.object({ Value: z.unknown() }) })
+      .parse(state.findOutputs('StaticAddresses')).StaticAddresses;
+    for (const id of resourcesOf(state, 'AWS::EC2::EIP').keys())
+      expect(JSON.stringify(Value)).toContain(JSON.stringify({ 'Fn::GetAtt': [id, 'PublicIp'] }));
+  });
+
+  it('leads every private subnet out by NAT, and to S3 and DynamoDB past it', () => {
+    const routes = [...resourcesOf(state, 'AWS::EC2::Route').values()].map(({ Properties }) => Properties);
+    expect(routes.filter((route) => 'NatGatewayId' in route)).toHaveLength(2);
+    const endpoints = [...resourcesOf(state, 'AWS::EC2::VPCEndpoint').values()];
+    expect(endpoints.map(({ Properties }) => JSON.stringify(Properties['ServiceName']))).toEqual([
+      expect.stringContaining('.s3"'),
+      expect.stringContaining('.dynamodb"'),
+    ]);
+    for (const { Properties } of endpoints) {
+      expect(Properties).toMatchObject({ VpcEndpointType: 'Gateway' });
+      for (const subnet of ['PrivateSubnet1', 'PrivateSubnet2'])
+        expect(JSON.stringify(Properties['RouteTableIds'])).toContain(`Vpc${subnet}RouteTable`);
+    }
+  });
+
+  it('places deliver into the private subnets, and no other function', () => {
+    const { pipeline } = templates[name];
+    const placed = [...resourcesOf(pipeline, 'AWS::Lambda::Function')].filter(
+      ([, { Properties }]) => 'VpcConfig' in Properties,
+    );
+    expect(placed.map(([id]) => id.slice(0, -8))).toEqual(['PipelineDeliverFunction']);
+    expect(placedSubnets(deliverIn(templates[name]))).toEqual(
+      [1, 2].map((number) => ({
+        'Fn::ImportValue': expect.stringContaining(`VpcPrivateSubnet${number}`) as unknown,
+      })),
+    );
+  });
+
+  it('makes no function of CDK', () => {
+    expect(resourcesOf(state, 'AWS::Lambda::Function').size).toBe(0);
+  });
+});
+
+describe('the subnets', () => {
+  it('are the same for one address and for two, so that the second can be added', () => {
+    const subnets = ({ state }: Templates) => [...resourcesOf(state, 'AWS::EC2::Subnet')];
+    expect(subnets(templates.one)).toEqual(subnets(templates.two));
+    expect(subnets(templates.one)).toHaveLength(4);
+    for (const [, { Properties }] of subnets(templates.one))
+      expect(Properties).toMatchObject({ MapPublicIpOnLaunch: false });
+  });
+
+  it('are those of the setting where the VPC is there already, and nothing is made but a group', () => {
+    const { state, pipeline } = templates.existing;
+    expect(placedSubnets(deliverIn(templates.existing))).toEqual(vpc.subnetIds);
+    expect(networkIn({ ...templates.existing, state })).toHaveLength(1);
+    expect(
+      resourceAt(pipeline, 'AWS::EC2::SecurityGroup', 'PipelineDeliverNetworkGroup').Properties,
+    ).toMatchObject({ VpcId: vpc.vpcId });
+  });
+});
+
+describe.each(['one', 'existing'] as const)('deliver in a network (%s)', (name) => {
+  const { pipeline } = templates[name];
+
+  it('can be reached by nobody, and reaches any port by TCP', () => {
+    const { id, Properties } = resourceAt(pipeline, 'AWS::EC2::SecurityGroup', 'PipelineDeliverNetworkGroup');
+    expect(Properties).not.toHaveProperty('SecurityGroupIngress');
+    expect(resourcesOf(pipeline, 'AWS::EC2::SecurityGroupIngress').size).toBe(0);
+    expect(Properties['SecurityGroupEgress']).toMatchObject([
+      { IpProtocol: 'tcp', FromPort: 0, ToPort: 65_535, CidrIp: '0.0.0.0/0' },
+      { IpProtocol: 'udp', FromPort: 53, ToPort: 53, CidrIp: '0.0.0.0/0' },
+    ]);
+    expect(deliverIn({ pipeline }).Properties).toMatchObject({
+      VpcConfig: { SecurityGroupIds: [{ 'Fn::GetAtt': [id, 'GroupId'] }] },
+    });
+  });
+
+  it('lets Lambda make its network interfaces, and its own code none', () => {
+    const about = statementsAt(pipeline, 'PipelineDeliverRoleDefaultPolicy').filter(({ actions }) =>
+      actions.some((action) => action.startsWith('ec2:')),
+    );
+    const actions = [
+      'ec2:CreateNetworkInterface',
+      'ec2:DescribeNetworkInterfaces',
+      'ec2:DescribeSubnets',
+      'ec2:DeleteNetworkInterface',
+      'ec2:AssignPrivateIpAddresses',
+      'ec2:UnassignPrivateIpAddresses',
+    ].toSorted();
+    expect(about.map((one) => ({ ...one, actions: one.actions.toSorted() }))).toEqual([
+      { effect: 'Allow', actions, resources: ['*'], condition: undefined },
+      {
+        effect: 'Deny',
+        actions,
+        resources: ['*'],
+        condition: { Null: { 'lambda:SourceFunctionArn': 'false' } },
+      },
+    ]);
+  });
+});
+
+describe('Posthaste inside another stack', () => {
+  const deliverOf = (stack: Stack): Resource =>
+    resourceAt(Template.fromStack(stack), 'AWS::Lambda::Function', 'WebhooksPipelineDeliverFunction');
+
+  it('has static addresses by the same setting, and waits until there is a way out', () => {
+    const stack = new Stack(testApp(), 'Shop');
+    const posthaste = new Posthaste(stack, 'Webhooks', { settings: parseSettings({ staticAddresses: 2 }) });
+    expect(posthaste.state.staticAddresses?.addresses).toHaveLength(2);
+    expect(placedSubnets(deliverOf(stack))).toHaveLength(2);
+    const functions = z
+      .record(z.string(), z.object({ DependsOn: z.array(z.string()).default([]) }))
+      .parse(Template.fromStack(stack).findResources('AWS::Lambda::Function'));
+    const waits = Object.entries(functions).flatMap(([id, { DependsOn }]) =>
+      id.includes('PipelineDeliverFunction') ? DependsOn : [],
+    );
+    expect(waits.filter((id) => /PrivateSubnet\dDefaultRoute/.test(id))).toHaveLength(2);
+  });
+
+  it('takes a VPC of that stack', () => {
+    const stack = new Stack(testApp(), 'Shop');
+    const own = new Vpc(stack, 'Network', { natGateways: 1, restrictDefaultSecurityGroup: false });
+    const { subnetIds, internetConnectivityEstablished: wayOut } = own.selectSubnets({
+      subnetType: SubnetType.PRIVATE_WITH_EGRESS,
+    });
+    const network = { vpcId: own.vpcId, subnetIds, wayOut };
+    new Posthaste(stack, 'Webhooks', { network });
+    expect(placedSubnets(deliverOf(stack))).toEqual(
+      network.subnetIds.map((id) => stack.resolve(id) as unknown),
+    );
+  });
+});

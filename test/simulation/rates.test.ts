@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { generateScenario } from './generate-scenario.ts';
+import { runScenario } from './run-scenario.ts';
+import { nobodyStandsInLine, slotsNeverTooOld, waitsWithoutMessage } from './sabotage-rates.ts';
+import { HOUR, MINUTE, SECOND, type Scenario } from './scenario.ts';
+import type { Sabotage } from './simulated-world.ts';
+
+const RATES = [0.1, 0.5, 1, 3, 7, 10];
+
+/** Sixty messages at once, for subscribers that limit their rate and fail at times; nothing else goes wrong but what the seed says. */
+const inBursts = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  settings: { ...scenario.settings, attemptTimeoutMs: 15_000, disableFailingAfterMs: 0 },
+  subscriptions: scenario.subscriptions.slice(0, 2).map((one, index) => ({
+    ...one,
+    at: -HOUR,
+    ttlSeconds: undefined,
+    maxPerSecond: RATES[(scenario.seed + index) % RATES.length],
+    policy: {
+      retries_with_no_delay: 2,
+      minimum_delay_retries: 1,
+      minimum_delay: 1,
+      backoff_retries: 0,
+      maximum_delay_retries: 0,
+    },
+    answers: {
+      first: scenario.seed % 2 === 0 ? [] : [{ takesMs: 50, says: { status: 500 } }],
+      then: { takesMs: 50, says: { status: 200 } },
+    },
+  })),
+  messages: Array.from({ length: 60 }, (_, index) => ({
+    id: `m${index}`,
+    at: index % 3,
+    data: 'null',
+    ttlSeconds: undefined,
+    delaySeconds: undefined,
+    republishedAt: [],
+  })),
+  changes: [],
+  interventions: [],
+  calmAt: 10 * MINUTE,
+});
+
+/** Wake-ups of a queue that hands nothing out for a minute, all at once after it. */
+const stoodStill = (scenario: Scenario): Scenario => ({
+  ...inBursts(scenario),
+  rates: { calls: 0, messages: 0 },
+  skewMs: 0,
+  standstills: [{ queue: 'retry', from: 2 * SECOND, to: MINUTE }],
+});
+
+const findingsOf = async (
+  adapted: (scenario: Scenario) => Scenario,
+  seeds: number,
+  sabotage?: Sabotage,
+): Promise<string[]> => {
+  const found: string[] = [];
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    const { findings } = await runScenario(adapted(generateScenario(seed)), sabotage && { sabotage });
+    found.push(...findings.map(({ invariant }) => invariant));
+  }
+  return found;
+};
+
+describe('a backlog for subscribers that limit their rate', () => {
+  it.each([
+    ['whatever goes wrong', inBursts],
+    ['after a queue stood still', stoodStill],
+  ])('drains at the limit and loses nothing, %s', async (_, adapted) => {
+    expect(await findingsOf(adapted, 30)).toEqual([]);
+  });
+
+  it('is as fast as the limit where nothing goes wrong', async () => {
+    const scenario = {
+      ...inBursts(generateScenario(6)),
+      rates: { calls: 0, messages: 0 },
+      skewMs: 0,
+      standstills: [],
+    };
+    const [subscription] = scenario.subscriptions;
+    const only = subscription === undefined ? [] : [{ ...subscription, maxPerSecond: 10 }];
+    const { world } = await runScenario({ ...scenario, subscriptions: only });
+    const times = world.history.requests.map(({ at }) => at);
+    expect(times).toHaveLength(60);
+    const tookMs = Math.max(...times) - Math.min(...times);
+    expect(tookMs).toBeGreaterThan(5_500);
+    expect(tookMs).toBeLessThan(6_500);
+  });
+});
+
+describe('a sender is caught', () => {
+  it('that lets everybody go at once', async () => {
+    expect(await findingsOf(inBursts, 10, nobodyStandsInLine)).toContain('rates_are_kept');
+  });
+
+  it('that uses slots however old they are: what was held up comes in a burst', async () => {
+    expect(await findingsOf(stoodStill, 10, slotsNeverTooOld)).toContain('rates_are_kept');
+  });
+
+  it('that puts a first attempt on record as waiting without its message', async () => {
+    expect(await findingsOf(inBursts, 10, waitsWithoutMessage)).toContain('the_body_is_kept');
+  });
+});

@@ -1,0 +1,102 @@
+import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
+import type { Fact } from '../../shared/ports/journal.ts';
+import { anAttempt, SOME_TIME } from './delivery-builders.ts';
+
+export const factKey = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 3 };
+
+const ofSubscription = { queue: factKey.queue, subscriptionId: factKey.subscriptionId };
+
+export type FactNamed<Name extends Fact['fact']> = Extract<Fact, { fact: Name }>;
+
+/** One of each. A new fact breaks the build here. */
+const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
+  message_accepted: {
+    fact: 'message_accepted',
+    message: { queue: 'orders', messageId: 'm-1' },
+    matched: 2,
+    filtered: 3,
+    duplicate: false,
+  },
+  message_refused: {
+    fact: 'message_refused',
+    id: 'sqs-1',
+    reason: 'unknown_queue',
+    message: { queue: 'orders', messageId: 'm-1' },
+  },
+  filter_too_costly: {
+    fact: 'filter_too_costly',
+    message: { queue: 'orders', messageId: 'm-1' },
+    subscriptions: 1,
+    subscriptionIds: ['s-1'],
+  },
+  attempt_made: {
+    fact: 'attempt_made',
+    key: factKey,
+    attempt: anAttempt(),
+    status: 'retrying',
+    dueAt: SOME_TIME - 40,
+    latenessMs: 40,
+  },
+  delivery_cancelled: { fact: 'delivery_cancelled', key: factKey, reason: 'disabled' },
+  retried_by_hand: { fact: 'retried_by_hand', key: factKey, attempt: 3, round: 2 },
+  late_result: { fact: 'late_result', key: factKey, attempt: anAttempt(), decisive: false },
+  slot_awaited: { fact: 'slot_awaited', key: factKey, attempt: 1, slotAt: SOME_TIME },
+  lease_lost: { fact: 'lease_lost', key: factKey, attempt: 1 },
+  wake_up_set: { fact: 'wake_up_set', key: factKey, attempt: 2, by: 'scheduler', dueAt: SOME_TIME },
+  wake_up_dropped: { fact: 'wake_up_dropped', key: factKey, attempt: 2, reason: 'stale' },
+  schedule_refused: { fact: 'schedule_refused', key: factKey, attempt: 2 },
+  dead_lettered: { fact: 'dead_lettered', id: 'sqs-1', reason: 'body_missing', key: factKey },
+  time_given_back: { fact: 'time_given_back', key: factKey, attempt: 1 },
+  reconciled: { fact: 'reconciled', key: factKey, overdueMs: 7 },
+  reconcile_ran: { fact: 'reconcile_ran', overdue: 4, stuck: 1 },
+  operation_continued: {
+    fact: 'operation_continued',
+    operation: 'recovery',
+    queue: 'orders',
+    delaySeconds: 5,
+  },
+  operation_dropped: { fact: 'operation_dropped', operation: 'recovery', queue: 'orders' },
+  operation_failed_for: {
+    fact: 'operation_failed_for',
+    operation: 'recovery',
+    key: factKey,
+    error: new TypeError('unreadable'),
+  },
+  cancellation_given_up: { fact: 'cancellation_given_up', ...ofSubscription, failed: 1 },
+  recovery_completed: {
+    fact: 'recovery_completed',
+    queue: 'orders',
+    recoveryId: 'r-1',
+    found: 5,
+    reopened: 4,
+  },
+  policy_adjusted: { fact: 'policy_adjusted', queue: 'orders', warning: 'maximum_delay' },
+  operator_told: {
+    fact: 'operator_told',
+    event: { type: 'subscription.failing', ...ofSubscription, since: 1, failures: 20 },
+  },
+  health_unnoted: { fact: 'health_unnoted', ...ofSubscription, error: new TypeError('throttled') },
+  confirmation_owed: { fact: 'confirmation_owed', ...ofSubscription, error: new TypeError('away') },
+  aws_call_failed: {
+    fact: 'aws_call_failed',
+    awsService: 'sqs',
+    reason: 'ThrottlingException',
+    throttled: true,
+    repeated: true,
+  },
+};
+
+export const everyFact: readonly Fact[] = Object.values(samples);
+
+/** A fact of this name, with what matters to a test. */
+export const aFact = <Name extends Fact['fact']>(
+  name: Name,
+  overrides: Partial<FactNamed<Name>> = {},
+): { [N in Fact['fact']]: FactNamed<N> }[Name] => ({ ...samples[name], ...overrides });
+
+export const everyNews: readonly OperatorEvent[] = [
+  { type: 'delivery.exhausted', key: factKey, attempts: 20, at: 5 },
+  { type: 'subscription.failing', ...ofSubscription, since: 1, failures: 20 },
+  { type: 'subscription.recovered', ...ofSubscription, since: 1, at: 5 },
+  { type: 'subscription.disabled', ...ofSubscription, reason: 'gone', at: 5 },
+];

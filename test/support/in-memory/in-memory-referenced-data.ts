@@ -1,0 +1,52 @@
+import { MAX_REFERENCED_BYTES, type DataReference } from '../../../shared/domain/data-reference.ts';
+import { parseJson, wholeSource } from '../../../shared/messages/json-slice.ts';
+import type { ReadData, ReferencedData } from '../../../shared/ports/referenced-data.ts';
+
+type Stored = { reference: DataReference; bytes: Uint8Array };
+
+export type InMemoryReferencedData = ReferencedData & {
+  readonly owner: string;
+  /** A later one under the same key takes the place of the one before, unless each has its version. */
+  put: (reference: DataReference, bytes: Uint8Array) => void;
+  remove: (reference: DataReference) => void;
+  /** What was asked for. */
+  readonly asked: DataReference[];
+};
+
+/** All buckets belong to one account. */
+export const inMemoryReferencedData = (owner = '111122223333'): InMemoryReferencedData => {
+  let objects: Stored[] = [];
+  const asked: DataReference[] = [];
+  const isMeant = ({ bucket, key, versionId }: DataReference, { reference }: Stored): boolean =>
+    reference.bucket === bucket &&
+    reference.key === key &&
+    (versionId === undefined || reference.versionId === versionId);
+  const remove = (reference: DataReference): void => {
+    objects = objects.filter((object) => !isMeant(reference, object));
+  };
+  return {
+    owner,
+    asked,
+    remove,
+    put: (reference, bytes) => {
+      objects.push({ reference, bytes });
+    },
+    read: (reference, expectedOwner) => {
+      asked.push(reference);
+      if (expectedOwner !== owner) return Promise.resolve({ ok: false, reason: 'data_ref_denied' });
+      const found = objects.findLast((object) => isMeant(reference, object));
+      return Promise.resolve(
+        found === undefined ? { ok: false, reason: 'data_ref_missing' } : readingOf(found.bytes),
+      );
+    },
+  };
+};
+
+const readingOf = (bytes: Uint8Array): ReadData => {
+  if (bytes.length > MAX_REFERENCED_BYTES) return { ok: false, reason: 'data_ref_too_large' };
+  const text = Buffer.from(bytes).toString();
+  const json = Buffer.from(text).equals(bytes) ? parseJson(text) : undefined;
+  return json === undefined
+    ? { ok: false, reason: 'data_ref_not_json' }
+    : { ok: true, data: wholeSource(json) };
+};

@@ -1,0 +1,21 @@
+import { vi } from 'vitest';
+import * as z from 'zod';
+
+const lineSchema = z.record(z.string(), z.unknown());
+
+/** Keeps what is written to the process's output from now on, line by line, until the mocks are restored. */
+export const captureOutput = () => {
+  const lines: string[] = [];
+  const keep = (chunk: unknown): boolean => {
+    lines.push(...String(chunk).split('\n').filter(Boolean));
+    return true;
+  };
+  vi.spyOn(process.stdout, 'write').mockImplementation(keep);
+  vi.spyOn(process.stderr, 'write').mockImplementation(keep);
+  return {
+    /** As they were written. */
+    lines,
+    /** What they say. */
+    parsed: () => lines.map((line) => lineSchema.parse(JSON.parse(line))),
+  };
+};

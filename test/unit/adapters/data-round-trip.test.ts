@@ -1,0 +1,137 @@
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
+import { messageItemOf, messageRecordOf } from '../../../shared/adapters/message-item.ts';
+import type { DeliveryJob } from '../../../shared/domain/delivery-job.ts';
+import type { Message } from '../../../shared/domain/message.ts';
+import type { SubscriptionOptions } from '../../../shared/domain/subscription.ts';
+import { webhookRequest, ZAQAR_MESSAGE } from '../../../shared/domain/webhook-request.ts';
+import { encodeDeliveryJob, parseDeliveryRecord } from '../../../shared/messages/delivery-job.ts';
+import { decodeMessage, encodeMessage } from '../../../shared/messages/message-body.ts';
+import { aSubscription } from '../../support/builders.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import type { Receiver } from '../../support/receiver.ts';
+import { parse } from '../messages/ingress-samples.ts';
+import { jsonText } from '../messages/json-text.ts';
+
+const DEADLINE_MS = 5_000;
+
+/** What a parser in between would change: digits, order, escapes, halves of a pair, blanks. */
+const perilous = fc.oneof(
+  fc.stringMatching(/^-?[1-9][0-9]{15,300}$/),
+  fc.stringMatching(/^[1-9][0-9]{0,20}\.[0-9]{1,30}[eE][+-]?[0-9]{1,4}$/),
+  fc
+    .uniqueArray(fc.nat({ max: 1_000 }), { minLength: 2, maxLength: 8 })
+    .map((keys) => `{${keys.map((key) => `"${key}":${key}`).join(',')},"a":1,"__proto__":2,"a":3}`),
+  fc
+    .stringMatching(/^(?:\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\u0000|\\\/|é|\\u00e9|😀|\u2028| ){1,20}$/)
+    .map((text) => `"${text}"`),
+  fc
+    .tuple(fc.stringMatching(/^[ \t\r\n]{0,5}$/), jsonText)
+    .map(([blank, text]) => `[${blank}${text.trim()}${blank}]`),
+);
+const dataText = fc.oneof(jsonText, perilous).map((text) => text.trim());
+
+/** Each envelope that may bring it, by the name that the documentation gives it. */
+const waysIn: Record<string, (data: string) => [body: string, attributes?: Record<string, string>]> = {
+  'our own': (data) => [`{"queue":"orders" , "data": ${data}\n}`],
+  'an attribute': (data) => [`{"data":${data}}`, { queue: 'orders' }],
+  'CloudEvents, structured': (data) => [
+    `{"specversion":"1.0","id":"1","source":"/a","type":"b","queue":"orders","data":${data}}`,
+  ],
+  'CloudEvents, binary': (data) => [
+    data,
+    { queue: 'orders', 'ce-specversion': '1.0', 'ce-id': '1', 'ce-source': '/a', 'ce-type': 'b' },
+  ],
+  EventBridge: (data) => [`{"source":"a","detail-type":"b","queue":"orders","detail":${data}}`],
+  SNS: (data) => [
+    JSON.stringify({
+      Type: 'Notification',
+      MessageId: '1',
+      TopicArn: 'arn:aws:sns:us-east-1:000000000000:topic',
+      Message: `{"queue":"orders","data":${data}}`,
+      Timestamp: '2026-01-01T00:00:00.000Z',
+    }),
+  ],
+};
+
+/** What SQS, S3 and a socket make of text. */
+const overTheWire = (text: string): string => Buffer.from(text).toString();
+
+const published = ([body, attributes]: [body: string, attributes?: Record<string, string>]): Message => {
+  const parsed = parse(overTheWire(body), attributes);
+  if (!parsed.ok) throw new Error(parsed.reason);
+  if ('dataRef' in parsed) throw new Error('This message has its data elsewhere.');
+  return parsed.message;
+};
+
+const throughAJob = (message: Message): Message => {
+  const key = { queue: message.queue, messageId: message.id, subscriptionId: 's-1', bucket: 0 };
+  const job: DeliveryJob = { kind: 'job', key, attempt: 1, acceptedAt: 0, body: { kind: 'inline', message } };
+  const parsed = parseDeliveryRecord(overTheWire(encodeDeliveryJob(job)));
+  if (!parsed.ok || parsed.value.kind !== 'job' || parsed.value.body.kind !== 'inline') {
+    throw new Error('This is no job with its message in it.');
+  }
+  return parsed.value.body.message;
+};
+
+const throughItsRecord = (message: Message): Message => {
+  const key = { queue: message.queue, messageId: message.id };
+  const counts = { matched: 1, filtered: 0, duplicates: 0, buckets: 1 };
+  const times = { acceptedAt: 0, listedAt: 0, expiresAt: 0 };
+  const item = messageItemOf({ key, ...counts, ...times, body: { kind: 'inline', message } });
+  const stored = marshall(item, { removeUndefinedValues: true });
+  const { body } = messageRecordOf(key, unmarshall(stored));
+  if (body?.kind !== 'inline') throw new Error('This record has no message on it.');
+  return body.message;
+};
+
+const throughTheBucket = (message: Message): Message => decodeMessage(overTheWire(encodeMessage(message)));
+
+/** Each form of a body, and what stands in it before and after the data. */
+const forms: [SubscriptionOptions, around: (envelope: string) => [before: string, after: string]][] = [
+  [{}, (envelope) => [envelope, '}']],
+  [{ raw_delivery: true }, () => ['', '']],
+  [{ post_data: `{"wrapped": ${ZAQAR_MESSAGE} }` }, (envelope) => [`{"wrapped": ${envelope}`, '} }']],
+];
+
+describe('the data of a message', () => {
+  let receiver: Receiver;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+  });
+  afterAll(() => receiver.close());
+
+  const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
+
+  const received = async (message: Message, options: SubscriptionOptions): Promise<Buffer | undefined> => {
+    const subscription = aSubscription({ subscriber: receiver.url(), options });
+    const attempt = { startedAt: 0, userAgent: 'Posthaste/1.2.3', secrets: [] };
+    const reply = await subscriber.post(webhookRequest(message, subscription, attempt), DEADLINE_MS);
+    expect(reply).toEqual({ kind: 'answered', statusCode: 200 });
+    return receiver.received().at(-1)?.body;
+  };
+
+  it.each(Object.entries(waysIn))(
+    'published as %s reaches the subscriber byte for byte: by a job, and kept on record or in the bucket',
+    async (_way, envelopeOf) => {
+      await fc.assert(
+        fc.asyncProperty(dataText, fc.constantFrom(...forms), async (data, [options, around]) => {
+          const message = published(envelopeOf(data));
+          expect(message.data).toBe(data);
+          const kept = throughTheBucket(throughItsRecord(throughAJob(message)));
+          expect(kept).toEqual(message);
+
+          const { id, originalId = id, queue, type, timestamp } = message;
+          const head = JSON.stringify({ id: originalId, queue, type, timestamp }).slice(0, -1);
+          const [before, after] = around(`${head},"data":`);
+          const body = await received(kept, options);
+          expect(body?.equals(Buffer.from(before + data + after))).toBe(true);
+        }),
+        { numRuns: 200 },
+      );
+    },
+  );
+});

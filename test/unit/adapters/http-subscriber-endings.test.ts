@@ -1,0 +1,204 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
+import type { Reply } from '../../../shared/domain/outcome.ts';
+import type { Subscriber } from '../../../shared/ports/subscriber.ts';
+import { startRawServer } from './raw-server.ts';
+import type { RawServer } from './raw-server.ts';
+
+const DEADLINE_MS = 3_000;
+const OK: Reply = { kind: 'answered', statusCode: 200 };
+const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+
+const sender = (): Subscriber => httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
+const postTo = (subscriber: Subscriber, url: string, body = '{}', timeoutMs = DEADLINE_MS): Promise<Reply> =>
+  subscriber.post({ url, headers: {}, body }, timeoutMs);
+
+/** Whole requests with a body of two bytes, in what has come on one connection. */
+const wholeRequests = (text: string): number => text.split('\r\n\r\n{}').length - 1;
+
+describe('a connection that its server ends', () => {
+  let server: RawServer | undefined;
+  afterEach(() => server?.close());
+
+  it('once the request was written is a failure of that attempt: the POST is not made again', async () => {
+    server = await startRawServer((socket, connection) => {
+      socket.on('data', () => {
+        if (connection > 1 || server?.requests().length === 1) socket.write(ANSWER);
+        else socket.destroy();
+      });
+    });
+    const subscriber = sender();
+    expect(await postTo(subscriber, server.url)).toEqual(OK);
+    const reply = await postTo(subscriber, server.url);
+    expect(reply).toMatchObject({ kind: 'unanswered', error: 'connection_reset' });
+    expect(server.requests()).toHaveLength(2);
+    expect(server.connections).toHaveLength(1);
+    expect(await postTo(subscriber, server.url)).toEqual(OK);
+  });
+
+  it.each(['end', 'destroy', 'resetAndDestroy'] as const)(
+    'together with its answer, though it promised to keep it (%s), costs nothing',
+    async (how) => {
+      server = await startRawServer((socket) => {
+        socket.on('data', () => {
+          socket.write(ANSWER, () => socket[how]());
+        });
+      });
+      const subscriber = sender();
+      for (let count = 0; count < 20; count += 1) {
+        expect(await postTo(subscriber, server.url)).toEqual(OK);
+        // Its end comes close behind its answer, and the next request after the record of this one.
+        await pause(2);
+      }
+      expect(server.requests()).toHaveLength(20);
+    },
+  );
+
+  it('at any moment around the next request makes no request twice, and fails none that was not sent', async () => {
+    const texts: string[] = [];
+    server = await startRawServer((socket, connection) => {
+      socket.on('data', (chunk) => {
+        texts[connection] = (texts[connection] ?? '') + chunk.toString('latin1');
+        socket.write(ANSWER, () => {
+          // From before the next request to after its answer.
+          setTimeout(() => socket.destroy(), connection % 4);
+        });
+      });
+    });
+    const subscriber = sender();
+    let failed = 0;
+    for (let count = 0; count < 150; count += 1) {
+      const reply = await postTo(subscriber, server.url);
+      if (reply.kind === 'unanswered') failed += 1;
+      else expect(reply).toEqual(OK);
+      await pause(count % 3);
+    }
+    const arrived = texts.filter(Boolean).reduce((total, text) => total + wholeRequests(text), 0);
+    // What failed had been sent; it arrived unless the connection was reset under way.
+    expect(arrived).toBeGreaterThanOrEqual(150 - failed);
+    expect(arrived).toBeLessThanOrEqual(150);
+    expect(failed).toBeLessThan(50);
+  });
+});
+
+describe('a connection that cannot be trusted with another request', () => {
+  let server: RawServer | undefined;
+  afterEach(() => server?.close());
+
+  it('because two answers came for one: the next request gets its own', async () => {
+    const stray = 'HTTP/1.1 500 Stray\r\ncontent-length: 0\r\n\r\n';
+    server = await startRawServer((socket, connection) => {
+      socket.on('data', () => socket.write(connection === 1 ? ANSWER + stray : ANSWER));
+    });
+    const subscriber = sender();
+    expect(await postTo(subscriber, server.url)).toEqual(OK);
+    expect(await postTo(subscriber, server.url)).toEqual(OK);
+    expect(server.connections).toHaveLength(2);
+  });
+
+  it('because something came while it was idle', async () => {
+    server = await startRawServer((socket, connection) => {
+      socket.on('data', () => {
+        socket.write(ANSWER);
+        if (connection === 1) setTimeout(() => socket.write('HTTP/1.1 500 Late\r\n\r\n'), 20);
+      });
+    });
+    const subscriber = sender();
+    expect(await postTo(subscriber, server.url)).toEqual(OK);
+    await expect.poll(() => server?.open()).toBe(0);
+    expect(await postTo(subscriber, server.url)).toEqual(OK);
+  });
+
+  it('because the request was answered before it was read: the rest is not kept in memory', async () => {
+    server = await startRawServer((socket) => {
+      socket.once('data', () => {
+        socket.pause();
+        socket.write(ANSWER);
+      });
+    });
+    const subscriber = sender();
+    // More than the system takes for a server that does not read.
+    const body = 'x'.repeat(32 * 1024 * 1024);
+    expect(await postTo(subscriber, server.url, body)).toEqual(OK);
+    for (const socket of server.connections) socket.resume();
+    await expect.poll(() => server?.open()).toBe(0);
+    expect(await postTo(subscriber, server.url)).toEqual(OK);
+    expect(server.connections).toHaveLength(2);
+  });
+
+  it('because its server never reads: the attempt ends at the deadline', async () => {
+    server = await startRawServer((socket) => {
+      socket.pause();
+    });
+    const body = 'x'.repeat(32 * 1024 * 1024);
+    const startedAt = performance.now();
+    expect(await postTo(sender(), server.url, body, 300)).toEqual({
+      kind: 'unanswered',
+      error: 'timeout',
+      detail: 'before an answer',
+    });
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    for (const socket of server.connections) socket.resume();
+    await expect.poll(() => server?.open()).toBe(0);
+  });
+});
+
+describe('a 2xx whose body misbehaves', () => {
+  let server: RawServer | undefined;
+  afterEach(() => server?.close());
+
+  it.each([
+    ['is longer than announced', 'content-length: 2\r\n\r\nhello'],
+    ['is shorter than announced', 'content-length: 9\r\n\r\nhello'],
+    ['has a chunk without a size', 'transfer-encoding: chunked\r\n\r\nzz\r\nhello'],
+    ['has a chunk of a negative size', 'transfer-encoding: chunked\r\n\r\n-5\r\nhello'],
+    ['has a chunk of an impossible size', 'transfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\nhello'],
+    ['has a chunk without an end', 'transfer-encoding: chunked\r\n\r\n5\r\nhelloX'],
+    ['ends in the size of a chunk', 'transfer-encoding: chunked\r\n\r\n5'],
+    ['ends before the last chunk', 'transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n'],
+    ['has broken trailers', 'transfer-encoding: chunked\r\n\r\n0\r\n\u0000\r\n\r\n'],
+    ['is said to be gzip and is not', 'content-encoding: gzip\r\ncontent-length: 5\r\n\r\nhello'],
+    ['is there though the status has none', ''],
+    ['is not UTF-8', 'content-length: 4\r\n\r\n\xff\xfe\xc3\x28'],
+  ])('(it %s) is delivered, by one request', async (_what, rest) => {
+    const answer = rest === '' ? 'HTTP/1.1 204 No Content\r\n\r\nhello' : `HTTP/1.1 200 OK\r\n${rest}`;
+    server = await startRawServer((socket) => {
+      socket.once('data', () => socket.end(Buffer.from(answer, 'latin1')));
+    });
+    const reply = await postTo(sender(), server.url);
+    expect(reply).toMatchObject({ kind: 'answered', statusCode: rest === '' ? 204 : 200 });
+    expect(server.requests()).toHaveLength(1);
+    await expect.poll(() => server?.open()).toBe(0);
+  });
+
+  it('(it is reset) is delivered, by one request', async () => {
+    server = await startRawServer((socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello', () => socket.resetAndDestroy());
+      });
+    });
+    expect(await postTo(sender(), server.url)).toMatchObject({ statusCode: 200 });
+    expect(server.requests()).toHaveLength(1);
+  });
+
+  it('(it comes with headers of every byte but line breaks) is delivered, its Retry-After too', async () => {
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).filter(
+      (byte) => byte === 9 || (byte >= 32 && byte !== 127),
+    );
+    server = await startRawServer((socket) => {
+      socket.once('data', () => {
+        const head = 'HTTP/1.1 503 \xe9\xff\r\nretry-after: 7\r\nx-bytes: ';
+        const tail = '\r\ncontent-length: 0\r\n\r\n';
+        socket.end(Buffer.concat([Buffer.from(head, 'latin1'), bytes, Buffer.from(tail)]));
+      });
+    });
+    expect(await postTo(sender(), server.url)).toEqual({
+      kind: 'answered',
+      statusCode: 503,
+      retryAfter: '7',
+    });
+  });
+});

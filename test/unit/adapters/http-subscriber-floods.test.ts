@@ -1,0 +1,81 @@
+import type { Socket } from 'node:net';
+
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
+import type { Reply } from '../../../shared/domain/outcome.ts';
+import { pour, startRawServer } from './raw-server.ts';
+import type { RawServer } from './raw-server.ts';
+
+const DEADLINE_MS = 10_000;
+const MIB = 1024 * 1024;
+
+/**
+ * What a server can get rid of until it learns that nobody listens: 1 MiB that we take in all, and what the system holds
+ * for both ends of a connection, up to 4 and 6 MiB on Linux (tcp_wmem, tcp_rmem).
+ */
+const BOUND = 12 * MIB;
+
+const HEAD = 'HTTP/1.1 200 OK\r\n';
+
+describe('a subscriber that sends without end', () => {
+  let server: RawServer | undefined;
+  afterEach(() => server?.close());
+
+  const replyTo = async (beginning: string, block: string): Promise<{ reply: Reply; tookMs: number }> => {
+    server = await startRawServer((socket: Socket) => {
+      socket.once('data', () => {
+        socket.write(beginning, 'latin1');
+        pour(socket, block);
+      });
+    });
+    const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
+    const startedAt = performance.now();
+    const reply = await subscriber.post({ url: server.url, headers: {}, body: '{}' }, DEADLINE_MS);
+    return { reply, tookMs: performance.now() - startedAt };
+  };
+
+  const blank = '\r\n'.repeat(32 * 1024);
+  const text = 'x'.repeat(64 * 1024);
+
+  it.each<[string, string, string, Partial<Reply>]>([
+    ['a body', `${HEAD}\r\n`, text, { statusCode: 200 }],
+    ['a body that was announced shorter', `${HEAD}content-length: 5\r\n\r\nhello`, text, { statusCode: 200 }],
+    ['chunks', `${HEAD}transfer-encoding: chunked\r\n\r\n`, `10000\r\n${text}\r\n`, { statusCode: 200 }],
+    [
+      'tiny chunks',
+      `${HEAD}transfer-encoding: chunked\r\n\r\n`,
+      '1\r\nx\r\n'.repeat(10_000),
+      { statusCode: 200 },
+    ],
+    ['the extension of a chunk', `${HEAD}transfer-encoding: chunked\r\n\r\n5;a=`, text, { statusCode: 200 }],
+    [
+      'trailers',
+      `${HEAD}transfer-encoding: chunked\r\n\r\n0\r\n`,
+      'x-t: 1\r\n'.repeat(8_000),
+      { statusCode: 200 },
+    ],
+    ['headers', HEAD, 'x-h: 1\r\n'.repeat(8_000), { error: 'invalid_response' }],
+    ['one header', `${HEAD}x-h: `, text, { error: 'invalid_response' }],
+    ['the name of a header', `${HEAD}x-`, text, { error: 'invalid_response' }],
+    ['the reason after its status', 'HTTP/1.1 200 ', text, { error: 'invalid_response' }],
+    ['blank lines before its status', blank, blank, { error: 'invalid_response' }],
+    [
+      'informational answers',
+      '',
+      'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(1_000),
+      { error: 'invalid_response' },
+    ],
+    ['what is not HTTP', '', text, { error: 'invalid_response' }],
+  ])(
+    '(%s) is cut off at once, and what it can send is bounded',
+    async (_what, beginning, block, expected) => {
+      const { reply, tookMs } = await replyTo(beginning, block);
+      expect(reply).toMatchObject(expected);
+      expect(tookMs).toBeLessThan(3_000);
+      await expect.poll(() => server?.open()).toBe(0);
+      expect(server?.taken()).toBeLessThan(BOUND);
+      expect(server?.connections).toHaveLength(1);
+    },
+  );
+});

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { isSampled, levelOf, lineOf, successOf } from '../../../shared/adapters/journal-lines.ts';
+import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aFact, everyFact, everyNews, factKey } from '../../support/every-fact.ts';
+
+const ids = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1' };
+
+describe('the line of a fact', () => {
+  it.each(everyFact)('has the ids of what it is about on top: $fact', (fact) => {
+    const line = lineOf(fact);
+    expect(line).toMatchObject({ fact: fact.fact });
+    if ('key' in fact) expect(line).toMatchObject(ids);
+    if ('message' in fact) expect(line).toMatchObject({ queue: 'orders', messageId: 'm-1' });
+    expect(line).not.toHaveProperty('key');
+    expect(line).not.toHaveProperty('message');
+    expect(line).not.toHaveProperty('bucket');
+  });
+
+  it.each(everyFact)('has no key that the logger keeps for itself: $fact', (fact) => {
+    const reserved = ['level', 'message', 'sampling_rate', 'service', 'timestamp'];
+    expect(Object.keys(lineOf(fact)).filter((key) => reserved.includes(key))).toEqual([]);
+  });
+
+  it('of an attempt tells all of it but what the subscriber answered', () => {
+    const attempt = anAttempt({ number: 4, phase: 'backoff', snippet: 'card 4111', error: 'busy', lost: 1 });
+    const line = lineOf(aFact('attempt_made', { attempt, nextAt: 9, nextBy: 'sqs_delay' }));
+    expect(line).toMatchObject({
+      ...ids,
+      attempt: 4,
+      round: 1,
+      phase: 'backoff',
+      outcome: 'failed',
+      statusCode: 503,
+      durationMs: 120,
+      dueAt: SOME_TIME - 40,
+      startedAt: SOME_TIME,
+      latenessMs: 40,
+      error: 'busy',
+      lost: 1,
+      status: 'retrying',
+      nextAt: 9,
+      nextBy: 'sqs_delay',
+    });
+    expect(JSON.stringify(line)).not.toContain('4111');
+  });
+
+  it('of a late result leaves out what the subscriber answered as well', () => {
+    const attempt = anAttempt({ snippet: 'card 4111' });
+    expect(JSON.stringify(lineOf(aFact('late_result', { attempt })))).not.toContain('4111');
+  });
+
+  it.each(everyNews)('of what operators are told names the event and its ids: $type', (event) => {
+    const line = lineOf(aFact('operator_told', { event }));
+    expect(line).toMatchObject({ event: event.type, queue: 'orders', subscriptionId: 's-1' });
+    expect(line).not.toHaveProperty('bucket');
+  });
+
+  it.each(['health_unnoted', 'confirmation_owed', 'operation_failed_for'] as const)(
+    'of %s names the error',
+    (name) => {
+      expect(lineOf(aFact(name))).toMatchObject({ error: { name: 'TypeError' } });
+    },
+  );
+});
+
+describe('the level of a fact', () => {
+  it('is a warning where an operator should look, and an error where something of ours threw', () => {
+    const at = (level: string) => everyFact.filter((fact) => levelOf(fact) === level).map(({ fact }) => fact);
+    expect(at('warn')).toEqual([
+      'message_refused',
+      'filter_too_costly',
+      'late_result',
+      'lease_lost',
+      'schedule_refused',
+      'dead_lettered',
+      'reconciled',
+      'operation_dropped',
+      'cancellation_given_up',
+      'policy_adjusted',
+      'aws_call_failed',
+    ]);
+    expect(at('error')).toEqual(['operation_failed_for', 'health_unnoted', 'confirmation_owed']);
+    expect(at('debug')).toEqual(['wake_up_set', 'reconcile_ran']);
+  });
+
+  it('of a call to AWS that failed is a warning only where it was throttled', () => {
+    expect(levelOf(aFact('aws_call_failed', { throttled: false }))).toBe('info');
+  });
+});
+
+describe('what may be sampled', () => {
+  const attemptMade = (overrides: Parameters<typeof anAttempt>[0]) =>
+    aFact('attempt_made', { attempt: anAttempt(overrides) });
+
+  it.each([
+    aFact('message_accepted'),
+    attemptMade({ outcome: 'delivered' }),
+    aFact('slot_awaited', { attempt: 1 }),
+  ])('is the story of a message that gets through at the first try: $fact', (fact) => {
+    expect(successOf(fact)).toMatchObject({ queue: factKey.queue, messageId: factKey.messageId });
+  });
+
+  it.each([
+    ['failed', attemptMade({ outcome: 'failed' })],
+    ['was rejected', attemptMade({ outcome: 'rejected' })],
+    ['succeeded after failures', attemptMade({ outcome: 'delivered', number: 2 })],
+    ['may have been made before', attemptMade({ outcome: 'delivered', lost: 1 })],
+    ['is a retry that waits for a slot', aFact('slot_awaited', { attempt: 2 })],
+  ])('is no attempt that %s', (_, fact) => {
+    expect(successOf(fact)).toBeUndefined();
+  });
+
+  it.each(everyFact.filter(({ fact }) => !['message_accepted', 'slot_awaited'].includes(fact)))(
+    'is nothing else: $fact',
+    (fact) => {
+      expect(successOf(fact)).toBeUndefined();
+    },
+  );
+});
+
+describe('the sample', () => {
+  const keys = Array.from({ length: 2_000 }, (_, n) => ({ queue: 'orders', messageId: `message-${n}` }));
+  const shareAt = (rate: number): number => keys.filter((key) => isSampled(key, rate)).length / keys.length;
+
+  it('is about as many messages as the rate says', () => {
+    expect(shareAt(0.1)).toBeGreaterThan(0.07);
+    expect(shareAt(0.1)).toBeLessThan(0.13);
+    expect(shareAt(0.5)).toBeGreaterThan(0.45);
+    expect(shareAt(0.5)).toBeLessThan(0.55);
+  });
+
+  it('is every message at 1, and none at 0', () => {
+    expect(shareAt(1)).toBe(1);
+    expect(shareAt(0)).toBe(0);
+  });
+
+  it('holds at a higher rate whatever it held at a lower one, whichever function asks', () => {
+    const few = keys.filter((key) => isSampled(key, 0.2));
+    expect(few.length).toBeGreaterThan(0);
+    expect(few.every((key) => isSampled({ ...key }, 0.3))).toBe(true);
+  });
+
+  it('goes by the queue as well', () => {
+    const differs = keys.filter(
+      (key) => isSampled(key, 0.5) !== isSampled({ ...key, queue: 'invoices' }, 0.5),
+    );
+    expect(differs.length).toBeGreaterThan(0);
+  });
+});

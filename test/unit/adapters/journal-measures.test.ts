@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { metricNames } from '../../../shared/config/metrics.ts';
+import { measuresOf } from '../../../shared/adapters/journal-measures.ts';
+import type { Phase } from '../../../shared/domain/attempt.ts';
+import type { Status } from '../../../shared/domain/delivery.ts';
+import type { Fact } from '../../../shared/ports/journal.ts';
+import { anAttempt } from '../../support/delivery-builders.ts';
+import { aFact, everyFact, everyNews } from '../../support/every-fact.ts';
+
+/** Added up, as CloudWatch does with counts. */
+const sumsOf = (...facts: Fact[]): Record<string, number> => {
+  const sums: Record<string, number> = {};
+  for (const { name, value } of facts.flatMap(measuresOf)) sums[name] = (sums[name] ?? 0) + value;
+  return sums;
+};
+
+const attemptWith = (
+  attempt: Parameters<typeof anAttempt>[0],
+  status: Status = 'retrying',
+  latenessMs = 40,
+) => aFact('attempt_made', { attempt: anAttempt(attempt), status, latenessMs });
+
+describe('what is measured', () => {
+  it('of a message is that it was accepted, and how many deliveries came of it or were spared by filters', () => {
+    expect(sumsOf(aFact('message_accepted', { matched: 2, filtered: 3 }))).toEqual({
+      MessagesAccepted: 1,
+      DeliveriesMatched: 2,
+      DeliveriesFiltered: 3,
+    });
+  });
+
+  it('of a message that nobody is to get says so', () => {
+    expect(sumsOf(aFact('message_accepted', { matched: 0, filtered: 3 }))).toEqual({
+      MessagesAccepted: 1,
+      MessagesUnmatched: 1,
+      DeliveriesFiltered: 3,
+    });
+  });
+
+  it('of a message that came twice is nothing', () => {
+    expect(sumsOf(aFact('message_accepted', { duplicate: true }))).toEqual({});
+  });
+
+  it.each([
+    ['delivered', 'AttemptsDelivered'],
+    ['failed', 'AttemptsFailed'],
+    ['rejected', 'AttemptsRejected'],
+  ] as const)('of an attempt counts its outcome: %s', (outcome, name) => {
+    expect(sumsOf(attemptWith({ outcome }))).toMatchObject({ [name]: 1, AttemptDuration: 120 });
+  });
+
+  it('of an attempt counts its phase', () => {
+    const phases: Phase[] = ['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual'];
+    expect(sumsOf(...phases.map((phase) => attemptWith({ phase })))).toMatchObject({
+      AttemptsInitial: 1,
+      AttemptsImmediate: 1,
+      AttemptsPreBackoff: 1,
+      AttemptsBackoff: 1,
+      AttemptsPostBackoff: 1,
+      AttemptsManual: 1,
+      AttemptsFailed: 6,
+    });
+  });
+
+  it('tells the age of first attempts from the lateness of retries', () => {
+    const first = sumsOf(attemptWith({ number: 1 }, 'retrying', 25));
+    expect(first).toMatchObject({ FirstAttemptAge: 25 });
+    expect(first).not.toHaveProperty('RetryLateness');
+    const retry = sumsOf(attemptWith({ number: 2 }, 'retrying', 30));
+    expect(retry).toMatchObject({ RetryLateness: 30 });
+    expect(retry).not.toHaveProperty('FirstAttemptAge');
+  });
+
+  it('of an age is never negative, though clocks differ', () => {
+    expect(sumsOf(attemptWith({ number: 1 }, 'retrying', -3))).toMatchObject({ FirstAttemptAge: 0 });
+  });
+
+  it.each([
+    [attemptWith({ outcome: 'delivered' }, 'delivered'), { DeliveriesDelivered: 1 }],
+    [attemptWith({ outcome: 'rejected' }, 'rejected'), { DeliveriesRejected: 1 }],
+    [attemptWith({}, 'exhausted'), { DeliveriesExhausted: 1 }],
+    [aFact('delivery_cancelled'), { DeliveriesCancelled: 1 }],
+    [aFact('late_result', { decisive: true }), { DeliveriesDelivered: 1 }],
+  ])('of a delivery is its final status, once, where it is written: $0.fact $1', (fact, expected) => {
+    const finals = Object.entries(sumsOf(fact)).filter(([name]) =>
+      /^Deliveries(Delivered|Rejected|Exhausted|Cancelled)$/.test(name),
+    );
+    expect(Object.fromEntries(finals)).toEqual(expected);
+  });
+
+  it.each([
+    attemptWith({}, 'retrying'),
+    aFact('late_result', { attempt: anAttempt({ outcome: 'delivered' }), decisive: false }),
+    ...everyNews.map((event) => aFact('operator_told', { event })),
+  ])('of a delivery is no final status where none is written: $fact', (fact) => {
+    expect(Object.keys(sumsOf(fact)).filter((name) => name.startsWith('Deliveries'))).toEqual([]);
+  });
+
+  it('of what operators are told is a subscription that fails, and nothing else', () => {
+    expect(sumsOf(...everyNews.map((event) => aFact('operator_told', { event })))).toEqual({
+      SubscriptionsFailing: 1,
+    });
+  });
+
+  it('of a wake-up is what sets it', () => {
+    expect(sumsOf(aFact('wake_up_set', { by: 'sqs_delay' }))).toEqual({ WakeUpsBySqs: 1 });
+    expect(sumsOf(aFact('wake_up_set', { by: 'scheduler' }))).toEqual({ WakeUpsByScheduler: 1 });
+  });
+
+  it('of a run of reconcile are two gauges, which are 0 where nothing is overdue', () => {
+    expect(sumsOf(aFact('reconcile_ran', { overdue: 4, stuck: 1 }))).toEqual({
+      DeliveriesOverdue: 4,
+      DeliveriesStuck: 1,
+    });
+    expect(measuresOf(aFact('reconcile_ran', { overdue: 0, stuck: 0 }))).toEqual([
+      { name: 'DeliveriesOverdue', value: 0 },
+      { name: 'DeliveriesStuck', value: 0 },
+    ]);
+  });
+
+  it.each([
+    [
+      { throttled: true, repeated: true },
+      { AwsCallsThrottled: 1, AwsCallsRetried: 1 },
+    ],
+    [{ throttled: true, repeated: false }, { AwsCallsThrottled: 1 }],
+    [{ throttled: false, repeated: true }, { AwsCallsRetried: 1 }],
+    [{ throttled: false, repeated: false }, {}],
+  ])('of a call to AWS that failed: %j', (given, expected) => {
+    expect(sumsOf(aFact('aws_call_failed', given))).toEqual(expected);
+  });
+
+  it.each([
+    ['message_refused', { MessagesRefused: 1 }],
+    ['dead_lettered', { DeadLettered: 1 }],
+    ['reconciled', { Reconciled: 1 }],
+    ['slot_awaited', { AttemptsRateLimited: 1 }],
+    ['health_unnoted', { Faults: 1 }],
+    ['confirmation_owed', { Faults: 1 }],
+    ['operation_failed_for', { Faults: 1 }],
+  ] as const)('of %s is %j', (name, expected) => {
+    expect(sumsOf(aFact(name))).toEqual(expected);
+  });
+});
+
+describe('the metrics', () => {
+  it('are each made by some fact, but for the one that the journal makes itself', () => {
+    const phases: Phase[] = ['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual'];
+    const made = sumsOf(
+      ...everyFact,
+      ...phases.map((phase) => attemptWith({ phase, number: 2 })),
+      attemptWith({ outcome: 'delivered' }, 'delivered'),
+      attemptWith({ outcome: 'rejected' }, 'rejected'),
+      attemptWith({}, 'exhausted'),
+      aFact('wake_up_set', { by: 'sqs_delay' }),
+      aFact('message_accepted', { matched: 0 }),
+    );
+    expect([...Object.keys(made), metricNames.coldStarts].toSorted()).toEqual(
+      Object.values(metricNames).toSorted(),
+    );
+  });
+
+  it('cost less than $10 a month, at $0.30 each', () => {
+    expect(Object.keys(metricNames).length * 0.3).toBeLessThan(10);
+  });
+});

@@ -1,0 +1,170 @@
+import { Resolver } from 'node:dns/promises';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Resolve } from '../../../shared/adapters/guarded-connector.ts';
+import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
+import type { HttpSubscriberOptions } from '../../../shared/adapters/http-subscriber.ts';
+import type { Reply } from '../../../shared/domain/outcome.ts';
+import type { Subscriber } from '../../../shared/ports/subscriber.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
+import type { DnsAnswer, DnsRecord, DnsServer } from '../../support/dns-server.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import type { Receiver } from '../../support/receiver.ts';
+
+const DEADLINE_MS = 2_000;
+const FORBIDDEN: Reply = { kind: 'forbidden' };
+const OK: Reply = { kind: 'answered', statusCode: 200 };
+/** The only allowed address; it stands for a public one. */
+const PUBLIC = '127.0.0.2';
+
+const a = (name: string, value: string): DnsRecord => ({ name, type: 'A', value });
+const aaaa = (name: string, value: string): DnsRecord => ({ name, type: 'AAAA', value });
+const cname = (name: string, value: string): DnsRecord => ({ name, type: 'CNAME', value });
+
+describe('a name server that gives other answers than before', () => {
+  let subscriberAt: Receiver;
+  const canaries: Receiver[] = [];
+  let port = '';
+  let dns: DnsServer | undefined;
+
+  beforeAll(async () => {
+    subscriberAt = await startReceiver({ host: PUBLIC });
+    port = new URL(subscriberAt.url()).port;
+    for (const host of ['127.0.0.1', '::1']) canaries.push(await startReceiver({ host, port: Number(port) }));
+  });
+  afterEach(() => dns?.close());
+  afterAll(() => Promise.all([subscriberAt, ...canaries].map((receiver) => receiver.close())));
+
+  const resolveBy = async (answer: DnsAnswer): Promise<Resolve> => {
+    dns = await startDnsServer(answer);
+    const resolver = new Resolver({ timeout: 500, tries: 1 });
+    resolver.setServers([dns.address]);
+    return async (hostname) => {
+      const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+      const found = answers.map((one) => (one.status === 'fulfilled' ? one.value : []));
+      return found.flatMap((addresses, index) =>
+        addresses.map((address) => ({ address, family: index === 0 ? 4 : 6 })),
+      );
+    };
+  };
+
+  const senderWith = async (
+    answer: DnsAnswer,
+    options: Partial<HttpSubscriberOptions> = {},
+  ): Promise<Subscriber> =>
+    httpSubscriber({ allowedAddresses: [`${PUBLIC}/32`], resolve: await resolveBy(answer), ...options });
+
+  const postBy = (sender: Subscriber, name = 'hooks.example'): Promise<Reply> =>
+    sender.post({ url: `http://${name}:${port}/`, headers: {}, body: '{}' }, DEADLINE_MS);
+
+  const connectionsInside = (): number => canaries.reduce((total, canary) => total + canary.connections(), 0);
+
+  it('gets one look-up, and the connection is made to what it answered', async () => {
+    const before = subscriberAt.connections();
+    const sender = await senderWith((question, time) => {
+      if (question.type === 'AAAA') return time === 1 ? [] : [aaaa(question.name, '::1')];
+      return [a(question.name, time === 1 ? PUBLIC : '127.0.0.1')];
+    });
+    expect(await postBy(sender)).toEqual(OK);
+    expect(subscriberAt.connections()).toBe(before + 1);
+    expect(
+      dns
+        ?.questions()
+        .map(({ type }) => type)
+        .toSorted(),
+    ).toEqual(['A', 'AAAA']);
+    expect(connectionsInside()).toBe(0);
+  });
+
+  it('is asked anew for a new connection, and then refused', async () => {
+    let now = 1_000_000;
+    const sender = await senderWith(
+      (question, time) =>
+        question.type === 'A' ? [a(question.name, time === 1 ? PUBLIC : '127.0.0.1')] : [],
+      { now: () => now },
+    );
+    expect(await postBy(sender)).toEqual(OK);
+    now += 60_000;
+    expect(await postBy(sender)).toEqual(FORBIDDEN);
+    expect(dns?.questions()).toHaveLength(4);
+    expect(connectionsInside()).toBe(0);
+  });
+
+  it('is refused by its first answer, whatever the second would be', async () => {
+    const before = subscriberAt.connections();
+    const sender = await senderWith(({ name, type }, time) =>
+      type === 'A' ? [a(name, time === 1 ? '127.0.0.1' : PUBLIC)] : [],
+    );
+    expect(await postBy(sender)).toEqual(FORBIDDEN);
+    expect(dns?.questions()).toHaveLength(2);
+    expect(subscriberAt.connections()).toBe(before);
+    expect(connectionsInside()).toBe(0);
+  });
+
+  it('that alternates is followed outside only, over 40 connections at once', async () => {
+    const before = subscriberAt.connections();
+    let asked = 0;
+    const sender = await senderWith(({ name, type }) => {
+      if (type === 'AAAA') return [];
+      asked += 1;
+      return [a(name, asked % 2 === 0 ? PUBLIC : '127.0.0.1')];
+    });
+    const replies = await Promise.all(Array.from({ length: 40 }, () => postBy(sender)));
+    const reached = replies.filter(({ kind }) => kind === 'answered').length;
+    expect(reached).toBe(20);
+    expect(replies.filter(({ kind }) => kind === 'forbidden')).toHaveLength(20);
+    expect(subscriberAt.connections()).toBe(before + 20);
+    expect(connectionsInside()).toBe(0);
+  });
+
+  it.each<[string, (name: string) => DnsRecord[], (name: string) => DnsRecord[]]>([
+    ['a CNAME inward', (name) => [cname(name, 'inside.example'), a('inside.example', '127.0.0.1')], () => []],
+    [
+      'a chain of CNAMEs inward',
+      (name) => [
+        cname(name, 'one.example'),
+        cname('one.example', 'two.example'),
+        cname('two.example', 'localhost'),
+        a('localhost', '127.0.0.1'),
+      ],
+      () => [],
+    ],
+    ['an inner address after a public one', (name) => [a(name, PUBLIC), a(name, '127.0.0.1')], () => []],
+    ['an inner address before a public one', (name) => [a(name, '10.0.0.1'), a(name, PUBLIC)], () => []],
+    ['a public A and an inner AAAA', (name) => [a(name, PUBLIC)], (name) => [aaaa(name, '::1')]],
+    ['a public A and a mapped AAAA', (name) => [a(name, PUBLIC)], (name) => [aaaa(name, '::ffff:7f00:1')]],
+    ['metadata', (name) => [a(name, '169.254.169.254')], (name) => [aaaa(name, 'fd00:ec2::254')]],
+  ])('is refused for %s', async (_what, ofA, ofAaaa) => {
+    const before = subscriberAt.connections();
+    const sender = await senderWith(({ name, type }) => (type === 'A' ? ofA(name) : ofAaaa(name)));
+    expect(await postBy(sender)).toEqual(FORBIDDEN);
+    expect(dns?.questions().map(({ name }) => name)).toEqual(['hooks.example', 'hooks.example']);
+    expect(subscriberAt.connections()).toBe(before);
+    expect(connectionsInside()).toBe(0);
+  });
+
+  it('may lead outside by a CNAME', async () => {
+    const sender = await senderWith(({ name, type }) =>
+      type === 'A' ? [cname(name, 'out.example'), a('out.example', PUBLIC)] : [],
+    );
+    expect(await postBy(sender)).toEqual(OK);
+  });
+
+  it('would have reached the canaries, were they allowed', async () => {
+    const sender = await senderWith(
+      ({ name, type }) => (type === 'A' ? [a(name, name === 'four.example' ? '127.0.0.1' : PUBLIC)] : []),
+      { allowedAddresses: ['127.0.0.0/8'] },
+    );
+    expect(await postBy(sender, 'four.example')).toEqual(OK);
+    expect(canaries.map((canary) => canary.connections())).toEqual([1, 0]);
+  });
+
+  it('that never answers costs the deadline at most', async () => {
+    const sender = await senderWith(() => undefined);
+    const startedAt = performance.now();
+    const reply = await sender.post({ url: `http://mute.example:${port}/`, headers: {}, body: '{}' }, 200);
+    expect(reply).toEqual({ kind: 'unanswered', error: 'timeout', detail: 'while the name was resolved' });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+});

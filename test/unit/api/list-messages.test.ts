@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { messageSummarySchema } from '../../../shared/messages/message-view.ts';
+import { aMessage } from '../../support/builders.ts';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+import { recordAll, recordMessage } from './recorded.ts';
+
+const PATH = '/v2/queues/orders/messages';
+const HOUR = 3_600_000;
+
+const page = z.strictObject({
+  messages: z.array(messageSummarySchema.strict()),
+  links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })),
+});
+
+const underTest = () => {
+  const api = apiUnderTest();
+  const list = async (path: string) => {
+    const { status, body } = await api.call('GET', path);
+    expect(status, path).toBe(200);
+    return page.parse(body);
+  };
+  return { ...api, list };
+};
+
+describe('GET /v2/queues/{queue}/messages', () => {
+  it('shows the messages of the last 24 hours and how they stand, the newest first, without their data', async () => {
+    const api = underTest();
+    const kept = { kind: 'inline', message: aMessage({ data: '"of no interest here"' }) } as const;
+    await recordMessage(api, { messageId: 'too-old', acceptedAt: NOON - 24 * HOUR - 1 });
+    await recordMessage(api, { messageId: 'old', acceptedAt: NOON - 24 * HOUR, matched: 0, filtered: 3 });
+    await recordMessage(api, {
+      messageId: 'new',
+      type: 'order.created',
+      acceptedAt: NOON - 1,
+      matched: 2,
+      duplicates: 1,
+      body: kept,
+    });
+    await recordAll(api, [
+      { messageId: 'new', subscriptionId: 's-1', status: 'delivered' },
+      { messageId: 'new', subscriptionId: 's-2', status: 'retrying' },
+    ]);
+    const none = { pending: 0, retrying: 0, delivered: 0, rejected: 0, exhausted: 0, cancelled: 0 };
+    expect(await api.list(PATH)).toEqual({
+      messages: [
+        {
+          queue: 'orders',
+          id: 'new',
+          type: 'order.created',
+          acceptedAt: '2026-11-21T11:59:59.999Z',
+          duplicates: 1,
+          matched: 2,
+          filtered: 0,
+          deliveries: { ...none, delivered: 1, retrying: 1 },
+          bodyKept: true,
+        },
+        {
+          queue: 'orders',
+          id: 'old',
+          acceptedAt: '2026-11-20T12:00:00.000Z',
+          duplicates: 0,
+          matched: 0,
+          filtered: 3,
+          deliveries: none,
+          bodyKept: false,
+        },
+      ],
+      links: [],
+    });
+  });
+
+  it('leads on over the same window, whatever is accepted meanwhile', async () => {
+    const api = underTest();
+    for (let index = 0; index < 5; index += 1)
+      await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 10 * HOUR + index });
+    const found: string[] = [];
+    for (let path: string | undefined = `${PATH}?limit=2`; path !== undefined;) {
+      const { messages, links } = await api.list(path);
+      found.push(...messages.map(({ id }) => id));
+      await recordMessage(api, { messageId: `late-${found.length}`, acceptedAt: NOON });
+      path = links[0]?.href;
+    }
+    expect(found).toEqual(['m-4', 'm-3', 'm-2', 'm-1', 'm-0']);
+  });
+
+  it('says when the data of one was erased', async () => {
+    const api = underTest();
+    await recordMessage(api, { messageId: 'm-1', acceptedAt: NOON - 1, erasedAt: NOON });
+    const { messages } = await api.list(PATH);
+    expect(messages).toMatchObject([{ bodyKept: false, erasedAt: '2026-11-21T12:00:00.000Z' }]);
+  });
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['since=soon', 'since'],
+    ['since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z', 'until'],
+    ['since=2026-11-22T00:00:00Z', 'since'],
+    ['status=retrying', 'status'],
+    ['marker=x', 'marker'],
+  ])('refuses %s', async (query, field) => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+  });
+});

@@ -1,0 +1,71 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
+import { consoleInfoSchema } from '../../../shared/messages/console-view.ts';
+import {
+  apiThatAnswers,
+  asPage,
+  consoleOf,
+  deploymentAt,
+  jsonOf,
+  MARKUP,
+  type StubbedApi,
+} from './console-under-test.ts';
+import { askLoopback } from './loopback-request.ts';
+
+let api: StubbedApi;
+let served: LoopbackServer;
+
+beforeAll(async () => {
+  api = await apiThatAnswers({});
+  served = await consoleOf(deploymentAt(api.url));
+});
+
+describe('what the page is told of its surroundings', () => {
+  const infoOf = async (at = served) =>
+    consoleInfoSchema.parse(jsonOf(await asPage(at, { path: '/api-local/info' })));
+
+  it('is the deployment with its version, which may be another than the command’s', async () => {
+    api.answers({ body: JSON.stringify({ openapi: '3.1.0', info: { version: '9.9.9' } }) });
+    expect(await infoOf()).toEqual({
+      deployment: MARKUP,
+      region: 'us-east-1',
+      version: '9.9.9',
+      commandVersion: '0.1.0',
+      apiUrl: api.url,
+      isLocal: true,
+      pollInterval: { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 },
+    });
+    expect(api.requests.at(-1)).toMatchObject({ method: 'GET', path: '/v2/openapi.json' });
+  });
+
+  it('is JSON, whatever a deployment is called', async () => {
+    api.answers({ body: '{}' });
+    const { headers, body } = await asPage(served, { path: '/api-local/info' });
+    expect(headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+    expect(body).toContain(JSON.stringify(MARKUP));
+  });
+
+  it('is why the version is not known, where the API does not let the caller in', async () => {
+    api.answers({ status: 403, body: '{"message":"Forbidden"}' });
+    expect(await infoOf()).toMatchObject({ version: null, problem: { code: 'forbidden' } });
+  });
+
+  it('is that there is no deployment, and then the API is not there either', async () => {
+    const none = await consoleOf({ kind: 'none', reason: 'no stack' });
+    const problem = { code: 'no_deployment', message: 'no stack' };
+    expect(await infoOf(none)).toMatchObject({ deployment: null, version: null, problem });
+    const refused = await asPage(none, { path: '/api/v2/queues' });
+    expect({ status: refused.status, said: jsonOf(refused) }).toEqual({
+      status: 503,
+      said: { error: problem },
+    });
+  });
+
+  it('is for the page alone', async () => {
+    const { port } = served;
+    expect((await askLoopback(port, { path: '/api-local/info' })).status).toBe(401);
+    expect(
+      (await asPage(served, { path: '/api-local/info', headers: { host: 'evil.example' } })).status,
+    ).toBe(403);
+  });
+});

@@ -1,0 +1,89 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
+import { consoleOf, jsonOf } from './console-under-test.ts';
+import { askLoopback } from './loopback-request.ts';
+
+let served: LoopbackServer;
+
+beforeAll(async () => {
+  served = await consoleOf({ kind: 'none', reason: 'none is needed' });
+});
+
+describe('the page that the console serves', () => {
+  it('is there for a browser whose user opens it, or follows a link to it, without a token', async () => {
+    for (const site of ['none', 'cross-site']) {
+      const { status, headers, body } = await askLoopback(served.port, {
+        headers: { 'sec-fetch-site': site },
+      });
+      expect({ status, body }).toEqual({ status: 200, body: '<!doctype html><title>Posthaste</title>' });
+      expect(headers).toMatchObject({
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-cache',
+      });
+    }
+  });
+
+  it('comes with headers that let it run its own files, call its own server, and nothing else', async () => {
+    const { headers } = await askLoopback(served.port, {});
+    const policy = String(headers['content-security-policy']).split('; ');
+    expect(policy).toEqual([
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "connect-src 'self'",
+      "img-src 'self' data:",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ]);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+    expect(headers['access-control-allow-origin']).toBeUndefined();
+  });
+
+  it('keeps files that are named by their content, and asks again for others', async () => {
+    const { status, headers } = await askLoopback(served.port, { path: '/assets/index-AbCd1234.js' });
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'private, max-age=31536000, immutable',
+    });
+  });
+
+  it.each([
+    '/../package.json',
+    '/..%2fpackage.json',
+    '/index.html/',
+    '/assets',
+    '/favicon.ico',
+    '//evil.example',
+  ])('has no %s', async (path) => {
+    expect((await askLoopback(served.port, { path })).status).toBe(404);
+  });
+
+  it('is not there under a name that was bound to this machine, nor at another port of it', async () => {
+    for (const host of ['evil.example', `evil.example:${served.port}`, '127.0.0.1:1', '127.0.0.1']) {
+      const refused = await askLoopback(served.port, { headers: { host } });
+      expect({ host, status: refused.status, said: jsonOf(refused) }).toMatchObject({
+        host,
+        status: 403,
+        said: { error: { code: 'forbidden' } },
+      });
+      expect(refused.headers['content-security-policy']).toContain("default-src 'none'");
+    }
+    expect((await askLoopback(served.port, { headers: { host: `LOCALHOST:${served.port}` } })).status).toBe(
+      200,
+    );
+  });
+
+  it('is only read', async () => {
+    const refused = await askLoopback(served.port, { method: 'POST', body: '{}' });
+    expect(refused).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  });
+});

@@ -1,0 +1,170 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CredentialsProblem } from '../../../cli/api/credentials-problem.ts';
+import { noAnswer } from '../../../cli/loopback/forward.ts';
+import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
+import type { StubAnswer } from '../adapters/aws-stub.ts';
+import {
+  apiThatAnswers,
+  asPage,
+  consoleOf,
+  deploymentAt,
+  jsonOf,
+  MARKUP,
+  tokenOf,
+  type StubbedApi,
+} from './console-under-test.ts';
+import { askLoopback, type Asked } from './loopback-request.ts';
+
+let api: StubbedApi;
+let served: LoopbackServer;
+
+beforeAll(async () => {
+  api = await apiThatAnswers({});
+  served = await consoleOf(deploymentAt(api.url));
+});
+
+describe('the API behind the console', () => {
+  it('is asked what the page asks, signed, without the page’s token', async () => {
+    api.answers({
+      status: 201,
+      headers: { 'content-type': 'application/json', 'set-cookie': 'a=b' },
+      body: '{"a":1}',
+    });
+    const before = api.requests.length;
+    const body = '{ "b": 1.0 }';
+    const taken = await asPage(served, { method: 'PUT', path: '/api/v2/queues/new?x=%20y', body });
+    expect(taken).toMatchObject({ status: 201, body: '{"a":1}' });
+    expect(taken.headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    expect(taken.headers['set-cookie']).toBeUndefined();
+    expect(api.requests[before]).toMatchObject({ method: 'PUT', path: '/v2/queues/new?x=%20y', body });
+    expect(api.requests[before]?.headers).toMatchObject({ authorization: 'signed' });
+    expect(api.requests[before]?.headers.origin).toBeUndefined();
+  });
+
+  it.each<[string, Asked, number, string]>([
+    ['a request without the token', { headers: { authorization: '' } }, 401, 'token_refused'],
+    [
+      'one with another token',
+      { headers: { authorization: `Bearer ${'A'.repeat(43)}` } },
+      401,
+      'token_refused',
+    ],
+    ['one under another name', { headers: { host: 'evil.example' } }, 403, 'forbidden'],
+    ['one of another origin', { headers: { origin: 'https://evil.example' } }, 403, 'forbidden'],
+    ['one of a page without an origin', { headers: { origin: 'null' } }, 403, 'forbidden'],
+    ['an image in another page', { headers: { 'sec-fetch-site': 'cross-site' } }, 403, 'forbidden'],
+    ['one of another port', { headers: { 'sec-fetch-site': 'same-site' } }, 403, 'forbidden'],
+    ['a preflight', { method: 'OPTIONS', headers: { origin: 'https://evil.example' } }, 403, 'forbidden'],
+    ['a path that would be signed as another', { path: '/api/v2/a/../b' }, 400, 'invalid_request'],
+    ['a path that leaves the API', { path: '/api/../b' }, 400, 'invalid_request'],
+  ])('is not asked %s, however much else is right', async (_, asked, status, code) => {
+    api.answers({});
+    const before = api.requests.length;
+    const refused = await asPage(served, { path: '/api/v2/queues', ...asked });
+    expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
+      status,
+      said: { error: { code } },
+    });
+    expect(api.requests).toHaveLength(before);
+  });
+
+  it('is not asked for a change by what does not say its origin, as a browser does', async () => {
+    const before = api.requests.length;
+    const refused = await askLoopback(served.port, {
+      method: 'POST',
+      path: '/api/v2/queues/q/messages',
+      headers: { authorization: `Bearer ${tokenOf(served)}` },
+      body: '{}',
+    });
+    expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
+      status: 403,
+      said: { error: { code: 'forbidden' } },
+    });
+    expect(api.requests).toHaveLength(before);
+  });
+
+  it('has a token of 256 bits for each run, which is nowhere but in the fragment of the address', async () => {
+    const other = await consoleOf(deploymentAt(api.url));
+    expect(Buffer.from(tokenOf(served), 'base64url')).toHaveLength(32);
+    expect(tokenOf(other)).not.toBe(tokenOf(served));
+    expect(new URL(served.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/', search: '' });
+  });
+
+  it('answers with its own errors as they are, and with a health that is none', async () => {
+    for (const body of ['{"error":{"code":"conflict","message":"m"}}', '{"status":"failing"}']) {
+      api.answers({ status: 503, headers: { 'content-type': 'application/json', 'retry-after': '1' }, body });
+      expect(await asPage(served, { path: '/api/v2/health' })).toMatchObject({
+        status: 503,
+        body,
+        headers: { 'retry-after': '1', 'content-type': 'application/json' },
+      });
+    }
+  });
+
+  it.each<[string, StubAnswer, number, string]>([
+    ['who may not call it', { status: 403, body: '{"message":"Forbidden"}' }, 403, 'forbidden'],
+    [
+      'whose session is over',
+      { status: 403, body: '{"message":"The security token included in the request is expired"}' },
+      403,
+      'credentials_expired',
+    ],
+    [
+      'whose token is over',
+      {
+        status: 401,
+        headers: {
+          'www-authenticate': 'Bearer error="invalid_token" error_description="the token has expired"',
+        },
+        body: '{"message":"Unauthorized"}',
+      },
+      401,
+      'credentials_expired',
+    ],
+    ['who has none', { status: 401, body: '{"message":"Unauthorized"}' }, 401, 'unauthorized'],
+    [
+      'where limits are reached',
+      { status: 429, body: '{"message":"Too Many Requests"}' },
+      429,
+      'too_many_requests',
+    ],
+    [
+      'where the function fails',
+      { status: 500, body: '{"message":"Internal Server Error"}' },
+      500,
+      'unavailable',
+    ],
+    ['where something else answers', { status: 502, body: MARKUP }, 502, 'unavailable'],
+    ['where nothing does', 'hang_up', 502, 'unreachable'],
+  ])('says what it means %s', async (_, given, status, code) => {
+    api.answers(given);
+    const refused = await asPage(served, { path: '/api/v2/queues' });
+    expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
+      status,
+      said: { error: { code } },
+    });
+    expect(refused.headers['content-type']).toBe('application/json');
+  });
+
+  it('is said to take too long where its time is over', () => {
+    const over = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+    expect(noAnswer(over)).toMatchObject({ status: 504, code: 'timeout' });
+  });
+
+  it('is cut off where it stops in the middle of an answer', async () => {
+    api.answers('cut_off');
+    await expect(asPage(served, { path: '/api/v2/queues' })).rejects.toThrow(/aborted|hang up|ECONNRESET/);
+  });
+
+  it('is not asked without credentials, and their end is told as such', async () => {
+    for (const code of ['no_credentials', 'credentials_expired'] as const) {
+      const failing = () => Promise.reject(new CredentialsProblem(code, 'renew them'));
+      const without = await consoleOf(deploymentAt(api.url, failing));
+      const before = api.requests.length;
+      expect(jsonOf(await asPage(without, { path: '/api/v2/queues' }))).toEqual({
+        error: { code, message: 'renew them' },
+      });
+      expect(api.requests).toHaveLength(before);
+    }
+  });
+});

@@ -1,0 +1,78 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import type { ApiAccess } from '../../../cli/api/api-access.ts';
+import type { Surroundings } from '../../../cli/commands/console/console-info.ts';
+import { startConsole } from '../../../cli/commands/console/console-server.ts';
+import { readPage } from '../../../cli/commands/console/page-files.ts';
+import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
+import { awsStub, type StubAnswer, type StubRequest } from '../adapters/aws-stub.ts';
+import { askLoopback, type Answered, type Asked } from './loopback-request.ts';
+
+export const MARKUP = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
+
+const folder = mkdtempSync(join(tmpdir(), 'console-'));
+mkdirSync(join(folder, 'assets'));
+writeFileSync(join(folder, 'index.html'), '<!doctype html><title>Posthaste</title>');
+writeFileSync(join(folder, 'assets', 'index-AbCd1234.js'), 'export {};');
+
+const closing: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  await Promise.all(closing.map((close) => close()));
+  rmSync(folder, { recursive: true });
+});
+
+export type StubbedApi = {
+  url: string;
+  requests: readonly StubRequest[];
+  /** From now on. */
+  answers: (answer: StubAnswer) => void;
+};
+
+/** An API that answers everything alike. */
+export const apiThatAnswers = async (answer: StubAnswer): Promise<StubbedApi> => {
+  let current = answer;
+  const { config, requests, close } = await awsStub(() => current);
+  closing.push(close);
+  return {
+    url: config.endpoint,
+    requests,
+    answers: (next) => {
+      current = next;
+    },
+  };
+};
+
+/** A deployment that is called by markup. */
+export const deploymentAt = (
+  apiUrl: string,
+  authorize: ApiAccess['authorize'] = () => Promise.resolve(new Headers({ authorization: 'signed' })),
+): Surroundings => ({
+  kind: 'deployment',
+  access: { name: MARKUP, apiUrl, region: 'us-east-1', isLocal: true, authorize },
+});
+
+/** A console with a page of two files. */
+export const consoleOf = async (surroundings: Surroundings): Promise<LoopbackServer> => {
+  const started = await startConsole({ page: await readPage(folder), surroundings });
+  closing.push(started.close);
+  return started;
+};
+
+export const tokenOf = ({ url }: LoopbackServer): string => new URL(url).hash.replace('#token=', '');
+
+/** As the page asks: with the token, and with what a browser adds. */
+export const asPage = (at: LoopbackServer, { headers, ...asked }: Asked): Promise<Answered> =>
+  askLoopback(at.port, {
+    ...asked,
+    headers: {
+      authorization: `Bearer ${tokenOf(at)}`,
+      'sec-fetch-site': 'same-origin',
+      origin: `http://127.0.0.1:${at.port}`,
+      host: `127.0.0.1:${at.port}`,
+      ...headers,
+    },
+  });
+
+export const jsonOf = ({ body }: Answered): unknown => JSON.parse(body);

@@ -1,0 +1,155 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { pricesSchema } from '../../../cli/commands/plan/model/prices.ts';
+import { posthaste } from './run-command.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const plan = (...args: string[]) => posthaste(['plan', ...args]);
+
+const result = z.looseObject({
+  plan: z.looseObject({ messagesPerDay: z.number(), fanOut: z.number() }),
+  bill: z.looseObject({ usd: z.number(), perMillionDeliveries: z.looseObject({ all: z.number() }) }),
+  peers: z.array(z.looseObject({ peer: z.string(), perMillionDeliveries: z.number() })),
+  peaks: z.array(z.looseObject({ what: z.string(), needed: z.number(), quota: z.number() })),
+  outage: z.looseObject({ exhausted: z.number() }).optional(),
+  region: z.string(),
+});
+
+const refusal = z.strictObject({
+  error: z.strictObject({
+    code: z.literal('invalid_request'),
+    fields: z.array(z.strictObject({ field: z.string(), message: z.string().min(1) })),
+  }),
+});
+
+const refusedFields = (stdout: string): string[] =>
+  refusal.parse(JSON.parse(stdout)).error.fields.map(({ field }) => field);
+
+let folder: string;
+let listPrices: z.output<typeof pricesSchema>;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'plan-'));
+  const file = path.resolve(import.meta.dirname, '../../../cli/commands/plan/prices.json');
+  listPrices = pricesSchema.parse(JSON.parse(await readFile(file, 'utf8')));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const pricesFile = async (content: string): Promise<string> => {
+  const file = path.join(folder, 'prices.json');
+  await writeFile(file, content);
+  return file;
+};
+
+describe('posthaste plan', () => {
+  it('prints the bill, its peers, and what is needed', async () => {
+    const { status, stdout } = await plan('--messages-per-day', '1000000', '--fan-out', '3');
+    expect(status).toBe(0);
+    for (const part of [
+      '91,250,000 deliveries a month',
+      'DynamoDB, write units',
+      'Amazon SNS over HTTP',
+      'EventBridge API Destinations',
+      'Lambda, concurrent executions',
+      'Assumed:',
+    ])
+      expect(stdout).toContain(part);
+    expect(stdout).not.toContain('too much');
+  });
+
+  it('prints one line of JSON with --json, with what an outage does where it was asked', async () => {
+    const asked = ['--messages-per-day', '1000', '--fan-out', '2', '--outage-hours', '3', '--json'];
+    const { status, stdout } = await plan(...asked);
+    expect(status).toBe(0);
+    const found = result.parse(JSON.parse(stdout));
+    expect(found).toMatchObject({ plan: { messagesPerDay: 1000, fanOut: 2 }, region: 'us-east-1' });
+    expect(found.outage?.exhausted).toBeGreaterThan(0);
+    expect(stdout.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('says what to raise where quotas are too low', async () => {
+    const { stdout } = await plan('--messages-per-day', '100000000', '--attempt-ms', '2000');
+    expect(stdout).toContain('too much');
+    expect(stdout).toContain('raise Lambda, concurrent executions');
+  });
+
+  it('takes prices of a file, and the regions that are in it', async () => {
+    const dear = structuredClone(listPrices);
+    const usEast = dear.regions['us-east-1'];
+    if (usEast === undefined) throw new Error('no prices of us-east-1');
+    usEast.dynamodbWriteUnits.usd *= 100;
+    const file = await pricesFile(JSON.stringify({ ...dear, regions: { 'mars-north-1': usEast } }));
+    const usd = async (...args: string[]): Promise<number> => {
+      const { stdout } = await plan('--messages-per-day', '1000000', '--json', ...args);
+      return result.parse(JSON.parse(stdout)).bill.usd;
+    };
+    expect(await usd('--prices', file, '--region', 'mars-north-1')).toBeGreaterThan(10 * (await usd()));
+  });
+
+  it.each([
+    ['--messages-per-day', '-1'],
+    ['--messages-per-day', 'many'],
+    ['--fan-out', '0'],
+    ['--failure-rate', '1.5'],
+    ['--failure-rate', 'NaN'],
+    ['--failing-for', 'long'],
+    ['--scheduler-threshold', '901'],
+    ['--payload-bytes', '1048577'],
+    ['--messages-per-batch', '11'],
+    ['--attempt-ms', '0'],
+    ['--peak-factor', '0.5'],
+    ['--retention-days', '14'],
+    ['--outage-hours', '0'],
+    ['--outage-share', '2'],
+  ])('refuses %s %s by the name of the option', async (option, value) => {
+    const { status, stdout, stderr } = await plan('--messages-per-day', '10', option, value);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(option);
+  });
+
+  it('refuses what is wrong with policy, region and outage, all at once', async () => {
+    const wrong = [
+      '--policy',
+      '{"minimum_delay": 0, "x": 1}',
+      '--region',
+      'nowhere',
+      '--outage-share',
+      '0.5',
+    ];
+    const { status, stdout } = await plan('--messages-per-day', '10', '--json', ...wrong);
+    expect(status).toBe(2);
+    expect(refusedFields(stdout).toSorted()).toEqual([
+      'outage-share',
+      'policy.minimum_delay',
+      'policy.x',
+      'region',
+    ]);
+  });
+
+  it.each([
+    { content: '{', field: 'prices' },
+    {
+      content: '{"readOn": "2026-01-01", "regions": {"us-east-1": {}}}',
+      field: 'prices.regions.us-east-1.sqsRequests',
+    },
+    { content: '{"readOn": "yesterday", "regions": {}}', field: 'prices.readOn' },
+  ])('refuses prices by the name of the field: $field', async ({ content, field }) => {
+    const file = await pricesFile(content);
+    const { status, stdout } = await plan('--messages-per-day', '10', '--json', '--prices', file);
+    expect(status).toBe(2);
+    expect(refusedFields(stdout)).toContain(field);
+  });
+
+  it('refuses a price below nothing', async () => {
+    const wrong = structuredClone(listPrices);
+    const usEast = wrong.regions['us-east-1'];
+    if (usEast === undefined) throw new Error('no prices of us-east-1');
+    usEast.logs.usd = -1;
+    const file = await pricesFile(JSON.stringify(wrong));
+    const { stdout } = await plan('--messages-per-day', '10', '--json', '--prices', file);
+    expect(refusedFields(stdout)).toEqual(['prices.regions.us-east-1.logs.usd']);
+  });
+});

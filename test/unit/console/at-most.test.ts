@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { atMost } from '../../../console/src/api/at-most.ts';
+
+describe('requests side by side', () => {
+  it('are never more than so many, and begin in their order', async () => {
+    const slots = atMost(2);
+    const begun: number[] = [];
+    const ends: (() => void)[] = [];
+    let most = 0;
+    let running = 0;
+    const all = Array.from({ length: 5 }, (_, index) =>
+      slots(async () => {
+        begun.push(index);
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise<void>((resolve) => void ends.push(resolve));
+        running -= 1;
+        return index;
+      }),
+    );
+    for (let ended = 0; ended < 5; ended += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      ends.shift()?.();
+    }
+    expect(await Promise.all(all)).toEqual([0, 1, 2, 3, 4]);
+    expect(begun).toEqual([0, 1, 2, 3, 4]);
+    expect(most).toBe(2);
+  });
+
+  it('give their place away when they fail, and are not begun when they were given up', async () => {
+    const slots = atMost(1);
+    const given = new AbortController();
+    given.abort();
+    const failing = slots(() => Promise.reject(new Error('no')));
+    const givenUp = slots(() => Promise.resolve('begun'), given.signal);
+    const next = slots(() => Promise.resolve('done'));
+    await expect(failing).rejects.toThrow('no');
+    await expect(givenUp).rejects.toThrow(/abort/i);
+    expect(await next).toBe('done');
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import {
+  draftOf,
+  EMPTY_DRAFT,
+  faultsOf,
+  judge,
+  SNS_EXAMPLE,
+  type Draft,
+} from '../../../console/src/pages/designer/draft.ts';
+import {
+  FUNCTIONS,
+  runningTotal,
+  scheduleSeries,
+} from '../../../console/src/pages/designer/schedule-series.ts';
+import { backoffDelays } from '../../../shared/domain/backoff.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+
+const judged = (fields: Partial<Draft>) => judge({ ...EMPTY_DRAFT, ...fields });
+
+const faultIn = (fields: Partial<Draft>): [string, string][] => {
+  const judgement = judged(fields);
+  return judgement.ok ? [] : [...judgement.faults];
+};
+
+describe('a policy in the designer', () => {
+  it('leaves to the defaults what stands empty', () => {
+    expect(judged({})).toEqual({ ok: true, policy: {}, complete: DEFAULT_RETRY_POLICY });
+    expect(judged({ minimum_delay: ' 7 ' })).toMatchObject({ ok: true, policy: { minimum_delay: 7 } });
+  });
+
+  it('takes every field', () => {
+    const policy = {
+      retries_with_no_delay: 0,
+      minimum_delay_retries: 2,
+      minimum_delay: 60,
+      maximum_delay: 900,
+      maximum_delay_retries: 1,
+      retry_backoff_function: 'capped_exponential',
+      ignore_subscription_override: true,
+      backoff_retries: 4,
+      backoff_exponent: 1.5,
+      jitter: 'equal',
+      retry_on_status: [408, 429],
+    } as const;
+    expect(judge(draftOf({ ...policy, retry_on_status: [408, 429] }))).toMatchObject({ ok: true, policy });
+  });
+
+  it.each<[Partial<Draft>, string]>([
+    [{ minimum_delay: '0' }, 'minimum_delay'],
+    [{ minimum_delay: 'soon' }, 'minimum_delay'],
+    [{ minimum_delay: '1e3' }, 'minimum_delay'],
+    [{ backoff_retries: '1.5' }, 'backoff_retries'],
+    [{ minimum_delay: '40' }, 'maximum_delay'],
+    [{ retry_on_status: '410' }, 'retry_on_status'],
+    [{ retry_on_status: '408, often' }, 'retry_on_status'],
+    [{ backoff_retries: '101' }, '_retry_policy'],
+    [{ maximum_delay: '604800', maximum_delay_retries: '5' }, '_retry_policy'],
+  ])('names the field that is wrong in %o', (fields, field) => {
+    expect(faultIn(fields).map(([name]) => name)).toEqual([field]);
+  });
+
+  it('finds the field that the API refuses, wherever the policy stood', () => {
+    const message = 'must be more';
+    const refused = ['options._retry_policy.minimum_delay', '[0].value.jitter', 'something.else'];
+    expect([...faultsOf(refused.map((field) => ({ field, message }))).keys()]).toEqual([
+      'minimum_delay',
+      'jitter',
+      '_retry_policy',
+    ]);
+  });
+});
+
+describe('the schedule that is drawn', () => {
+  it('is that of the SNS documentation for its example: 10 retries, from 5 to 260 s', () => {
+    const judgement = judge(SNS_EXAMPLE);
+    if (!judgement.ok) throw new Error('the example is no policy');
+    const { retries, delays } = scheduleSeries(judgement.complete);
+    expect(retries).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    for (const name of FUNCTIONS) {
+      const backoff = { minimum: 5, maximum: 260, retries: 10, exponent: 2 };
+      expect(delays[name]).toEqual(backoffDelays({ function: name, ...backoff }));
+      expect(delays[name][0]).toBe(5);
+    }
+    expect(delays.linear[9]).toBe(260);
+  });
+
+  it('adds up', () => {
+    expect(runningTotal([0, 5, 10, 2.5])).toEqual([0, 5, 15, 17.5]);
+  });
+});

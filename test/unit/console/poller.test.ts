@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startPoller } from '../../../console/src/live/poller.ts';
+import { pollInterval } from '../../../shared/domain/poll-interval.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const polling = (answers: (boolean | Error)[]) => {
+  const looks: number[] = [];
+  const failures: unknown[] = [];
+  let hidden = false;
+  const begun = Date.now();
+  const poller = startPoller({
+    interval: pollInterval({ floor: 1, ceiling: 8, exponent: 2 }),
+    look: () => {
+      looks.push((Date.now() - begun) / 1000);
+      const answer = answers.shift() ?? false;
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
+    failed: (failure) => failures.push(failure),
+    mayPass: (failure) => failure instanceof RangeError,
+    isHidden: () => hidden,
+  });
+  return {
+    ...poller,
+    looks,
+    failures,
+    hide: (next: boolean) => {
+      hidden = next;
+    },
+  };
+};
+
+describe('a page that looks again', () => {
+  it('looks less and less often while there is nothing new, and often again when there is', async () => {
+    const { looks } = polling([true, false, false, false, true]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(looks).toEqual([0, 1, 3, 7, 15, 16, 18]);
+  });
+
+  it('looks at once when it is woken, and never twice at a time', async () => {
+    const { looks, wake } = polling([]);
+    await vi.advanceTimersByTimeAsync(4000);
+    wake();
+    wake();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(looks).toEqual([0, 2, 4, 6]);
+  });
+
+  it('says what failed and goes on, unless that cannot help', async () => {
+    const passing = new RangeError('busy');
+    const lasting = new Error('not the page');
+    const { looks, failures } = polling([passing, lasting]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(failures).toEqual([passing, lasting]);
+    expect(looks).toEqual([0, 2]);
+  });
+
+  it('does not look while nobody sees it, nor after it was stopped', async () => {
+    const { looks, hide, wake, stop } = polling([]);
+    hide(true);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(looks).toEqual([0]);
+    hide(false);
+    wake();
+    stop();
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(looks).toEqual([0, 30]);
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import {
+  inOrderOfNeed,
+  rateText,
+  standingOf,
+  totalOf,
+  worriesOf,
+  type QueueReading,
+} from '../../../console/src/pages/overview/queue-standing.ts';
+import { EMPTY_BOOKS } from '../../../shared/domain/books.ts';
+import { subscriptionView } from '../../../shared/messages/subscription-view.ts';
+import { aSubscription } from '../../support/builders.ts';
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const MINUTE = 60_000;
+
+const reading = (more: Partial<QueueReading> = {}): QueueReading => ({
+  at: NOW,
+  windowMs: 5 * MINUTE,
+  subscriptions: { items: [], more: false },
+  books: EMPTY_BOOKS,
+  retrying: { items: [], more: false },
+  ...more,
+});
+
+const retrying = (acceptedAt: number, nextAttemptAt?: number): QueueReading['retrying']['items'][number] => ({
+  queue: 'orders',
+  messageId: 'm',
+  subscriptionId: 's',
+  status: 'retrying',
+  acceptedAt: new Date(acceptedAt).toISOString(),
+  attemptCount: 1,
+  ...(nextAttemptAt !== undefined && { nextAttemptAt: new Date(nextAttemptAt).toISOString() }),
+});
+
+describe('how a queue stands', () => {
+  it('is a rate a minute, what was delivered and what failed for good', () => {
+    const books = { ...EMPTY_BOOKS, accepted: 50, delivered: 40, rejected: 3, exhausted: 2 };
+    expect(standingOf(reading({ books }))).toMatchObject({ perMinute: 10, delivered: 40, failed: 5 });
+  });
+
+  it('counts as pending what is in the books of the window, and what was accepted before it', () => {
+    const items = [retrying(NOW - MINUTE), retrying(NOW - 6 * MINUTE), retrying(NOW - 60 * MINUTE)];
+    const { pending } = standingOf(
+      reading({ books: { ...EMPTY_BOOKS, pending: 4 }, retrying: { items, more: true } }),
+    );
+    expect(pending).toEqual({ count: 6, more: true });
+  });
+
+  it('is as late as the retry that is furthest past its due time', () => {
+    const items = [
+      retrying(NOW, NOW + 5000),
+      retrying(NOW, NOW - 30_000),
+      retrying(NOW),
+      retrying(NOW, NOW - 9000),
+    ];
+    expect(standingOf(reading({ retrying: { items, more: false } })).latenessMs).toBe(30_000);
+    expect(standingOf(reading({ retrying: { items: items.slice(0, 1), more: false } })).latenessMs).toBe(0);
+  });
+
+  it('worries by what fails, but not by what an operator has disabled', () => {
+    const views = [
+      aSubscription(),
+      aSubscription({ failing: { since: NOW, failures: 3 } }),
+      aSubscription({ disabled: { reason: 'gone', at: NOW }, failing: { since: NOW, failures: 3 } }),
+      aSubscription({ disabled: { reason: 'manual', at: NOW } }),
+    ].map((subscription) => subscriptionView(subscription, NOW));
+    const standing = standingOf(reading({ subscriptions: { items: views, more: false } }));
+    expect(standing.subscriptions).toEqual({ count: 4, more: false, failing: 1, off: 1 });
+    expect(worriesOf(standing).map(({ text }) => text)).toEqual([
+      '1 subscription switched off by failures',
+      '1 subscription is failing',
+    ]);
+    expect(worriesOf(standingOf(reading()))).toEqual([]);
+  });
+
+  it('decides the order: the worst first, by name where there is no difference', () => {
+    const row = (name: string, weight?: number) => ({
+      name,
+      worries: weight === undefined ? [] : [{ weight, text: '' }],
+    });
+    const rows = [row('b'), row('a'), row('z', 1), row('y', 4), row('x', 1)];
+    expect(inOrderOfNeed(rows).map(({ name }) => name)).toEqual(['y', 'x', 'z', 'a', 'b']);
+  });
+
+  it('adds up over queues', () => {
+    const one = standingOf(reading({ books: { ...EMPTY_BOOKS, accepted: 5, pending: 1 } }));
+    const late = standingOf(reading({ retrying: { items: [retrying(NOW, NOW - 7000)], more: false } }));
+    expect(totalOf([one, late])).toMatchObject({
+      perMinute: 1,
+      pending: { count: 1, more: false },
+      latenessMs: 7000,
+    });
+  });
+
+  it.each([
+    [0, '0'],
+    [0.44, '0.4'],
+    [12.3, '12'],
+    [1250, '1,250'],
+  ])('shows %f a minute as %s', (rate, text) => {
+    expect(rateText(rate)).toBe(text);
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-time-series.ts';
+
+describe('response times', () => {
+  it('are those of all attempts, in the order that they were made', () => {
+    const attempt = (startedAt: string, durationMs: number, outcome: 'delivered' | 'failed') => ({
+      ...{ number: 1, round: 1, phase: 'initial' as const },
+      ...{ startedAt, durationMs, outcome },
+    });
+    const deliveries = [
+      { attempts: [attempt('2026-11-21T12:00:02.000Z', 20, 'delivered')] },
+      { attempts: [attempt('2026-11-21T12:00:01.000Z', 10, 'failed')] },
+    ];
+    expect(responseTimes(deliveries)).toEqual([
+      { at: Date.UTC(2026, 10, 21, 12, 0, 1), durationMs: 10, succeeded: false },
+      { at: Date.UTC(2026, 10, 21, 12, 0, 2), durationMs: 20, succeeded: true },
+    ]);
+  });
+
+  it.each([
+    [[5, 1, 3], 0.5, 3],
+    [[1, 2, 3, 4], 0.5, 2],
+    [Array.from({ length: 100 }, (_, index) => index + 1), 0.95, 95],
+    [[7], 0.95, 7],
+    [[], 0.5, 0],
+  ])('of %j have the quantile %f', (values, share, value) => {
+    expect(quantile(values, share)).toBe(value);
+  });
+});

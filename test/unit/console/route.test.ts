@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { hrefTo, parseRoute, type Route } from '../../../console/src/route.ts';
+
+describe('the address of a page of the console', () => {
+  it.each<[string, Route]>([
+    ['', { page: 'overview' }],
+    ['#/', { page: 'overview' }],
+    ['#/queues', { page: 'overview' }],
+    ['#/queues/orders', { page: 'queue', queue: 'orders' }],
+    ['#/queues/orders/replay?since=x', { page: 'replay', queue: 'orders', query: { since: 'x' } }],
+    ['#/replay', { page: 'replay', query: {} }],
+    ['#/designer?queue=orders', { page: 'designer', query: { queue: 'orders' } }],
+    ['#/queues/orders/messages/a%2Fb', { page: 'message', queue: 'orders', message: 'a/b' }],
+    ['#/queues/orders/messages/m/deliveries', { page: 'unknown' }],
+    ['#/queues/orders/messages/m/deliveries/s/more', { page: 'unknown' }],
+    ['#/queues/orders/elsewhere', { page: 'unknown' }],
+    ['#/elsewhere', { page: 'unknown' }],
+    ['#/queues/%E0%A4%A', { page: 'unknown' }],
+  ])('%s leads to it', (hash, route) => {
+    expect(parseRoute(hash)).toEqual(route);
+  });
+
+  it('leads back to what it was made of, whatever ids hold', () => {
+    const text = fc.string({ minLength: 1 });
+    const query = fc.dictionary(fc.constantFrom('since', 'until', 'status'), text);
+    const routes = fc.oneof(
+      fc.record({ page: fc.constant('queue' as const), queue: text }),
+      fc.record({ page: fc.constant('subscription' as const), queue: text, subscription: text }),
+      fc.record({ page: fc.constant('message' as const), queue: text, message: text }),
+      fc.record({ page: fc.constant('delivery' as const), queue: text, message: text, subscription: text }),
+      fc.record({ page: fc.constantFrom('messages' as const, 'deliveries' as const), queue: text, query }),
+      fc.record({ page: fc.constantFrom('replay' as const, 'books' as const), queue: text, query }),
+      fc.record({ page: fc.constantFrom('replay' as const, 'books' as const, 'designer' as const), query }),
+    );
+    fc.assert(
+      fc.property(routes, (route) => {
+        expect(parseRoute(hrefTo(route))).toEqual(route);
+      }),
+    );
+  });
+
+  it('leaves out of its query what is undefined', () => {
+    expect(hrefTo({ page: 'books', queue: 'orders', query: { since: undefined } })).toBe(
+      '#/queues/orders/books',
+    );
+  });
+});

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { retryDelivery } from '../../../shared/pipeline/by-hand.ts';
+import { updateSubscription } from '../../../shared/pipeline/change-subscription.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+
+let world: PipelineWorld;
+let startedAt: number;
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  startedAt = world.clock.now();
+  await world.subscriptions.putQueue(aQueue());
+});
+
+const subscribe = (max_per_second: number, policy = aBarePolicy()) =>
+  world.subscriptions.addSubscription(aSubscription({ options: { max_per_second, _retry_policy: policy } }));
+
+const publish = async (count: number, from = 0): Promise<void> => {
+  for (let index = from; index < from + count; index += 1)
+    await world.dispatch({ ok: true, message: aMessage({ id: `m${index}` }) });
+};
+
+/** Seconds after the beginning, of each request. */
+const requestedAt = (): number[] => world.subscriber.seen.map(({ at }) => (at - startedAt) / 1000);
+
+/** Milliseconds, of each attempt, as told. */
+const latenesses = (): number[] =>
+  world.journal.facts.flatMap((fact) => (fact.fact === 'attempt_made' ? [fact.latenessMs] : []));
+
+const deliveryOf = (messageId: string) => world.delivery('subscription-1', messageId);
+
+describe('the line of a subscription with max_per_second', () => {
+  it.each([
+    ['three seconds', [3]],
+    ['now more, now less', [0, 6, 2, 9, 4]],
+  ])(
+    'gets its backlog though the retry queue lags by %s: a slot is not missed again and again',
+    async (_, lags) => {
+      await subscribe(2);
+      const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
+      let sent = 0;
+      world.wakeUps.sendDelayed = (wakeUp, delaySeconds) => {
+        sent += 1;
+        return send(wakeUp, delaySeconds + (lags[sent % lags.length] ?? 0));
+      };
+      await publish(40);
+      await world.clock.run(startedAt + 180_000);
+
+      expect(requestedAt()).toHaveLength(40);
+    },
+  );
+
+  it('costs no claim a second write, as a record would that lives longer than the claim says', async () => {
+    await subscribe(0.1);
+    const { deliveries } = world;
+    const write = deliveries.write.bind(deliveries);
+    const shortened: string[] = [];
+    deliveries.write = async (transition) => {
+      const before = await deliveries.find(transition.key);
+      if ('change' in transition && transition.change.expiresAt < (before?.expiresAt ?? 0))
+        shortened.push(transition.name);
+      return write(transition);
+    };
+    await publish(3);
+    await world.clock.run();
+
+    expect(requestedAt()).toEqual([0, 10.5, 21]);
+    expect(shortened).toEqual([]);
+  });
+
+  it('is not held up by messages that expire before their turn', async () => {
+    await subscribe(1);
+    for (let index = 0; index < 300; index += 1)
+      await world.dispatch({
+        ok: true,
+        message: aMessage({ id: `short-${index}`, expiresAt: startedAt + 30_000 }),
+      });
+    await world.clock.run(startedAt + 40_000);
+    expect(await deliveryOf('short-299')).toMatchObject({ status: 'cancelled', reason: 'message_expired' });
+    await publish(1);
+    await world.clock.run();
+
+    expect(requestedAt().at(-1)).toBe(40);
+  });
+
+  it('is not called twice as fast where a limit comes back: the slots of before are void', async () => {
+    await subscribe(1);
+    await publish(60);
+    await world.clock.run(startedAt + 5_000);
+    const limitTo = async (max_per_second: number) => {
+      const context = {
+        registry: world.subscriptions,
+        clock: world.clock,
+        settings: { subscriptionConfirmation: false },
+        randomBytes,
+      };
+      const options = { max_per_second, _retry_policy: aBarePolicy() };
+      await updateSubscription(context, { queue: 'orders', subscriptionId: 'subscription-1' }, { options });
+    };
+    await limitTo(0.5);
+    await publish(1, 60);
+    await world.clock.run(startedAt + 8_000);
+    await limitTo(1);
+    await publish(60, 61);
+    await world.clock.run();
+
+    const times = requestedAt().filter((at) => at > 10);
+    const most = Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 10).length));
+    expect(most).toBeLessThanOrEqual(10);
+    expect(requestedAt()).toHaveLength(121);
+  });
+
+  it('keeps the schedule of its slot then: Scheduler may remember a name that was taken back', async () => {
+    await subscribe(0.01);
+    await publish(3);
+    await world.clock.run(startedAt + 2_000);
+    const [, last] = world.schedules;
+    const taken: string[] = [];
+    const unschedule = world.wakeUps.unschedule.bind(world.wakeUps);
+    world.wakeUps.unschedule = (name) => {
+      taken.push(name);
+      return unschedule(name);
+    };
+    await retryDelivery(world.byHandContext, (await deliveryOf('m2')).key);
+    await world.clock.run();
+
+    expect(last).toBeDefined();
+    expect(taken).toEqual([]);
+    expect(requestedAt()).toEqual([0, 100, 200]);
+  });
+
+  it('is late where our queues are: its line makes nothing look punctual', async () => {
+    await subscribe(0.1);
+    await world.dispatch({ ok: true, message: aMessage({ id: 'm0' }) }, '{}', startedAt - 60_000);
+    const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
+    world.wakeUps.sendDelayed = (wakeUp, delaySeconds) => send(wakeUp, delaySeconds + 30);
+    await publish(1, 1);
+    await world.clock.run();
+
+    expect(requestedAt()).toEqual([0, 40]);
+    expect(latenesses()).toEqual([60_000, 29_500]);
+  });
+});

@@ -1,0 +1,114 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { makeSecret, publicKeyText, secretText } from '../../../shared/domain/signing-secret.ts';
+import type { SigningScheme, SigningSecret } from '../../../shared/domain/signing-secret.ts';
+import { webhookRequest, type WebhookRequest } from '../../../shared/domain/webhook-request.ts';
+import { aMessage, aSubscription } from '../../support/builders.ts';
+import { pythonWithPackages, type Python } from '../../support/python-packages.ts';
+
+/**
+ * What we send, as a receiver in Python sees it: the library `standardwebhooks` of PyPI, which knows v1; and for v1a
+ * libsodium, because it is another ed25519 than the one that signs here.
+ */
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+/** The first run downloads 1.5 MB. */
+const FIRST_RUN_MS = 120_000;
+
+let python: Python;
+
+beforeAll(async () => {
+  const packages = {
+    folder: 'signature-check',
+    names: 'standardwebhooks and PyNaCl',
+    requirements: join(here, 'requirements.txt'),
+  };
+  python = await pythonWithPackages(packages, new AbortController().signal);
+}, FIRST_RUN_MS);
+
+type Received = { key: string; request: WebhookRequest };
+
+/** Whether each request verifies with its key, by one run of Python. */
+const verdictsOf = (received: readonly Received[]): boolean[] => {
+  const input = received.map(({ key, request: { headers, body } }) => ({
+    key,
+    headers,
+    body: Buffer.from(body).toString('base64'),
+  }));
+  const { stdout, stderr, status } = spawnSync(python.executable, [join(here, 'verify.py')], {
+    env: python.env,
+    input: JSON.stringify(input),
+    encoding: 'utf8',
+    maxBuffer: 2 ** 24,
+  });
+  if (status !== 0) throw new Error(`Python failed: ${stderr}`);
+  return z.array(z.boolean()).parse(JSON.parse(stdout));
+};
+
+const secretOf = (scheme: SigningScheme, fill: number): SigningSecret =>
+  makeSecret(scheme, (count) => Buffer.alloc(count, fill));
+
+/** What its receiver was given. */
+const keyOf = (secret: SigningSecret): string => publicKeyText(secret) ?? secretText(secret);
+
+const sent = (secrets: readonly SigningSecret[], data = '{"total":12345678901234567890}'): WebhookRequest =>
+  webhookRequest(aMessage({ data }), aSubscription(), {
+    startedAt: Date.now(),
+    userAgent: 'Posthaste/test',
+    secrets,
+  });
+
+const dataText = fc.oneof(
+  fc.json(),
+  fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+  fc.constant('{ "2": 1e400,\n "1": "\\u00e9\\/ é 🐘 \\ud800" }'),
+);
+
+const withHeader = (request: WebhookRequest, name: string, change: (value: string) => string) => ({
+  ...request,
+  headers: { ...request.headers, [name]: change(request.headers[name] ?? '') },
+});
+
+const later = (seconds: string): string => String(Number(seconds) + 1);
+
+describe.each<SigningScheme>(['v1', 'v1a'])('a request signed with %s', (scheme) => {
+  const secret = secretOf(scheme, 1);
+  const key = keyOf(secret);
+
+  it('is verified in Python, whatever its data is', () => {
+    const requests = fc.sample(dataText, 200).map((data) => ({ key, request: sent([secret], data) }));
+    const verdicts = verdictsOf(requests);
+    expect(requests.filter((_, index) => verdicts[index] !== true)).toEqual([]);
+    expect(verdicts).toHaveLength(200);
+  });
+
+  it.each<[string, (request: WebhookRequest) => WebhookRequest]>([
+    ['a byte of its body', (request) => ({ ...request, body: request.body.replace('12345', '12346') })],
+    ['a blank after its body', (request) => ({ ...request, body: `${request.body} ` })],
+    ['its id', (request) => withHeader(request, 'webhook-id', (id) => `${id}1`)],
+    ['its timestamp', (request) => withHeader(request, 'webhook-timestamp', later)],
+  ])('is refused in Python when %s has been changed', (_what, change) => {
+    const request = sent([secret]);
+    expect(
+      verdictsOf([
+        { key, request },
+        { key, request: change(request) },
+      ]),
+    ).toEqual([true, false]);
+  });
+
+  it('is refused in Python by whoever has another key', () => {
+    expect(verdictsOf([{ key: keyOf(secretOf(scheme, 2)), request: sent([secret]) }])).toEqual([false]);
+  });
+
+  it('is verified in Python by the old key and the new one while one takes the place of the other', () => {
+    const [older, newer, stranger] = [secretOf('v1', 3), secret, secretOf('v1', 4)];
+    const request = sent([newer, older]);
+    const keys = [older, newer, stranger].map(keyOf);
+    expect(verdictsOf(keys.map((one) => ({ key: one, request })))).toEqual([true, true, false]);
+  });
+});
