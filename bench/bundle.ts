@@ -3,7 +3,7 @@ import { projectRoot } from '../cli/local/install/paths.mjs';
 import { bundling } from '../infra/bundling.ts';
 
 /** What in the bundles stands in place of something else, or is left out of it. */
-type Substitutes = Record<'alias' | 'define', Readonly<Record<string, string>>>;
+type Substitutes = { alias: Record<string, string>; define: Record<string, string>; external: string[] };
 
 /**
  * Makes one file of a function as its deployment does (NodejsFunction of CDK, with the SDK bundled).
@@ -17,8 +17,9 @@ export const bundle = async (
   const { banner, ...options } = bundling;
   await build({
     ...options,
-    alias: { ...substitutes.alias },
-    define: { ...substitutes.define },
+    alias: substitutes.alias,
+    define: substitutes.define,
+    external: substitutes.external,
     absWorkingDir: projectRoot,
     entryPoints: [entry.pathname],
     outfile,

@@ -42,7 +42,7 @@ export const startChild = (file: URL, options: ChildOptions = {}): Child => {
     ask: async (question, schema) => {
       const answered = once(child, 'message');
       child.send(question);
-      const [answer] = await Promise.race([answered, died]);
+      const [answer]: unknown[] = await Promise.race([answered, died]);
       return schema.parse(answer);
     },
     [Symbol.asyncDispose]: async () => {

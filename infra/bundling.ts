@@ -14,12 +14,10 @@ export const bundling = {
   // Names of classes are names of errors in the logs.
   keepNames: true,
   sourcesContent: false,
-  define: {
-    // Undici's own switch for builds that are to go without the parser that it tries out.
-    esbuildDetection: 'true',
-    // With it, undici would have a second copy of the parser that is used.
-    'process.env.JEST_WORKER_ID': 'undefined',
-  },
+  // Undici's own switch for builds that are to go without the parser that it tries out.
+  define: { esbuildDetection: 'true' },
+  // Undici's parser for processors without SIMD, which Lambda has none of.
+  external: ['../llhttp/llhttp-wasm.js'],
   // Resolved by esbuild, in the folder of the project.
   alias: { '@aws-sdk/credential-provider-node': './functions/lambda-credentials.ts' },
 };

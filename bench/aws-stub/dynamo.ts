@@ -27,18 +27,23 @@ export const dynamoStub = () => {
   const lists = new Map<string, Item[]>();
   const deliveries = new Map<string, Item>();
 
-  const page = ({ ExpressionAttributeValues = {}, ExclusiveStartKey }: DynamoRequest): object => {
+  const get = ({ Key = {} }: DynamoRequest): object => {
+    const Item = subscriptions.get(nameOf(Key));
+    return Item === undefined ? {} : { Item };
+  };
+
+  const put = ({ Item = {} }: DynamoRequest): object => {
+    if (Item['sk']?.S?.startsWith('DELIVERY#')) deliveries.set(nameOf(Item), Item);
+    return {};
+  };
+
+  const page = ({ ExpressionAttributeValues = {}, ExclusiveStartKey = {} }: DynamoRequest): object => {
     const all = lists.get(ExpressionAttributeValues[':queue']?.S ?? '') ?? [];
-    const last = ExclusiveStartKey === undefined ? undefined : nameOf(ExclusiveStartKey);
-    const from = last === undefined ? 0 : all.findIndex((item) => nameOf(item) === last) + 1;
+    // No key is found nowhere, which is one before the first.
+    const from = all.findIndex((item) => nameOf(item) === nameOf(ExclusiveStartKey)) + 1;
     const Items = all.slice(from, from + PAGE);
-    const end = Items.at(-1);
-    const isLast = from + PAGE >= all.length || end === undefined;
-    return {
-      Items,
-      Count: Items.length,
-      ...(isLast ? {} : { LastEvaluatedKey: { pk: end['pk'], sk: end['sk'] } }),
-    };
+    const { pk, sk } = Items.at(-1) ?? {};
+    return from + PAGE < all.length ? { Items, LastEvaluatedKey: { pk, sk } } : { Items };
   };
 
   const update = (request: DynamoRequest): object => {
@@ -56,16 +61,12 @@ export const dynamoStub = () => {
     },
     answer: (operation: string, request: DynamoRequest): object => {
       switch (operation) {
-        case 'GetItem': {
-          const Item = subscriptions.get(nameOf(request.Key ?? {}));
-          return Item === undefined ? {} : { Item };
-        }
+        case 'GetItem':
+          return get(request);
         case 'Query':
           return page(request);
         case 'PutItem':
-          if (request.Item?.['sk']?.S?.startsWith('DELIVERY#'))
-            deliveries.set(nameOf(request.Item), request.Item);
-          return {};
+          return put(request);
         case 'UpdateItem':
           return update(request);
         default:

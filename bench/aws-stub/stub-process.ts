@@ -47,7 +47,7 @@ const dataKey = {
 const dynamoRequest = z.custom<DynamoRequest>((value) => typeof value === 'object');
 
 const answerTo = (target: string, body: string): object => {
-  const [service, operation = ''] = target.split('.');
+  const [service = '', operation = ''] = target.split('.');
   const request: unknown = JSON.parse(body);
   count(operation);
   switch (service) {

@@ -7,6 +7,8 @@ import type { Programs } from './measure.ts';
 /** Whether a function that lives long costs more and more. Seconds of processor time are for 1,000 deliveries. */
 export type Endurance = {
   deliveries: number;
+  /** Of the last fifth by the first, each by the bare program's beside it. */
+  growth: number;
   firstCpuSeconds: number;
   lastCpuSeconds: number;
   /** The bare program's, measured beside them: what else the machine did then. */
@@ -54,6 +56,7 @@ export const endure = async (
   const middle = parts.slice(PARTS / 2, PARTS / 2 + ENDS);
   return {
     deliveries,
+    growth: ours(last, cpu) / other(last) / (ours(first, cpu) / other(first)),
     firstCpuSeconds: ours(first, cpu),
     lastCpuSeconds: ours(last, cpu),
     firstBareCpuSeconds: other(first),

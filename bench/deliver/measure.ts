@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { demandMachine, machine, type Machine } from '../machine.ts';
 import type { BenchMeans } from '../measured/command.ts';
 import { startFunction, type MeasuredFunction } from '../measured/measured-function.ts';
+import type { Ratio } from '../measured/ratios.ts';
 import { DATA_BYTES, ingressMessages } from '../measured/messages.ts';
 import { startStubs, type Stubs } from '../measured/stubs.ts';
 import { endure, type Endurance } from './endurance.ts';
@@ -14,10 +15,8 @@ export type DeliverResult = {
   measuredAt: string;
   machine: Machine;
   dataBytes: number;
-  /** Processor time of a delivery by the bare program's, at fan-out 1. */
-  ratio: number;
-  /** How much worse than it was a ratio may be measured; two runs differ by half of that on a shared machine. */
-  tolerance: number;
+  /** What is compared from one commit to another. */
+  ratios: readonly Ratio[];
   fanOuts: readonly Comparison[];
   endurance: Endurance;
 };
@@ -40,6 +39,7 @@ const lengths: Record<'full' | 'short', Length> = {
   short: { fanOuts: [1], rounds: 2, deliveries: 100, endurance: 400 },
 };
 
+/** By how much two runs of the same code differ on a shared machine. */
 const TOLERANCE = 0.15;
 
 /** @throws Problem when something cannot be measured */
@@ -61,12 +61,24 @@ export const measureDeliver = async (
     measuredAt: new Date().toISOString(),
     machine: machine(),
     dataBytes: DATA_BYTES,
-    ratio: fanOuts[0]?.ratio.median ?? Number.NaN,
-    tolerance: TOLERANCE,
+    ratios: ratiosOf(fanOuts, endurance),
     fanOuts,
     endurance,
   };
 };
+
+const ratiosOf = (fanOuts: readonly Comparison[], endurance: Endurance): Ratio[] => [
+  ...fanOuts.map(({ fanOut, ratio }) => ({
+    name: `processor time of deliver by a bare program's, fan-out ${fanOut}`,
+    ratio: ratio.median,
+    tolerance: TOLERANCE,
+  })),
+  {
+    name: 'processor time of the last fifth of many deliveries by the first',
+    ratio: endurance.growth,
+    tolerance: TOLERANCE,
+  },
+];
 
 const start = async (stack: AsyncDisposableStack): Promise<Programs> => {
   const folder = await mkdtemp(join(tmpdir(), 'posthaste-bench-'));

@@ -63,7 +63,7 @@ export class NodeFunction extends Construct {
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     super(scope, id);
     const { settings } = props;
-    const { alias, ...options } = bundling;
+    const { alias, external, ...options } = bundling;
     const logGroup = new LogGroup(this, 'LogGroup', {
       retention: settings.logRetentionDays,
       removalPolicy: removalOf(settings.local),
@@ -94,6 +94,7 @@ export class NodeFunction extends Construct {
         ...options,
         format: OutputFormat.ESM,
         bundleAwsSDK: true,
+        externalModules: external,
         sourceMap: true,
         esbuildArgs: Object.fromEntries(
           Object.entries(alias).map(([name, file]) => [`--alias:${name}`, file]),

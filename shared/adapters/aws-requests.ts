@@ -57,6 +57,7 @@ const wholeBody = (body: Readable, timeoutMs: number): Promise<Buffer> =>
     body.once('error', reject);
     body.once('close', () => {
       clearTimeout(timer);
-      if (!body.readableEnded) reject(Object.assign(new Error('The answer broke off.'), { code: 'ECONNRESET' }));
+      if (!body.readableEnded)
+        reject(Object.assign(new Error('The answer broke off.'), { code: 'ECONNRESET' }));
     });
   });

@@ -41,14 +41,16 @@ const fieldsOf = (change: Change): Assignments => ({
 });
 
 const indexKeysOf = (key: DeliveryKey, { status, next, overdueAt }: Change): Assignments => ({
-  ...(status === undefined ? {} : orRemoved(listingPartitionsOf(key), isListed({ status, next }))),
+  ...(status === undefined ? {} : isListed({ status, next }) ? listingPartitionsOf(key) : UNLISTED),
   ...(overdueAt === undefined
     ? {}
-    : orRemoved({ [deliveryIndexes.overdue.partition]: overduePartitionOf(key) }, overdueAt !== null)),
+    : { [deliveryIndexes.overdue.partition]: overdueAt === null ? null : overduePartitionOf(key) }),
 });
 
-const orRemoved = (assignments: Assignments, stays: boolean): Assignments =>
-  stays ? assignments : Object.fromEntries(Object.keys(assignments).map((name) => [name, null]));
+const UNLISTED: Assignments = {
+  [deliveryIndexes.byQueue.partition]: null,
+  [deliveryIndexes.bySubscription.partition]: null,
+};
 
 const appendsOf = ({ appendAttempt, appendLateResult }: Change, to: Expression): string[] => [
   ...(appendAttempt === undefined

@@ -24,22 +24,35 @@ const MARK = 'w';
 type Creation = Extract<Transition, { create: Delivery }>;
 type Revision = Exclude<Transition, Creation>;
 
+/** Marks that nobody else writes on the same item: the process by chance, and its writes by number. Chance is dear. */
+const markMaker = (): (() => string) => {
+  const maker = randomBytes(6).toString('base64url');
+  let made = 0;
+  return () => {
+    made += 1;
+    return `${maker}${made.toString(36)}`;
+  };
+};
+
 /** The deliveries table. Errors of the SDK pass through, but for a condition that did not hold, which is an answer. */
-export const dynamoDeliveries = (client: DynamoDBDocumentClient, tableName: string): Deliveries => ({
-  write: async (transition) => {
-    const mark = randomBytes(9).toString('base64url');
-    return 'create' in transition
-      ? await created(client, tableName, transition, mark)
-      : await revised(client, tableName, transition, mark);
-  },
-  find: async (key) => {
-    const { Item } = await client.send(
-      new GetCommand({ TableName: tableName, Key: itemKeyOf(key), ConsistentRead: true }),
-    );
-    return Item === undefined ? undefined : deliveryOf(Item);
-  },
-  overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
-});
+export const dynamoDeliveries = (client: DynamoDBDocumentClient, tableName: string): Deliveries => {
+  const newMark = markMaker();
+  return {
+    write: async (transition) => {
+      const mark = newMark();
+      return 'create' in transition
+        ? await created(client, tableName, transition, mark)
+        : await revised(client, tableName, transition, mark);
+    },
+    find: async (key) => {
+      const { Item } = await client.send(
+        new GetCommand({ TableName: tableName, Key: itemKeyOf(key), ConsistentRead: true }),
+      );
+      return Item === undefined ? undefined : deliveryOf(Item);
+    },
+    overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
+  };
+};
 
 const created = async (
   client: DynamoDBDocumentClient,

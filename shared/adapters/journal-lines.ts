@@ -36,6 +36,7 @@ const LEVELS: Record<Fact['fact'], Level> = {
   policy_adjusted: 'warn',
   operator_told: 'info',
   health_unnoted: 'error',
+  slot_unreserved: 'error',
   confirmation_owed: 'error',
   aws_call_failed: 'info',
 };
@@ -58,7 +59,7 @@ const isPlainSuccess = ({ outcome, number, lost = 0 }: Attempt): boolean =>
 
 /** Whether a message is among the `rate` (0 to 1) of all. By its key, so that every function says the same of it. */
 export const isSampled = ({ queue, messageId }: MessageKey, rate: number): boolean =>
-  hash('sha256', `${queue}/${messageId}`, 'buffer').readUInt32BE() < rate * 2 ** 32;
+  rate >= 1 || hash('sha256', `${queue}/${messageId}`, 'buffer').readUInt32BE() < rate * 2 ** 32;
 
 /** A fact as the keys of a log line, its ids on top. Snippets stay out: a subscriber may answer with what it was sent. */
 export const lineOf = (fact: Fact): Record<string, unknown> => {
@@ -88,6 +89,7 @@ export const lineOf = (fact: Fact): Record<string, unknown> => {
     case 'health_unnoted':
     case 'confirmation_owed':
       return { ...fact, error: errorLineOf(fact.error) };
+    case 'slot_unreserved':
     case 'operation_failed_for': {
       const { key, error, ...rest } = fact;
       return { ...rest, ...idsOf(key), error: errorLineOf(error) };

@@ -36,6 +36,7 @@ export const measuresOf = (fact: Fact): readonly Measure[] => {
     case 'dead_lettered':
       return [one(metricNames.deadLettered)];
     case 'health_unnoted':
+    case 'slot_unreserved':
     case 'confirmation_owed':
     case 'operation_failed_for':
       return [one(metricNames.faults)];

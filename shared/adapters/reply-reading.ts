@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import type { Dispatcher } from 'undici';
 
 import type { Reply } from '../domain/outcome.ts';
@@ -56,12 +57,19 @@ const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
  * three, so that the text is cut once more after it was cleaned.
  */
 export const snippetOf = (bytes: Uint8Array): string => {
-  // `stream` leaves a character off that the cut has left incomplete.
-  const text = new TextDecoder().decode(bytes.subarray(0, MAX_SNIPPET), { stream: true });
-  const clean = text.replaceAll(UNPRINTABLE, ' ');
+  if (bytes.length === 0) return '';
+  const clean = textOf(bytes.subarray(0, MAX_SNIPPET)).replaceAll(UNPRINTABLE, ' ');
+  if (Buffer.byteLength(clean) <= MAX_SNIPPET) return clean;
   const { read } = new TextEncoder().encodeInto(clean, new Uint8Array(MAX_SNIPPET));
   return clean.slice(0, read);
 };
+
+/** Most answers are ASCII, for which no decoder has to be made. */
+const textOf = (bytes: Uint8Array): string =>
+  isAscii(bytes)
+    ? Buffer.from(bytes).toString('latin1')
+    : // `stream` leaves a character off that the cut has left incomplete.
+      new TextDecoder().decode(bytes, { stream: true });
 
 /** Header text has one character for each byte on the wire; 4 for ": " and the line's end. */
 const sizeOf = (headers: Headers): number =>

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Slot } from './rate-limit.ts';
 import type { DeliveryKey, Lease, NextAttempt } from './delivery.ts';
 
 /** SQS's longest DelaySeconds (Amazon SQS message quotas). */
@@ -22,6 +23,15 @@ export const planWakeUp = (dueAt: number, now: number, thresholdSeconds: number)
     return planHop(dueAt, now);
   return { by: 'scheduler', at: Math.max(dueAt - SCHEDULER_LEAD_MS, now + SCHEDULER_NEAREST_MS) };
 };
+
+/**
+ * Seconds. The least threshold for what waits for a slot: a schedule for anything nearer may fire when the slot is over, and
+ * for each slot after it again, whatever an operator prefers for retries.
+ */
+const LEAST_FOR_SLOTS = (SCHEDULER_LEAD_MS + SCHEDULER_NEAREST_MS) / 1000;
+
+export const thresholdFor = (slot: Slot | undefined, thresholdSeconds: number): number =>
+  slot === undefined ? thresholdSeconds : Math.max(thresholdSeconds, LEAST_FOR_SLOTS);
 
 /**
  * A step of the way by SQS: the whole remainder, or as much as SQS takes. An early wake-up always goes on like this,

@@ -1,8 +1,8 @@
 import { awaitSlot } from '../domain/delivery-result.ts';
-import type { Delivery } from '../domain/delivery.ts';
+import type { Delivery, DeliveryKey } from '../domain/delivery.ts';
 import { rateLimitOf, SLOT_LEAD_MS, standingOf, type RateLimit, type Slot } from '../domain/rate-limit.ts';
 import type { Subscription } from '../domain/subscription.ts';
-import { planWakeUp } from '../domain/wake-up-plan.ts';
+import { planWakeUp, thresholdFor } from '../domain/wake-up-plan.ts';
 import { hasTimeForRequest, type DeliverContext } from './deliver-context.ts';
 import { timeLeftMs, type HeldDelivery } from './held-delivery.ts';
 import { keepMessage, keptUntil } from './message-keeping.ts';
@@ -21,6 +21,7 @@ const MOST_LAG_MS = 15 * 60 * 1000;
 /** How often a slot may be too old by the time that it is ours, because our own calls are slow. */
 const MOST_TRIES = 3;
 const AFTER_SLOW_CALLS_MS = 1_000;
+const AFTER_FAULT_MS = 5_000;
 
 /** The turn of a request whose subscription limits their rate: the slot on record if it is still good, else a new one. */
 export const turnOf = async (
@@ -60,7 +61,21 @@ const heldOrNew = async (
 ): Promise<Slot> =>
   slot !== undefined && standingOf(slot, limit, ports.clock.now()) !== 'none'
     ? slot
-    : ports.rateLimits.reserve(delivery.key, limit, message.expiresAt);
+    : reservedOrLater(ports, { key: delivery.key, limit, until: message.expiresAt });
+
+/** A line that cannot be had now holds up its own deliveries: they ask again, without a lease or a receive that failed. */
+const reservedOrLater = async (
+  { rateLimits, clock, journal }: DeliverContext['ports'],
+  { key, limit, until }: { key: DeliveryKey; limit: RateLimit; until: number | undefined },
+): Promise<Slot> => {
+  try {
+    return await rateLimits.reserve(key, limit, until);
+  } catch (cause) {
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    journal.note({ fact: 'slot_unreserved', key, error });
+    return { at: clock.now() + AFTER_FAULT_MS };
+  }
+};
 
 const isWorthWaiting = (context: DeliverContext, held: HeldDelivery, { at }: Slot): boolean => {
   const now = context.ports.clock.now();
@@ -90,7 +105,7 @@ export const awaitTurn = async (context: DeliverContext, held: HeldDelivery, slo
     number: delivery.attempts.length + 1,
     phase: delivery.next?.phase ?? 'initial',
     dueAt,
-    by: planWakeUp(dueAt, at.now, settings.schedulerThresholdSeconds).by,
+    by: planWakeUp(dueAt, at.now, thresholdFor(slot, settings.schedulerThresholdSeconds)).by,
   };
   const result = await ports.deliveries.write(awaitSlot(delivery, received.owner, { next, slot }, at));
   if (result.kind === 'refused') {

@@ -1,7 +1,14 @@
 import type { Mechanism } from '../domain/attempt.ts';
 import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
 import { isOpen, type Delivery } from '../domain/delivery.ts';
-import { armedFor, MAX_DELAY_SECONDS, planHop, planWakeUp, scheduleName } from '../domain/wake-up-plan.ts';
+import {
+  armedFor,
+  MAX_DELAY_SECONDS,
+  planHop,
+  planWakeUp,
+  scheduleName,
+  thresholdFor,
+} from '../domain/wake-up-plan.ts';
 import type { DeliverContext } from './deliver-context.ts';
 
 /**
@@ -9,15 +16,20 @@ import type { DeliverContext } from './deliver-context.ts';
  * @throws when it could not be set: the message must not be acknowledged then.
  */
 export const armNext = async (context: DeliverContext, delivery: Delivery): Promise<void> => {
-  const { next, lease } = delivery;
+  const { next, lease, slot } = delivery;
   if (next === undefined) return;
   const dueAt = armedFor(next, lease);
-  await arm(context, { kind: 'wake_up', key: delivery.key, attempt: next.number, dueAt });
+  const threshold = thresholdFor(slot, context.settings.schedulerThresholdSeconds);
+  await arm(context, { kind: 'wake_up', key: delivery.key, attempt: next.number, dueAt }, threshold);
 };
 
-const arm = async (context: DeliverContext, wakeUp: WakeUp): Promise<void> => {
-  const { ports, settings } = context;
-  const plan = planWakeUp(wakeUp.dueAt, ports.clock.now(), settings.schedulerThresholdSeconds);
+const arm = async (
+  context: DeliverContext,
+  wakeUp: WakeUp,
+  thresholdSeconds = context.settings.schedulerThresholdSeconds,
+): Promise<void> => {
+  const { ports } = context;
+  const plan = planWakeUp(wakeUp.dueAt, ports.clock.now(), thresholdSeconds);
   if (plan.by === 'scheduler') {
     const name = scheduleName(wakeUp.key, wakeUp.attempt, wakeUp.dueAt);
     if ((await ports.wakeUps.schedule(name, plan.at, { ...wakeUp, by: 'scheduler' })) === 'scheduled') {

@@ -32,6 +32,8 @@ export type Fact =
   | { fact: 'retried_by_hand'; key: DeliveryKey; attempt: number; round: number }
   /** `decisive`: a success that became the delivery's final status. */
   | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt; decisive: boolean }
+  /** The line of a subscription's slots could not be had: the delivery asks again. */
+  | { fact: 'slot_unreserved'; key: DeliveryKey; error: Error }
   /** Its subscription limits the rate of its requests: it waits on record for its turn. */
   | { fact: 'slot_awaited'; key: DeliveryKey; attempt: number; slotAt: number }
   | { fact: 'lease_lost'; key: DeliveryKey; attempt: number }

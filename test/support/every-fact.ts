@@ -75,6 +75,7 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
     fact: 'operator_told',
     event: { type: 'subscription.failing', ...ofSubscription, since: 1, failures: 20 },
   },
+  slot_unreserved: { fact: 'slot_unreserved', key: factKey, error: new TypeError('throttled') },
   health_unnoted: { fact: 'health_unnoted', ...ofSubscription, error: new TypeError('throttled') },
   confirmation_owed: { fact: 'confirmation_owed', ...ofSubscription, error: new TypeError('away') },
   aws_call_failed: {

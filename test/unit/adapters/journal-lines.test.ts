@@ -79,7 +79,12 @@ describe('the level of a fact', () => {
       'policy_adjusted',
       'aws_call_failed',
     ]);
-    expect(at('error')).toEqual(['operation_failed_for', 'health_unnoted', 'confirmation_owed']);
+    expect(at('error')).toEqual([
+      'operation_failed_for',
+      'slot_unreserved',
+      'health_unnoted',
+      'confirmation_owed',
+    ]);
     expect(at('debug')).toEqual(['wake_up_set', 'reconcile_ran']);
   });
 

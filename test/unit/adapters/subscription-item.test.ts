@@ -37,6 +37,10 @@ describe('the items of a queue', () => {
     expect(read.confirmedAt).toBe(5);
   });
 
+  it('keep when its limit last changed, by which the slots of before are told', () => {
+    expect(subscriptionOf(subscriptionItemOf(aSubscription({ limitedAt: 6 }))).limitedAt).toBe(6);
+  });
+
   it('keep what a subscription failed, and when it was changed', () => {
     const failing = { since: 1, failures: 21, countedAt: 2 };
     const subscription = aSubscription({ failing, changedAt: 3 });

@@ -52,6 +52,16 @@ describe('the line of a subscription with max_per_second', () => {
     },
   );
 
+  it('is not left to Scheduler where a slot is near, whatever the threshold for retries is', async () => {
+    world.settings.schedulerThresholdSeconds = 0;
+    await subscribe(0.02);
+    await publish(3);
+    await world.clock.run();
+
+    expect(requestedAt()).toEqual([0, 50, 100]);
+    expect(world.schedules.map(({ wakeUp }) => wakeUp.key.messageId)).toEqual(['m2']);
+  });
+
   it('costs no claim a second write, as a record would that lives longer than the claim says', async () => {
     await subscribe(0.1);
     const { deliveries } = world;

@@ -127,6 +127,21 @@ describe('a subscription with max_per_second', () => {
     expect(others.slice(2).map(Math.round)).toEqual([99, 199, 299]);
   });
 
+  it('is asked again a little later where its line cannot be had: no receive fails, nothing counts as lost', async () => {
+    await subscribe(10);
+    const reserve = world.rateLimits.reserve.bind(world.rateLimits);
+    world.rateLimits.reserve = () => Promise.reject(new Error('throttled'));
+    await publish(1);
+    await world.clock.run(startedAt + 3_000);
+    expect(await deliveryOf('m0')).toMatchObject({ status: 'pending', attempts: [], lease: undefined });
+    expect(world.journal.facts).toContainEqual(expect.objectContaining({ fact: 'slot_unreserved' }));
+    world.rateLimits.reserve = reserve;
+    await world.clock.run();
+
+    expect(requestedAt()).toEqual([4.25]);
+    expect((await deliveryOf('m0')).attempts[0]?.lost).toBeUndefined();
+  });
+
   it('keeps its place in the line where somebody asks for it now', async () => {
     await subscribe(0.1);
     await publish(2);
