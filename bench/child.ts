@@ -42,8 +42,8 @@ export const startChild = (file: URL, options: ChildOptions = {}): Child => {
     ask: async (question, schema) => {
       const answered = once(child, 'message');
       child.send(question);
-      const [answer]: unknown[] = await Promise.race([answered, died]);
-      return schema.parse(answer);
+      const message: unknown[] = await Promise.race([answered, died]);
+      return schema.parse(message[0]);
     },
     [Symbol.asyncDispose]: async () => {
       // It ends by itself when nobody is there any more, and leaves its profile if it was to make one.

@@ -1,17 +1,5 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import type { DynamoRequest, Item } from './dynamo-request.ts';
 import { updated } from './update-expression.ts';
-
-/** As it stands on the wire. */
-export type Item = Record<string, AttributeValue>;
-
-export type DynamoRequest = {
-  Key?: Item;
-  Item?: Item;
-  UpdateExpression?: string;
-  ExpressionAttributeNames?: Record<string, string>;
-  ExpressionAttributeValues?: Item;
-  ExclusiveStartKey?: Item;
-};
 
 /** Items of a page of a Query, which ends at 1 MB (DynamoDB API reference, Query); ours have some 600 bytes. */
 const PAGE = 1_500;

@@ -3,7 +3,7 @@ import { marshall } from '@aws-sdk/util-dynamodb';
 import { kmsSecretSealer } from '../../shared/adapters/kms-signing-secrets.ts';
 import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/subscription-item.ts';
 import { makeSecret } from '../../shared/domain/signing-secret.ts';
-import type { Item } from './dynamo.ts';
+import type { Item } from './dynamo-request.ts';
 
 /** Only dispatch reads lists that are longer, and it opens no secrets. */
 const SEALED_EACH = 10;

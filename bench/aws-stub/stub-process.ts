@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
 import { answerWith } from '../child.ts';
-import { dynamoStub, type DynamoRequest } from './dynamo.ts';
+import type { DynamoRequest } from './dynamo-request.ts';
+import { dynamoStub } from './dynamo.ts';
 import { itemsOf } from './items.ts';
 import { stubQuestion, type Counts } from './questions.ts';
 

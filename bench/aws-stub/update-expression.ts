@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import type { DynamoRequest, Item } from './dynamo.ts';
+import type { DynamoRequest, Item } from './dynamo-request.ts';
 
 const SET = /#(\w+) = (:v\d+|list_append\(#\w+, :v\d+\))/g;
 

@@ -22,13 +22,13 @@ const row = (name: string, { bundleBytes, load, first }: ColdFunction['ours'], r
 ];
 
 /** The result as a person reads it. */
-export const resultText = ({ rounds, ratios }: ColdResult): string =>
+export const resultText = ({ rounds, functions }: ColdResult): string =>
   [
     `Cold starts, each in a process of its own: medians of ${rounds}.`,
     'Bare: the same calls by the SDK alone, as it comes. Limit: the same in a bundle made as ours are.',
     ...tableLines(
       columns,
-      ratios.flatMap(({ name, ours, bare, limit, ratio, ratioToLimit }) => [
+      functions.flatMap(({ function: name, ours, bare, limit, ratio, ratioToLimit }) => [
         row(name, ours, ''),
         row('  by bare', bare, ratio.toFixed(2)),
         row('  by limit', limit, ratioToLimit.toFixed(2)),

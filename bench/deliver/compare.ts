@@ -4,7 +4,7 @@ import { median, spreadOf, type Spread } from '../measured/figures.ts';
 import type { MeasuredFunction } from '../measured/measured-function.ts';
 import { ingressMessages } from '../measured/messages.ts';
 import type { Run } from '../measured/questions.ts';
-import type { Length, Programs } from './measure.ts';
+import type { Programs } from './programs.ts';
 
 /** Each by a delivery: one message to one subscriber. */
 export type Cost = {
@@ -31,13 +31,16 @@ export type Comparison = {
   logBytes: number;
 };
 
+/** How many rounds, of how many deliveries each. */
+export type ComparisonLength = { rounds: number; deliveries: number };
+
 type Round = Record<'dispatch' | 'deliver' | 'bare' | 'post', { run: Run; counts: Counts }>;
 
 /** One after the other in each round, so that what else the machine does meets all of them alike. */
 export const compare = async (
   programs: Programs,
   fanOut: number,
-  { rounds: wanted, deliveries }: Length,
+  { rounds: wanted, deliveries }: ComparisonLength,
   signal: AbortSignal,
 ): Promise<Comparison> => {
   const queue = `fan-out-${fanOut}`;

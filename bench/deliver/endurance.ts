@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { median } from '../measured/figures.ts';
 import { ingressMessages } from '../measured/messages.ts';
 import type { Run } from '../measured/questions.ts';
-import type { Programs } from './measure.ts';
+import type { Programs } from './programs.ts';
 
 /** Whether a function that lives long costs more and more. Seconds of processor time are for 1,000 deliveries. */
 export type Endurance = {

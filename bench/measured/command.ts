@@ -20,15 +20,11 @@ export type BenchMeans = {
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-const OPTIONS =
-  '  --dry    the result is not kept in bench/results\n  --short  less of everything, which says less; not kept either';
-
 /** Undefined: not to be understood. */
 const requestOf = (args: readonly string[]) => {
   try {
     const options = {
       json: { type: 'boolean', default: false },
-      dry: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
       dry: { type: 'boolean', default: false },
     } as const;

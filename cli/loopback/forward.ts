@@ -1,6 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { CredentialsProblem } from '../api/credentials-problem.ts';
 import type { ApiAccess } from '../api/api-access.ts';
 import { boundedBody } from '../bounded-body.ts';
@@ -56,15 +54,25 @@ export const noAnswer = (error: unknown): Refusal => {
   return { status: 502, code: 'unreachable', message: `the API does not answer: ${failureText(cause)}` };
 };
 
-/** Gives the caller what came of it. */
+/**
+ * Gives the caller what came of it, once all of it is there: API Gateway's answers are small, and a caller that went away
+ * meanwhile leaves nothing behind that could fail later.
+ */
 export const relay = async (answer: Response | Refusal, response: ServerResponse): Promise<void> => {
-  if (!(answer instanceof Response)) {
-    refuse(response, answer);
-    return;
+  const whole = answer instanceof Response ? await wholeOf(answer) : answer;
+  if (response.destroyed) return;
+  if ('body' in whole) response.writeHead(whole.status, whole.headers).end(whole.body);
+  else refuse(response, whole);
+};
+
+type Whole = { status: number; headers: Record<string, string>; body: Uint8Array };
+
+const wholeOf = async (answer: Response): Promise<Whole | Refusal> => {
+  try {
+    return { status: answer.status, headers: headersOf(answer.headers), body: await answer.bytes() };
+  } catch (error) {
+    return noAnswer(error);
   }
-  response.writeHead(answer.status, headersOf(answer.headers));
-  if (answer.body === null) response.end();
-  else await pipeline(Readable.fromWeb(answer.body), response);
 };
 
 const forwardedOf = ({ headers }: IncomingMessage): Headers =>

@@ -37,13 +37,13 @@ const plan = async (options: PlanOptions): Promise<void> => {
   const { policy, outage, prices } = request.value;
   const table = operationTable();
   const result = planned(planOf(options, policy), { table, prices: prices.prices, ...outage });
-  const sources = { region: options.region, pricesReadOn: prices.readOn, measuredAt: table.measuredAt };
+  const sources = { region: options.region, pricesAsOf: prices.asOf, measuredAt: table.measuredAt };
   console.log(options.json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources));
 };
 
 type PlanRequest = {
   policy: PartialRetryPolicy;
-  prices: { readOn: string; prices: RegionPrices };
+  prices: { asOf: string; prices: RegionPrices };
   outage: { outage?: { hours: number; share: number } };
 };
 

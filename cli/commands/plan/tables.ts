@@ -20,7 +20,7 @@ const MOST_PRICES_BYTES = 1024 * 1024;
 export const regionPrices = async (
   region: string,
   file: string | undefined,
-): Promise<Read<{ readOn: string; prices: RegionPrices }>> => {
+): Promise<Read<{ asOf: string; prices: RegionPrices }>> => {
   const source = file === undefined ? { ok: true as const, value: listPrices } : await jsonFile(file);
   if (!source.ok) return source;
   const prices = pricesSchema.safeParse(source.value);
@@ -28,7 +28,7 @@ export const regionPrices = async (
   const found = prices.data.regions[region];
   return found === undefined
     ? { ok: false, fields: [missingRegion(region, prices.data)] }
-    : { ok: true, value: { readOn: prices.data.readOn, prices: found } };
+    : { ok: true, value: { asOf: prices.data.asOf, prices: found } };
 };
 
 const jsonFile = async (file: string): Promise<Read<unknown>> => {

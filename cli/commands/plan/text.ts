@@ -6,7 +6,7 @@ import type { Peak } from './model/peaks.ts';
 import { lineNames, peakNames, peerNames } from './names.ts';
 import type { Planned } from './planned.ts';
 
-export type Sources = { region: string; pricesReadOn: string; measuredAt: string };
+export type Sources = { region: string; pricesAsOf: string; measuredAt: string };
 
 const right = (head: string): Column => ({ head, align: 'right' });
 
@@ -104,9 +104,9 @@ const outage = (effect: NonNullable<Planned['outage']>): string[] => [
   `  The last retry comes ${inWords(effect.drainSeconds)} after it. It costs ${dollars(effect.extraUsd)} USD more.`,
 ];
 
-const assumptions = ({ plan }: Planned, { region, pricesReadOn, measuredAt }: Sources): string[] => [
+const assumptions = ({ plan }: Planned, { region, pricesAsOf, measuredAt }: Sources): string[] => [
   `Assumed: ${plan.messagesPerBatch} messages in an invocation, subscribers that answer in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
-  `Operations as measured on ${measuredAt.slice(0, 10)}, list prices of ${region} as read on ${pricesReadOn}, no free tier. docs/cost.md says what is in it.`,
+  `Operations as measured on ${measuredAt.slice(0, 10)}, list prices of ${region} as of ${pricesAsOf}, no free tier. docs/cost.md says what is in it.`,
 ];
 
 const count = (value: number): string => Math.round(value).toLocaleString('en-US');

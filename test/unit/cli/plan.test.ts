@@ -132,10 +132,10 @@ describe('posthaste plan', () => {
   it.each([
     { content: '{', field: 'prices' },
     {
-      content: '{"readOn": "2026-01-01", "regions": {"us-east-1": {}}}',
+      content: '{"asOf": "2026-01-01", "regions": {"us-east-1": {}}}',
       field: 'prices.regions.us-east-1.sqsRequests',
     },
-    { content: '{"readOn": "yesterday", "regions": {}}', field: 'prices.readOn' },
+    { content: '{"asOf": "yesterday", "regions": {}}', field: 'prices.asOf' },
   ])('refuses prices by the name of the field: $field', async ({ content, field }) => {
     const file = await pricesFile(content);
     const { status, stdout } = await plan('--messages-per-day', '10', '--json', '--prices', file);

@@ -42,7 +42,7 @@ const regionPrices = z.record(z.enum(priced), price);
 
 /** List prices without free tiers, discounts and the tiers of large volumes. */
 export const pricesSchema = z.strictObject({
-  readOn: z.iso.date(),
+  asOf: z.iso.date(),
   regions: z.record(z.string(), regionPrices),
 });
 

@@ -1,0 +1,41 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startFunction, type MeasuredFunction } from '../measured/measured-function.ts';
+import { ingressMessages } from '../measured/messages.ts';
+import { startStubs, type Stubs } from '../measured/stubs.ts';
+
+/** The function, the one before it, and what it is held against. */
+export type Programs = {
+  stubs: Stubs;
+  dispatch: MeasuredFunction;
+  deliver: MeasuredFunction;
+  /** The same calls and the same request. */
+  bare: MeasuredFunction;
+  /** The same request alone. */
+  post: MeasuredFunction;
+};
+
+export const startPrograms = async (stack: AsyncDisposableStack): Promise<Programs> => {
+  const folder = await mkdtemp(join(tmpdir(), 'posthaste-bench-'));
+  stack.defer(() => rm(folder, { recursive: true }));
+  const stubs = await startStubs(stack);
+  const started = (name: string, entry: string, env = {}) =>
+    startFunction(stack, {
+      name,
+      entry: new URL(entry, import.meta.url),
+      endpoint: stubs.endpoint,
+      folder,
+      env,
+    });
+  const dispatch = await started('dispatch', '../../functions/dispatch/handler.ts');
+  const deliver = await started('deliver', '../../functions/deliver/handler.ts');
+  await stubs.addQueue('template', 1);
+  await dispatch.run(ingressMessages('template', 1));
+  await deliver.run(await stubs.takeJobs());
+  const file = join(folder, 'template.json');
+  await writeFile(file, JSON.stringify(await stubs.template()));
+  const bare = await started('bare-calls', 'bare-calls.ts', { BENCH_TEMPLATE: file });
+  const post = await started('bare-post', 'bare-post.ts', { BENCH_TEMPLATE: file });
+  return { stubs, dispatch, deliver, bare, post };
+};
