@@ -4,7 +4,7 @@ import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
 import { Problem } from '../local/install/problem.mjs';
 import { findApi, type ApiAccess, type ApiCall } from './api-access.ts';
-import { ApiRefusal } from './api-refusal.ts';
+import { ApiRefusal, isAnswer } from './api-refusal.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from './api-request.ts';
 import { parsedAnswer } from './parsed-answer.ts';
 
@@ -94,9 +94,10 @@ const contentOf = ({
     ? { headers: new Headers() }
     : { headers: new Headers({ 'content-type': contentType }), body };
 
-const outcomeOf = ({ method, path, accept }: ApiRequest, answer: ApiAnswer): Outcome => {
+const outcomeOf = (request: ApiRequest, answer: ApiAnswer): Outcome => {
+  if (isAnswer(request, answer)) return { kind: 'answer', answer };
+  const { method, path } = request;
   const { status, text } = answer;
-  if ((status >= 200 && status < 300) || status === accept) return { kind: 'answer', answer };
   const failure = new ApiRefusal(`${method} ${path}`, status, text);
   if (status === TURNED_AWAY) return { kind: 'turned_away', failure };
   return { kind: PASSING.has(status) ? 'passing' : 'refused', failure };

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { FieldError } from '../../shared/domain/errors.ts';
+import type { ApiAnswer, ApiRequest } from './api-request.ts';
 import { jsonOrUndefined } from './json-or-undefined.ts';
 
 /** Ours has the first form (design §7); API Gateway's own answers have the second. */
@@ -13,6 +14,19 @@ const errorBody = z.union([
   }),
   z.object({ message: z.string() }),
 ]);
+
+/**
+ * Whether it is what was asked for. With the status that is accepted, refusals come, too: of API Gateway, and of the console
+ * where there is no deployment. Their body tells.
+ */
+export const isAnswer = (
+  { accept }: Pick<ApiRequest, 'accept'>,
+  { status, text }: Pick<ApiAnswer, 'status' | 'text'>,
+): boolean => {
+  if (status >= 200 && status < 300) return true;
+  const body = status === accept ? jsonOrUndefined(text) : undefined;
+  return body !== undefined && !errorBody.safeParse(body).success;
+};
 
 /** The API answered, but not with what was asked for. */
 export class ApiRefusal extends Error {

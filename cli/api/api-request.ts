@@ -11,7 +11,7 @@ export type ApiRequest = {
   contentType?: string;
   /** Whether a second one does no harm. @default all but POST and PATCH */
   repeatable?: boolean;
-  /** A status over 299 that is an answer, too. */
+  /** A status over 299 that is an answer, too, unless its body is an error. */
   accept?: number;
   signal?: AbortSignal;
 };

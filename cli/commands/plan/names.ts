@@ -20,7 +20,7 @@ export const lineNames: Readonly<Record<Priced, string>> = {
   kmsKeys: 'KMS, keys',
   logs: 'CloudWatch Logs, GB',
   metrics: 'CloudWatch, metrics',
-  alarms: 'CloudWatch, alarms',
+  alarmMetrics: 'CloudWatch, metrics that alarms look at',
   compositeAlarms: 'CloudWatch, composite alarms',
   dashboards: 'CloudWatch, dashboards',
   dataOut: 'Data out to the internet, GB',

@@ -3,6 +3,7 @@ import { tableLines, type Column } from '../../output/table.ts';
 import type { Bill, Line } from './model/cost.ts';
 import { DAYS_A_MONTH } from './model/plan.ts';
 import type { Peak } from './model/peaks.ts';
+import type { Priced } from './model/prices.ts';
 import { lineNames, peakNames, peerNames } from './names.ts';
 import type { Planned } from './planned.ts';
 
@@ -26,22 +27,31 @@ export const planText = (result: Planned, sources: Sources): string =>
   ].join('\n');
 
 const traffic = ({ plan, operations }: Planned): string[] => [
-  `${count(plan.messagesPerDay * plan.fanOut * DAYS_A_MONTH)} deliveries a month: ${count(plan.messagesPerDay)} messages of ${count(plan.payloadBytes)} bytes a day to ${count(plan.fanOut)} each.`,
+  `${count(plan.messagesPerDay * plan.fanOut * DAYS_A_MONTH)} deliveries a month: ${counted(plan.messagesPerDay, 'message')} a day, each of ${counted(plan.payloadBytes, 'byte')} and to ${counted(plan.fanOut, 'subscription')}.`,
   plan.failureRate === 0
     ? 'All succeed at the first attempt.'
     : `The first attempt fails for ${percent(plan.failureRate)}, whose subscribers go on failing for ${inWords(plan.failingSeconds)}: ${(operations.attempts / (plan.messagesPerDay * plan.fanOut)).toFixed(2)} attempts a delivery.`,
 ];
 
-const bill = ({ traffic: lines, standing, dataOut, usd }: Bill): string[] =>
-  tableLines(
+const bill = ({ traffic: lines, standing, dataOut, usd }: Bill): string[] => [
+  ...tableLines(
     [{ head: 'A month' }, right('Quantity'), right('USD')],
     [
       ...lines.filter(({ quantity }) => quantity > 0).map((line) => row(line)),
-      ...standing.map((line) => row(line, ' (always)')),
+      ...standing.map((line) => row(line, line.what === 'metrics' ? ' (always, at most)' : ' (always)')),
       row(dataOut),
       ['Together', '', dollars(usd)],
     ],
-  );
+  ),
+  'Quantity is what AWS counts in a month, USD its list price. What is marked (always) is there without any traffic; metrics are charged only for the hours in which they are written.',
+  `To pay less: leave out the stack PosthasteMonitoring (${dollars(monitoring(standing))} USD), log fewer successes (logSuccessSampling), send messages in bursts, of which an invocation takes up to 10.`,
+];
+
+/** What the stack PosthasteMonitoring costs; the functions write their metrics without it, too. */
+const MONITORING: readonly Priced[] = ['alarmMetrics', 'compositeAlarms', 'dashboards'];
+
+const monitoring = (standing: readonly Line[]): number =>
+  standing.filter(({ what }) => MONITORING.includes(what)).reduce((all, { usd }) => all + usd, 0);
 
 const row = ({ what, quantity, usd }: Line, note = ''): string[] => [
   `${lineNames[what]}${note}`,
@@ -51,7 +61,7 @@ const row = ({ what, quantity, usd }: Line, note = ''): string[] => [
 
 const comparison = ({ plan, bill: planned, fullBatches, peers }: Planned): string[] => [
   ...tableLines(
-    [{ head: 'USD for a million deliveries, without data out' }, right('All'), right('By traffic')],
+    [{ head: 'USD for a million deliveries, without data out' }, right('All'), right('Without (always)')],
     [
       [
         `Posthaste, ${plan.messagesPerBatch} in a batch`,
@@ -105,11 +115,14 @@ const outage = (effect: NonNullable<Planned['outage']>): string[] => [
 ];
 
 const assumptions = ({ plan }: Planned, { region, pricesAsOf, measuredAt }: Sources): string[] => [
-  `Assumed: ${plan.messagesPerBatch} messages in an invocation, subscribers that answer in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
+  `Assumed: ${counted(plan.messagesPerBatch, 'message')} in an invocation, subscribers that answer in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
   `Operations as measured on ${measuredAt.slice(0, 10)}, list prices of ${region} as of ${pricesAsOf}, no free tier. docs/cost.md says what is in it.`,
 ];
 
 const count = (value: number): string => Math.round(value).toLocaleString('en-US');
+
+const counted = (value: number, what: string): string =>
+  `${value.toLocaleString('en-US')} ${what}${value === 1 ? '' : 's'}`;
 
 const quantityOf = (value: number): string =>
   value >= 100 ? count(value) : value.toLocaleString('en-US', { maximumSignificantDigits: 3 });

@@ -16,10 +16,12 @@ const MECHANISMS: Record<Mechanism, string> = {
   scheduler: 'Scheduler',
 };
 
+const MECHANISMS_NOTE = `Mechanisms by schedulerThreshold ${SCHEDULER_THRESHOLD_SECONDS}, the default: no deployment is asked for its own.`;
+
 const SOURCES: Record<PolicyInForce['source'], string> = {
-  subscription: "the subscription's",
-  queue: "the queue's",
-  defaults: 'the defaults, for neither the subscription nor the queue has one',
+  subscription: "the subscription's, as given by --policy",
+  queue: "the queue's, as given by --queue-policy",
+  defaults: 'the defaults, for neither --policy nor --queue-policy is given',
 };
 
 const JITTERS: Record<Exclude<Jitter, 'none'>, string> = {
@@ -36,6 +38,7 @@ export const describeSchedule = ({ source, policy }: PolicyInForce, overridden: 
       ? 'No retries: a delivery whose first attempt fails is exhausted.'
       : `${counted(retries.length)} over ${inWords(totalSeconds(policy))}; should the last one fail too, the delivery is exhausted.`;
   const notes = [
+    ...(retries.length === 0 ? [] : [MECHANISMS_NOTE]),
     ...(policy.jitter === 'none'
       ? []
       : [`Jitter (${policy.jitter}): a retry waits ${JITTERS[policy.jitter]}.`]),

@@ -49,7 +49,7 @@ describe('posthaste plan', () => {
     const { status, stdout } = await plan('--messages-per-day', '1000000', '--fan-out', '3');
     expect(status).toBe(0);
     for (const part of [
-      '91,250,000 deliveries a month',
+      '91,250,000 deliveries a month: 1,000,000 messages a day, each of 1,024 bytes and to 3 subscriptions.',
       'DynamoDB, write units',
       'Amazon SNS over HTTP',
       'EventBridge API Destinations',
@@ -58,6 +58,16 @@ describe('posthaste plan', () => {
     ])
       expect(stdout).toContain(part);
     expect(stdout).not.toContain('too much');
+  });
+
+  it('charges alarms by the metrics that they look at, and says what may be less or be left out', async () => {
+    const { stdout } = await plan('--messages-per-day', '1', '--payload-bytes', '1');
+    expect(stdout).toContain('1 message a day, each of 1 byte and to 1 subscription.');
+    expect(stdout).toContain('Assumed: 1 message in an invocation');
+    expect(stdout).toMatch(/^CloudWatch, metrics that alarms look at \(always\) +50 +5\.00$/m);
+    expect(stdout).toMatch(/^CloudWatch, metrics \(always, at most\) +33 +9\.90$/m);
+    expect(stdout).toContain('metrics are charged only for the hours in which they are written');
+    expect(stdout).toContain('leave out the stack PosthasteMonitoring (9.00 USD)');
   });
 
   it('prints one line of JSON with --json, with what an outage does where it was asked', async () => {

@@ -97,7 +97,7 @@ describe('posthaste policy preview', () => {
     expect(status).toBe(0);
     expect(stdout).toBe(
       [
-        "Policy in force: the subscription's.",
+        "Policy in force: the subscription's, as given by --policy.",
         '',
         'Retry  Phase         Delay     Elapsed  Mechanism',
         '    1  immediate       0 s         0 s  same invocation',
@@ -106,6 +106,7 @@ describe('posthaste policy preview', () => {
         '    4  post_backoff   90 s  1 min 40 s  Scheduler',
         '',
         '4 retries over 1 min 40 s; should the last one fail too, the delivery is exhausted.',
+        'Mechanisms by schedulerThreshold 90, the default: no deployment is asked for its own.',
         '',
       ].join('\n'),
     );
@@ -116,7 +117,7 @@ describe('posthaste policy preview', () => {
       '--policy={}',
       '--queue-policy={"ignore_subscription_override":true,"jitter":"equal","retry_on_status":[408,429]}',
     );
-    expect(stdout).toContain("the queue's, which overrides the subscription's");
+    expect(stdout).toContain("the queue's, as given by --queue-policy, which overrides the subscription's");
     expect(stdout).toContain('Jitter (equal)');
     expect(stdout).toContain('408, 429');
   });
@@ -126,7 +127,7 @@ describe('posthaste policy preview', () => {
       '--policy={"retries_with_no_delay":0,"minimum_delay_retries":0,"maximum_delay_retries":0,"backoff_retries":0}',
     );
     expect(stdout).toBe(
-      "Policy in force: the subscription's.\n\nNo retries: a delivery whose first attempt fails is exhausted.\n",
+      "Policy in force: the subscription's, as given by --policy.\n\nNo retries: a delivery whose first attempt fails is exhausted.\n",
     );
   });
 

@@ -28,7 +28,7 @@ const MINUTES_A_DAY = 24 * 60;
  */
 const IDLE_RECEIVES_A_MONTH = 4 * 5 * 3 * MINUTES_A_DAY * DAYS_A_MONTH;
 
-/** Our own metrics, each every month; dashboards and alarms as deployed. */
+/** Our own metrics as if each were written in every hour, which is the most that they cost; dashboards and alarms as deployed. */
 export const billOf = (
   plan: Plan,
   { operations, table }: { operations: Operations; table: OperationTable },
@@ -99,7 +99,7 @@ const standingOf = ({
     ['logs', (runs * logBytes) / GIGABYTE],
     ['kmsKeys', monitoring.keys],
     ['metrics', monitoring.metrics],
-    ['alarms', monitoring.alarms],
+    ['alarmMetrics', monitoring.alarmMetrics],
     ['compositeAlarms', monitoring.compositeAlarms],
     ['dashboards', monitoring.dashboards],
   ];

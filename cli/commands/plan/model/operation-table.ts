@@ -56,7 +56,8 @@ export const operationTableSchema = z.object({
   }),
   monitoring: z.object({
     metrics: z.number(),
-    alarms: z.number(),
+    /** Metrics that alarms look at, each as often as one does: CloudWatch charges by these. */
+    alarmMetrics: z.number(),
     compositeAlarms: z.number(),
     dashboards: z.number(),
     keys: z.number(),

@@ -18,7 +18,7 @@ export const priced = [
   'kmsKeys',
   'logs',
   'metrics',
-  'alarms',
+  'alarmMetrics',
   'compositeAlarms',
   'dashboards',
   'dataOut',
