@@ -58,11 +58,14 @@ const referred = (reference: unknown): string => {
 };
 
 /**
- * The widgets of a dashboard in a template, with references by the name that they have there.
+ * The widgets of a dashboard in a template, with references by the name that `nameOf` has for their logical id.
  * @throws ZodError if a widget is none of those that we make
  */
-export const widgetsOf = (dashboardBody: unknown): readonly Widget[] => {
+export const widgetsOf = (
+  dashboardBody: unknown,
+  nameOf: (logicalId: string) => string = (logicalId) => logicalId,
+): readonly Widget[] => {
   const [, parts] = joined.parse(dashboardBody)['Fn::Join'];
-  const json = parts.map((part) => (typeof part === 'string' ? part : referred(part))).join('');
+  const json = parts.map((part) => (typeof part === 'string' ? part : nameOf(referred(part)))).join('');
   return body.parse(JSON.parse(json)).widgets;
 };

@@ -13,12 +13,22 @@ h2, h3 { margin: 2px 0; } h3 { font-size: 13px; }
 ul { margin: 4px 0; padding: 0; list-style: none; columns: 2; font-size: 11px; }
 pre { font-size: 11px; white-space: pre-wrap; margin: 0; }
 .alarm ul { columns: 4; }
-.alarm li::before { content: '● '; color: #1d8102; }`;
+.alarm li::before { content: '○ '; color: #687078; }
+.preview { margin: 0 0 1rem; padding: 8px 12px; background: #fff; border: 1px solid #aab7b8; border-left-width: 4px; }
+.namespace { margin: 4px 0 0; color: #545b64; font-size: 11px; }
+@media (max-width: 700px) {
+  main { display: block; }
+  section { margin-bottom: 6px; overflow-wrap: anywhere; }
+  .plot { height: 80px; }
+  ul, .alarm ul { columns: 1; }
+}`;
 
 /** The dashboard as CloudWatch lays it out, with what each widget shows in place of its data. */
 export const dashboardPage = (title: string, widgets: readonly Widget[]): string => `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title><style>${STYLE}</style></head>
-<body><main>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${STYLE}</style></head>
+<body>
+<p class="preview"><b>Preview: the layout, without data.</b> It says nothing about the state of any alarm. The dashboard with data is in CloudWatch.</p>
+<main>
 ${widgets.map(sectionOf).join('\n')}
 </main></body></html>
 `;
@@ -39,11 +49,22 @@ const contentOf = (widget: Widget): string => {
       return headed(widget.properties.title, `<pre>${escaped(widget.properties.query)}</pre>`);
     case 'metric': {
       const { title, yAxis, metrics } = widget.properties;
-      const shown = metrics.map(({ label, namespace, metricName }) => `${label}: ${namespace} ${metricName}`);
-      return headed(title, `<div class="plot">${escaped(yAxis.left.label)}</div>${listOf(shown)}`);
+      return headed(title, `<div class="plot">${escaped(yAxis.left.label)}</div>${legendOf(metrics)}`);
     }
   }
 };
+
+type Metrics = Extract<Widget, { type: 'metric' }>['properties']['metrics'];
+
+const legendOf = (metrics: Metrics): string =>
+  [...Map.groupBy(metrics, ({ namespace }) => namespace)]
+    .map(([namespace, rows]) => {
+      const shown = rows.map(({ label, metricName }) =>
+        label === metricName ? label : `${label}: ${metricName}`,
+      );
+      return `<p class="namespace">${escaped(namespace)}</p>${listOf(shown)}`;
+    })
+    .join('');
 
 const headed = (title: string, content: string): string => `<h3>${escaped(title)}</h3>${content}`;
 

@@ -4,9 +4,9 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { App } from 'aws-cdk-lib';
-import { CfnDashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import { CfnAlarm, CfnCompositeAlarm, CfnDashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { z } from 'zod';
 import { widgetsOf } from './dashboard-body.ts';
 import { dashboardPage } from './dashboard-page.ts';
@@ -27,10 +27,21 @@ const render = (): void => {
   const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
   const { monitoring } = placeStacks(app, settings);
   const [dashboard] = monitoring.node.findAll().filter((child) => child instanceof CfnDashboard);
-  const widgets = widgetsOf(monitoring.resolve(dashboard?.dashboardBody));
+  const alarmNames = new Map(
+    monitoring.node
+      .findAll()
+      .filter((child) => child instanceof CfnAlarm || child instanceof CfnCompositeAlarm)
+      .map((alarm) => [monitoring.getLogicalId(alarm), alarm.alarmName]),
+  );
+  const widgets = widgetsOf(
+    monitoring.resolve(dashboard?.dashboardBody),
+    (logicalId) => alarmNames.get(logicalId) ?? logicalId,
+  );
   mkdirSync(dirname(page), { recursive: true });
   writeFileSync(page, dashboardPage(settings.deployment, widgets));
-  process.stdout.write(`${page}: ${widgets.length} widgets\n`);
+  process.stdout.write(
+    `${page}: ${widgets.length} widgets. To see it, open ${pathToFileURL(page).href} in a browser.\n`,
+  );
 };
 
 try {

@@ -1,4 +1,5 @@
 import { cpus, totalmem } from 'node:os';
+import { z } from 'zod';
 import { stepsOf } from '../../cli/commands/plan/model/steps.ts';
 import type { OperationTable, PathCount } from '../../cli/commands/plan/model/operation-table.ts';
 import { times, type Units } from '../../cli/commands/plan/model/units.ts';
@@ -6,6 +7,7 @@ import type { CallLogEntry, Invocation } from '../../cli/local/call-log.ts';
 import { Problem } from '../../cli/local/install/problem.mjs';
 import { metricNames } from '../../shared/config/metrics.ts';
 import { deployedStacks } from '../../test/privileges/deployed-stacks.ts';
+import { alarmsIn } from '../../test/support/monitored.ts';
 import { atNoRecords } from './line.ts';
 import { paths } from './paths.ts';
 import { ofPath, runPath, type PathRun } from './run-path.ts';
@@ -162,13 +164,18 @@ const reconcileRuns = async ({
   };
 };
 
+const templateSchema = z.looseObject({ Resources: z.unknown() });
+
+const alarmMetricsIn = (template: unknown): number =>
+  alarmsIn(templateSchema.parse(template).Resources).reduce((sum, { metrics }) => sum + metrics.length, 0);
+
 const monitoring = async (endpoint: string): Promise<OperationTable['monitoring']> => {
   const { stacks } = await deployedStacks(endpoint);
   const types = stacks.flatMap(({ resources }) => [...resources.values()].map(({ type }) => type));
   const count = (wanted: string): number => types.filter((type) => type === wanted).length;
   return {
     metrics: Object.keys(metricNames).length,
-    alarms: count('AWS::CloudWatch::Alarm'),
+    alarmMetrics: stacks.reduce((sum, stack) => sum + alarmMetricsIn(stack.template), 0),
     compositeAlarms: count('AWS::CloudWatch::CompositeAlarm'),
     dashboards: count('AWS::CloudWatch::Dashboard'),
     keys: count('AWS::KMS::Key'),

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ConsoleInfo } from '../../shared/messages/console-view.ts';
+import { wordsFor } from './api/failure-words.ts';
 import { pageClient } from './api/page-client.ts';
 import { ConsoleProvider, type ConsoleContext } from './live/console-context.tsx';
 import { useRoute } from './live/use-route.ts';
@@ -49,6 +50,15 @@ const toContent = (event: Event): void => {
 
 const About = ({ info }: { info: ConsoleInfo }): JSX.Element | null => {
   const { problem, version, commandVersion } = info;
+  if (problem?.code === 'no_deployment') {
+    const { title, detail, advice } = wordsFor(problem);
+    return (
+      <Notice tone="warning" title={title}>
+        <p>{detail}</p>
+        <p>{advice}</p>
+      </Notice>
+    );
+  }
   if (problem !== undefined) {
     return <Notice tone="warning" title={problem.message} />;
   }

@@ -1,4 +1,4 @@
-import { withBoundedText, type Attempt } from '../domain/attempt.ts';
+import type { Attempt } from '../domain/attempt.ts';
 import {
   cancelLeased,
   recordAttempt,
@@ -7,19 +7,18 @@ import {
   type Verdict,
 } from '../domain/delivery-result.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import { ADDRESS_FORBIDDEN, isGone, outcomeOf, type Reply } from '../domain/outcome.ts';
-import { secretsInForce } from '../domain/secret-rotation.ts';
-import { absenceOf, attemptTimeoutOf, type Subscription } from '../domain/subscription.ts';
-import { webhookRequest } from '../domain/webhook-request.ts';
+import { isGone } from '../domain/outcome.ts';
+import { absenceOf, type Subscription } from '../domain/subscription.ts';
 import { hasTimeForRequest, type DeliverContext } from './deliver-context.ts';
 import { timeLeftMs, type HeldDelivery } from './held-delivery.ts';
+import { makeRequest, type Going, type Made } from './make-request.ts';
 import { keepMessage, keptUntil } from './message-keeping.ts';
 import { momentOf } from './moment.ts';
-import { openedFor, type OpenedSecret } from './opened-secrets.ts';
+import { openedFor } from './opened-secrets.ts';
 import { payOwed } from './owed.ts';
 import { noteHealth } from './subscription-health.ts';
-import { awaitTurn, turnOf, type Turn } from './turn.ts';
-import { judge, policyFor } from './verdict.ts';
+import { awaitTurn, turnOf } from './turn.ts';
+import { judge } from './verdict.ts';
 import { armNext, sendAgain, watchOver } from './wake-up-arming.ts';
 
 /**
@@ -36,29 +35,41 @@ const attemptOnce = async (
   context: DeliverContext,
   held: HeldDelivery,
 ): Promise<HeldDelivery | undefined> => {
-  const { ports } = context;
-  const { subscription } = held.target;
-  const ending = endingOf(held, ports.clock.now());
-  if (ending !== undefined || subscription === undefined) {
-    await cancelHeld(context, held, ending ?? 'subscription_deleted');
-    return undefined;
-  }
+  const going = await readied(context, held);
+  if (going === undefined) return undefined;
+  const made = await makeRequest(context, held, going);
+  const continued = await record(context, held, made);
+  // After a 410 it is disabled; there is nothing more to note.
+  if (!isGone(made.reply)) await noteHealth(context, going.subscription, made.attempt);
+  return continued && (await lookedUpAnew(context, continued));
+};
+
+/** Everything that the request needs, at the moment that it is to go. Undefined: it is not to go now, and the record says why. */
+const readied = async (context: DeliverContext, held: HeldDelivery): Promise<Going | undefined> => {
+  const subscription = await thereFor(context, held);
+  if (subscription === undefined) return undefined;
   const secrets = await openedFor(context, held, subscription);
   const turn = await turnOf(context, held, subscription);
   if (turn.kind === 'later') {
     await awaitTurn(context, held, turn.slot);
     return undefined;
   }
-  // Calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time.
+  // Calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time …
   if (!hasTimeForRequest(timeLeftMs(context, held), context.settings)) {
     await giveBack(context, held);
     return undefined;
   }
-  const made = await request(context, held, { subscription, secrets, turn });
-  const continued = await record(context, held, made);
-  // After a 410 it is disabled; there is nothing more to note.
-  if (!isGone(made.reply)) await noteHealth(context, subscription, made.attempt);
-  return continued && (await lookedUpAnew(context, continued));
+  // … and meanwhile the subscription or the message may have expired.
+  return (await thereFor(context, held)) && { subscription, secrets, turn };
+};
+
+/** Whom the request is for, if they and the message are there at this moment; else the delivery is ended. */
+const thereFor = async (context: DeliverContext, held: HeldDelivery): Promise<Subscription | undefined> => {
+  const { subscription } = held.target;
+  const ending = endingOf(held, context.ports.clock.now());
+  if (ending === undefined && subscription !== undefined) return subscription;
+  await cancelHeld(context, held, ending ?? 'subscription_deleted');
+  return undefined;
 };
 
 const lookedUpAnew = async ({ ports }: DeliverContext, held: HeldDelivery): Promise<HeldDelivery> => {
@@ -86,65 +97,6 @@ const giveBack = async (
 const endingOf = ({ target, message }: HeldDelivery, now: number): string | undefined => {
   if (message.expiresAt !== undefined && message.expiresAt <= now) return 'message_expired';
   return absenceOf(target.subscription, now, message.id);
-};
-
-type Going = {
-  subscription: Subscription;
-  secrets: readonly OpenedSecret[];
-  turn: Extract<Turn, { kind: 'now' }>;
-};
-
-type Made = { attempt: Attempt; reply: Reply; dueAt: number | undefined };
-
-const request = async (
-  context: DeliverContext,
-  held: HeldDelivery,
-  { subscription, secrets: opened, turn }: Going,
-): Promise<Made> => {
-  const { ports, settings } = context;
-  const { delivery, message } = held;
-  const startedAt = ports.clock.now();
-  const dueAt = dueOf(delivery, turn);
-  const secrets = secretsInForce(opened, startedAt).map(({ secret }) => secret);
-  const reply = await ports.subscriber.post(
-    webhookRequest(message, subscription, { startedAt, userAgent: settings.userAgent, secrets }),
-    attemptTimeoutOf(subscription, settings.attemptTimeoutMs),
-  );
-  const attempt: Attempt = {
-    number: delivery.attempts.length + 1,
-    round: delivery.round,
-    phase: delivery.next?.phase ?? 'initial',
-    ...(held.by === undefined ? {} : { by: held.by }),
-    ...(delivery.next === undefined || dueAt === undefined ? {} : { dueAt }),
-    startedAt,
-    durationMs: ports.clock.now() - startedAt,
-    outcome: outcomeOf(reply, policyFor(context, held).retry_on_status),
-    ...detailsOf(reply),
-    ...(delivery.lost > 0 ? { lost: delivery.lost } : {}),
-    ...(isGone(reply) ? wentBy(subscription) : {}),
-  };
-  return { attempt: withBoundedText(attempt, delivery.attempts), reply, dueAt };
-};
-
-/** By its policy, or by the slot that it had to wait for. */
-const dueOf = ({ next }: Delivery, { slotAt }: Going['turn']): number | undefined =>
-  slotAt === undefined ? next?.dueAt : Math.max(slotAt, next?.dueAt ?? slotAt);
-
-const wentBy = ({ changedAt }: Subscription): Pick<Attempt, 'subscriptionChangedAt'> =>
-  changedAt === undefined ? {} : { subscriptionChangedAt: changedAt };
-
-const detailsOf = (reply: Reply): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> => {
-  switch (reply.kind) {
-    case 'answered':
-      return {
-        statusCode: reply.statusCode,
-        ...(reply.snippet === undefined ? {} : { snippet: reply.snippet }),
-      };
-    case 'unanswered':
-      return { error: reply.detail === undefined ? reply.error : `${reply.error}: ${reply.detail}` };
-    case 'forbidden':
-      return { error: ADDRESS_FORBIDDEN };
-  }
 };
 
 const record = async (

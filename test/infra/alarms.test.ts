@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { operationTable } from '../../cli/commands/plan/tables.ts';
 import { metricDimension, metricNames, metricNamespace } from '../../shared/config/metrics.ts';
 import { alarmsIn, graphedIn, type Monitored, type MonitoredAlarm } from '../support/monitored.ts';
 import { resourcesOf, templatesFor } from './templates.ts';
@@ -31,14 +32,24 @@ const PARTS = ['SeveralFailing', 'FewDelivered', 'MostlyUndeliverable'];
 
 const isPart = ({ name }: MonitoredAlarm): boolean => PARTS.some((part) => name === `Posthaste-${part}`);
 
+const anchorOf = (description: string): string =>
+  /Runbook: docs\/operations\.md#(\S+)$/.exec(description)?.[1] ?? '';
+
 describe('each alarm', () => {
-  it.each(alarms.filter((alarm) => !isPart(alarm)))(
-    'has its section in the runbook: $name',
-    ({ description }) => {
-      const [, anchor = ''] = /Runbook: docs\/operations\.md#(\S+)$/.exec(description) ?? [];
-      expect(anchors).toContain(anchor);
-    },
-  );
+  it.each(alarms)('has its section in the runbook: $name', ({ description }) => {
+    expect(anchors).toContain(anchorOf(description));
+  });
+
+  it.each(PARTS)('says which composites it is part of, and leads to the section of one: %s', (part) => {
+    const composites = alarms.filter(({ properties }) =>
+      JSON.stringify(properties['AlarmRule'] ?? '').includes(`MonitoringAlarms${part}`),
+    );
+    const names = composites.map(({ name }) => name.replace('Posthaste-', ''));
+    const { description } = alarmOf(part);
+    expect(names).not.toEqual([]);
+    expect(description).toMatch(new RegExp(`^Part of ${names.join(' and ')}: `));
+    expect(composites.map((composite) => anchorOf(composite.description))).toContain(anchorOf(description));
+  });
 
   it('is the only one of its name, which begins with the deployment', () => {
     const names = alarmsIn(templatesFor({ deployment: 'Shop' }).monitoring.toJSON()['Resources']).map(
@@ -208,5 +219,15 @@ describe('what it costs a month', () => {
     expect(runbook).toContain(
       `alarms look at ${watched} metrics and ${composite} are composite: $${cost} a month`,
     );
+  });
+
+  it('is what posthaste plan counts', () => {
+    const { monitoring: planned } = operationTable();
+    expect(planned).toMatchObject({
+      metrics: Object.keys(metricNames).length,
+      alarmMetrics: alarms.reduce((sum, { metrics }) => sum + metrics.length, 0),
+      compositeAlarms: resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').size,
+      dashboards: resourcesOf(monitoring, 'AWS::CloudWatch::Dashboard').size,
+    });
   });
 });

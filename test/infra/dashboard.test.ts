@@ -5,7 +5,10 @@ import { dashboardPage } from '../../infra/dashboard-page.ts';
 import { metricNames } from '../../shared/config/metrics.ts';
 import { resourcesOf, templatesFor } from './templates.ts';
 
-const widgetsFor = (settings: Record<string, unknown> = {}): readonly Widget[] => {
+const widgetsFor = (
+  settings: Record<string, unknown> = {},
+  nameOf?: (logicalId: string) => string,
+): readonly Widget[] => {
   const dashboards = [
     ...resourcesOf(templatesFor(settings).monitoring, 'AWS::CloudWatch::Dashboard').values(),
   ];
@@ -14,7 +17,7 @@ const widgetsFor = (settings: Record<string, unknown> = {}): readonly Widget[] =
     .rest(z.unknown())
     .parse(dashboards);
   expect(others).toEqual([]);
-  return widgetsOf(Properties['DashboardBody']);
+  return widgetsOf(Properties['DashboardBody'], nameOf);
 };
 
 const widgets = widgetsFor();
@@ -75,6 +78,18 @@ describe('the dashboard', () => {
     expect(first?.properties.alarms[0]).toMatch(/DeliveriesDoNotFlow/);
   });
 
+  it('is read with the names that its alarms are deployed with', () => {
+    const { monitoring } = templatesFor();
+    const alarms = new Set([
+      ...resourcesOf(monitoring, 'AWS::CloudWatch::Alarm').keys(),
+      ...resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').keys(),
+    ]);
+    const [first] = widgetsFor({}, (id) => (alarms.has(id) ? 'its name' : id)).filter(
+      (widget) => widget.type === 'alarm',
+    );
+    expect(new Set(first?.properties.alarms)).toEqual(new Set(['its name']));
+  });
+
   it('stays below 500 metrics and 100 of a graph, which is all that CloudWatch takes', () => {
     const counts = widgets.flatMap((widget) =>
       widget.type === 'metric' ? [widget.properties.metrics.length] : [],
@@ -92,6 +107,18 @@ describe('the page of it', () => {
     for (const { x, y, width, height } of widgets)
       expect(page).toContain(`grid-area: ${y + 1} / ${x + 1} / span ${height} / span ${width}`);
     for (const { title } of titled) expect(page).toContain(`<h3>${title}</h3>`);
+  });
+
+  it('says that it has no data, and of no alarm that it is well', () => {
+    expect(page).toContain('Preview: the layout, without data');
+    expect(page).not.toContain('●');
+  });
+
+  it('names a namespace once for all its metrics of a graph', () => {
+    const namespaces = graphs.map((graph) =>
+      graph.type === 'metric' ? new Set(graph.properties.metrics.map(({ namespace }) => namespace)).size : 0,
+    );
+    expect(page.match(/class="namespace"/g)).toHaveLength(namespaces.reduce((sum, count) => sum + count, 0));
   });
 
   it('is not led astray by names', () => {

@@ -65,10 +65,18 @@ export const failureWords = (failure: unknown): FailureWords => {
 };
 
 const refusalWords = ({ code = '', status, message, fields }: ApiRefusal): FailureWords => {
-  const known = Object.hasOwn(KNOWN, code) ? KNOWN[code] : undefined;
   const detail =
     fields.length > 0 ? fields.map((fault) => `${fault.field} ${fault.message}`).join('; ') : message;
-  return { ...(known ?? { title: `The API answers ${status}` }), detail: sentence(detail) };
+  return wordsFor({ code, message: detail }, `The API answers ${status}`);
+};
+
+/** `otherwise`: the title where the code says nothing here. */
+export const wordsFor = (
+  { code, message }: { code: string; message: string },
+  otherwise = 'Something is wrong',
+): FailureWords => {
+  const known = Object.hasOwn(KNOWN, code) ? KNOWN[code] : undefined;
+  return { ...(known ?? { title: otherwise }), detail: sentence(message) };
 };
 
 const sentence = (text: string): string => {

@@ -1,4 +1,4 @@
-import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
+import { ApiRefusal, isAnswer } from '../../../cli/api/api-refusal.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from '../../../cli/api/api-request.ts';
 import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
 import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/messages/console-view.ts';
@@ -39,9 +39,9 @@ export const pageClient = (token: string | undefined): PageClient => {
 };
 
 const once = async (prefix: string, request: ApiRequest, token: string | undefined): Promise<ApiAnswer> => {
-  const { method, path, query = {}, accept } = request;
+  const { method, path, query = {} } = request;
   const answer = await answerTo(prefix + path + searchOf(query), fetchOf(request, token));
-  if (answer.status < 300 || answer.status === accept) return answer;
+  if (isAnswer(request, answer)) return answer;
   throw new ApiRefusal(`${method} ${path}`, answer.status, answer.text);
 };
 

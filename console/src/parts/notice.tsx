@@ -1,5 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
 import { failureWords } from '../api/failure-words.ts';
+import { useConsole } from '../live/console-context.tsx';
 
 type Tone = 'plain' | 'warning' | 'danger' | 'success';
 
@@ -20,7 +22,10 @@ export const Notice = ({
 );
 
 /** What went wrong, and what can be done. */
-export const Failure = ({ of }: { of: unknown }): JSX.Element => {
+export const Failure = ({ of }: { of: unknown }): JSX.Element | null => {
+  const { info } = useConsole();
+  // The shell says so, above every page.
+  if (info?.deployment === null && of instanceof ApiRefusal && of.code === 'no_deployment') return null;
   const { title, detail, advice } = failureWords(of);
   return (
     <Notice tone="danger" title={title}>

@@ -77,7 +77,8 @@ export const partsOfAlarms = (own: OwnMetrics) => {
   return {
     severalFailing: {
       id: 'SeveralFailing',
-      says: `Part of others: ${SEVERAL} or more subscriptions began to fail in six hours.`,
+      section: 'DeliveriesDoNotFlow',
+      says: `Part of DeliveriesDoNotFlow and UndeliverableRate: ${SEVERAL} or more subscriptions began to fail in six hours.`,
       watches: own(metricNames.subscriptionsFailing, { period: Duration.hours(6) }),
       beyond: { above: SEVERAL - 1 },
       in: 1,
@@ -85,6 +86,7 @@ export const partsOfAlarms = (own: OwnMetrics) => {
     },
     mostlyUndeliverable: {
       id: 'MostlyUndeliverable',
+      section: 'UndeliverableRate',
       says: 'Part of UndeliverableRate: more than half of the deliveries that ended did so undelivered.',
       // SUM takes an absent series for 0.
       watches: new MathExpression({
@@ -102,6 +104,7 @@ export const partsOfAlarms = (own: OwnMetrics) => {
     },
     fewDelivered: {
       id: 'FewDelivered',
+      section: 'DeliveriesDoNotFlow',
       says: 'Part of DeliveriesDoNotFlow: not half as many deliveries succeed as are begun.',
       // Begun less delivered; where nothing was delivered there is no series, which SUM takes for 0.
       watches: new MathExpression({

@@ -33,6 +33,10 @@ describe('the built console', () => {
     expect(html()).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i);
   });
 
+  it('brings its icon along, so that no browser asks for one that is not there', () => {
+    expect(html()).toMatch(/<link\s+rel="icon"\s+href="(?:data:image\/svg\+xml,|\/assets\/)/);
+  });
+
   it('names nothing on any other machine that it would load', () => {
     for (const [path, { bytes }] of page) {
       expect(bytes.toString(), path).not.toMatch(/@import\s+(?:url\()?['"]?https?:|url\(['"]?https?:/);

@@ -4,6 +4,7 @@ import {
   rateText,
   standingOf,
   totalOf,
+  waitingIn,
   worriesOf,
   type QueueReading,
 } from '../../../console/src/pages/overview/queue-standing.ts';
@@ -31,6 +32,17 @@ const retrying = (acceptedAt: number, nextAttemptAt?: number): QueueReading['ret
   acceptedAt: new Date(acceptedAt).toISOString(),
   attemptCount: 1,
   ...(nextAttemptAt !== undefined && { nextAttemptAt: new Date(nextAttemptAt).toISOString() }),
+});
+
+describe('what waits for its first worker', () => {
+  it('is in the ingress and the delivery queue: retries are pending already, dead letters wait for nobody', () => {
+    expect(waitingIn({ queues: { ingress: 2, delivery: 40, retry: 9, ingressDeadLetters: 5 } })).toBe(42);
+    expect(waitingIn({ queues: {} })).toBe(0);
+  });
+
+  it('is not known where it could not be counted', () => {
+    expect(waitingIn({})).toBeUndefined();
+  });
 });
 
 describe('how a queue stands', () => {

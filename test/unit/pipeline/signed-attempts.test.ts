@@ -49,6 +49,22 @@ const verifies = (fill: number, { request, at }: { request: WebhookRequest; at: 
 };
 
 describe('each attempt', () => {
+  it('is not made once the subscription or the message has expired while its secret was being opened', async () => {
+    const now = world.clock.now();
+    await world.subscriptions.addSubscription(
+      aSubscription({ secrets: [{ sealed: await sealed(1) }], expiresAt: now + 1_000 }),
+    );
+    const open = world.secretOpener.open.bind(world.secretOpener);
+    world.secretOpener.open = async (...asked) => {
+      await world.clock.sleep(1_500);
+      return open(...asked);
+    };
+    await publish();
+
+    expect(world.subscriber.seen).toEqual([]);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'subscription_expired' });
+  });
+
   it('is signed anew, with its own time', async () => {
     await subscribeWith(
       [{ sealed: await sealed(1) }],

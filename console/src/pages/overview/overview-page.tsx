@@ -1,6 +1,8 @@
 import type { JSX } from 'preact';
 import { useCallback, useState } from 'preact/hooks';
 import { listQueues } from '../../../../cli/api/queues.ts';
+import { readHealth } from '../../../../cli/api/service.ts';
+import { failureWords } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -19,19 +21,22 @@ import { QueueWatch } from './queue-watch.tsx';
 const A_PAGE = 25;
 
 export const OverviewPage = (): JSX.Element => {
-  const { api } = useConsole();
+  const { api, info } = useConsole();
   const [most, setMost] = useState(A_PAGE);
   const queues = useLive(`queues/${most}`, () => firstOf(listQueues(api, most + 1), most));
+  const health = useLive('health', (signal) => readHealth(api, signal));
   const [standings, setStandings] = useState<ReadonlyMap<string, QueueStanding>>(new Map());
   const report = useCallback((queue: string, standing: QueueStanding) => {
     setStandings((before) => new Map(before).set(queue, standing));
   }, []);
 
+  // The shell says so, and there is nothing to ask.
+  if (info?.deployment === null) return <PageHeading title="Overview" />;
   return (
     <>
       <PageHeading title="Overview" />
-      <ServiceHealth />
-      <Totals standings={[...standings.values()]} />
+      {isSaidOf(queues.failure, health.failure) ? null : <ServiceHealth health={health} />}
+      <Totals queues={queues.value} standings={standings} health={health} />
       <Section title="Queues" aside={<GoToQueue />}>
         <Loaded live={queues} lines={8}>
           {({ items, more }) =>
@@ -62,3 +67,7 @@ export const OverviewPage = (): JSX.Element => {
     </>
   );
 };
+
+/** What fails alike is said once. */
+const isSaidOf = (one: unknown, other: unknown): boolean =>
+  one !== undefined && other !== undefined && failureWords(one).title === failureWords(other).title;

@@ -1,6 +1,7 @@
 import type { Books } from '../../../../shared/domain/books.ts';
 import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
 import type { ListedDelivery } from '../../../../cli/api/deliveries.ts';
+import type { Health } from '../../../../cli/api/service.ts';
 import { counted } from '../../parts/counted.ts';
 import type { Listed } from '../../api/listed.ts';
 
@@ -66,6 +67,10 @@ export const totalOf = (
     latenessMs: Math.max(0, ...standings.map(({ latenessMs }) => latenessMs)),
   };
 };
+
+/** About how much waits for its first worker, in the queues of ours that lead there; undefined where it could not be counted. */
+export const waitingIn = ({ queues }: Pick<Health, 'queues'>): number | undefined =>
+  queues && (queues['ingress'] ?? 0) + (queues['delivery'] ?? 0);
 
 /** Shorter is no lateness: SQS and the poll that shows it take as long. */
 export const LATE_MS = 5_000;

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { Awaited } from '../../parts/awaited.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
@@ -39,7 +40,7 @@ export const QueueTable = ({
 const figure =
   (text: (standing: QueueStanding) => JSX.Element | string) =>
   ({ standing }: Row): JSX.Element | string =>
-    standing === undefined ? '·' : text(standing);
+    standing === undefined ? <Awaited /> : text(standing);
 
 const COLUMNS: readonly Column<Row>[] = [
   {

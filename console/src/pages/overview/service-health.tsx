@@ -1,13 +1,10 @@
 import type { JSX } from 'preact';
-import { readHealth, type Health } from '../../../../cli/api/service.ts';
-import { useConsole } from '../../live/console-context.tsx';
-import { useLive } from '../../live/use-live.ts';
+import type { Health } from '../../../../cli/api/service.ts';
+import type { Live } from '../../live/use-live.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
 
 /** What lies where nobody takes it, and what cannot be reached. */
-export const ServiceHealth = (): JSX.Element => {
-  const { api } = useConsole();
-  const health = useLive('health', (signal) => readHealth(api, signal));
+export const ServiceHealth = ({ health }: { health: Live<Health> }): JSX.Element => {
   if (health.failure !== undefined) return <Failure of={health.failure} />;
   return (
     <div class="health">

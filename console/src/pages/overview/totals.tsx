@@ -1,28 +1,73 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
+import type { Health } from '../../../../cli/api/service.ts';
+import type { Listed } from '../../api/listed.ts';
+import type { Live } from '../../live/use-live.ts';
+import { Awaited } from '../../parts/awaited.tsx';
+import { counted } from '../../parts/counted.ts';
 import { durationText } from '../../parts/time-text.ts';
-import { LATE_MS, rateText, totalOf, type QueueStanding } from './queue-standing.ts';
+import { LATE_MS, rateText, totalOf, waitingIn, type QueueStanding } from './queue-standing.ts';
 
-type Tile = readonly [name: string, text: string, tone?: string];
+type Tile = readonly [name: string, text: ComponentChildren, tone?: string];
 
-const WAITING: readonly Tile[] = [
-  ['In, a minute', '·'],
-  ['Delivered in 5 min', '·'],
-  ['Failed in 5 min', '·'],
-  ['Pending', '·'],
-  ['Retries', '·'],
+/** All queues that are shown, in a few figures. `queues`: undefined until they are known. */
+export const Totals = ({
+  queues,
+  standings,
+  health,
+}: {
+  queues: Listed<{ name: string }> | undefined;
+  standings: ReadonlyMap<string, QueueStanding>;
+  health: Live<Health>;
+}): JSX.Element => {
+  const names = queues?.items.map(({ name }) => name);
+  const known = knownOf(names, standings);
+  const isWhole = known.length === names?.length;
+  const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : AWAITED;
+  return (
+    <div class="totals">
+      <dl class={isWhole ? 'tiles' : 'tiles tiles-incomplete'}>
+        {[...tiles, waitingTile(health)].map(([name, text, tone = '']) => (
+          <div key={name} class="tile">
+            <dt>{name}</dt>
+            <dd class={tone}>{text}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="muted">
+        {isWhole ? wholeText(known.length, queues) : soFarText(known.length, names?.length)}
+      </p>
+    </div>
+  );
+};
+
+const knownOf = (
+  names: readonly string[] | undefined,
+  standings: ReadonlyMap<string, QueueStanding>,
+): QueueStanding[] => (names ?? []).flatMap((name) => standings.get(name) ?? []);
+
+const wholeText = (count: number, queues: Listed<unknown> | undefined): string =>
+  queues?.more === true
+    ? `Of the ${counted(count, 'queue', 'queues')} below; there are more.`
+    : `Of ${count === 1 ? 'the one queue' : `all ${count.toLocaleString('en')} queues`}.`;
+
+const soFarText = (known: number, count: number | undefined): string =>
+  count === undefined
+    ? 'Not counted yet.'
+    : `Incomplete: ${known} of ${counted(count, 'queue', 'queues')} so far.`;
+
+/** Messages and deliveries that no worker has taken are on no record yet, so they are not among the pending. */
+const waitingTile = ({ value, failure }: Live<Health>): Tile => [
+  'Waiting in queues',
+  value === undefined ? (
+    failure === undefined ? (
+      <Awaited />
+    ) : (
+      'not known'
+    )
+  ) : (
+    (waitingIn(value)?.toLocaleString('en') ?? 'not known')
+  ),
 ];
-
-/** All queues that are shown, in a few figures. */
-export const Totals = ({ standings }: { standings: readonly QueueStanding[] }): JSX.Element => (
-  <dl class="tiles">
-    {(standings.length === 0 ? WAITING : tilesOf(totalOf(standings))).map(([name, text, tone = '']) => (
-      <div key={name} class="tile">
-        <dt>{name}</dt>
-        <dd class={tone}>{text}</dd>
-      </div>
-    ))}
-  </dl>
-);
 
 const tilesOf = ({
   perMinute,
@@ -39,3 +84,5 @@ const tilesOf = ({
     ? ['Retries', 'on time']
     : ['Retries', `${durationText(latenessMs)} late`, 'tone-retrying'],
 ];
+
+const AWAITED = tilesOf(totalOf([])).map(([name]): Tile => [name, <Awaited />]);
