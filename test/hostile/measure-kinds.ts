@@ -1,3 +1,4 @@
+import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { bounds, faultsOf, worded } from './bounds.ts';
 import { allKinds, type KindName } from './kinds/all-kinds.ts';
 import { BATCH } from './modelled-queue.ts';
@@ -33,8 +34,13 @@ export type KindsResult = {
   broken: string[];
 };
 
-/** `atOnce`: deliveries in a batch, default 10. */
-export type KindsRequest = { names: readonly KindName[]; attemptTimeoutMs: number; atOnce?: number };
+/** `atOnce`: deliveries in a batch, default 10. `sideBySide`: batches that the process has at a time, default 1, as a function of Lambda. */
+export type KindsRequest = {
+  names: readonly KindName[];
+  attemptTimeoutMs: number;
+  atOnce?: number;
+  sideBySide?: number;
+};
 
 /** A batch over sooner is followed by another, which finds whatever the first left on the connections that it gave back. */
 const QUICK_MS = 1_000;
@@ -43,13 +49,13 @@ const QUICK_MS = 1_000;
 const PATIENCE_MS = 15_000;
 
 /**
- * Hands one process of the function a batch for each kind, all at once, without retries, and looks at what becomes of them
- * and at its memory.
+ * Hands one process of the function a batch for each kind, without retries, and looks at what becomes of them and at its
+ * memory.
  */
 export const measureKinds = async (
   { stack, signal }: Processes,
   receivers: Receivers,
-  { names, attemptTimeoutMs, atOnce = BATCH }: KindsRequest,
+  { names, attemptTimeoutMs, atOnce = BATCH, sideBySide = 1 }: KindsRequest,
 ): Promise<KindsResult> => {
   await using own = stack.use(new AsyncDisposableStack());
   const before = await receivers.connections();
@@ -57,7 +63,7 @@ export const measureKinds = async (
     { stack: own, signal },
     {
       attemptTimeoutMs,
-      environments: { first: names.length, retry: 1 },
+      environments: { first: sideBySide, retry: 1 },
       subscriptions: [HEALTHY, ...names].flatMap((name) => subscriptionsAt(receivers, name, atOnce)),
       retries: false,
     },
@@ -67,7 +73,7 @@ export const measureKinds = async (
   await underTest.seen.firstOf(HEALTHY, atOnce, PATIENCE_MS);
   await underTest.rest();
 
-  await Promise.all(names.map((name) => measureOne(underTest, name, { attemptTimeoutMs, atOnce })));
+  await inParallel(names, sideBySide, (name) => measureOne(underTest, name, { attemptTimeoutMs, atOnce }));
   const { idle, peak } = await underTest.memory();
   const after = await receivers.connections();
   const kinds = names.map((name) => {
@@ -92,7 +98,7 @@ const handBatch = (underTest: FunctionUnderTest, name: KindName | typeof HEALTHY
 const measureOne = async (
   underTest: FunctionUnderTest,
   name: KindName,
-  { attemptTimeoutMs, atOnce }: Required<Omit<KindsRequest, 'names'>>,
+  { attemptTimeoutMs, atOnce }: Required<Pick<KindsRequest, 'attemptTimeoutMs' | 'atOnce'>>,
 ): Promise<void> => {
   const startedAt = performance.now();
   handBatch(underTest, name, atOnce);
