@@ -33,6 +33,7 @@ inBrowser('the pages of the console', () => {
     await secret.waitFor();
     expect(await secret.textContent()).toMatch(/^whsec_/);
     await page.getByRole('button', { name: 'I have it' }).click();
+    await secret.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain('whsec_');
     await close();
   });
