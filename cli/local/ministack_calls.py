@@ -8,7 +8,6 @@
 Only what AWS bills by is written, and keys; no message, record or header. Without the variable nothing is replaced.
 """
 
-import contextvars
 import functools
 import json
 import os
@@ -23,6 +22,7 @@ import ministack.services.dynamodb as dynamodb
 import ministack.services.eventbridge as eventbridge
 import ministack.services.lambda_svc as functions
 import ministack.services.sts as sts
+from ministack_weights import weigh_dynamodb, weigh_refused_write, weigh_sqs, weight
 
 REPLACED = [
     (gateway, ("_dispatch_service_request", "extract_access_key_id", "detect_service", "_routing_params")),
@@ -39,7 +39,6 @@ REPLACED = [
 # What CloudWatch Logs adds to each event's size (PutLogEvents, "batch size").
 LOG_EVENT_OVERHEAD = 26
 
-weight = contextvars.ContextVar("weight", default=None)
 current_run = threading.local()
 
 
@@ -121,71 +120,6 @@ def write_requests(write):
 
 def size_of(body):
     return len(body) if isinstance(body, (bytes, str)) else 0
-
-
-def weigh_sqs(body):
-    """SQS charges by the bodies and attributes of a request's messages, not by what is around them."""
-    asked = json.loads(body or b"{}")
-    messages = asked.get("Entries", [asked] if "MessageBody" in asked else [])
-    return {"messages": len(messages), "messageBytes": sum(message_bytes(message) for message in messages)}
-
-
-def message_bytes(message):
-    attributes = message.get("MessageAttributes") or {}
-    texts = [message.get("MessageBody", "")]
-    for name, value in attributes.items():
-        texts += [name, value.get("DataType", ""), value.get("StringValue", "")]
-    return sum(len(text.encode()) for text in texts)
-
-
-def weigh_dynamodb():
-    """ministack's figures of writes are AWS's (index entries included); those of reads are not, so items are weighed."""
-    add = dynamodb._add_consumed_capacity
-
-    @functools.wraps(add)
-    def added(result, data, table_name, write=False, old_item=None, new_item=None, index_name=None):
-        add(result, data, table_name, write, old_item, new_item, index_name)
-        found = weight.get()
-        if found is None:
-            return
-        found["table"] = table_name
-        if write:
-            asked = {}
-            add(asked, {**data, "ReturnConsumedCapacity": "INDEXES"}, table_name, True, old_item, new_item)
-            capacity = asked["ConsumedCapacity"]
-            indexes = capacity.get("GlobalSecondaryIndexes", {})
-            found.update(
-                item=key_of(table_name, new_item or old_item),
-                itemBytes=dynamodb._item_size_bytes(new_item or old_item or {}),
-                writeUnits=capacity["Table"]["CapacityUnits"],
-                indexWriteUnits={name: entry["CapacityUnits"] for name, entry in indexes.items()},
-            )
-        elif not ("ProjectionExpression" in data or "FilterExpression" in data):
-            items = result.get("Items") or [result.get("Item") or {}]
-            read = sum(dynamodb._item_size_bytes(item) for item in items)
-            if "Key" in data:
-                found["item"] = key_of(table_name, data["Key"])
-            found["readUnits"] = max(1, -(-read // 4096)) * (1 if data.get("ConsistentRead") else 0.5)
-
-    dynamodb._add_consumed_capacity = added
-
-
-def weigh_refused_write(operation, body, answer):
-    """A condition that does not hold costs a write of the item that was there (DynamoDB, "Conditional writes")."""
-    if b"ConditionalCheckFailed" not in bytes(answer or b"") or operation not in ("PutItem", "UpdateItem", "DeleteItem"):
-        return {}
-    asked = json.loads(body)
-    table = dynamodb._tables.get(asked["TableName"], {})
-    item = dynamodb._get_item_by_key(table, asked.get("Key") or asked["Item"]) or {}
-    size = dynamodb._item_size_bytes(item)
-    return {"table": asked["TableName"], "refused": True, "item": key_of(asked["TableName"], item), "itemBytes": size,
-            "writeUnits": dynamodb._capacity_kb(size), "indexWriteUnits": {}}
-
-
-def key_of(table_name, item):
-    table = dynamodb._tables.get(table_name, {})
-    names = [name for name in (table.get("pk_name"), table.get("sk_name")) if name]
-    return " ".join(next(iter((item or {}).get(name, {"": ""}).values())) for name in names)
 
 
 # --- Runs of functions ---------------------------------------------------------------------------------

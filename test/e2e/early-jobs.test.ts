@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { encodeDeliveryJob } from '../../shared/messages/delivery-job.ts';
+import { putQueue, subscribe } from '../support/api-client.ts';
+import { aMessage } from '../support/builders.ts';
+import { deployment } from '../support/deployment.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { send } from '../support/sqs-messages.ts';
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+it('a job that comes before its time is sent on, and its attempt is made when it is due', async () => {
+  const queue = `early-${randomUUID()}`;
+  await putQueue(queue);
+  const subscriptionId = await subscribe(queue, receiver.url(`/${queue}`));
+  const acceptedAt = Date.now();
+  const dueAt = acceptedAt + 4_000;
+  const job = encodeDeliveryJob({
+    kind: 'job',
+    key: { queue, messageId: 'm', subscriptionId, bucket: 0 },
+    attempt: 1,
+    acceptedAt,
+    dueAt,
+    body: { kind: 'inline', message: aMessage({ queue, id: 'm' }) },
+  });
+  await send(deployment.endpoints.deliveryQueueUrl, job);
+
+  const [request] = await receiver.waitFor(`/${queue}`, 1, 20_000);
+  expect(request?.arrivedAt).toBeGreaterThanOrEqual(dueAt);
+});
