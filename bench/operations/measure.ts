@@ -1,4 +1,3 @@
-import { cpus, totalmem } from 'node:os';
 import { z } from 'zod';
 import { stepsOf } from '../../cli/commands/plan/model/steps.ts';
 import type { OperationTable, PathCount } from '../../cli/commands/plan/model/operation-table.ts';
@@ -8,6 +7,7 @@ import { Problem } from '../../cli/local/install/problem.mjs';
 import { metricNames } from '../../shared/config/metrics.ts';
 import { deployedStacks } from '../../test/privileges/deployed-stacks.ts';
 import { alarmsIn } from '../../test/support/monitored.ts';
+import { machine } from '../machine.ts';
 import { atNoRecords } from './line.ts';
 import { paths } from './paths.ts';
 import { ofPath, runPath, type PathRun } from './run-path.ts';
@@ -49,16 +49,6 @@ export const measure = async (system: System, say: Say): Promise<OperationTable>
   // What the planner could not use is not worth keeping.
   stepsOf(table);
   return table;
-};
-
-const machine = (): OperationTable['machine'] => {
-  const [first] = cpus();
-  return {
-    cpus: cpus().length,
-    model: first?.model ?? 'unknown',
-    node: process.version,
-    memoryGigabytes: Math.round(totalmem() / 2 ** 30),
-  };
 };
 
 type Cost = OperationTable['perInvocation']['deliver'];

@@ -3,3 +3,7 @@
  * rule and never quotes what may be a secret.
  */
 export type FieldError = { field: string; message: string };
+
+/** What was thrown, as an error: anything can be. */
+export const errorOf = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -1,3 +1,4 @@
+import { errorOf } from '../domain/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Deliveries } from '../ports/deliveries.ts';
 import type { MessageRecords } from '../ports/message-records.ts';
@@ -63,7 +64,7 @@ const checked = async <Value>(check: () => Promise<Value>): Promise<Checked<Valu
   try {
     return { ok: true, value: await check() };
   } catch (error) {
-    return { ok: false, fault: error instanceof Error ? error : new Error(String(error)) };
+    return { ok: false, fault: errorOf(error) };
   }
 };
 

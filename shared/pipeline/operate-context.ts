@@ -1,4 +1,5 @@
 import type { DeliveryKey } from '../domain/delivery.ts';
+import { errorOf } from '../domain/errors.ts';
 import type { Operation } from '../domain/operation.ts';
 import type { DeliveryListings } from '../ports/delivery-listings.ts';
 import type { Operations } from '../ports/operations.ts';
@@ -68,8 +69,7 @@ export const noteFailed = (
   key: DeliveryKey,
   error: unknown,
 ): void => {
-  const thrown = error instanceof Error ? error : new Error(String(error));
-  ports.journal.note({ fact: 'operation_failed_for', operation, key, error: thrown });
+  ports.journal.note({ fact: 'operation_failed_for', operation, key, error: errorOf(error) });
 };
 
 /** The rest of an order, in a message of its own, so that it does not count as a failed receive. */

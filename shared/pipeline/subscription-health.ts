@@ -1,4 +1,5 @@
 import type { Attempt } from '../domain/attempt.ts';
+import { errorOf } from '../domain/errors.ts';
 import { afterFailure, afterSuccess, isLeftOver, type HealthChange } from '../domain/subscription-health.ts';
 import { absenceOf, type Subscription, type Unsent } from '../domain/subscription.ts';
 import type { DeliverContext } from './deliver-context.ts';
@@ -38,8 +39,7 @@ const noted = async (
   try {
     await note();
   } catch (cause) {
-    const error = cause instanceof Error ? cause : new Error(String(cause));
-    ports.journal.note({ fact: 'health_unnoted', queue, subscriptionId: id, error });
+    ports.journal.note({ fact: 'health_unnoted', queue, subscriptionId: id, error: errorOf(cause) });
   }
 };
 

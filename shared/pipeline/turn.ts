@@ -1,5 +1,6 @@
 import { awaitSlot } from '../domain/delivery-result.ts';
 import type { Delivery, DeliveryKey } from '../domain/delivery.ts';
+import { errorOf } from '../domain/errors.ts';
 import { rateLimitOf, SLOT_LEAD_MS, standingOf, type RateLimit, type Slot } from '../domain/rate-limit.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import { planWakeUp, thresholdFor } from '../domain/wake-up-plan.ts';
@@ -71,8 +72,7 @@ const reservedOrLater = async (
   try {
     return await rateLimits.reserve(key, limit, until);
   } catch (cause) {
-    const error = cause instanceof Error ? cause : new Error(String(cause));
-    journal.note({ fact: 'slot_unreserved', key, error });
+    journal.note({ fact: 'slot_unreserved', key, error: errorOf(cause) });
     return { at: clock.now() + AFTER_FAULT_MS };
   }
 };

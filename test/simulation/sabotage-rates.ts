@@ -1,3 +1,4 @@
+import { withWrite } from './sabotage.ts';
 import type { Sabotage } from './simulated-world.ts';
 
 /** Whoever asks gets a slot that is now, whoever else has it. */
@@ -12,22 +13,16 @@ export const nobodyStandsInLine: Sabotage = {
 
 /** A slot that was missed is used all the same, as if it were now. */
 export const slotsNeverTooOld: Sabotage = {
-  ports: (ports) => ({
-    ...ports,
-    deliveries: {
-      find: (key) => ports.deliveries.find(key),
-      overdue: (before, limit) => ports.deliveries.overdue(before, limit),
-      write: async (transition) => {
-        const result = await ports.deliveries.write(transition);
-        if (result.kind !== 'written' || result.delivery.slot === undefined) return result;
-        const { slot } = result.delivery;
-        const at = Math.max(slot.at, ports.clock.now());
-        return transition.name === 'await_slot'
-          ? result
-          : { ...result, delivery: { ...result.delivery, slot: { ...slot, at } } };
-      },
-    },
-  }),
+  ports: (ports) =>
+    withWrite(ports, async (transition) => {
+      const result = await ports.deliveries.write(transition);
+      if (result.kind !== 'written' || result.delivery.slot === undefined) return result;
+      const { slot } = result.delivery;
+      const at = Math.max(slot.at, ports.clock.now());
+      return transition.name === 'await_slot'
+        ? result
+        : { ...result, delivery: { ...result.delivery, slot: { ...slot, at } } };
+    }),
 };
 
 /** A first attempt that has to wait is put on record without its message. */
@@ -35,26 +30,22 @@ export const waitsWithoutMessage: Sabotage = {
   ports: (ports) => {
     const held: (() => Promise<unknown>)[] = [];
     const { messageRecords, deliveries } = ports;
-    return {
+    const keepingLater = {
       ...ports,
       messageRecords: {
-        accept: (record) => messageRecords.accept(record),
-        find: (key) => messageRecords.find(key),
-        eraseBody: (key, at) => messageRecords.eraseBody(key, at),
-        keepBody: (key, body, until) => {
-          held.push(() => messageRecords.keepBody(key, body, until));
-          return Promise.resolve('kept');
-        },
-      },
-      deliveries: {
-        find: (key) => deliveries.find(key),
-        overdue: (before, limit) => deliveries.overdue(before, limit),
-        write: async (transition) => {
-          const kept = held.splice(0);
-          if (transition.name !== 'await_slot') for (const keep of kept) await keep();
-          return await deliveries.write(transition);
+        accept: messageRecords.accept.bind(messageRecords),
+        find: messageRecords.find.bind(messageRecords),
+        eraseBody: messageRecords.eraseBody.bind(messageRecords),
+        keepBody: (...asked: Parameters<typeof messageRecords.keepBody>) => {
+          held.push(() => messageRecords.keepBody(...asked));
+          return Promise.resolve('kept' as const);
         },
       },
     };
+    return withWrite(keepingLater, async (transition) => {
+      const kept = held.splice(0);
+      if (transition.name !== 'await_slot') for (const keep of kept) await keep();
+      return await deliveries.write(transition);
+    });
   },
 };

@@ -17,7 +17,8 @@ const portOf = (port: Deliveries): Deliveries => ({
   overdue: (before, limit) => port.overdue(before, limit),
 });
 
-const withWrite = (ports: StepPorts, write: Write): StepPorts => ({
+/** The ports with another way to write a delivery. */
+export const withWrite = (ports: StepPorts, write: Write): StepPorts => ({
   ...ports,
   deliveries: { ...portOf(ports.deliveries), write },
 });

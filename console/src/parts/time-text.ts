@@ -1,3 +1,5 @@
+import { inUnits } from '../../../shared/domain/duration.ts';
+
 const DAY_MS = 86_400_000;
 
 /** In the reader's zone: the time of day, with the date unless it is today's. `exact`: with milliseconds. */
@@ -27,25 +29,14 @@ export const utcText = (at: string): string => {
   return Number.isNaN(time.getTime()) ? at : `${time.toISOString().replace('T', ' ').replace('Z', '')} UTC`;
 };
 
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-  ['s', 1],
-] as const;
-
 /** A duration in its two largest units: 2 h 5 min, 3.5 s, 48 ms. */
 export const durationText = (milliseconds: number): string => {
   if (milliseconds === 0) return '0 s';
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 59_950) return `${Number((milliseconds / 1000).toFixed(1))} s`;
-  let rest = Math.round(milliseconds / 1000);
-  const parts = UNITS.flatMap(([unit, size]) => {
-    const whole = Math.floor(rest / size);
-    rest -= whole * size;
-    return whole === 0 ? [] : [`${whole} ${unit}`];
-  });
-  return parts.slice(0, 2).join(' ');
+  return inUnits(milliseconds / 1000)
+    .slice(0, 2)
+    .join(' ');
 };
 
 /** `3.5 s ago`, `in 2 min`. */

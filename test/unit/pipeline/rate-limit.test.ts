@@ -1,35 +1,21 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { retryDelivery } from '../../../shared/pipeline/by-hand.ts';
 import { deliveryView } from '../../../shared/messages/delivery-view.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { aBarePolicy, aSubscription } from '../../support/builders.ts';
+import { limitedWorld, type LimitedWorld } from '../../support/in-memory/limited-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-let world: PipelineWorld;
-let startedAt: number;
+let world: LimitedWorld['world'];
+let startedAt: LimitedWorld['startedAt'];
+let subscribe: LimitedWorld['subscribe'];
+let publish: LimitedWorld['publish'];
+let requestedAt: LimitedWorld['requestedAt'];
+let latenesses: LimitedWorld['latenesses'];
+let deliveryOf: LimitedWorld['deliveryOf'];
 
 beforeEach(async () => {
-  world = pipelineWorld();
-  startedAt = world.clock.now();
-  await world.subscriptions.putQueue(aQueue());
+  ({ world, startedAt, subscribe, publish, requestedAt, latenesses, deliveryOf } = await limitedWorld());
 });
-
-const subscribe = (max_per_second: number, policy = aBarePolicy()) =>
-  world.subscriptions.addSubscription(aSubscription({ options: { max_per_second, _retry_policy: policy } }));
-
-const publish = async (count: number, from = 0): Promise<void> => {
-  for (let index = from; index < from + count; index += 1)
-    await world.dispatch({ ok: true, message: aMessage({ id: `m${index}` }) });
-};
-
-/** Seconds after the beginning, of each request. */
-const requestedAt = (): number[] => world.subscriber.seen.map(({ at }) => (at - startedAt) / 1000);
-
-/** Milliseconds, of each attempt, as told. */
-const latenesses = (): number[] =>
-  world.journal.facts.flatMap((fact) => (fact.fact === 'attempt_made' ? [fact.latenessMs] : []));
-
-const deliveryOf = (messageId: string) => world.delivery('subscription-1', messageId);
 
 describe('a subscription with max_per_second', () => {
   it('gets a burst one request after the other', async () => {

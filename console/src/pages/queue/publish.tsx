@@ -4,6 +4,7 @@ import { postMessages } from '../../../../cli/api/messages.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { Field } from '../../parts/field.tsx';
+import { JsonField } from '../../parts/json-field.tsx';
 import { jsonFault } from '../../parts/json-input.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
@@ -47,20 +48,13 @@ export const Publish = ({ queue, onPublished }: { queue: string; onPublished: ()
           />
         )}
       </Field>
-      <Field label="Data" hint="Any JSON. It reaches subscribers as you type it." fault={fault}>
-        {(parts) => (
-          <textarea
-            {...parts}
-            class="code"
-            rows={5}
-            spellcheck={false}
-            value={data}
-            onInput={({ currentTarget }) => {
-              setData(currentTarget.value);
-            }}
-          />
-        )}
-      </Field>
+      <JsonField
+        hint="Any JSON. It reaches subscribers as you type it."
+        rows={5}
+        fault={fault}
+        value={data}
+        onValue={setData}
+      />
       <div class="actions">
         <WorkButton action={action} kind="primary" submit>
           Publish

@@ -4,7 +4,7 @@ import { testSubscription } from '../../../../cli/api/subscriptions.ts';
 import type { DeliveryView } from '../../../../shared/messages/delivery-view.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { Field } from '../../parts/field.tsx';
+import { JsonField } from '../../parts/json-field.tsx';
 import { jsonFault } from '../../parts/json-input.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -38,24 +38,13 @@ export const SendTest = ({
         if (fault === undefined && action.state !== 'running') run();
       }}
     >
-      <Field
-        label="Data"
+      <JsonField
         hint="Whatever its filter says, it gets this. Signed and recorded like any message."
+        rows={4}
         fault={fault}
-      >
-        {(parts) => (
-          <textarea
-            {...parts}
-            class="code"
-            rows={4}
-            spellcheck={false}
-            value={data}
-            onInput={({ currentTarget }) => {
-              setData(currentTarget.value);
-            }}
-          />
-        )}
-      </Field>
+        value={data}
+        onValue={setData}
+      />
       <div class="actions">
         <WorkButton action={action} kind="primary" submit>
           {action.state === 'running' ? 'Sending' : 'Send'}

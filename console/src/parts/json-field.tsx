@@ -1,0 +1,32 @@
+import type { JSX } from 'preact';
+import { Field } from './field.tsx';
+
+/** The data of a message as somebody types it. `fault`: what is wrong with it. */
+export const JsonField = ({
+  hint,
+  rows,
+  fault,
+  value,
+  onValue,
+}: {
+  hint: string;
+  rows: number;
+  fault: string | undefined;
+  value: string;
+  onValue: (value: string) => void;
+}): JSX.Element => (
+  <Field label="Data" hint={hint} fault={fault}>
+    {(parts) => (
+      <textarea
+        {...parts}
+        class="code"
+        rows={rows}
+        spellcheck={false}
+        value={value}
+        onInput={({ currentTarget }) => {
+          onValue(currentTarget.value);
+        }}
+      />
+    )}
+  </Field>
+);
