@@ -24,8 +24,9 @@ export const Notice = ({
 /** What went wrong, and what can be done. */
 export const Failure = ({ of }: { of: unknown }): JSX.Element | null => {
   const { info } = useConsole();
-  // The shell says so, above every page.
-  if (info?.deployment === null && of instanceof ApiRefusal && of.code === 'no_deployment') return null;
+  // The shell says so, above every page, as soon as it knows: which of the two answers is first is chance.
+  const isDeployed = typeof info?.deployment === 'string';
+  if (!isDeployed && of instanceof ApiRefusal && of.code === 'no_deployment') return null;
   const { title, detail, advice } = failureWords(of);
   return (
     <Notice tone="danger" title={title}>
