@@ -10,13 +10,14 @@ import {
 } from '../config/metrics.ts';
 import type { Journal } from '../ports/journal.ts';
 import { errorLineOf } from './error-line.ts';
+import { firstSuccesses } from './first-successes.ts';
 import { isSampled, levelOf, lineOf, successOf, type Level } from './journal-lines.ts';
 import { measuresOf, one, type Measure } from './journal-measures.ts';
 
 export type LambdaJournal = Journal & {
   /** A fault of ours: something was thrown that the record's function did not expect. `ids` say at what. */
   fault(error: unknown, ids: Record<string, string>): void;
-  /** Writes the metrics of this invocation. Every handler calls it once, at the end, whatever happened. */
+  /** Writes what was kept back of this invocation: first successes, and metrics. Every handler calls it once, at the end, whatever happened. */
   flush(): void;
   /** Writes whatever the level is: the audit trail is no matter of verbosity. */
   auditLogger: Logger;
@@ -36,18 +37,25 @@ export const powertoolsJournal = (service: string, settings: LogSettings): Lambd
   const logger = loggerAt(settings.logLevel, service, settings);
   const tally = metricTally(service, settings.deployment);
   tally.add(one(metricNames.coldStarts));
+  const successes = firstSuccesses((message, line) => {
+    logger.info(message, line);
+  });
   return {
     note: (fact) => {
       for (const measure of measuresOf(fact)) tally.add(measure);
       const success = successOf(fact);
-      if (success === undefined || isSampled(success, settings.logSuccessSampling))
-        logger[levelOf(fact)](fact.fact, lineOf(fact));
+      if (success !== undefined && !isSampled(success, settings.logSuccessSampling)) return;
+      if (success !== undefined && fact.fact === 'attempt_made') successes.add(fact);
+      else logger[levelOf(fact)](fact.fact, lineOf(fact));
     },
     fault: (error, ids) => {
       tally.add(one(metricNames.faults));
       logger.error('fault', { ...ids, error: errorLineOf(error) });
     },
-    flush: tally.flush,
+    flush: () => {
+      successes.flush();
+      tally.flush();
+    },
     auditLogger: loggerAt('info', service, settings),
   };
 };

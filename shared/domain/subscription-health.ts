@@ -93,6 +93,24 @@ const succeeded = (failing: Failing | undefined, now: number): Noted | undefined
 const goneBy = ({ changedAt }: Subscription, noted: Noted | undefined): HealthChange | undefined =>
   noted === undefined || changedAt === undefined ? noted : { ...noted, changedAt };
 
+/** What a change comes to, without when it was decided: of those with one name, by one reading, at most one is made. */
+export const nameOfChange = (change: HealthChange): string => {
+  if (change.kind === 'sent') return `sent ${change.unsent.event.type} ${change.unsent.at}`;
+  return [change.kind, ...spellOf(change), `by ${change.changedAt ?? 'none'}`].join(' ');
+};
+
+const spellOf = (change: Noted): readonly number[] => {
+  switch (change.kind) {
+    case 'begin':
+      return [];
+    case 'count':
+      return [change.failing.since, change.failing.failures];
+    case 'recover':
+    case 'disable':
+      return [change.since];
+  }
+};
+
 /** Whoever wrote it has not sent it, or has not come to take it off: it is sent again. */
 export const isLeftOver = ({ at }: Unsent, now: number): boolean => now - at >= INVOCATION_MS;
 

@@ -1,6 +1,12 @@
 import type { Attempt } from '../domain/attempt.ts';
 import { errorOf } from '../domain/errors.ts';
-import { afterFailure, afterSuccess, isLeftOver, type HealthChange } from '../domain/subscription-health.ts';
+import {
+  afterFailure,
+  afterSuccess,
+  isLeftOver,
+  nameOfChange,
+  type HealthChange,
+} from '../domain/subscription-health.ts';
 import { absenceOf, type Subscription, type Unsent } from '../domain/subscription.ts';
 import type { DeliverContext } from './deliver-context.ts';
 import { tell } from './operator-news.ts';
@@ -14,7 +20,7 @@ import { tell } from './operator-news.ts';
 export const noteHealth = (
   context: DeliverContext,
   subscription: Subscription,
-  { outcome }: Attempt,
+  { outcome, startedAt }: Attempt,
 ): Promise<void> =>
   noted(context, subscription, async () => {
     const { ports, settings } = context;
@@ -23,8 +29,8 @@ export const noteHealth = (
     const change =
       outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings);
     if (change === undefined) return;
-    if (change.kind !== 'disable' || (await isStillThere(context, subscription)))
-      await makeChange(context, subscription, change);
+    const name = `${subscription.queue}/${subscription.id} ${nameOfChange(change)}`;
+    await context.healthNotes.once(name, startedAt, () => settleChange(context, subscription, change));
   });
 
 /** Tells what somebody who died had to tell of a subscription that gets no more attempts. */
@@ -43,6 +49,16 @@ const noted = async (
   }
 };
 
+/** Whether that was the end of it: the change is made, or cannot be made any more. */
+const settleChange = async (
+  context: DeliverContext,
+  subscription: Subscription,
+  change: HealthChange,
+): Promise<boolean> => {
+  const isWanted = change.kind !== 'disable' || (await isStillThere(context, subscription));
+  return isWanted ? makeChange(context, subscription, change) : true;
+};
+
 /** Read fresh: whoever deleted it, or disabled it, does not want to hear that it failed. */
 const isStillThere = async ({ ports }: DeliverContext, { queue, id }: Subscription): Promise<boolean> => {
   const { subscription } = await ports.subscriptions.find(queue, id, 'fresh');
@@ -53,18 +69,19 @@ const makeChange = async (
   context: DeliverContext,
   { queue, id }: Subscription,
   change: HealthChange,
-): Promise<void> => {
+): Promise<boolean> => {
   const { subscriptions } = context.ports;
   const result = await subscriptions.changeHealth(queue, id, change);
   if (result.kind === 'written') {
     await tellUnsent(context, result.subscription);
-    return;
+    return true;
   }
   // Somebody else was first, or something has to be told before this can be.
-  if (result.current?.unsent === undefined || !('unsent' in change)) return;
+  if (result.current?.unsent === undefined || !('unsent' in change)) return true;
   await tellUnsent(context, result.current);
   const again = await subscriptions.changeHealth(queue, id, change);
   if (again.kind === 'written') await tellUnsent(context, again.subscription);
+  return again.kind === 'written';
 };
 
 const tellLeftOver = async (

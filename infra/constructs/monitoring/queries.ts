@@ -18,8 +18,9 @@ export const queries = {
     name: "one message's whole story",
     of: everywhere,
     lines: [
-      'fields @timestamp, service, fact, subscriptionId, attempt, phase, outcome, statusCode, error, durationMs, latenessMs, lost, status, by, nextBy, reason',
       'filter queue = "QUEUE" and messageId = "MESSAGE"',
+      'parse @message /"attempts":(?<together>\\[\\[.+\\]\\])/',
+      'display @timestamp, service, fact, subscriptionId, attempt, phase, outcome, statusCode, error, durationMs, latenessMs, lost, status, by, nextBy, reason, together',
       'sort @timestamp asc',
       'limit 1000',
     ],
@@ -35,6 +36,7 @@ export const queries = {
       'limit 25',
     ],
   },
+  /** Of all attempts with a line of their own; the first successes that share one are in the next. */
   slowest: {
     id: 'SlowestReceivers',
     name: 'slowest receivers',
@@ -42,6 +44,20 @@ export const queries = {
     lines: [
       'filter fact = "attempt_made"',
       'stats count(*) as attempts, pct(durationMs, 50) as p50, pct(durationMs, 95) as p95, max(durationMs) as slowest by queue, subscriptionId',
+      'sort p95 desc',
+      'limit 25',
+    ],
+  },
+  slowestTogether: {
+    id: 'SlowestReceiversTogether',
+    name: 'slowest receivers of messages to several',
+    of: ['deliver'],
+    lines: [
+      'filter fact = "attempts_delivered"',
+      'fields jsonParse(@message) as line',
+      'unnest line.attempts into made',
+      'fields made[0] as receiver, made[2] as answeredMs',
+      'stats count(*) as attempts, pct(answeredMs, 50) as p50, pct(answeredMs, 95) as p95, max(answeredMs) as slowest by queue, receiver',
       'sort p95 desc',
       'limit 25',
     ],

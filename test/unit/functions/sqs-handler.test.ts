@@ -3,9 +3,11 @@ import { deliveryIdsIn } from '../../../functions/deliver/deliver-record.ts';
 import { messageIdsIn } from '../../../functions/dispatch/dispatch-record.ts';
 import { sqsHandler } from '../../../functions/sqs-handler.ts';
 import { powertoolsJournal } from '../../../shared/adapters/powertools-journal.ts';
-import { encodeDeliveryJob, encodeWakeUp } from '../../../shared/messages/delivery-job.ts';
+import { encodeFirstJob, encodeWakeUp } from '../../../shared/messages/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
 import { anInvocation, anSqsRecord } from '../../support/deliver-on-loopback.ts';
+import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aFact } from '../../support/every-fact.ts';
 import { captureOutput } from '../adapters/captured-output.ts';
 
 const SECRET = 'planted-secret';
@@ -15,21 +17,43 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What is logged of a record whose function throws. */
-const faultsOf = async (body: string, idsOf?: Parameters<typeof sqsHandler>[2]) => {
-  const output = captureOutput();
-  const journal = powertoolsJournal('deliver', {
+const aJournal = () =>
+  powertoolsJournal('deliver', {
     deployment: 'Test',
     version: '1.2.3',
     logLevel: 'info',
     logSuccessSampling: 1,
   });
+
+/** What is logged of a record whose function throws. */
+const faultsOf = async (body: string, idsOf?: Parameters<typeof sqsHandler>[2]) => {
+  const output = captureOutput();
+  const journal = aJournal();
   const handler = sqsHandler(journal, () => Promise.reject(new Error('throttled')), idsOf);
   const record = anSqsRecord(body);
   await handler({ Records: [record] }, anInvocation(10_000));
   expect(output.lines.join('\n')).not.toContain(SECRET);
   return { record, faults: output.parsed().filter(({ message }) => message === 'fault') };
 };
+
+describe('the first successes of a batch', () => {
+  it('are logged together in the end, though another of its records threw', async () => {
+    const output = captureOutput();
+    const journal = aJournal();
+    const handler = sqsHandler(journal, ({ body: subscriptionId }) => {
+      if (subscriptionId === 'none') return Promise.reject(new Error('throttled'));
+      const attempt = anAttempt({ outcome: 'delivered', statusCode: 200 });
+      journal.note(aFact('attempt_made', { key: { ...key, subscriptionId }, attempt, status: 'delivered' }));
+      return Promise.resolve();
+    });
+    const Records = ['s-1', 'none', 's-2'].map((body) => anSqsRecord(body));
+    await handler({ Records }, anInvocation(10_000));
+    const attempts = ['s-1', 's-2'].map((id) => [id, 200, 120, SOME_TIME, 40]);
+    expect(output.parsed().filter(({ fact }) => fact !== undefined)).toMatchObject([
+      { fact: 'attempts_delivered', messageId: 'm-1', attempts },
+    ]);
+  });
+});
 
 describe('the fault of a record', () => {
   it('names the SQS message', async () => {
@@ -40,7 +64,7 @@ describe('the fault of a record', () => {
   it.each([
     [
       'job',
-      encodeDeliveryJob({
+      encodeFirstJob({
         kind: 'job',
         key,
         attempt: 1,

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import {
+  afterFailure,
+  afterSuccess,
+  allows,
+  changedBy,
+  nameOfChange,
+} from '../../../shared/domain/subscription-health.ts';
+import type { Subscription } from '../../../shared/domain/subscription.ts';
+import { aSubscription } from '../../support/builders.ts';
+import { SOME_TIME } from '../../support/delivery-builders.ts';
+
+const DAY = 24 * 60 * 60_000;
+
+const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
+
+const failing = (failures: number, since = SOME_TIME): Subscription =>
+  aSubscription({ failing: { since, failures } });
+
+describe('the name of a change to health', () => {
+  const changedAt = SOME_TIME - DAY;
+  const readings: readonly Subscription[] = [
+    aSubscription(),
+    ...[1, 5, 19, 20, 30].map((failures) => failing(failures)),
+    failing(5, SOME_TIME + 1),
+    ...[aSubscription(), failing(5), failing(30)].map((one) => ({ ...one, changedAt })),
+  ];
+  const now = SOME_TIME + 6 * DAY;
+  const decided = readings.flatMap((reading) =>
+    [afterFailure(reading, now, rules), afterSuccess(reading, now)].flatMap((change) =>
+      change === undefined ? [] : [{ reading, change }],
+    ),
+  );
+
+  it('is the same whenever it is decided', () => {
+    for (const { reading, change } of decided) {
+      const later =
+        change.kind === 'recover' ? afterSuccess(reading, now + 9) : afterFailure(reading, now + 9, rules);
+      expect(later && nameOfChange(later)).toBe(nameOfChange(change));
+    }
+  });
+
+  it('is that of no other spell, count, or subscription as it was before it changed', () => {
+    const named = Map.groupBy(decided, ({ change }) => nameOfChange(change));
+    const alike = [...named.values()].filter(({ length }) => length > 1).flat();
+    // By whatever count it goes, the end of a spell is one.
+    expect(new Set(alike.map(({ change }) => change.kind))).toEqual(new Set(['recover']));
+    expect(named.size).toBe(13);
+    for (const all of named.values())
+      expect(new Set(all.map(({ reading: one }) => `${one.failing?.since} ${one.changedAt}`)).size).toBe(1);
+  });
+
+  it('is that of one which cannot be made again once it was', () => {
+    for (const { reading, change } of decided) {
+      expect(allows(reading, change)).toBe(true);
+      expect(allows(changedBy(change, reading), change)).toBe(false);
+    }
+  });
+});
