@@ -10,6 +10,9 @@ import { flag } from './settings/rules.ts';
 /** Where a subscriber on the operator's own machine lives; allowed in `local` only. */
 const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const;
 
+/** Messages that Lambda takes from SQS at once without waiting for more. */
+const MOST_WITHOUT_WINDOW = 10;
+
 const DEPLOYMENT_RULE = 'must start with a letter and hold at most 64 letters, digits and hyphens';
 
 const schema = z.strictObject({
@@ -65,6 +68,10 @@ export const parseSettings = (given: Readonly<Record<string, unknown>>): Deploym
   if (settings.vpc !== undefined && settings.staticAddresses > 0)
     throw new SettingsError([
       'staticAddresses makes a VPC of its own, and cannot be given together with vpc',
+    ]);
+  if (settings.messagesPerBatch > MOST_WITHOUT_WINDOW && settings.batchWindowSeconds === 0)
+    throw new SettingsError([
+      `messagesPerBatch over ${MOST_WITHOUT_WINDOW} needs batchWindowSeconds, 1 at least`,
     ]);
   const allowedAddresses = settings.local
     ? [...settings.allowedAddresses, ...LOOPBACK]

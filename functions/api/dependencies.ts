@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import type { DeliveryJob } from '../../shared/domain/delivery-job.ts';
 import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
@@ -34,7 +35,7 @@ export type ApiDependencies = {
   queueDepths: QueueDepths;
   operatorEvents: OperatorEvents;
   /** Where what we send to one subscription ourselves goes, past dispatch. */
-  deliveryQueue: DeliveryQueue;
+  deliveryQueue: DeliveryQueue<DeliveryJob>;
   secretSealer: SecretSealer;
   /** For retries by hand, and for schedules that nobody needs any more. */
   wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;

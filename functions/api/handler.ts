@@ -1,25 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { subscriberUrlFault } from '../../shared/adapters/address-guard.ts';
-import {
-  documentClient,
-  eventBridgeClient,
-  kmsClient,
-  s3Client,
-  schedulerClient,
-  sqsClient,
-} from '../../shared/adapters/aws-clients.ts';
+import { documentClient, kmsClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { dynamoChunks } from '../../shared/adapters/dynamo-chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamo-message-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamo-recoveries.ts';
 import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
-import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge-operator-events.ts';
+import { dynamoTakeOut } from '../../shared/adapters/dynamo-take-out.ts';
 import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
 import { kmsSecretSealer } from '../../shared/adapters/kms-signing-secrets.ts';
 import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
-import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
-import { schedulerRemoval } from '../../shared/adapters/scheduler-wake-ups.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
 import { sqsIngress } from '../../shared/adapters/sqs-ingress.ts';
 import { sqsOperations } from '../../shared/adapters/sqs-operations.ts';
@@ -27,6 +19,8 @@ import { sqsQueueDepths } from '../../shared/adapters/sqs-queue-depths.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { apiEnvironment } from '../../shared/config/environment.ts';
+import { chunkedDeliveries } from '../../shared/pipeline/chunked-deliveries.ts';
+import { laterOperatorEvents, laterPayloads, laterRemoval } from '../later-ports.ts';
 import { createApi } from './app.ts';
 import { auditLog } from './audit.ts';
 import { httpApiAnswer, parseHttpApiEvent } from './http-api-event.ts';
@@ -52,20 +46,26 @@ const api = createApi({
   registry: dynamoSubscriptionRegistry(dynamo, environment.subscriptionsTable, pacing),
   records: dynamoMessageRecords(dynamo, environment.deliveriesTable),
   messageListings: dynamoMessageListings(dynamo, environment.deliveriesTable),
-  payloads: s3Payloads(s3Client(aws), environment.payloadBucket),
-  deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
+  payloads: laterPayloads(aws, environment.payloadBucket),
+  deliveries: chunkedDeliveries({
+    deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
+    chunks: {
+      ...dynamoChunks(dynamo, environment.deliveriesTable),
+      ...dynamoTakeOut(dynamo, environment.deliveriesTable, pacing),
+    },
+  }),
   deliveryListings: dynamoDeliveryListings(dynamo, environment.deliveriesTable, pacing),
   ingress: sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),
   secretSealer: kmsSecretSealer(kmsClient(aws), environment.secretsKeyArn),
   wakeUps: {
-    ...sqsWakeUps(sqsClient(aws), environment.retryQueueUrl),
-    ...schedulerRemoval(schedulerClient(aws), { group: environment.scheduleGroup }),
+    ...sqsWakeUps(sqs, environment.retryQueueUrl),
+    ...laterRemoval(aws, { group: environment.scheduleGroup }),
   },
   journal,
   recoveries: dynamoRecoveries(dynamo, environment.deliveriesTable),
   operations: sqsOperations(sqs, environment.operationQueueUrl),
   queueDepths: sqsQueueDepths(sqs, environment.queueUrls),
-  operatorEvents: eventBridgeOperatorEvents(eventBridgeClient(aws), {
+  operatorEvents: laterOperatorEvents(aws, {
     busName: environment.operatorEventBus,
     deployment: environment.deployment,
   }),

@@ -1,21 +1,12 @@
-import {
-  documentClient,
-  eventBridgeClient,
-  kmsClient,
-  s3Client,
-  schedulerClient,
-  sqsClient,
-} from '../../shared/adapters/aws-clients.ts';
+import { documentClient, kmsClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { dynamoChunks } from '../../shared/adapters/dynamo-chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamo-rate-limits.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
-import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge-operator-events.ts';
 import { httpSubscriber } from '../../shared/adapters/http-subscriber.ts';
 import type { CallDeadline } from '../../shared/adapters/invocation-deadline.ts';
 import { kmsSecretOpener } from '../../shared/adapters/kms-signing-secrets.ts';
-import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
-import { schedulerWakeUps } from '../../shared/adapters/scheduler-wake-ups.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
 import { sqsUndeliverables } from '../../shared/adapters/sqs-undeliverables.ts';
@@ -23,8 +14,10 @@ import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import type { deliverEnvironment } from '../../shared/config/environment.ts';
 import type { DeliverContext } from '../../shared/pipeline/deliver-context.ts';
+import { healthNotes } from '../../shared/pipeline/health-notes.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { laterOperatorEvents, laterPayloads, laterSchedules } from '../later-ports.ts';
 
 type Environment = ReturnType<typeof deliverEnvironment>;
 
@@ -35,6 +28,7 @@ export const deliverContextOf = (
   deadline: CallDeadline,
 ): DeliverContext => ({
   ports: portsOf(environment, journal, deadline),
+  healthNotes: healthNotes(clock),
   settings: {
     attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
     schedulerThresholdSeconds: environment.schedulerThresholdSeconds,
@@ -55,12 +49,13 @@ const portsOf = (
   const aws = { deadline, journal };
   const sqs = sqsClient(aws);
   const dynamo = documentClient(aws);
-  const payloads = s3Payloads(s3Client(aws), environment.payloadBucket);
+  const payloads = laterPayloads(aws, environment.payloadBucket);
   return {
     clock,
     journal,
     payloads,
     deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
+    chunks: dynamoChunks(dynamo, environment.deliveriesTable),
     messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
     subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, {
       clock,
@@ -78,7 +73,7 @@ const portsOf = (
     }),
     wakeUps: {
       ...sqsWakeUps(sqs, environment.retryQueueUrl),
-      ...schedulerWakeUps(schedulerClient(aws), {
+      ...laterSchedules(aws, {
         group: environment.scheduleGroup,
         roleArn: environment.schedulerRoleArn,
         retryQueueArn: environment.retryQueueArn,
@@ -90,7 +85,7 @@ const portsOf = (
       payloadBucket: environment.payloadBucket,
     }),
     deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
-    operatorEvents: eventBridgeOperatorEvents(eventBridgeClient(aws), {
+    operatorEvents: laterOperatorEvents(aws, {
       busName: environment.operatorEventBus,
       deployment: environment.deployment,
     }),

@@ -1,6 +1,7 @@
 import type { Context, SQSRecord } from 'aws-lambda';
 import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
-import type { DeliverContext } from '../../shared/pipeline/deliver-context.ts';
+import type { DeliverContext, Received } from '../../shared/pipeline/deliver-context.ts';
+import { deliverChunk } from '../../shared/pipeline/deliver-chunk.ts';
 import { deliver } from '../../shared/pipeline/deliver.ts';
 
 /**
@@ -17,19 +18,26 @@ export const deliverRecord =
       journal.note({ fact: 'dead_lettered', id: record.messageId, reason: parsed.reason });
       return;
     }
-    await deliver(deliverContext, parsed.value, {
+    const received: Received = {
       id: record.messageId,
       text: record.body,
       receiveCount: Number(record.attributes.ApproximateReceiveCount),
       owner: `${context.awsRequestId}/${record.messageId}`,
       remainingMs: () => context.getRemainingTimeInMillis(),
-    });
+    };
+    const { value } = parsed;
+    await (value.kind === 'chunk'
+      ? deliverChunk(deliverContext, value, received)
+      : deliver(deliverContext, value, received));
   };
 
-/** The ids of the delivery in a record, as far as it can be read. */
+/** The ids of the delivery in a record, as far as it can be read; of a chunk those of its message. */
 export const deliveryIdsIn = ({ body }: SQSRecord): Record<string, string> => {
   const parsed = parseDeliveryRecord(body);
   if (!parsed.ok) return {};
-  const { queue, messageId, subscriptionId } = parsed.value.key;
-  return { queue, messageId, subscriptionId };
+  const { value } = parsed;
+  const { queue, messageId } = value.key;
+  return value.kind === 'chunk'
+    ? { queue, messageId }
+    : { queue, messageId, subscriptionId: value.key.subscriptionId };
 };

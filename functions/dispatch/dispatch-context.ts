@@ -1,9 +1,7 @@
-import { documentClient, s3Client, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { documentClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
 import type { CallDeadline } from '../../shared/adapters/invocation-deadline.ts';
-import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
-import { s3ReferencedData } from '../../shared/adapters/s3-referenced-data.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
@@ -12,6 +10,7 @@ import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { DispatchContext } from '../../shared/pipeline/dispatch.ts';
 import type { ReferencedDataContext } from '../../shared/pipeline/referenced-data.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
+import { laterPayloads, laterReferencedData } from '../later-ports.ts';
 
 /** dispatch on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
 export const dispatchContextOf = (
@@ -22,7 +21,6 @@ export const dispatchContextOf = (
   const aws = { deadline, journal };
   const sqs = sqsClient(aws);
   const dynamo = documentClient(aws);
-  const s3 = s3Client(aws);
   return {
     ports: {
       clock,
@@ -32,8 +30,8 @@ export const dispatchContextOf = (
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),
       messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
-      payloads: s3Payloads(s3, environment.payloadBucket),
-      referencedData: s3ReferencedData(s3),
+      payloads: laterPayloads(aws, environment.payloadBucket),
+      referencedData: laterReferencedData(aws),
       deliveryQueue: sqsDeliveryQueue({
         sqs,
         queueUrl: environment.deliveryQueueUrl,
@@ -47,6 +45,7 @@ export const dispatchContextOf = (
       retentionMs: environment.retentionDays * DAY_MS,
       retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
       retainMessages: environment.retainMessages,
+      firstAttemptsPerJob: environment.firstAttemptsPerJob,
       payloadSources: environment.payloadSources,
     },
   };

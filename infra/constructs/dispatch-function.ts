@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../settings.ts';
-import { NodeFunction } from './node-function.ts';
+import { batchesOf, NodeFunction } from './node-function.ts';
 import { grantReadSources, payloadSourcesVariable } from './payload-sources.ts';
 import type { HoldingQueue, WorkQueue } from './sqs-queue.ts';
 import type { State } from './state.ts';
@@ -40,6 +40,7 @@ export class DispatchFunction extends NodeFunction {
         subscriptionCacheSeconds: String(settings.subscriptionCacheSeconds),
         retentionDays: String(settings.retentionDays),
         retainMessages: settings.retainMessages,
+        firstAttemptsPerJob: String(settings.firstAttemptsPerJob),
         retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
         ingressRoutes: JSON.stringify(settings.ingressRoutes),
         payloadSources: payloadSourcesVariable(scope, settings.payloadSources),
@@ -56,6 +57,10 @@ export class DispatchFunction extends NodeFunction {
       state.deliveries.grantFind(this.role);
       state.payloads.grantGet(this.role);
     }
-    this.consume('Ingress', { queue: ingress, maxConcurrency: settings.dispatchConcurrency });
+    this.consume('Ingress', {
+      queue: ingress,
+      maxConcurrency: settings.dispatchConcurrency,
+      ...batchesOf(settings),
+    });
   }
 }

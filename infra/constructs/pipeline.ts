@@ -1,4 +1,4 @@
-import { Validations } from 'aws-cdk-lib';
+import { Duration, Validations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../settings.ts';
 import { AdministrationApi } from './administration-api.ts';
@@ -50,6 +50,7 @@ export class Pipeline extends Construct {
     this.ingressDeadLetters = new HoldingQueue(this, 'IngressDeadLetters');
     this.ingress = new WorkQueue(this, 'Ingress', {
       consumerTimeout: DispatchFunction.timeout,
+      window: Duration.seconds(settings.batchWindowSeconds),
       deadLetters: this.ingressDeadLetters,
     });
     for (const service of ['sns', 'events']) {
@@ -62,7 +63,10 @@ export class Pipeline extends Construct {
       consumerTimeout: DeliverFunction.timeout(settings),
       deadLetters: this.deliveryDeadLetters,
     };
-    this.delivery = new WorkQueue(this, 'Delivery', attempts);
+    this.delivery = new WorkQueue(this, 'Delivery', {
+      ...attempts,
+      window: Duration.seconds(settings.batchWindowSeconds),
+    });
     this.retry = new WorkQueue(this, 'Retry', attempts);
     this.undeliverable = new HoldingQueue(this, 'Undeliverable');
     Validations.of(this.undeliverable).acknowledge({
@@ -99,6 +103,7 @@ export class Pipeline extends Construct {
       schedules,
       network: props.network ?? state.staticAddresses?.network ?? settings.vpc,
     });
+    this.dispatch.updateAfter(this.deliver);
     this.reconcile = new ReconcileFunction(this, 'Reconcile', { settings, state, retry });
     this.operate = new OperateFunction(this, 'Operate', {
       settings,

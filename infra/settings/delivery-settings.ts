@@ -31,6 +31,11 @@ export const deliverySettings = {
   retentionDays: wholeNumber('days', 15, 3650).default(30),
   /** Which messages' bodies are kept: those with a `failed` attempt, or `all`. Default `failed`. */
   retainMessages: oneOf('failed', 'all').default('failed'),
+  /**
+   * How many subscriptions of a message one job is for, about, 1 to 25: their first attempts are made side by side, under one
+   * claim, and those that succeed are on record together. 1: each delivery by itself. Default 10.
+   */
+  firstAttemptsPerJob: wholeNumber('subscriptions', 1, 25).default(10),
   /** The retry policy where neither queue nor subscription has one; it also completes partial ones. JSON. */
   defaultRetryPolicy: z
     .preprocess(valueOf, z.record(z.string(), z.unknown(), 'must be a JSON object'))

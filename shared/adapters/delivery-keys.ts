@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { deliveryIndexes, primaryKey } from '../config/tables.ts';
+import type { ChunkKey } from '../domain/delivery.ts';
 import type { DeliveryKey, NextAttempt, Status } from '../domain/delivery.ts';
 import type { MessageKey } from '../domain/message.ts';
 
@@ -11,6 +12,9 @@ export const shards = { byQueue: 8, bySubscription: 4, byHour: 8, overdue: 8 } a
 
 const DELIVERY = 'DELIVERY#';
 
+/** Before `DELIVERY#` in the order of the keys, so that one query reads the chunks of a bucket first. */
+const CHUNK = 'CHUNK#';
+
 /** The sort key of the MESSAGE item, in bucket 0. */
 export const MESSAGE = 'MESSAGE';
 
@@ -20,10 +24,24 @@ export const partitionOf = ({ queue, messageId }: MessageKey, bucket: number): s
 
 export const deliveryPrefix = DELIVERY;
 
+export const chunkPrefix = CHUNK;
+
 export const itemKeyOf = (key: DeliveryKey): Record<'pk' | 'sk', string> => ({
   [primaryKey.partition]: partitionOf(key, key.bucket),
   [primaryKey.sort]: `${DELIVERY}${key.subscriptionId}`,
 });
+
+export const chunkItemKeyOf = (key: ChunkKey): Record<'pk' | 'sk', string> => ({
+  [primaryKey.partition]: partitionOf(key, key.bucket),
+  [primaryKey.sort]: `${CHUNK}${key.chunk}`,
+});
+
+/** The way back. Undefined: no key of a chunk. */
+export const chunkKeyOf = ({ pk, sk }: ItemKey): ChunkKey | undefined => {
+  const place = partitionParts(pk);
+  const chunk = sk.startsWith(CHUNK) ? sk.slice(CHUNK.length) : '';
+  return place === undefined || !isNumber(chunk) ? undefined : { ...place, chunk: Number(chunk) };
+};
 
 /** Where it is kept up to when the slots of a subscription are given out. No bucket is called so: it is no key of a message. */
 export const slotsItemKey = ({
@@ -54,8 +72,10 @@ const partitionParts = (pk: string): (MessageKey & { bucket: number }) | undefin
   const [queue, messageId, bucket, ...rest] = pk.split('#');
   if (queue === undefined || messageId === undefined || bucket === undefined || rest.length > 0)
     return undefined;
-  return /^\d+$/.test(bucket) ? { queue, messageId, bucket: Number(bucket) } : undefined;
+  return isNumber(bucket) ? { queue, messageId, bucket: Number(bucket) } : undefined;
 };
+
+const isNumber = (text: string): boolean => /^\d+$/.test(text);
 
 /** 13 digits, which last until November 2286. */
 export const LAST_TIME = 9_999_999_999_999;

@@ -3,18 +3,24 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { listedAttribute, primaryKey } from '../config/tables.ts';
 import { NO_DELIVERIES, type StatusCounts } from '../domain/books.ts';
-import type { Delivery, DeliveryKey } from '../domain/delivery.ts';
+import type { Chunk } from '../domain/chunk.ts';
+import { deliveryIn } from '../domain/chunk-members.ts';
+import type { Delivery, DeliveryKey, Status } from '../domain/delivery.ts';
 import type { MessageKey } from '../domain/message.ts';
 import { InvalidMarkerError } from '../ports/page.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
+import { chunkOfItem } from './chunk-item.ts';
 import { deliveryOf } from './delivery-item.ts';
-import { deliveryPrefix, itemKeyOf, partitionOf } from './delivery-keys.ts';
+import { chunkPrefix, deliveryPrefix, itemKeyOf, partitionOf } from './delivery-keys.ts';
 import { queriedItems } from './dynamo-query.ts';
 import { listingOf } from './listing-marker.ts';
 import { lastOf, pageOf } from './page-marker.ts';
 import { decoded } from './record.ts';
 
-/** The buckets of a message one after the other, so that a page takes two or three requests however many there are. */
+/**
+ * The buckets of a message one after the other, so that a page takes few requests however many there are. The chunks of a
+ * bucket are read whole and first: a delivery that leaves its chunk in between is found by its own record, which alone is true.
+ */
 export const pageOfMessage = async (
   client: DynamoDBDocumentClient,
   tableName: string,
@@ -25,19 +31,35 @@ export const pageOfMessage = async (
   const last = lastKeyOf(message, lastOf(listing, request));
   const wanted = request.limit + 1;
   const found: Delivery[] = [];
-  for (let bucket = last?.bucket ?? 0; bucket < buckets && found.length < wanted; bucket += 1) {
-    const items = await queriedItems(
-      client,
-      {
-        ...queryOf(tableName, message, bucket),
-        ExclusiveStartKey: last?.bucket === bucket ? itemKeyOf(last) : undefined,
-      },
-      wanted - found.length,
-    );
-    found.push(...items.map(deliveryOf));
-  }
+  const pageOfBucket = async (bucket: number, atMost: number): Promise<Delivery[]> => {
+    const from = last?.bucket === bucket ? last : undefined;
+    const chunks = await queriedItems(client, queryOf(tableName, message, bucket, chunkPrefix));
+    const query = queryOf(tableName, message, bucket, deliveryPrefix);
+    const own = await queriedItems(client, { ...query, ExclusiveStartKey: from && itemKeyOf(from) }, atMost);
+    return inOneOrder(chunks.map(chunkOfItem), own.map(deliveryOf), from?.subscriptionId).slice(0, atMost);
+  };
+  for (let bucket = last?.bucket ?? 0; bucket < buckets && found.length < wanted; bucket += 1)
+    found.push(...(await pageOfBucket(bucket, wanted - found.length)));
   return pageOf(listing, found, request.limit, placeInMessage);
 };
+
+/** Cut to as many as own records were asked for, it leaves out none of them: what comes of the chunks lies between. */
+const inOneOrder = (
+  chunks: readonly Chunk[],
+  own: readonly Delivery[],
+  after: string | undefined,
+): Delivery[] => {
+  const byId = new Map(
+    [...chunks.flatMap(deliveriesIn), ...own].map((delivery) => [delivery.key.subscriptionId, delivery]),
+  );
+  return [...byId]
+    .filter(([id]) => after === undefined || id > after)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, delivery]) => delivery);
+};
+
+const deliveriesIn = (chunk: Chunk): Delivery[] =>
+  [...(chunk.members?.keys() ?? [])].flatMap((id) => deliveryIn(chunk, id) ?? []);
 
 /** Where a delivery comes among those of its message. */
 export const placeInMessage = ({ key }: Delivery): string => `${key.bucket}#${key.subscriptionId}`;
@@ -52,10 +74,11 @@ const lastKeyOf = (message: MessageKey, place: string | undefined): DeliveryKey 
 };
 
 const statusSchema = z.object({
+  sk: z.string(),
   status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
 });
 
-/** Page by page and nothing but the status, so that a fan-out of any size takes no memory. */
+/** Bucket by bucket and nothing but who stands how, so that a fan-out of any size takes no memory. */
 export const tallyOfMessage = async (
   client: DynamoDBDocumentClient,
   tableName: string,
@@ -64,21 +87,28 @@ export const tallyOfMessage = async (
 ): Promise<StatusCounts> => {
   const counts = { ...NO_DELIVERIES };
   for (let bucket = 0; bucket < buckets; bucket += 1) {
+    const statuses = new Map<string, Status>();
+    for (const item of await queriedItems(client, queryOf(tableName, message, bucket, chunkPrefix)))
+      for (const { key, status } of deliveriesIn(chunkOfItem(item))) statuses.set(key.subscriptionId, status);
     const query = {
-      ...queryOf(tableName, message, bucket),
-      ProjectionExpression: '#status',
+      ...queryOf(tableName, message, bucket, deliveryPrefix),
+      ProjectionExpression: `${primaryKey.sort}, #status`,
       ExpressionAttributeNames: { '#status': listedAttribute },
     };
     for await (const { Items = [] } of paginateQuery({ client }, query)) {
-      for (const item of Items) counts[decoded(statusSchema, item).status] += 1;
+      for (const item of Items) {
+        const { sk, status } = decoded(statusSchema, item);
+        statuses.set(sk.slice(deliveryPrefix.length), status);
+      }
     }
+    for (const status of statuses.values()) counts[status] += 1;
   }
   return counts;
 };
 
-const queryOf = (tableName: string, message: MessageKey, bucket: number) => ({
+const queryOf = (tableName: string, message: MessageKey, bucket: number, prefix: string) => ({
   TableName: tableName,
   ConsistentRead: true,
   KeyConditionExpression: `${primaryKey.partition} = :partition AND begins_with(${primaryKey.sort}, :prefix)`,
-  ExpressionAttributeValues: { ':partition': partitionOf(message, bucket), ':prefix': deliveryPrefix },
+  ExpressionAttributeValues: { ':partition': partitionOf(message, bucket), ':prefix': prefix },
 });

@@ -9,17 +9,20 @@ export type Expression = {
   };
 };
 
+/** Letters, digits and `_` ("Expression attribute names", DynamoDB developer guide); ids of subscriptions hold others. */
+const REFERENCE = /^[A-Za-z0-9][A-Za-z0-9_]*$/;
+
 export const expression = (): Expression => {
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = {};
+  const referenceTo = (part: string): string => {
+    const known = Object.keys(names).find((name) => names[name] === part);
+    const reference = known ?? `#${REFERENCE.test(part) ? part : `_${Object.keys(names).length}`}`;
+    names[reference] = part;
+    return reference;
+  };
   return {
-    name: (...path) =>
-      path
-        .map((part) => {
-          names[`#${part}`] = part;
-          return `#${part}`;
-        })
-        .join('.'),
+    name: (...path) => path.map(referenceTo).join('.'),
     value: (value) => {
       const reference = `:v${Object.keys(values).length}`;
       values[reference] = value;

@@ -32,6 +32,8 @@ const recordSchema = z.object({
   filtered: z.number(),
   duplicates: z.number(),
   buckets: z.number(),
+  chunks: z.number().exactOptional(),
+  apart: z.array(z.string()).exactOptional(),
   body: bodySchema.exactOptional(),
   expiresAt: z.number(),
 } satisfies Record<Exclude<keyof MessageRecord, 'key' | 'erasedAt'>, z.ZodType>);

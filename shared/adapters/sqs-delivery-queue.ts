@@ -1,12 +1,15 @@
-import { encodeDeliveryJob } from '../messages/delivery-job.ts';
+import type { FirstJob } from '../domain/delivery-job.ts';
+import { encodeFirstJob } from '../messages/delivery-job.ts';
 import type { DeliveryQueue } from '../ports/delivery-queue.ts';
 import { sendInBatches, type BatchTarget } from './sqs-batches.ts';
 
-/** The delivery queue. Jobs are grouped by subscription, so that one with many waits longer, and not the others. */
+/** The delivery queue. Whoever has many jobs there waits longer, and not the others: a subscription, or a queue with all its subscriptions. */
 export const sqsDeliveryQueue = (target: BatchTarget): DeliveryQueue => ({
   send: (jobs, delaySeconds = 0) =>
     sendInBatches(
       target,
-      jobs.map((job) => ({ body: encodeDeliveryJob(job), delaySeconds, group: job.key.subscriptionId })),
+      jobs.map((job) => ({ body: encodeFirstJob(job), delaySeconds, group: groupOf(job) })),
     ),
 });
+
+const groupOf = (job: FirstJob): string => (job.kind === 'chunk' ? job.key.queue : job.key.subscriptionId);

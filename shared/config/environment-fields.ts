@@ -69,6 +69,7 @@ export const known = {
   subscriptionCacheSeconds: wholeNumber(0, MOST_SECONDS),
   retentionDays: wholeNumber(15, 36_500),
   retainMessages: text.pipe(z.enum(['failed', 'all'], 'is neither failed nor all')),
+  firstAttemptsPerJob: wholeNumber(1, 25),
   retryAfterCapSeconds: wholeNumber(0, MOST_SECONDS),
   disableFailingAfterDays: text
     .transform(Number)

@@ -37,6 +37,7 @@ const dispatchSchema = z.object({
   subscriptionCacheSeconds: known.subscriptionCacheSeconds,
   retentionDays: known.retentionDays,
   retainMessages: known.retainMessages,
+  firstAttemptsPerJob: known.firstAttemptsPerJob,
   retryAfterCapSeconds: known.retryAfterCapSeconds,
   ingressRoutes: known.ingressRoutes,
   payloadSources: known.payloadSources,

@@ -26,6 +26,8 @@ export const variables = {
   subscriptionCacheSeconds: 'SUBSCRIPTION_CACHE_SECONDS',
   retentionDays: 'RETENTION_DAYS',
   retainMessages: 'RETAIN_MESSAGES',
+  /** How many subscriptions of a message one job is for, about. */
+  firstAttemptsPerJob: 'FIRST_ATTEMPTS_PER_JOB',
   retryAfterCapSeconds: 'RETRY_AFTER_CAP_SECONDS',
   /** After so long without a success a subscription is disabled; 0: never. */
   disableFailingAfterDays: 'DISABLE_FAILING_AFTER_DAYS',

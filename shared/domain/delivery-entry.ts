@@ -15,6 +15,7 @@ const fieldsOf = (entry: Entry) =>
 export const enter = (work: DeliveryJob | WakeUp, entry: Entry, at: Moment): Transition =>
   work.kind === 'job' ? opening(work, entry, at) : reenter(work, entry, at);
 
+/** Where somebody was to make the attempt before and did not come back, it is in the overdue index from the start (its message is kept by now). */
 const opening = (job: DeliveryJob, entry: Entry, at: Moment): Transition => ({
   name: entry.kind === 'lease' ? 'open' : 'cancel',
   key: job.key,
@@ -27,8 +28,9 @@ const opening = (job: DeliveryJob, entry: Entry, at: Moment): Transition => ({
     round: 1,
     attempts: [],
     lateResults: [],
-    lost: 0,
+    lost: job.lost ?? 0,
     lease: entry.kind === 'lease' ? entry.lease : undefined,
+    ...(entry.kind === 'lease' && job.lost !== undefined ? { overdueAt: entry.lease.until } : {}),
     owed: [],
     recoveries: [],
     updatedAt: at.now,

@@ -1,12 +1,9 @@
 import type { BroughtBy } from './attempt.ts';
-import type { DeliveryKey } from './delivery.ts';
+import type { ChunkKey, DeliveryKey } from './delivery.ts';
 import type { MessageBody } from './message-body.ts';
 
-/** dispatch's order for a first attempt. Times are milliseconds since the epoch. */
-export type DeliveryJob = {
-  kind: 'job';
-  key: DeliveryKey;
-  attempt: 1;
+/** What orders for first attempts have in common. Times are milliseconds since the epoch. */
+type FirstAttempts = {
   acceptedAt: number;
   /** When its message was sent to the ingress queue. */
   sentAt?: number;
@@ -14,6 +11,29 @@ export type DeliveryJob = {
   dueAt?: number;
   body: MessageBody;
 };
+
+/** dispatch's order for the first attempts of several deliveries of a message, made side by side. */
+export type ChunkJob = FirstAttempts & { kind: 'chunk'; key: ChunkKey; subscriptionIds: readonly string[] };
+
+/** The order for one first attempt. `lost`: how often somebody who was to make it did not come back. */
+export type DeliveryJob = FirstAttempts & { kind: 'job'; key: DeliveryKey; attempt: 1; lost?: number };
+
+/** What the delivery queue carries. */
+export type FirstJob = ChunkJob | DeliveryJob;
+
+/** The order for the first attempt of one member of a chunk. */
+export const jobOfMember = (
+  { key: { queue, messageId, bucket }, acceptedAt, sentAt, dueAt, body }: ChunkJob,
+  subscriptionId: string,
+): DeliveryJob => ({
+  kind: 'job',
+  key: { queue, messageId, subscriptionId, bucket },
+  attempt: 1,
+  acceptedAt,
+  ...(sentAt === undefined ? {} : { sentAt }),
+  ...(dueAt === undefined ? {} : { dueAt }),
+  body,
+});
 
 /** A hint that an attempt may be due. The record decides. */
 export type WakeUp = {

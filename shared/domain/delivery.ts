@@ -2,8 +2,20 @@ import type { Attempt, Mechanism, Phase } from './attempt.ts';
 import type { Slot } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
-/** One message × one subscription. The bucket spreads a large fan-out over keys (design §4). */
-export type DeliveryKey = { queue: string; messageId: string; subscriptionId: string; bucket: number };
+/**
+ * One message × one subscription. The bucket spreads a large fan-out over keys (design §4). `chunk`: where it may be on
+ * record together with others, as long as it has no record of its own; whoever has seen that one leaves it out.
+ */
+export type DeliveryKey = {
+  queue: string;
+  messageId: string;
+  subscriptionId: string;
+  bucket: number;
+  chunk?: number;
+};
+
+/** Where several deliveries of a message are on record together (chunk.ts). */
+export type ChunkKey = { queue: string; messageId: string; bucket: number; chunk: number };
 
 export type OpenStatus = 'pending' | 'retrying';
 export type TerminalStatus = 'delivered' | 'rejected' | 'exhausted' | 'cancelled';

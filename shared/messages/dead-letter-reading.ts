@@ -38,13 +38,21 @@ export const readIngressLetter = ({ id, body, attributes, group }: DeadLetter): 
 export const readDeliveryLetter = ({ body }: DeadLetter): LetterReading => {
   const parsed = parseDeliveryRecord(body);
   if (!parsed.ok) return { kind: 'skip', reason: parsed.reason };
-  const { kind, key } = parsed.value;
-  const to = kind === 'job' ? 'delivery' : 'retry';
+  const { value } = parsed;
+  const { kind, key } = value;
   // The whole body would do as well, but a job may be 1 MiB of it.
-  const identity = JSON.stringify([kind, key.queue, key.messageId, key.subscriptionId, parsed.value.attempt]);
+  const identity = JSON.stringify([
+    kind,
+    key.queue,
+    key.messageId,
+    ...(value.kind === 'chunk'
+      ? [value.key.bucket, value.key.chunk, value.subscriptionIds]
+      : [value.key.subscriptionId, value.attempt]),
+  ]);
+  const group = value.kind === 'chunk' ? key.queue : value.key.subscriptionId;
   return {
     kind: 'redrive',
-    message: { to, body, attributes: {}, group: key.subscriptionId },
+    message: { to: kind === 'wake_up' ? 'retry' : 'delivery', body, attributes: {}, group },
     identity,
   };
 };

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
+import type { FirstJob, WakeUp } from '../domain/delivery-job.ts';
 import type { MessageBody } from '../domain/message-body.ts';
 import { firstField } from './field-fault.ts';
 import { parseJson, propertySource, type Json } from './json-slice.ts';
@@ -11,38 +11,54 @@ import {
   WIRE_VERSION,
 } from './message-body.ts';
 
-export type ParsedRecord = { ok: true; value: DeliveryJob | WakeUp } | { ok: false; reason: string };
+export type ParsedRecord = { ok: true; value: FirstJob | WakeUp } | { ok: false; reason: string };
 
 /** A job as the delivery queue carries it; a message that travels inside stands in it unescaped. */
-export const encodeDeliveryJob = (job: DeliveryJob): string => {
-  const fields = { v: WIRE_VERSION, kind: job.kind, ...job.key, attempt: job.attempt, ...timesOf(job) };
+export const encodeFirstJob = (job: FirstJob): string => {
+  const fields = { v: WIRE_VERSION, kind: job.kind, ...job.key, ...ordersOf(job), ...timesOf(job) };
   return job.body.kind === 'inline'
     ? spliceRaw(fields, 'message', encodeMessage(job.body.message))
     : JSON.stringify({ ...fields, payloadKey: job.body.payloadKey });
 };
 
+const ordersOf = (job: FirstJob) =>
+  job.kind === 'chunk' ? { subscriptionIds: job.subscriptionIds } : { attempt: job.attempt, lost: job.lost };
+
 /** A wake-up as the retry queue and a schedule's input carry it. */
 export const encodeWakeUp = ({ kind, key, attempt, dueAt, by }: WakeUp): string =>
   JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by });
 
-const timesOf = ({ acceptedAt, sentAt, dueAt }: DeliveryJob) => ({ acceptedAt, sentAt, dueAt });
+const timesOf = ({ acceptedAt, sentAt, dueAt }: FirstJob) => ({ acceptedAt, sentAt, dueAt });
 
 const milliseconds = z.number().nonnegative();
 
-const keyFields = {
+const placeFields = {
   queue: z.string().min(1),
   messageId: z.string().min(1),
-  subscriptionId: z.string().min(1),
   bucket: z.int().nonnegative(),
 };
 
-const job = z.object({
-  ...keyFields,
-  attempt: z.literal(1),
+const keyFields = { ...placeFields, subscriptionId: z.string().min(1) };
+
+const firstFields = {
   acceptedAt: milliseconds,
   sentAt: milliseconds.exactOptional(),
   dueAt: milliseconds.exactOptional(),
   payloadKey: z.string().min(1).exactOptional(),
+};
+
+const job = z.object({
+  ...keyFields,
+  ...firstFields,
+  attempt: z.literal(1),
+  lost: z.int().positive().exactOptional(),
+});
+
+const chunkJob = z.object({
+  ...placeFields,
+  ...firstFields,
+  chunk: z.int().nonnegative(),
+  subscriptionIds: z.array(z.string().min(1)).min(1),
 });
 
 const wakeUp = z.object({
@@ -67,6 +83,8 @@ export const parseDeliveryRecord = (text: string): ParsedRecord => {
   switch (outer.data.kind) {
     case 'job':
       return parseJob(json);
+    case 'chunk':
+      return parseChunkJob(json);
     case 'wake_up':
       return parseWakeUp(json);
     default:
@@ -80,15 +98,28 @@ const parseJob = (json: Json): ParsedRecord => {
   const parsed = job.safeParse(json.value);
   if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
   const { payloadKey, queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
-  const body = payloadKey === undefined ? inlineBody(json) : { ok: true as const, body: stored(payloadKey) };
+  const body = bodyIn(json, payloadKey);
   if (!body.ok) return body;
   const key = { queue, messageId, subscriptionId, bucket };
   return { ok: true, value: { kind: 'job', key, ...rest, body: body.body } };
 };
 
-const stored = (payloadKey: string): MessageBody => ({ kind: 'stored', payloadKey });
+const parseChunkJob = (json: Json): ParsedRecord => {
+  const parsed = chunkJob.safeParse(json.value);
+  if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
+  const { payloadKey, queue, messageId, bucket, chunk, ...rest } = parsed.data;
+  const body = bodyIn(json, payloadKey);
+  if (!body.ok) return body;
+  const key = { queue, messageId, bucket, chunk };
+  return { ok: true, value: { kind: 'chunk', key, ...rest, body: body.body } };
+};
 
-const inlineBody = (json: Json): { ok: true; body: MessageBody } | { ok: false; reason: string } => {
+type BodyReading = { ok: true; body: MessageBody } | { ok: false; reason: string };
+
+const bodyIn = (json: Json, payloadKey: string | undefined): BodyReading =>
+  payloadKey === undefined ? inlineBody(json) : { ok: true, body: { kind: 'stored', payloadKey } };
+
+const inlineBody = (json: Json): BodyReading => {
   const source = propertySource(json, 'message');
   if (source === undefined) return { ok: false, reason: 'message_missing' };
   try {

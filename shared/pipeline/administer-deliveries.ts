@@ -1,6 +1,6 @@
 import type { DeliveryDetail } from '../domain/delivery-detail.ts';
 import type { Delivery, DeliveryKey } from '../domain/delivery.ts';
-import { bucketOf } from '../domain/fan-out.ts';
+import { bucketOf, chunkOf } from '../domain/fan-out.ts';
 import type { MessageKey } from '../domain/message.ts';
 import { plannedAttempts } from '../domain/planned-attempts.ts';
 import { policyInForce } from '../domain/policy-in-force.ts';
@@ -54,7 +54,14 @@ export const deliveryKeyFor = async (
   subscriptionId: string,
 ): Promise<DeliveryKey | undefined> => {
   const record = await records.find(message);
-  return record && { ...message, subscriptionId, bucket: bucketOf(subscriptionId, record.buckets) };
+  if (record === undefined) return undefined;
+  const { buckets, chunks } = record;
+  return {
+    ...message,
+    subscriptionId,
+    bucket: bucketOf(subscriptionId, buckets),
+    ...(chunks === undefined ? {} : { chunk: chunkOf(subscriptionId, chunks) }),
+  };
 };
 
 type DetailContext = Records & {

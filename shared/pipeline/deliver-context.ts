@@ -1,5 +1,6 @@
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { HealthRules } from '../domain/subscription-health.ts';
+import type { Chunks } from '../ports/chunks.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeadLetters, Undeliverables } from '../ports/dead-letters.ts';
 import type { Deliveries } from '../ports/deliveries.ts';
@@ -13,10 +14,12 @@ import type { SecretOpener } from '../ports/signing-secrets.ts';
 import type { Subscriber } from '../ports/subscriber.ts';
 import type { Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
+import type { HealthNotes } from './health-notes.ts';
 
 export type DeliverPorts = {
   clock: Clock;
   deliveries: Deliveries;
+  chunks: Pick<Chunks, 'write'>;
   messageRecords: MessageRecords;
   payloads: Payloads;
   subscriptions: Subscriptions;
@@ -40,7 +43,12 @@ export type DeliverSettings = {
   userAgent: string;
 } & HealthRules;
 
-export type DeliverContext = { ports: DeliverPorts; settings: DeliverSettings };
+export type DeliverContext = {
+  ports: DeliverPorts;
+  settings: DeliverSettings;
+  /** Of this instance of the function. */
+  healthNotes: HealthNotes;
+};
 
 /** One receive of a job or wake-up. */
 export type Received = {

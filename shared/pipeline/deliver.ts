@@ -1,5 +1,5 @@
 import type { Entry } from '../domain/delivery-entry.ts';
-import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
+import type { DeliveryJob, FirstJob, WakeUp } from '../domain/delivery-job.ts';
 import { cancelLeased } from '../domain/delivery-result.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { rateLimitOf } from '../domain/rate-limit.ts';
@@ -37,7 +37,8 @@ export const deliver = async (
   await enterAndAttempt(context, work, received);
 };
 
-const enterAndAttempt = async (
+/** The same for one that is due and has its time: enters the delivery, and attempts it. */
+export const enterAndAttempt = async (
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   received: Received,
@@ -92,8 +93,7 @@ const follow = async (context: DeliverContext, arrival: Arrival, taking: Taking)
       await followEarly(context, arrival, taking);
       return;
     case 'recorded':
-      // This very message was received before and not acknowledged: whoever had it may have died before arming.
-      if (received.receiveCount > 1) await armNext(context, taking.delivery);
+      if (hasComeBefore(arrival)) await armNext(context, taking.delivery);
       return;
     case 'owing':
       await payOwed(context, taking.delivery, await keptBody(ports, work.key));
@@ -122,10 +122,17 @@ const followEarly = async (
 ): Promise<void> => {
   if (work.kind === 'wake_up') {
     if (!(await sentOn(context, work, dueAt))) await enterAndAttempt(context, work, received);
-  } else if (received.receiveCount > 1) {
+  } else if (hasComeBefore({ work, received })) {
     await armNext(context, delivery);
   }
 };
+
+/**
+ * This very message was received before and not acknowledged, or is for an attempt that somebody did not come back from:
+ * they may have died before arming.
+ */
+const hasComeBefore = ({ work, received }: Pick<Arrival, 'work' | 'received'>): boolean =>
+  received.receiveCount > 1 || (work.kind === 'job' && work.lost !== undefined);
 
 const attemptTaken = async (context: DeliverContext, arrival: Arrival, delivery: Delivery): Promise<void> => {
   const found = await messageFor(context.ports, arrival.work);
@@ -160,7 +167,11 @@ const endWithoutMessage = async (
 };
 
 /** True: it was early, and is on its way again. False: it is due now, having been waited for if it was nearly so. */
-const sentOn = async (context: DeliverContext, work: DeliveryJob | WakeUp, dueAt = 0): Promise<boolean> => {
+export const sentOn = async (
+  context: DeliverContext,
+  work: FirstJob | WakeUp,
+  dueAt = 0,
+): Promise<boolean> => {
   const { clock } = context.ports;
   if (dueAt - clock.now() > WORTH_WAITING_MS) {
     await sendAgain(context, work, dueAt);

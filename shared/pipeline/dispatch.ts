@@ -6,12 +6,10 @@ import {
   type Addressees,
   type Content,
 } from '../domain/addressees.ts';
-import type { DeliveryJob } from '../domain/delivery-job.ts';
-import { bucketOf, bucketsFor } from '../domain/fan-out.ts';
+import { bucketsFor } from '../domain/fan-out.ts';
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD, type MessageBody } from '../domain/message-body.ts';
 import type { Message, MessageKey } from '../domain/message.ts';
 import { payloadKeyOf } from '../domain/payload-key.ts';
-import type { Subscription } from '../domain/subscription.ts';
 import { planHop } from '../domain/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeadLetters } from '../ports/dead-letters.ts';
@@ -20,6 +18,7 @@ import type { Journal } from '../ports/journal.ts';
 import type { MessageRecord, MessageRecords } from '../ports/message-records.ts';
 import type { Payloads } from '../ports/payloads.ts';
 import type { SubscriptionList, Subscriptions } from '../ports/subscriptions.ts';
+import { dividedUp, firstJobsFor, type Sending } from './first-jobs.ts';
 import { keptUntil, placeOf } from './message-keeping.ts';
 
 export type DispatchContext = {
@@ -32,7 +31,13 @@ export type DispatchContext = {
     deadLetters: DeadLetters;
     journal: Journal;
   };
-  settings: { retentionMs: number; retryAfterCapMs: number; retainMessages: 'failed' | 'all' };
+  settings: {
+    retentionMs: number;
+    retryAfterCapMs: number;
+    retainMessages: 'failed' | 'all';
+    /** How many subscriptions of a message one job is for, about. */
+    firstAttemptsPerJob: number;
+  };
 };
 
 /** An ingress message as it came, to be buried verbatim if it can never be delivered. `sentAt`: milliseconds since the epoch. */
@@ -51,7 +56,7 @@ export type IngressReading =
   { ok: true; message: Message; delaySeconds?: number; keepBody?: true } | { ok: false; reason: string };
 
 /**
- * One ingress message: its record first, then a job for every matching subscription (design §4). It returns when the
+ * One ingress message: its record first, then a job for each chunk of the matching subscriptions (design §4). It returns when the
  * message may be acknowledged, and throws when it must come again, which is always safe: the record is written once,
  * and a repeat sends the jobs again, so that it completes whatever a crash left undone.
  */
@@ -95,9 +100,6 @@ const bury = async (
   });
 };
 
-/** When the message was sent, in milliseconds since the epoch, and how long after its acceptance it is due. */
-type Sending = { sentAt: number | undefined; delayMs: number };
-
 const accept = async (
   context: DispatchContext,
   message: Message,
@@ -129,7 +131,8 @@ const accept = async (
   noteUndecided(ports.journal, record.key, undecided);
   // A repeat waits for what is left of the delay, not for all of it once more.
   const { delaySeconds: leftSeconds } = planHop(record.acceptedAt + delayMs, ports.clock.now());
-  const jobs = matching.map((subscription) => jobFor(subscription, record, body, { sentAt, delayMs }));
+  const subscriptionIds = matching.map(({ id }) => id);
+  const jobs = firstJobsFor(subscriptionIds, record, body, { sentAt, delayMs });
   await ports.deliveryQueue.send(jobs, leftSeconds);
 };
 
@@ -167,6 +170,7 @@ const draftRecord = async (
   { acceptedAt, listedAt, matching, filtered }: Acceptance & Addressees,
 ): Promise<MessageRecord> => {
   const kept = await keptFromStart(settings.retainMessages, ports.payloads, message, body);
+  const buckets = bucketsFor(matching.length);
   return {
     key: { queue: message.queue, messageId: message.id },
     acceptedAt,
@@ -175,7 +179,8 @@ const draftRecord = async (
     matched: matching.length,
     filtered,
     duplicates: 0,
-    buckets: bucketsFor(matching.length),
+    buckets,
+    ...dividedUp(matching, buckets, settings.firstAttemptsPerJob),
     ...(kept === undefined ? {} : { body: kept }),
     expiresAt: kept === undefined ? acceptedAt + settings.retentionMs : keptUntil(acceptedAt, settings),
   };
@@ -191,18 +196,3 @@ const keptFromStart = async (
   if (body.kind === 'stored') return body;
   return retainMessages === 'all' ? placeOf(payloads, message, MAX_BODY_ON_RECORD) : undefined;
 };
-
-const jobFor = (
-  subscription: Subscription,
-  record: MessageRecord,
-  body: MessageBody,
-  { sentAt, delayMs }: Sending,
-): DeliveryJob => ({
-  kind: 'job',
-  key: { ...record.key, subscriptionId: subscription.id, bucket: bucketOf(subscription.id, record.buckets) },
-  attempt: 1,
-  acceptedAt: record.acceptedAt,
-  ...(sentAt === undefined ? {} : { sentAt }),
-  ...(delayMs > 0 ? { dueAt: record.acceptedAt + delayMs } : {}),
-  body,
-});

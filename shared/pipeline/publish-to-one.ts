@@ -1,4 +1,5 @@
 import { MAX_BODY_IN_JOB } from '../domain/message-body.ts';
+import type { DeliveryJob } from '../domain/delivery-job.ts';
 import type { DeliveryKey } from '../domain/delivery.ts';
 import type { Message } from '../domain/message.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,7 +12,7 @@ export type PublishToOneContext = {
   clock: Pick<Clock, 'now'>;
   records: MessageRecords;
   payloads: Payloads;
-  deliveryQueue: DeliveryQueue;
+  deliveryQueue: DeliveryQueue<DeliveryJob>;
   /** Milliseconds. */
   settings: { retentionMs: number; retryAfterCapMs: number };
 };

@@ -39,6 +39,7 @@ export const takeDelivery = async (
   entry: Entry,
 ): Promise<Taking> => {
   const { ports } = context;
+  if (work.kind === 'job' && work.lost !== undefined) await keepForReconcile(context, work);
   let transition: Transition = enter(work, entry, momentOf(context));
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const result = await ports.deliveries.write(transition);
@@ -50,12 +51,14 @@ export const takeDelivery = async (
     const step = afterRefusal(context, work, entry, result.current);
     if (step.kind !== 'try') return step;
     transition = step.transition;
-    // Whoever takes over a first attempt puts it under reconcile's eyes, whose wake-ups carry no message.
-    if (transition.name === 'take_over')
-      await keepMessage(ports, work, keptUntil(ports.clock.now(), context.settings));
+    if (transition.name === 'take_over') await keepForReconcile(context, work);
   }
   throw new ContendedDeliveryError(work);
 };
+
+/** Whoever takes over a first attempt puts it under reconcile's eyes, whose wake-ups carry no message. */
+const keepForReconcile = ({ ports, settings }: DeliverContext, work: DeliveryJob | WakeUp): Promise<void> =>
+  keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
 
 const afterRefusal = (
   context: DeliverContext,

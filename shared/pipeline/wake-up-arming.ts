@@ -1,5 +1,5 @@
 import type { Mechanism } from '../domain/attempt.ts';
-import type { DeliveryJob, WakeUp } from '../domain/delivery-job.ts';
+import type { DeliveryJob, FirstJob, WakeUp } from '../domain/delivery-job.ts';
 import { isOpen, type Delivery } from '../domain/delivery.ts';
 import {
   armedFor,
@@ -50,7 +50,7 @@ const hop = async ({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> => 
 /** Sends a job or wake-up once more, as a new message, so that it comes when it is due. */
 export const sendAgain = async (
   context: DeliverContext,
-  work: DeliveryJob | WakeUp,
+  work: FirstJob | WakeUp,
   dueAt: number,
 ): Promise<void> => {
   const { ports } = context;

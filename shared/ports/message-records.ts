@@ -12,6 +12,10 @@ export type MessageRecord = {
   filtered: number;
   duplicates: number;
   buckets: number;
+  /** How many chunks each bucket's deliveries are divided into; undefined: each is on record by itself. */
+  chunks?: number;
+  /** Subscriptions whose deliveries are in none of the chunks, because they were failing when the message was accepted. */
+  apart?: readonly string[];
   /** Inline: on the MESSAGE item itself. */
   body?: MessageBody;
   /** When the body was erased by hand; then there is none, and none is kept again. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { encodeDeliveryJob } from '../../shared/messages/delivery-job.ts';
+import { encodeFirstJob } from '../../shared/messages/delivery-job.ts';
 import { putQueue, subscribe } from '../support/api-client.ts';
 import { aMessage } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
@@ -23,7 +23,7 @@ it('a job that comes before its time is sent on, and its attempt is made when it
   const subscriptionId = await subscribe(queue, receiver.url(`/${queue}`));
   const acceptedAt = Date.now();
   const dueAt = acceptedAt + 4_000;
-  const job = encodeDeliveryJob({
+  const job = encodeFirstJob({
     kind: 'job',
     key: { queue, messageId: 'm', subscriptionId, bucket: 0 },
     attempt: 1,

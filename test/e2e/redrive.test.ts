@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { projectNode, projectRoot } from '../../cli/local/install/paths.mjs';
 import { awsEnvironment, plainEnvironment } from '../../cli/local/local-aws.ts';
-import { encodeDeliveryJob } from '../../shared/messages/delivery-job.ts';
+import { encodeFirstJob } from '../../shared/messages/delivery-job.ts';
 import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
 import { aMessage } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
@@ -108,7 +108,7 @@ describe('posthaste redrive on the deployed system', () => {
     await send(deliveryDeadLetterUrl, garbage, { reason: 'not_json' });
     const key = { queue, messageId: 'dead', subscriptionId, bucket: 0 };
     const body = { kind: 'inline' as const, message: aMessage({ queue, id: 'dead' }) };
-    const job = encodeDeliveryJob({ kind: 'job', key, attempt: 1, acceptedAt: Date.now(), body });
+    const job = encodeFirstJob({ kind: 'job', key, attempt: 1, acceptedAt: Date.now(), body });
     await send(deliveryDeadLetterUrl, job);
 
     const { redriven, skipped } = await redrive('delivery');

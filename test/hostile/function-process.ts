@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { powertoolsJournal, type LambdaJournal } from '../../shared/adapters/powertools-journal.ts';
-import { encodeDeliveryJob, encodeWakeUp } from '../../shared/messages/delivery-job.ts';
+import { encodeFirstJob, encodeWakeUp } from '../../shared/messages/delivery-job.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../support/builders.ts';
 import { deliverOnLoopback } from '../support/deliver-on-loopback.ts';
@@ -57,7 +57,7 @@ const start = async (settings: Start) => {
     trustedCertificates,
     deliveryQueue: {
       send: (jobs, delaySeconds) => {
-        for (const job of jobs) first.send(encodeDeliveryJob(job), delaySeconds);
+        for (const job of jobs) first.send(encodeFirstJob(job), delaySeconds);
         return Promise.resolve();
       },
     },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { encodeDeliveryJob } from '../../shared/messages/delivery-job.ts';
+import { encodeFirstJob } from '../../shared/messages/delivery-job.ts';
 import { aMessage } from '../support/builders.ts';
 import { attemptsSeen, type AttemptsSeen } from './attempts-seen.ts';
 import { startChild, type Child } from './child.ts';
@@ -117,7 +117,7 @@ export const subscriptionsAt = (receivers: Receivers, name: string, count: numbe
 export const jobFor = (subscriptionId: string, name: KindName | typeof HEALTHY): string => {
   const bytes = name === HEALTHY ? DATA_BYTES : (allKinds[name].dataBytes ?? DATA_BYTES);
   const message = aMessage({ id: randomUUID(), data: JSON.stringify('x'.repeat(bytes - 2)) });
-  return encodeDeliveryJob({
+  return encodeFirstJob({
     kind: 'job',
     key: { queue: message.queue, messageId: message.id, subscriptionId, bucket: 0 },
     attempt: 1,

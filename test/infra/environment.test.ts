@@ -16,7 +16,6 @@ const environmentOf = (name: string, template = pipeline): Record<string, unknow
     .Variables;
 
 const everywhere = [
-  'NODE_OPTIONS',
   variables.deployment,
   variables.version,
   variables.logLevel,
@@ -24,16 +23,12 @@ const everywhere = [
 ];
 
 describe('the environment', () => {
-  it.each(functions)(
-    'of $name says which deployment and version it is, and turns source maps on',
-    ({ name }) => {
-      expect(environmentOf(name)).toMatchObject({
-        NODE_OPTIONS: '--enable-source-maps',
-        DEPLOYMENT: 'Posthaste',
-        POSTHASTE_VERSION: packageJson.version,
-      });
-    },
-  );
+  it.each(functions)('of $name says which deployment and version it is', ({ name }) => {
+    expect(environmentOf(name)).toMatchObject({
+      DEPLOYMENT: 'Posthaste',
+      POSTHASTE_VERSION: packageJson.version,
+    });
+  });
 
   it.each([
     {
@@ -47,6 +42,7 @@ describe('the environment', () => {
         variables.subscriptionCacheSeconds,
         variables.retentionDays,
         variables.retainMessages,
+        variables.firstAttemptsPerJob,
         variables.retryAfterCapSeconds,
         variables.ingressRoutes,
         variables.payloadSources,
@@ -134,9 +130,7 @@ describe('the environment', () => {
   it('has every variable that there is, in one function at least', () => {
     const { pipeline: template } = templatesFor({ publicApiUrl: 'https://hooks.example.com' });
     const set = new Set(functions.flatMap(({ name }) => Object.keys(environmentOf(name, template))));
-    expect([...set].toSorted()).toEqual(
-      ['NODE_OPTIONS', 'UV_THREADPOOL_SIZE', ...Object.values(variables)].toSorted(),
-    );
+    expect([...set].toSorted()).toEqual(['UV_THREADPOOL_SIZE', ...Object.values(variables)].toSorted());
   });
 
   it('carries the settings', () => {

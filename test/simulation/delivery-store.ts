@@ -6,16 +6,19 @@ import {
   type Transition,
 } from '../../shared/domain/delivery.ts';
 import type { DeliveryListings } from '../../shared/ports/delivery-listings.ts';
+import type { Chunks } from '../../shared/ports/chunks.ts';
 import type { Deliveries, OverdueDelivery, WriteResult } from '../../shared/ports/deliveries.ts';
 import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
+import { chunkStore } from './chunk-store.ts';
 import type { Faults } from './faults.ts';
 import { deliveryName, type Actor, type Grant, type History } from './history.ts';
 import { MINUTE } from './scenario.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export type DeliveryStore = {
-  /** The port, as one actor has it. */
+  /** The ports, as one actor has them. */
   portFor(actor: Actor): Deliveries;
+  chunksFor(actor: Actor): Chunks;
   listings: DeliveryListings;
   find(name: string): Delivery | undefined;
   all(): Iterable<[string, Delivery]>;
@@ -42,6 +45,8 @@ export const deliveryStore = (world: {
 }): DeliveryStore => {
   const { time, faults, history } = world;
   const records = new Map<string, Delivery>();
+  /** Those that their chunks alone tell of. */
+  const inChunks = new Map<string, Delivery>();
   const index = new Map<string, Indexed>();
   const grants = new Map<string, Grant>();
   let writes = 0;
@@ -63,13 +68,43 @@ export const deliveryStore = (world: {
     if (after === undefined) return { kind: 'refused', current: before };
     records.set(name, after);
     if (before?.overdueAt !== after.overdueAt) reindex(name, after);
+    note(actor, transition, inChunks.get(name) ?? before, after);
+    inChunks.delete(name);
+    return { kind: 'written', delivery: after };
+  };
+
+  const note = (
+    actor: Actor,
+    transition: Transition,
+    before: Delivery | undefined,
+    after: Delivery,
+  ): void => {
+    const name = deliveryName(after.key);
     if (grantsRequest(transition)) grants.set(`${actor.owner} ${name}`, grantOf(after, time.now()));
     history.writes.push({ at: time.now(), delivery: name, transition, actor, before, after });
     history.trace?.push(
       `${time.now()} ${actor.name} wrote ${transition.name} of ${name}: ${statusOf(after)}`,
     );
-    return { kind: 'written', delivery: after };
   };
+
+  const chunksFor = chunkStore(time, {
+    has: ({ key }) => find(deliveryName(key)) !== undefined,
+    stands: (delivery) => void inChunks.set(deliveryName(delivery.key), delivery),
+    note,
+    create: (actor, delivery) => {
+      const { key } = delivery;
+      const name = deliveryName(key);
+      records.set(name, delivery);
+      // Its chunk told of it before, or this is the first that is on record of it: it was ended before it began.
+      if (!inChunks.delete(name))
+        note(
+          actor,
+          { name: 'cancel', key, expect: { kind: 'absent' }, create: delivery },
+          undefined,
+          delivery,
+        );
+    },
+  });
 
   const reindex = (name: string, { key, overdueAt }: Delivery): void => {
     writes += 1;
@@ -98,9 +133,10 @@ export const deliveryStore = (world: {
       find: (key) => Promise.resolve(find(deliveryName(key))),
       overdue: (before, limit) => Promise.resolve(overdue(before, limit)),
     }),
-    listings: inMemoryDeliveryListings({ records }),
-    find,
-    all: () => records,
+    chunksFor,
+    listings: inMemoryDeliveryListings({ records }, { deliveries: () => [...inChunks.values()] }),
+    find: (name) => find(name) ?? inChunks.get(name),
+    all: () => [...records, ...inChunks],
     grantOf: (owner, delivery) => grants.get(`${owner} ${delivery}`),
     onIndexed: (callback) => {
       indexed = callback;
@@ -123,9 +159,10 @@ const CLAIMS: ReadonlySet<string> = new Set(['open', 'claim', 'take_over']);
 
 const grantsRequest = (transition: Transition): boolean =>
   CLAIMS.has(transition.name) ||
-  (transition.name === 'record' &&
-    'change' in transition &&
-    transition.change.next?.by === 'same_invocation');
+  (transition.name === 'record' && nextOf(transition)?.by === 'same_invocation');
+
+const nextOf = (transition: Transition): Delivery['next'] | null =>
+  'change' in transition ? transition.change.next : transition.create.next;
 
 const grantOf = ({ attempts, lease }: Delivery, now: number): Grant => ({
   at: now,

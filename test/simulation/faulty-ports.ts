@@ -27,6 +27,7 @@ const KINDS: Partial<Record<string, readonly CallFault[]>> = {
   'clock.sleep': KILLS,
   // A record that comes late meets whoever took over; that takes long, so it has to be frequent.
   'deliveries.write': [...ANY, 'slow', 'slow', 'slow', 'slow'],
+  'chunks.write': [...ANY, 'slow', 'slow', 'slow', 'slow'],
   'deliveryQueue.send': [...ANY, 'sent_in_part', 'sent_in_part'],
 };
 

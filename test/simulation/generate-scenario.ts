@@ -61,6 +61,7 @@ const generateSettings = (chance: Chance): SimulatedSettings => ({
   cacheSeconds: chance.pick([0, 5, 5]),
   disableFailingAfterMs: chance.pick([0, 5 * MINUTE, HOUR, 5 * DAY]),
   retainMessages: chance.happens(0.2) ? 'all' : 'failed',
+  firstAttemptsPerJob: chance.pick([1, 2, 3, 10, 10]),
   defaultRetryPolicy: { ...generatePolicy(chance), ignore_subscription_override: false },
 });
 

@@ -17,8 +17,8 @@ export type Actor = {
   startedAt: number;
   clockOffset: number;
   settings: SimulatedSettings;
-  /** Of the message received: the delivery it is about, and the number it was sent with. */
-  work?: { delivery: string; attempt: number; kind: 'job' | 'wake_up'; receiveCount: number };
+  /** Of the message received: the deliveries it is about, and the number it was sent with. */
+  work?: { deliveries: readonly string[]; attempt: number; receiveCount: number };
 };
 
 /** The right to make one request, as the records gave it. `leaseUntil` is by its owner's clock. */

@@ -1,6 +1,8 @@
+import { deliveryKeyFor } from '../../shared/pipeline/administer-deliveries.ts';
+import { chunkedDeliveries } from '../../shared/pipeline/chunked-deliveries.ts';
 import { reopenDelivery, retryDelivery, type ByHandContext } from '../../shared/pipeline/by-hand.ts';
 import { cancelDelivery } from '../../shared/pipeline/cancel-delivery.ts';
-import { isOpen, type DeliveryKey } from '../../shared/domain/delivery.ts';
+import { isOpen } from '../../shared/domain/delivery.ts';
 import type { Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf } from './machines.ts';
 import { QUEUE, SECOND, type Intervention } from './scenario.ts';
@@ -26,7 +28,8 @@ export const byHand = (world: SimulatedWorld): { intervene: (intervention: Inter
     const actor = actorOf({ world, machine, invocation, endsAt }, name, name);
     const ports = portsOf(world, machine, actor, () => undefined);
     world.history.trace?.push(`${world.time.now()} ${name}: ${what}`);
-    step({ ports, settings: actor.settings }).catch((error: unknown) => {
+    const deliveries = chunkedDeliveries(ports);
+    step({ ports: { ...ports, deliveries }, settings: actor.settings }).catch((error: unknown) => {
       world.history.trace?.push(`${world.time.now()} ${name} failed: ${String(error)}`);
     });
   };
@@ -36,14 +39,14 @@ export const byHand = (world: SimulatedWorld): { intervene: (intervention: Inter
       switch (intervention.kind) {
         case 'retry':
         case 'cancel': {
-          const key = keyOf(world, intervention);
-          invoke(
-            `${intervention.kind} ${intervention.messageId}/${intervention.subscriptionId}`,
-            (context) =>
-              intervention.kind === 'retry'
-                ? retryDelivery(context, key)
-                : cancelDelivery(context, key, 'manual'),
-          );
+          const { kind, messageId, subscriptionId } = intervention;
+          invoke(`${kind} ${messageId}/${subscriptionId}`, async (context) => {
+            const message = { queue: QUEUE, messageId };
+            const records = context.ports.messageRecords;
+            const key = await deliveryKeyFor({ records }, message, subscriptionId);
+            if (key === undefined) return;
+            await (kind === 'retry' ? retryDelivery(context, key) : cancelDelivery(context, key, 'manual'));
+          });
           return;
         }
         case 'recover':
@@ -54,15 +57,3 @@ export const byHand = (world: SimulatedWorld): { intervene: (intervention: Inter
     },
   };
 };
-
-/** As the record of the message says; before there is one nothing can be found under any key. */
-const keyOf = (
-  world: SimulatedWorld,
-  { messageId, subscriptionId }: { messageId: string; subscriptionId: string },
-): DeliveryKey =>
-  world.deliveries.find(`${messageId}/${subscriptionId}`)?.key ?? {
-    queue: QUEUE,
-    messageId,
-    subscriptionId,
-    bucket: 0,
-  };

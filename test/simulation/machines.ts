@@ -1,3 +1,4 @@
+import type { Clock } from '../../shared/ports/clock.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { Actor, Invocation } from './history.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
@@ -7,13 +8,14 @@ import { stepPorts } from './step-ports.ts';
 const MACHINES = 3;
 
 /** A machine that functions run on: its clock, and what it has read a moment ago. */
-export type Machine = { clockOffset: number; subscriptions: Subscriptions };
+export type Machine = { clock: Pick<Clock, 'now'>; clockOffset: number; subscriptions: Subscriptions };
 
 export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) => {
   const machines = Array.from({ length: MACHINES }, (_, index): Machine => {
     const clockOffset = Math.round((world.faults.chance(`machine ${index}`) * 2 - 1) * world.scenario.skewMs);
     const clock = { now: () => world.time.now() + clockOffset };
     return {
+      clock,
       clockOffset,
       subscriptions: world.subscriptions.portFor(clock, world.scenario.settings.cacheSeconds),
     };

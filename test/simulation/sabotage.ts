@@ -100,7 +100,7 @@ export const acknowledgeBeforeRecord: Sabotage = {
 /** A wake-up that says which delivery, and not which attempt: whatever is next. */
 export const noAttemptNumber: Sabotage = {
   work: (work, deliveries) =>
-    work.kind === 'job'
+    work.kind !== 'wake_up'
       ? work
       : { ...work, attempt: (deliveries.find(deliveryName(work.key))?.attempts.length ?? 0) + 1 },
 };

@@ -29,6 +29,7 @@ export type SimulatedSettings = {
   cacheSeconds: number;
   disableFailingAfterMs: number;
   retainMessages: 'failed' | 'all';
+  firstAttemptsPerJob: number;
   defaultRetryPolicy: RetryPolicy;
 };
 

@@ -1,5 +1,9 @@
+import { deliverChunk } from '../../shared/pipeline/deliver-chunk.ts';
+import type { DeliverContext } from '../../shared/pipeline/deliver-context.ts';
+import { jobOfMember } from '../../shared/domain/delivery-job.ts';
 import { deliver } from '../../shared/pipeline/deliver.ts';
 import { dispatch } from '../../shared/pipeline/dispatch.ts';
+import { healthNotes, type HealthNotes } from '../../shared/pipeline/health-notes.ts';
 import { reconcile } from '../../shared/pipeline/reconcile.ts';
 import { deliveryName, type Actor, type Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf, type Machine, type Running } from './machines.ts';
@@ -47,7 +51,9 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
       invoke(batch, runDispatch);
     },
     deliver: (batch) => {
-      invoke(batch, runDeliver);
+      // An instance has one invocation at a time, and dies with it; what it noted in an earlier one concerns no attempt of this.
+      const notes = healthNotes(machineFor(batch[0]?.name ?? '').clock);
+      invoke(batch, (receipt, running) => runDeliver(receipt, running, notes));
     },
   };
 };
@@ -67,31 +73,35 @@ const runDispatch = async (receipt: Receipt<Published>, running: Running): Promi
 /** Less than any attempt needs. */
 const SHORT_MS = 3 * SECOND;
 
-const runDeliver = async (receipt: Receipt<Work>, running: Running): Promise<void> => {
+const runDeliver = async (receipt: Receipt<Work>, running: Running, notes: HealthNotes): Promise<void> => {
   const { world, machine } = running;
   const work = world.sabotage.work?.(receipt.value, world.deliveries) ?? receipt.value;
-  const { kind, attempt } = receipt.value;
   const { receiveCount } = receipt;
   const owner = `${receipt.id}/${receiveCount}`;
   const actor: Actor = {
     ...actorOf(running, receipt.name, owner),
-    work: { delivery: deliveryName(work.key), attempt, kind, receiveCount },
+    work: { ...aboutWhat(receipt.value), receiveCount },
   };
   const short = world.faults.strikeMessage(`${receipt.name} short`, ['short_of_time']);
   const endsAt = short === undefined ? running.endsAt : world.time.now() + SHORT_MS;
-  await deliver(
-    {
-      ports: portsOf(world, machine, actor, receipt.acknowledge),
-      settings: {
-        ...actor.settings,
-        subscriptionCacheMs: actor.settings.cacheSeconds * SECOND,
-        userAgent: USER_AGENT,
-      },
+  const context: DeliverContext = {
+    ports: portsOf(world, machine, actor, receipt.acknowledge),
+    settings: {
+      ...actor.settings,
+      subscriptionCacheMs: actor.settings.cacheSeconds * SECOND,
+      userAgent: USER_AGENT,
     },
-    work,
-    { id: receipt.id, text: '{}', receiveCount, owner, remainingMs: () => endsAt - world.time.now() },
-  );
+    healthNotes: notes,
+  };
+  const remainingMs = () => endsAt - world.time.now();
+  const received = { id: receipt.id, text: '{}', receiveCount, owner, remainingMs };
+  await (work.kind === 'chunk' ? deliverChunk(context, work, received) : deliver(context, work, received));
 };
+
+const aboutWhat = (work: Work): { deliveries: readonly string[]; attempt: number } =>
+  work.kind === 'chunk'
+    ? { deliveries: work.subscriptionIds.map((id) => deliveryName(jobOfMember(work, id).key)), attempt: 1 }
+    : { deliveries: [deliveryName(work.key)], attempt: work.attempt };
 
 const RECONCILE_MS = MINUTE;
 

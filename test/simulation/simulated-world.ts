@@ -1,4 +1,4 @@
-import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery-job.ts';
+import type { FirstJob, WakeUp } from '../../shared/domain/delivery-job.ts';
 import type { Message } from '../../shared/domain/message.ts';
 import type { Line } from '../../shared/domain/rate-limit.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
@@ -14,7 +14,7 @@ import { subscriptionStore, type SubscriptionStore } from './subscription-store.
 import { virtualTime, type VirtualTime } from './virtual-time.ts';
 
 export type Published = { message: Message; delaySeconds: number | undefined };
-export type Work = DeliveryJob | WakeUp;
+export type Work = FirstJob | WakeUp;
 
 /** What a test puts in the place of a right step, to see that it is caught. */
 export type Sabotage = {
@@ -124,8 +124,11 @@ export const simulatedWorld = (
   return world;
 };
 
-export const workName = ({ key, attempt, kind }: Work): string =>
-  `${kind === 'job' ? 'job' : 'wake'} ${key.messageId}/${key.subscriptionId}/${attempt}`;
+export const workName = (work: Work): string => {
+  const { messageId } = work.key;
+  if (work.kind === 'chunk') return `chunk ${messageId}/${work.key.bucket}/${work.key.chunk}`;
+  return `${work.kind === 'job' ? 'job' : 'wake'} ${messageId}/${work.key.subscriptionId}/${work.attempt}`;
+};
 
 const standstillsOf =
   ({ standstills }: Scenario, queue: QueueName) =>

@@ -30,6 +30,7 @@ export const stepPorts = (
   return {
     clock: faultyClock(clock, faulty('clock', clock)),
     deliveries: faulty('deliveries', world.deliveries.portFor(actor)),
+    chunks: faulty('chunks', world.deliveries.chunksFor(actor)),
     deliveryListings: faulty('deliveryListings', world.deliveries.listings),
     messageRecords: faulty('messageRecords', world.messages.recordsFor(actor)),
     payloads: faulty('payloads', world.messages.payloads),

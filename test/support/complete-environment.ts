@@ -36,6 +36,7 @@ export const completeEnvironment: Record<string, string> = {
   [variables.subscriptionCacheSeconds]: '5',
   [variables.retentionDays]: '30',
   [variables.retainMessages]: 'failed',
+  [variables.firstAttemptsPerJob]: '10',
   [variables.retryAfterCapSeconds]: '3600',
   [variables.overdueAfterSeconds]: '30',
   [variables.allowedAddresses]: '["127.0.0.0/8","::1/128"]',

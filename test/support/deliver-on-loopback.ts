@@ -6,6 +6,7 @@ import { httpSubscriber } from '../../shared/adapters/http-subscriber.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { LambdaJournal } from '../../shared/adapters/powertools-journal.ts';
 import type { DeliverContext, DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
+import { healthNotes } from '../../shared/pipeline/health-notes.ts';
 import { inMemorySubscriptions } from './in-memory/in-memory-subscriptions.ts';
 import { pipelineWorld } from './in-memory/pipeline-world.ts';
 
@@ -45,6 +46,7 @@ export const deliverOnLoopback = (options: OnLoopback) => {
         wakeUps,
       },
       settings: { ...world.settings, attemptTimeoutMs },
+      healthNotes: healthNotes(systemClock),
     };
     const handler = sqsHandler(journal, deliverRecord(context));
     return (records) =>

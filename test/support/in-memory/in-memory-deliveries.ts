@@ -3,7 +3,10 @@ import type { Delivery, DeliveryKey, Transition } from '../../../shared/domain/d
 import type { Deliveries, OverdueDelivery, WriteResult } from '../../../shared/ports/deliveries.ts';
 
 /** `records` is for the listings, which read the same. */
-export type InMemoryDeliveries = Deliveries & { readonly records: ReadonlyMap<string, Delivery> };
+export type InMemoryDeliveries = Deliveries & {
+  readonly records: ReadonlyMap<string, Delivery>;
+  readonly identityOf: (key: DeliveryKey) => string;
+};
 
 /** The records of deliveries in a Map, judged by the domain's own `holds` and `apply`. */
 export const inMemoryDeliveries = (): InMemoryDeliveries => {
@@ -27,6 +30,7 @@ export const inMemoryDeliveries = (): InMemoryDeliveries => {
 
   return {
     records,
+    identityOf,
     write: (transition) => answer(writeNow(transition)),
     find: (key) => answer(records.get(identityOf(key))),
     overdue: (before, limit) =>

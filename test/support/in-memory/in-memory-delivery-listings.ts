@@ -8,12 +8,14 @@ import type { Delivery } from '../../../shared/domain/delivery.ts';
 import type { MessageKey } from '../../../shared/domain/message.ts';
 import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/delivery-listings.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import type { InMemoryChunks } from './in-memory-chunks.ts';
 import type { InMemoryDeliveries } from './in-memory-deliveries.ts';
 
-/** Reads what the records of deliveries hold at the moment. */
-export const inMemoryDeliveryListings = ({
-  records,
-}: Pick<InMemoryDeliveries, 'records'>): DeliveryListings => {
+/** Reads what the records of deliveries hold at the moment, and those of chunks. */
+export const inMemoryDeliveryListings = (
+  { records }: Pick<InMemoryDeliveries, 'records'>,
+  chunks?: Pick<InMemoryChunks, 'deliveries'>,
+): DeliveryListings => {
   const listed = (direction: Direction, selection: DeliverySelection, request: PageRequest) => {
     const listing = listingOf(`deliveries ${direction}`, selection);
     const after = placeAsked(listing, request);
@@ -29,7 +31,7 @@ export const inMemoryDeliveryListings = ({
   };
 
   const ofMessage = ({ queue, messageId }: MessageKey, buckets: number): Delivery[] =>
-    [...records.values()].filter(
+    [...records.values(), ...(chunks?.deliveries() ?? [])].filter(
       ({ key }) => key.queue === queue && key.messageId === messageId && key.bucket < buckets,
     );
 

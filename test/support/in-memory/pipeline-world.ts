@@ -1,10 +1,15 @@
-import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
+import type { FirstJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
 import type { Delivery } from '../../../shared/domain/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+import { deliveryKeyFor } from '../../../shared/pipeline/administer-deliveries.ts';
+import { chunkedDeliveries } from '../../../shared/pipeline/chunked-deliveries.ts';
+import { deliverChunk } from '../../../shared/pipeline/deliver-chunk.ts';
 import { deliver } from '../../../shared/pipeline/deliver.ts';
 import type { DeliverContext } from '../../../shared/pipeline/deliver-context.ts';
+import { healthNotes } from '../../../shared/pipeline/health-notes.ts';
 import { dispatch, type DispatchContext, type IngressReading } from '../../../shared/pipeline/dispatch.ts';
 import { reconcile, type Reconciliation } from '../../../shared/pipeline/reconcile.ts';
+import { inMemoryChunks } from './in-memory-chunks.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
 import { inMemoryDeliveryQueue } from './in-memory-delivery-queue.ts';
@@ -24,13 +29,14 @@ import { virtualClock } from './virtual-clock.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The real steps on in-memory ports and virtual time, wired as the deployed functions are. */
-export const pipelineWorld = () => {
-  const clock = virtualClock();
+export const pipelineWorld = (clock = virtualClock()) => {
   const journal = inMemoryJournal();
+  const deliveries = inMemoryDeliveries();
   const ports = {
     clock,
     journal,
-    deliveries: inMemoryDeliveries(),
+    deliveries,
+    chunks: inMemoryChunks(deliveries),
     messageRecords: inMemoryMessageRecords(),
     payloads: inMemoryPayloads(),
     subscriptions: inMemorySubscriptions(clock),
@@ -51,24 +57,22 @@ export const pipelineWorld = () => {
     subscriptionCacheMs: 5_000,
     disableFailingAfterMs: 5 * DAY_MS,
     retainMessages: 'failed' as 'failed' | 'all',
+    firstAttemptsPerJob: 10,
     overdueAfterMs: 30_000,
     /** What an invocation has left when it starts, in milliseconds. */
     invocationMs: 30_000,
   };
 
   let receives = 0;
-  const consume = async ({ id, value, receiveCount }: QueuedMessage<DeliveryJob | WakeUp>): Promise<void> => {
+  const consume = async ({ id, value, receiveCount }: QueuedMessage<FirstJob | WakeUp>): Promise<void> => {
     receives += 1;
     const endsAt = clock.now() + settings.invocationMs;
     const owner = `receive-${receives}`;
     const remainingMs = () => endsAt - clock.now();
-    await deliver(deliverContext, value, {
-      id,
-      text: JSON.stringify(value),
-      receiveCount,
-      owner,
-      remainingMs,
-    });
+    const received = { id, text: JSON.stringify(value), receiveCount, owner, remainingMs };
+    await (value.kind === 'chunk'
+      ? deliverChunk(deliverContext, value, received)
+      : deliver(deliverContext, value, received));
   };
   const deliveryJobs = inMemoryQueue(clock, consume);
   const retryQueue = inMemoryQueue(clock, consume);
@@ -76,8 +80,15 @@ export const pipelineWorld = () => {
   const deliveryQueue = inMemoryDeliveryQueue(deliveryJobs);
   const wakeUps = inMemoryWakeUps(clock, retryQueue);
 
-  const deliverContext: DeliverContext = { ports: { ...ports, deliveryQueue, wakeUps }, settings };
+  const deliverContext: DeliverContext = {
+    ports: { ...ports, deliveryQueue, wakeUps },
+    settings,
+    healthNotes: healthNotes(clock),
+  };
   const dispatchContext: DispatchContext = { ports: { ...ports, deliveryQueue }, settings };
+
+  const wherever = chunkedDeliveries(ports);
+  const deliveryListings = inMemoryDeliveryListings(ports.deliveries, ports.chunks);
 
   return {
     ...ports,
@@ -87,7 +98,7 @@ export const pipelineWorld = () => {
     retryQueue,
     deliverContext,
     byHandContext: {
-      ports: { ...ports, wakeUps, deliveryListings: inMemoryDeliveryListings(ports.deliveries) },
+      ports: { ...ports, deliveries: wherever, wakeUps, deliveryListings },
       settings,
     },
     dispatchContext,
@@ -98,7 +109,9 @@ export const pipelineWorld = () => {
     reconcile: (): Promise<Reconciliation> =>
       reconcile({ ports: { ...ports, wakeUps }, settings }, () => settings.invocationMs),
     delivery: async (subscriptionId = 'subscription-1', messageId = 'message-1'): Promise<Delivery> => {
-      const found = await ports.deliveries.find({ queue: 'orders', messageId, subscriptionId, bucket: 0 });
+      const message = { queue: 'orders', messageId };
+      const key = await deliveryKeyFor({ records: ports.messageRecords }, message, subscriptionId);
+      const found = await wherever.find(key ?? { ...message, subscriptionId, bucket: 0 });
       if (found === undefined)
         throw new Error(`no delivery of ${messageId} to ${subscriptionId} is on record`);
       return found;

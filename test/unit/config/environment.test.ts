@@ -37,6 +37,7 @@ describe('the environment of a function', () => {
       retentionDays: 30,
       retryAfterCapSeconds: 3600,
       retainMessages: 'failed',
+      firstAttemptsPerJob: 10,
       ingressRoutes: { 'aws.ec2': 'instances' },
       payloadSources: [{ bucket: 'producer', prefix: 'webhooks/', owner: '111122223333' }],
     });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { LambdaJournal } from '../../../shared/adapters/powertools-journal.ts';
-import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
-import { encodeDeliveryJob } from '../../../shared/messages/delivery-job.ts';
+import type { FirstJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
+import { encodeFirstJob } from '../../../shared/messages/delivery-job.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { anSqsRecord, deliverOnLoopback } from '../../support/deliver-on-loopback.ts';
@@ -24,7 +24,7 @@ describe('a batch of ten in which one receiver hangs', () => {
   const delivered = async (behaviour: 'hang' | undefined) => {
     const facts: { fact: Fact; at: number }[] = [];
     const wakeUps: WakeUp[] = [];
-    const sentAgain: DeliveryJob[] = [];
+    const sentAgain: FirstJob[] = [];
     const journal = {
       note: (fact: Fact) => void facts.push({ fact, at: performance.now() }),
       fault: (error: unknown) => {
@@ -93,7 +93,7 @@ describe('a batch of ten in which one receiver hangs', () => {
 
 const jobOf = (subscriptionId: string): string => {
   const message = aMessage();
-  return encodeDeliveryJob({
+  return encodeFirstJob({
     kind: 'job',
     key: { queue: message.queue, messageId: message.id, subscriptionId, bucket: 0 },
     attempt: 1,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { encodeDeliveryJob } from '../../../shared/messages/delivery-job.ts';
+import { encodeFirstJob } from '../../../shared/messages/delivery-job.ts';
 import { encodeOperation } from '../../../shared/messages/operation.ts';
 import { aMessage } from '../../support/builders.ts';
 import { completeEnvironment, QUEUE } from '../../support/complete-environment.ts';
@@ -53,7 +53,7 @@ const recordOf = (body: string) => ({
   eventSource: 'aws:sqs',
 });
 
-const job = encodeDeliveryJob({
+const job = encodeFirstJob({
   kind: 'job',
   key: aDeliveryKey(),
   attempt: 1,

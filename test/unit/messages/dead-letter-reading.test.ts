@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DeadLetter, LetterAttributes } from '../../../shared/domain/dead-letter.ts';
-import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
+import type { ChunkJob, DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
 import type { Operation } from '../../../shared/domain/operation.ts';
 import {
   readDeliveryLetter,
@@ -8,7 +8,7 @@ import {
   readOperationLetter,
 } from '../../../shared/messages/dead-letter-reading.ts';
 import { encodeOperation } from '../../../shared/messages/operation.ts';
-import { encodeDeliveryJob, encodeWakeUp } from '../../../shared/messages/delivery-job.ts';
+import { encodeFirstJob, encodeWakeUp } from '../../../shared/messages/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
 
 const aLetter = (fields: Partial<DeadLetter> = {}): DeadLetter => ({
@@ -31,6 +31,13 @@ const job: DeliveryJob = {
   attempt: 1,
   acceptedAt: 1,
   body: { kind: 'inline', message: aMessage() },
+};
+const chunk: ChunkJob = {
+  kind: 'chunk',
+  key: { queue: 'orders', messageId: 'm', bucket: 0, chunk: 1 },
+  subscriptionIds: ['s-1', 's-2'],
+  acceptedAt: 1,
+  body: job.body,
 };
 const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: 2, dueAt: 5, by: 'scheduler' };
 
@@ -87,7 +94,7 @@ describe('a dead letter of the ingress queue', () => {
 
 describe('a dead letter of the delivery and the retry queue', () => {
   it.each([
-    { what: 'job', body: encodeDeliveryJob(job), to: 'delivery' },
+    { what: 'job', body: encodeFirstJob(job), to: 'delivery' },
     { what: 'wake-up', body: encodeWakeUp(wakeUp), to: 'retry' },
   ])(
     'goes to the $to queue when it is a $what, without attributes, in the group of its subscription',
@@ -102,16 +109,34 @@ describe('a dead letter of the delivery and the retry queue', () => {
     },
   );
 
-  it('is the same one under another id of SQS, and another one for another attempt or subscription', () => {
+  it('goes to the delivery queue when it is a job for a chunk, in the group of its queue', () => {
+    const body = encodeFirstJob(chunk);
+    const letter = aLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
+    expect(redriven(readDeliveryLetter(letter)).message).toEqual({
+      to: 'delivery',
+      body,
+      attributes: {},
+      group: 'orders',
+    });
+  });
+
+  it('is the same one under another id of SQS, and another one for another attempt, subscription or chunk', () => {
     const identityOf = (body: string, id = 'sqs-1') =>
       redriven(readDeliveryLetter(aLetter({ body, id }))).identity;
     const others = [
-      encodeDeliveryJob(job),
+      encodeFirstJob(job),
       encodeWakeUp(wakeUp),
       encodeWakeUp({ ...wakeUp, attempt: 3 }),
       encodeWakeUp({ ...wakeUp, key: { ...key, subscriptionId: 's-2' } }),
+      encodeFirstJob(chunk),
+      encodeFirstJob({ ...chunk, key: { ...chunk.key, messageId: 'm-2' } }),
+      encodeFirstJob({ ...chunk, key: { ...chunk.key, bucket: 1 } }),
+      encodeFirstJob({ ...chunk, key: { ...chunk.key, chunk: 2 } }),
+      // A copy that names others has something else to do.
+      encodeFirstJob({ ...chunk, subscriptionIds: ['s-1', 's-3'] }),
     ];
-    expect(identityOf(encodeWakeUp(wakeUp), 'sqs-2')).toBe(identityOf(encodeWakeUp(wakeUp)));
+    for (const body of [encodeWakeUp(wakeUp), encodeFirstJob(chunk)])
+      expect(identityOf(body, 'sqs-2')).toBe(identityOf(body));
     expect(new Set(others.map((body) => identityOf(body))).size).toBe(others.length);
   });
 

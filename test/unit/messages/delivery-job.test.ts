@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
-import {
-  encodeDeliveryJob,
-  encodeWakeUp,
-  parseDeliveryRecord,
-} from '../../../shared/messages/delivery-job.ts';
+import type { ChunkJob, DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
+import { encodeFirstJob, encodeWakeUp, parseDeliveryRecord } from '../../../shared/messages/delivery-job.ts';
 import {
   decodeMessage,
   encodeMessage,
@@ -20,6 +16,16 @@ const jobWith = (given: Partial<DeliveryJob> = {}): DeliveryJob => ({
   kind: 'job',
   key,
   attempt: 1,
+  acceptedAt: 1_700_000_000_123,
+  sentAt: 1_700_000_000_045,
+  body: { kind: 'inline', message: aMessage() },
+  ...given,
+});
+
+const chunkJobWith = (given: Partial<ChunkJob> = {}): ChunkJob => ({
+  kind: 'chunk',
+  key: { queue: 'orders', messageId: 'm-1', bucket: 2, chunk: 7 },
+  subscriptionIds: ['s-1', 's-2'],
   acceptedAt: 1_700_000_000_123,
   sentAt: 1_700_000_000_045,
   body: { kind: 'inline', message: aMessage() },
@@ -65,7 +71,7 @@ describe('a delivery job', () => {
       fc.property(jsonText, fc.option(fc.nat(), { nil: undefined }), (data, dueAt) => {
         const message = aMessage({ data });
         const job = jobWith({ body: { kind: 'inline', message }, ...(dueAt === undefined ? {} : { dueAt }) });
-        expect(parseDeliveryRecord(encodeDeliveryJob(job))).toEqual({ ok: true, value: job });
+        expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
       }),
       { numRuns: 300 },
     );
@@ -73,12 +79,57 @@ describe('a delivery job', () => {
 
   it('comes back with the place of a stored message', () => {
     const job = jobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
-    expect(parseDeliveryRecord(encodeDeliveryJob(job))).toEqual({ ok: true, value: job });
+    expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
   });
 
   it('is read by its known keys alone', () => {
-    const text = encodeDeliveryJob(jobWith()).replace('{', '{"later":{"message":1},');
+    const text = encodeFirstJob(jobWith()).replace('{', '{"later":{"message":1},');
     expect(parseDeliveryRecord(text)).toEqual({ ok: true, value: jobWith() });
+  });
+});
+
+describe('a delivery job for an attempt that was lost', () => {
+  it('comes back with how often', () => {
+    expect(parseDeliveryRecord(encodeFirstJob(jobWith({ lost: 2 })))).toEqual({
+      ok: true,
+      value: jobWith({ lost: 2 }),
+    });
+  });
+
+  it('says nothing of that where nothing was', () => {
+    expect(jsonOf(encodeFirstJob(jobWith()))).not.toHaveProperty('lost');
+  });
+});
+
+describe('a job for a chunk', () => {
+  const ids = fc.uniqueArray(fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/), { minLength: 1, maxLength: 40 });
+
+  it('comes back from its encoding, its members in their order and its message byte for byte', () => {
+    fc.assert(
+      fc.property(jsonText, ids, fc.option(fc.nat(), { nil: undefined }), (data, subscriptionIds, dueAt) => {
+        const body = { kind: 'inline' as const, message: aMessage({ data }) };
+        const job = chunkJobWith({ body, subscriptionIds, ...(dueAt === undefined ? {} : { dueAt }) });
+        expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('carries its message once, however many it is for', () => {
+    const subscriptionIds = Array.from({ length: 25 }, (_, index) => `s-${index}`);
+    const message = aMessage({ data: '"only-once"' });
+    const text = encodeFirstJob(chunkJobWith({ subscriptionIds, body: { kind: 'inline', message } }));
+    expect(text.split('only-once')).toHaveLength(2);
+  });
+
+  it('comes back with the place of a stored message', () => {
+    const job = chunkJobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
+    expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+  });
+
+  it('is read by its known keys alone', () => {
+    const text = encodeFirstJob(chunkJobWith()).replace('{', '{"subscriptionId":"s-9","attempt":3,"lost":1,');
+    expect(parseDeliveryRecord(text)).toEqual({ ok: true, value: chunkJobWith() });
   });
 });
 
@@ -97,8 +148,9 @@ describe('a wake-up', () => {
 describe('a delivery record is refused by reason', () => {
   const altered = (text: string, change: Record<string, unknown>) =>
     JSON.stringify({ ...jsonOf(text), ...change });
-  const job = encodeDeliveryJob(jobWith());
+  const job = encodeFirstJob(jobWith());
   const wake = encodeWakeUp(wakeUp);
+  const chunk = encodeFirstJob(chunkJobWith());
 
   it.each([
     ['text', 'hello', 'not_json'],
@@ -118,6 +170,30 @@ describe('a delivery record is refused by reason', () => {
       'invalid_field:message (unknown_version)',
     ],
     ['an empty payload key', altered(job, { payloadKey: '' }), 'invalid_field:payloadKey'],
+    ['a job that was lost no time', altered(job, { lost: 0 }), 'invalid_field:lost'],
+    ['a job that was lost half a time', altered(job, { lost: 0.5 }), 'invalid_field:lost'],
+    ['a chunk of another version', altered(chunk, { v: 2 }), 'unknown_version'],
+    ['a chunk without its number', altered(chunk, { chunk: undefined }), 'invalid_field:chunk'],
+    ['a chunk below the first', altered(chunk, { chunk: -1 }), 'invalid_field:chunk'],
+    ['a chunk in no bucket', altered(chunk, { bucket: '2' }), 'invalid_field:bucket'],
+    ['a chunk of nobody', altered(chunk, { subscriptionIds: [] }), 'invalid_field:subscriptionIds'],
+    [
+      'a chunk of somebody without a name',
+      altered(chunk, { subscriptionIds: ['s-1', ''] }),
+      'invalid_field:subscriptionIds.1',
+    ],
+    [
+      'a chunk of one not in a list',
+      altered(chunk, { subscriptionIds: 's-1' }),
+      'invalid_field:subscriptionIds',
+    ],
+    ['a chunk without a message', altered(chunk, { message: undefined }), 'message_missing'],
+    [
+      'a chunk with a message of another version',
+      altered(chunk, { message: { v: 9 } }),
+      'invalid_field:message (unknown_version)',
+    ],
+    ['a chunk with an empty payload key', altered(chunk, { payloadKey: '' }), 'invalid_field:payloadKey'],
   ])('%s', (_name, text, reason) => {
     expect(parseDeliveryRecord(text)).toEqual({ ok: false, reason });
   });

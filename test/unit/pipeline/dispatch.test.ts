@@ -46,7 +46,7 @@ describe('dispatch', () => {
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run();
 
-    const deliveries = [...world.deliveries.records.values()];
+    const deliveries = world.chunks.deliveries();
     expect(deliveries).toHaveLength(600);
     const perBucket = [0, 1, 2].map((bucket) => deliveries.filter((one) => one.key.bucket === bucket).length);
     expect(Math.min(...perBucket)).toBeGreaterThan(100);

@@ -1,0 +1,75 @@
+import type { Attempt } from './attempt.ts';
+import type { Chunk, FirstSuccess } from './chunk.ts';
+import type { Delivery, Transition } from './delivery.ts';
+
+/**
+ * A delivery as its chunk tells of it; undefined where it is no member, or has a record of its own. A member whose holder's
+ * lease was ended may have been asked already, so it counts as lost once.
+ */
+export const deliveryIn = (chunk: Chunk, subscriptionId: string): Delivery | undefined => {
+  const { key, acceptedAt, members, early, updatedAt, expiresAt } = chunk;
+  const standing = early.has(subscriptionId) ? 'own' : members?.get(subscriptionId);
+  if (standing === undefined || standing === 'own') return undefined;
+  const { queue, messageId, bucket } = key;
+  return {
+    key: { queue, messageId, subscriptionId, bucket },
+    acceptedAt,
+    round: 1,
+    lateResults: [],
+    owed: [],
+    recoveries: [],
+    updatedAt,
+    expiresAt,
+    ...(standing === 'pending' ? begunIn(chunk) : endedBy(standing)),
+  };
+};
+
+const begunIn = ({ lease }: Chunk) =>
+  ({
+    status: 'pending',
+    attempts: [],
+    lost: lease === undefined ? 1 : 0,
+    ...(lease === undefined ? {} : { lease }),
+  }) as const;
+
+const endedBy = (success: FirstSuccess) =>
+  ({ status: 'delivered', attempts: [attemptOf(success)], lost: 0 }) as const;
+
+const attemptOf = (success: FirstSuccess): Attempt => ({
+  number: 1,
+  round: 1,
+  phase: 'initial',
+  outcome: 'delivered',
+  ...success,
+});
+
+/** What a chunk can say of this transition of a pending member; undefined: it wants a record of its own. */
+export const firstSuccessOf = (transition: Transition): FirstSuccess | undefined => {
+  const attempt = 'change' in transition ? transition.change.appendAttempt : undefined;
+  if (attempt === undefined || !isPlain(attempt)) return undefined;
+  const { startedAt, durationMs, statusCode, snippet } = attempt;
+  return {
+    startedAt,
+    durationMs,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(snippet === undefined ? {} : { snippet }),
+  };
+};
+
+const SAID: ReadonlySet<string> = new Set<keyof Attempt>([
+  'number',
+  'round',
+  'phase',
+  'outcome',
+  'startedAt',
+  'durationMs',
+  'statusCode',
+  'snippet',
+]);
+
+const isPlain = (attempt: Attempt): boolean =>
+  attempt.number === 1 &&
+  attempt.round === 1 &&
+  attempt.phase === 'initial' &&
+  attempt.outcome === 'delivered' &&
+  Object.keys(attempt).every((name) => SAID.has(name));

@@ -1,0 +1,128 @@
+import { apartFrom, pendingIn, type Chunk } from '../domain/chunk.ts';
+import { breakUp, claimChunk } from '../domain/chunk-changes.ts';
+import { jobOfMember, type ChunkJob, type DeliveryJob } from '../domain/delivery-job.ts';
+import { hasTimeForAttempt, leaseUntil, type DeliverContext, type Received } from './deliver-context.ts';
+import { deliver, enterAndAttempt, sentOn } from './deliver.ts';
+import { heldChunk } from './held-chunk.ts';
+import { momentOf } from './moment.ts';
+import { sendAgain } from './wake-up-arming.ts';
+
+/** Some deliveries of a chunk met a fault of ours. Transient: its job comes again. */
+export class ChunkFaultError extends Error {
+  override readonly name = 'ChunkFaultError';
+  constructor({ queue, messageId }: ChunkJob['key'], faults: readonly unknown[]) {
+    super(`${faults.length} deliveries of message ${queue}/${messageId} met a fault`, {
+      cause: faults.length === 1 ? faults[0] : new AggregateError(faults),
+    });
+  }
+}
+
+/** The record of a chunk changed between two writes of ours. Transient: SQS brings the job back. */
+export class ContendedChunkError extends Error {
+  override readonly name = 'ContendedChunkError';
+  constructor({ queue, messageId, bucket, chunk }: ChunkJob['key']) {
+    super(`Chunk ${chunk} of bucket ${bucket} of message ${queue}/${messageId} changed while it was entered`);
+  }
+}
+
+/**
+ * The first attempts of several deliveries of a message, side by side, under one claim. Whoever finds that claim lapsed ends
+ * it, and sends a job for each delivery that is not on record then: what goes wrong goes on by itself. It returns when the
+ * job may be acknowledged, and throws when it must come again.
+ */
+export const deliverChunk = async (
+  context: DeliverContext,
+  job: ChunkJob,
+  received: Received,
+): Promise<void> => {
+  const { ports, settings } = context;
+  if (await sentOn(context, job, job.dueAt)) return;
+  const { key, acceptedAt, subscriptionIds } = job;
+  if (!hasTimeForAttempt(received, settings)) {
+    for (const { key: member, attempt } of subscriptionIds.map((id) => jobOfMember(job, id)))
+      ports.journal.note({ fact: 'time_given_back', key: member, attempt });
+    await sendAgain(context, job, ports.clock.now());
+    return;
+  }
+  const lease = { owner: received.owner, until: leaseUntil(ports.clock.now(), settings) };
+  const claim = { acceptedAt, members: subscriptionIds, lease };
+  const result = await ports.chunks.write(claimChunk(key, claim, momentOf(context)));
+  const chunk = result.kind === 'written' ? result.chunk : result.current;
+  if (chunk === undefined) throw new ContendedChunkError(key);
+  // Refused by what it wrote itself, sent twice, it is ours as well.
+  if (chunk.lease?.owner === received.owner) await attemptMembers(context, job, received, chunk);
+  else await followOther(context, job, received, chunk);
+};
+
+const attemptMembers = async (
+  context: DeliverContext,
+  job: ChunkJob,
+  received: Received,
+  chunk: Chunk,
+): Promise<void> => {
+  const deliveries = heldChunk(context, chunk, received.owner);
+  const asHolder = { ...context, ports: { ...context.ports, deliveries } };
+  await allOf(job, job.subscriptionIds, (single) => enterAndAttempt(asHolder, single, received));
+};
+
+/** Somebody else has claimed it: they are at it, or they are done, or they did not come back. */
+const followOther = async (
+  context: DeliverContext,
+  job: ChunkJob,
+  received: Received,
+  chunk: Chunk,
+): Promise<void> => {
+  const { clock, deliveryQueue } = context.ports;
+  const { lease } = chunk;
+  if (lease !== undefined && lease.until > clock.now()) {
+    // As with a single first attempt: whoever acknowledges a message that SQS hands out twice deletes it for both.
+    await sendAgain(context, job, lease.until);
+    return;
+  }
+  const ended = lease === undefined ? chunk : await brokenUp(context, chunk, lease);
+  await deliveryQueue.send(remainingJobs(job, ended));
+  // Whoever had them may have died before their wake-up was set or what they owe was done. It is this message that says so.
+  await allOf(job, apartFrom(ended), (single) => deliver(context, single, received));
+};
+
+const brokenUp = async (
+  context: DeliverContext,
+  { key }: Chunk,
+  lapsed: NonNullable<Chunk['lease']>,
+): Promise<Chunk> => {
+  const { ports } = context;
+  const result = await ports.chunks.write(breakUp(key, lapsed, momentOf(context)));
+  const chunk = result.kind === 'written' ? result.chunk : result.current;
+  if (chunk === undefined || chunk.lease !== undefined) throw new ContendedChunkError(key);
+  for (const subscriptionId of pendingIn(chunk)) {
+    const { queue, messageId, bucket } = key;
+    ports.journal.note({
+      fact: 'lease_lost',
+      key: { queue, messageId, subscriptionId, bucket },
+      attempt: 1,
+    });
+  }
+  return chunk;
+};
+
+/**
+ * What is left to attempt, each from now on with a job of its own, so that copies of one job do not make copies of ten: what
+ * nothing is on record of, which may have been asked; and what another copy of the job named and the claim did not.
+ */
+const remainingJobs = (job: ChunkJob, chunk: Chunk): DeliveryJob[] => [
+  ...pendingIn(chunk).map((id) => ({ ...jobOfMember(job, id), lost: 1 })),
+  ...job.subscriptionIds.filter((id) => chunk.members?.has(id) !== true).map((id) => jobOfMember(job, id)),
+];
+
+/** Side by side, to the end of each. @throws ChunkFaultError */
+const allOf = async (
+  job: ChunkJob,
+  subscriptionIds: readonly string[],
+  work: (single: DeliveryJob) => Promise<void>,
+): Promise<void> => {
+  const results = await Promise.allSettled(subscriptionIds.map((id) => work(jobOfMember(job, id))));
+  const faults = results.flatMap((result): unknown[] =>
+    result.status === 'rejected' ? [result.reason] : [],
+  );
+  if (faults.length > 0) throw new ChunkFaultError(job.key, faults);
+};

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { chunkOfItem } from '../../shared/adapters/chunk-item.ts';
+import { chunkPrefix } from '../../shared/adapters/delivery-keys.ts';
+import { primaryKey } from '../../shared/config/tables.ts';
+import { isSuccess, type Chunk } from '../../shared/domain/chunk.ts';
+import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
+import { booksViewSchema } from '../../shared/messages/books-view.ts';
+import { callApi, deliveriesOf, finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
+import { aBarePolicy } from '../support/builders.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish } from '../support/sqs-messages.ts';
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+const itemSchema = z.looseObject({ sk: z.string() });
+
+/** What is on record of a message: its chunks, and whose deliveries have records of their own. */
+const onRecord = async (queue: string, messageId: string): Promise<{ chunks: Chunk[]; own: string[] }> => {
+  const { Items = [] } = await deployment.dynamo.send(
+    new QueryCommand({
+      TableName: deployment.endpoints.deliveriesTable,
+      ConsistentRead: true,
+      KeyConditionExpression: `${primaryKey.partition} = :partition`,
+      ExpressionAttributeValues: { ':partition': `${queue}#${messageId}#0` },
+    }),
+  );
+  const items = Items.map((item) => itemSchema.parse(item));
+  return {
+    chunks: items.filter(({ sk }) => sk.startsWith(chunkPrefix)).map(chunkOfItem),
+    own: items.filter(({ sk }) => sk.startsWith('DELIVERY#')).map(({ sk }) => sk.slice('DELIVERY#'.length)),
+  };
+};
+
+const successesIn = ([chunk]: readonly Chunk[]): string[] =>
+  [...(chunk?.members ?? [])].flatMap(([id, standing]) => (isSuccess(standing) ? [id] : []));
+
+/** A queue with so many subscribers, who are retried a second later. */
+const subscribed = async (count: number) => {
+  const queue = `chunks-${randomUUID()}`;
+  await putQueue(queue, aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 1, maximum_delay: 1 }));
+  const paths = Array.from({ length: count }, (_, index) => `/${queue}/${index}`);
+  const ids = await Promise.all(paths.map((path) => subscribe(queue, receiver.url(path))));
+  return { queue, paths, ids };
+};
+
+const asJson = async (path: string): Promise<unknown> => {
+  const response = await callApi('GET', path);
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return await response.json();
+};
+
+const deliveryAt = (queue: string, id: string): string => `/v2/queues/${queue}/messages/m/deliveries/${id}`;
+
+const delivered = (queue: string, id: string, round: number): Promise<DeliveryView> =>
+  eventually(`round ${round} delivered`, async () => {
+    const view = deliveryViewSchema.parse(await asJson(deliveryAt(queue, id)));
+    return view.status === 'delivered' && view.attempts.at(-1)?.round === round ? view : undefined;
+  });
+
+const byHand = async (queue: string, id: string, action: 'retry' | 'cancel'): Promise<number> =>
+  (await callApi('POST', `${deliveryAt(queue, id)}/${action}`)).status;
+
+describe.concurrent('a fan-out of ten on the deployed system', () => {
+  it('is one record of nine successes and one of the delivery that failed, and all ten are to be seen', async () => {
+    const { queue, paths, ids } = await subscribed(10);
+    const [, failingPath = ''] = paths;
+    const [, failingId = ''] = ids;
+    receiver.script(failingPath, [{ status: 503 }, { status: 200 }]);
+    const since = new Date(Date.now() - 60_000).toISOString();
+    await publish({ queue, id: 'm', data: { hello: 'all' } });
+    const deliveries = await finishedDeliveries(queue, 'm', 10);
+
+    expect(deliveries.map(({ subscriptionId }) => subscriptionId)).toEqual(ids.toSorted());
+    expect(deliveries.map(({ status }) => status)).toEqual(ids.map(() => 'delivered'));
+    for (const { subscriptionId, attempts } of deliveries)
+      expect(attempts.map(({ number, statusCode }) => [number, statusCode])).toEqual(
+        subscriptionId === failingId
+          ? [
+              [1, 503],
+              [2, 200],
+            ]
+          : [[1, 200]],
+      );
+    const { chunks, own } = await onRecord(queue, 'm');
+    expect(own).toEqual([failingId]);
+    expect(chunks).toHaveLength(1);
+    expect(successesIn(chunks).toSorted()).toEqual(ids.filter((id) => id !== failingId).toSorted());
+    expect(paths.map((path) => receiver.received(path).length)).toEqual(
+      paths.map((path) => (path === failingPath ? 2 : 1)),
+    );
+
+    expect(await asJson(`/v2/queues/${queue}/messages/m`)).toMatchObject({
+      deliveries: { delivered: 10, pending: 0, retrying: 0 },
+    });
+    const { books, balances } = booksViewSchema.parse(
+      await asJson(`/v2/queues/${queue}/books?since=${since}`),
+    );
+    expect(books).toMatchObject({ accepted: 1, matched: 10, delivered: 10, pending: 0 });
+    expect(balances).toBe(true);
+  });
+
+  it('has one that succeeded retried by hand, on a record of its own from then on', async () => {
+    const { queue, paths, ids } = await subscribed(3);
+    const [first = '', second = ''] = ids;
+    // Because of this one the message is kept.
+    receiver.script(paths[0] ?? '', [{ status: 503 }, { status: 200 }]);
+    await publish({ queue, id: 'm', data: 1 });
+    await finishedDeliveries(queue, 'm', 3);
+    expect((await onRecord(queue, 'm')).own).toEqual([first]);
+
+    expect(await byHand(queue, second, 'retry')).toBe(202);
+    const { attempts } = await delivered(queue, second, 2);
+    expect(attempts.map(({ number, phase }) => [number, phase])).toEqual([
+      [1, 'initial'],
+      [2, 'manual'],
+    ]);
+    const { chunks, own } = await onRecord(queue, 'm');
+    expect(own.toSorted()).toEqual([first, second].toSorted());
+    expect(successesIn(chunks)).toEqual(ids.slice(2));
+    expect(await deliveriesOf(queue, 'm')).toHaveLength(3);
+    expect(receiver.received(paths[1]).length).toBe(2);
+  });
+
+  it('has one cancelled by hand before its job has come, and one in the middle of its attempt', async () => {
+    const { queue, paths, ids } = await subscribed(3);
+    const [early = '', underWay = '', other = ''] = ids;
+    receiver.script(paths[1] ?? '', [{ status: 503, delayMs: 3_000 }]);
+    await publish({ queue, id: 'm', data: 1, delay: 5 });
+    await eventually('the message on record', async () => {
+      const response = await callApi('GET', `/v2/queues/${queue}/messages/m`);
+      return response.ok ? true : undefined;
+    });
+    expect(await byHand(queue, early, 'cancel')).toBe(200);
+    await receiver.waitFor(paths[1] ?? '', 1, 30_000);
+    expect(await byHand(queue, underWay, 'cancel')).toBe(200);
+    const deliveries = await finishedDeliveries(queue, 'm', 3);
+
+    const statusOf = (id: string) => deliveries.find(({ subscriptionId }) => subscriptionId === id)?.status;
+    expect([early, underWay, other].map(statusOf)).toEqual(['cancelled', 'cancelled', 'delivered']);
+    const { chunks, own } = await onRecord(queue, 'm');
+    expect(own.toSorted()).toEqual([early, underWay].toSorted());
+    expect(chunks[0]?.early).toEqual(new Set([early]));
+    expect(paths.map((path) => receiver.received(path).length)).toEqual([0, 1, 1]);
+  });
+});

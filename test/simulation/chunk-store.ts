@@ -1,0 +1,84 @@
+import { applyToChunk, chunkHolds, type Chunk, type ChunkTransition } from '../../shared/domain/chunk.ts';
+import { deliveryIn } from '../../shared/domain/chunk-members.ts';
+import type { ChunkKey } from '../../shared/domain/delivery.ts';
+import { enter } from '../../shared/domain/delivery-entry.ts';
+import { recordAttempt } from '../../shared/domain/delivery-result.ts';
+import type { Delivery, Transition } from '../../shared/domain/delivery.ts';
+import type { Chunks } from '../../shared/ports/chunks.ts';
+import type { Actor } from './history.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** What the records of deliveries have to do with those of chunks. */
+export type OwnRecords = {
+  has(delivery: Delivery): boolean;
+  create(actor: Actor, delivery: Delivery): void;
+  /** How a member stands, that has no record of its own. */
+  stands(delivery: Delivery): void;
+  /** What a write to a chunk came to for such a member, as if it had been written to a record of its own. */
+  note(actor: Actor, transition: Transition, before: Delivery | undefined, after: Delivery): void;
+};
+
+/** The records of chunks, judged by the domain's own `chunkHolds` and `applyToChunk`. What expired is gone at once. */
+export const chunkStore = (time: VirtualTime, own: OwnRecords): ((actor: Actor) => Chunks) => {
+  const chunks = new Map<string, Chunk>();
+
+  const find = (key: ChunkKey): Chunk | undefined => {
+    const chunk = chunks.get(nameOf(key));
+    return chunk !== undefined && chunk.expiresAt > time.now() ? chunk : undefined;
+  };
+
+  const write = (actor: Actor, transition: ChunkTransition): Chunk | undefined => {
+    const before = find(transition.key);
+    if (!chunkHolds(transition.expect, before)) return undefined;
+    const after = applyToChunk(transition, before);
+    chunks.set(nameOf(transition.key), after);
+    for (const id of after.members?.keys() ?? []) noteMember(actor, id, before, after);
+    return after;
+  };
+
+  const noteMember = (actor: Actor, id: string, before: Chunk | undefined, after: Chunk): void => {
+    const was = before && deliveryIn(before, id);
+    const is = deliveryIn(after, id);
+    if (is === undefined || own.has(is)) return;
+    own.stands(is);
+    if (was === undefined) own.note(actor, openingOf(is), undefined, is);
+    else if (is.status !== was.status) own.note(actor, recordingOf(was, is, actor), was, is);
+  };
+
+  return (actor) => ({
+    write: (transition) => {
+      const chunk = write(actor, transition);
+      return Promise.resolve(
+        chunk === undefined ? { kind: 'refused', current: find(transition.key) } : { kind: 'written', chunk },
+      );
+    },
+    find: (key) => Promise.resolve(find(key)),
+    takeOut: (transition, delivery) => {
+      if (own.has(delivery) || write(actor, transition) === undefined) return Promise.resolve('refused');
+      own.create(actor, delivery);
+      return Promise.resolve('taken_out');
+    },
+  });
+};
+
+const nameOf = ({ messageId, bucket, chunk }: ChunkKey): string => `${messageId}/${bucket}/${chunk}`;
+
+const openingOf = ({ key, acceptedAt, lease, updatedAt, expiresAt }: Delivery): Transition =>
+  enter(
+    {
+      kind: 'job',
+      key,
+      attempt: 1,
+      acceptedAt,
+      body: { kind: 'stored', payloadKey: '' },
+    },
+    lease === undefined ? { kind: 'cancel', reason: 'no lease' } : { kind: 'lease', lease },
+    { now: updatedAt, retentionMs: expiresAt - updatedAt },
+  );
+
+const recordingOf = (was: Delivery, is: Delivery, { owner }: Actor): Transition => {
+  const attempt = is.attempts.at(-1);
+  if (attempt === undefined) throw new RangeError('A chunk records nothing but attempts.');
+  const at = { now: is.updatedAt, retentionMs: is.expiresAt - is.updatedAt };
+  return recordAttempt(was, owner, { attempt, verdict: { kind: 'delivered' } }, at);
+};

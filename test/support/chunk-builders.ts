@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import type { Chunk, FirstSuccess } from '../../shared/domain/chunk.ts';
+import type { ChunkKey } from '../../shared/domain/delivery.ts';
+import { SOME_TIME } from './delivery-builders.ts';
+
+export const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Of a message that no other test has. */
+export const aChunkKey = (overrides: Partial<ChunkKey> = {}): ChunkKey => ({
+  queue: 'orders.eu-1',
+  messageId: randomUUID(),
+  bucket: 0,
+  chunk: 0,
+  ...overrides,
+});
+
+export const aFirstSuccess = (overrides: Partial<FirstSuccess> = {}): FirstSuccess => ({
+  startedAt: SOME_TIME + 10,
+  durationMs: 120,
+  statusCode: 200,
+  ...overrides,
+});
+
+export const HOLDER = { owner: 'holder', until: SOME_TIME + 25_000 };
+
+/** Claimed by `holder`, who is at it. */
+export const aChunk = (overrides: Partial<Chunk> = {}): Chunk => ({
+  key: aChunkKey(),
+  acceptedAt: SOME_TIME,
+  members: new Map([
+    ['a', 'pending'],
+    ['b', 'pending'],
+    ['c', 'pending'],
+  ]),
+  early: new Set(),
+  lease: HOLDER,
+  updatedAt: SOME_TIME,
+  expiresAt: SOME_TIME + RETENTION_MS,
+  ...overrides,
+});

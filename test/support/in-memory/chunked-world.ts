@@ -1,0 +1,135 @@
+import type { ChunkJob } from '../../../shared/domain/delivery-job.ts';
+import type { Chunk } from '../../../shared/domain/chunk.ts';
+import type { Message } from '../../../shared/domain/message.ts';
+import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import type { Subscription } from '../../../shared/domain/subscription.ts';
+import { deliveryKeyFor } from '../../../shared/pipeline/administer-deliveries.ts';
+import { deliverChunk } from '../../../shared/pipeline/deliver-chunk.ts';
+import type { Received } from '../../../shared/pipeline/deliver-context.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
+import { pipelineWorld } from './pipeline-world.ts';
+
+type Call = (...given: never[]) => unknown;
+
+/** A port of a function that dies: nothing that it calls from then on happens, and nothing that was under way is heard of. */
+const mortal = <Port extends object>(port: Port, isDead: () => boolean): Port =>
+  new Proxy(port, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return (...given: unknown[]): unknown => {
+        if (isDead()) return forEver;
+        const result: unknown = Reflect.apply(method as Call, target, given);
+        return result instanceof Promise
+          ? result.then((value: unknown) => (isDead() ? forEver : value))
+          : result;
+      };
+    },
+  });
+
+const forEver = new Promise<never>(() => undefined);
+
+/** What is told of one write: what of, and in whose name. */
+export type WriteSeen = { at: number; write: string };
+
+/** A world with so many subscribers of a queue, whose first attempts are made in chunks. Times of it are from its start. */
+export const chunkedWorld = async (
+  count: number,
+  { perJob = 10, policy = {} }: { perJob?: number; policy?: Partial<RetryPolicy> } = {},
+) => {
+  const world = pipelineWorld();
+  const startedAt = world.clock.now();
+  world.settings.firstAttemptsPerJob = perJob;
+  const ids = Array.from({ length: count }, (_, index) => `s-${index + 1}`);
+  const urlOf = (id: string): string => `https://${id}.test/hook`;
+  const subscribe = (id: string, more: Partial<Subscription> = {}): Promise<unknown> =>
+    world.subscriptions.addSubscription(
+      aSubscription({ id, subscriber: urlOf(id), options: { _retry_policy: aBarePolicy(policy) }, ...more }),
+    );
+  await world.subscriptions.putQueue(aQueue());
+  for (const id of ids) await subscribe(id);
+
+  const writes: WriteSeen[] = [];
+  const noted = (write: string): void => void writes.push({ at: world.clock.now() - startedAt, write });
+  const { ports } = world.deliverContext;
+  ports.chunks = {
+    write: (transition) => {
+      noted(`chunk ${transition.expect.kind}`);
+      return world.chunks.write(transition);
+    },
+  };
+  ports.deliveries = {
+    ...world.deliveries,
+    write: (transition) => {
+      noted(`${transition.name} ${transition.key.subscriptionId}`);
+      return world.deliveries.write(transition);
+    },
+  };
+
+  const message = { queue: 'orders', messageId: 'message-1' };
+  return {
+    ...world,
+    startedAt,
+    ids,
+    urlOf,
+    subscribe,
+    /** The writes of deliver, in their order. */
+    writes: () => writes.map(({ write }) => write),
+    writesSeen: writes,
+    publish: (more: Partial<Message> = {}, delaySeconds?: number): Promise<void> =>
+      world.dispatch({
+        ok: true,
+        message: aMessage(more),
+        ...(delaySeconds === undefined ? {} : { delaySeconds }),
+      }),
+    /** Runs until so long after the start, in milliseconds. */
+    until: (ms: number): Promise<void> => world.clock.run(startedAt + ms),
+    requestsOf: (id: string): number =>
+      world.subscriber.seen.filter(({ request }) => request.url === urlOf(id)).length,
+    /** How often each was asked. */
+    requests: (): number[] =>
+      ids.map((id) => world.subscriber.seen.filter(({ request }) => request.url === urlOf(id)).length),
+    chunk: (chunk = 0): Promise<Chunk | undefined> => world.chunks.find({ ...message, bucket: 0, chunk }),
+    /** Subscriptions whose deliveries have records of their own. */
+    onTheirOwn: (): string[] =>
+      [...world.deliveries.records.values()].map(({ key }) => key.subscriptionId).sort(),
+    job: (subscriptionIds: readonly string[] = ids): ChunkJob => ({
+      kind: 'chunk',
+      key: { ...message, bucket: 0, chunk: 0 },
+      subscriptionIds,
+      acceptedAt: startedAt,
+      body: { kind: 'inline', message: aMessage() },
+    }),
+    received: (owner: string, receiveCount = 1, remainingMs = 30_000): Received => ({
+      id: `sqs-${owner}`,
+      text: '{}',
+      owner,
+      receiveCount,
+      remainingMs: () => remainingMs,
+    }),
+    deliverCopy: (job: ChunkJob, received: Received): Promise<void> =>
+      deliverChunk(world.deliverContext, job, received),
+    /** The same by a function that dies so long after the start, in milliseconds, and of which nobody hears again. */
+    deliverDying: (job: ChunkJob, received: Received, diesAt: number): void => {
+      const isDead = (): boolean => world.clock.now() >= startedAt + diesAt;
+      const { chunks, deliveries, subscriber, messageRecords, subscriptions, clock } = ports;
+      const dying = {
+        ...ports,
+        chunks: mortal(chunks, isDead),
+        deliveries: mortal(deliveries, isDead),
+        subscriber: mortal(subscriber, isDead),
+        messageRecords: mortal(messageRecords, isDead),
+        subscriptions: mortal(subscriptions, isDead),
+        clock: mortal(clock, isDead),
+      };
+      void deliverChunk({ ...world.deliverContext, ports: dying }, job, received);
+    },
+    keyOf: async (subscriptionId: string) => {
+      const key = await deliveryKeyFor({ records: world.messageRecords }, message, subscriptionId);
+      if (key === undefined) throw new Error('the message is not on record');
+      return key;
+    },
+  };
+};
+
+export type ChunkedWorld = Awaited<ReturnType<typeof chunkedWorld>>;

@@ -1,0 +1,49 @@
+import { applyToChunk, chunkHolds, type Chunk, type ChunkTransition } from '../../../shared/domain/chunk.ts';
+import { deliveryIn } from '../../../shared/domain/chunk-members.ts';
+import type { ChunkKey } from '../../../shared/domain/delivery.ts';
+import type { Delivery } from '../../../shared/domain/delivery.ts';
+import type { Chunks } from '../../../shared/ports/chunks.ts';
+import type { InMemoryDeliveries } from './in-memory-deliveries.ts';
+
+/** `deliveries` are those that are on record nowhere else. */
+export type InMemoryChunks = Chunks & { readonly deliveries: () => Delivery[] };
+
+/** The records of chunks in a Map, judged by the domain's own `chunkHolds` and `applyToChunk`. */
+export const inMemoryChunks = (own: InMemoryDeliveries): InMemoryChunks => {
+  const chunks = new Map<string, Chunk>();
+
+  const write: Chunks['write'] = (transition) => {
+    const current = chunks.get(nameOf(transition.key));
+    if (!chunkHolds(transition.expect, current)) return Promise.resolve({ kind: 'refused', current });
+    return Promise.resolve({ kind: 'written', chunk: kept(transition, current) });
+  };
+
+  const kept = (transition: ChunkTransition, current: Chunk | undefined): Chunk => {
+    const chunk = applyToChunk(transition, current);
+    chunks.set(nameOf(transition.key), chunk);
+    return chunk;
+  };
+
+  const takeOut: Chunks['takeOut'] = async (transition, delivery) => {
+    const current = chunks.get(nameOf(transition.key));
+    if (!chunkHolds(transition.expect, current)) return 'refused';
+    const { key } = delivery;
+    if (own.records.has(own.identityOf(key))) return 'refused';
+    kept(transition, current);
+    await own.write({ name: 'open', key, expect: { kind: 'absent' }, create: delivery });
+    return 'taken_out';
+  };
+
+  return {
+    write,
+    takeOut,
+    find: (key) => Promise.resolve(chunks.get(nameOf(key))),
+    deliveries: () =>
+      [...chunks.values()]
+        .flatMap((chunk) => [...(chunk.members?.keys() ?? [])].flatMap((id) => deliveryIn(chunk, id) ?? []))
+        .filter(({ key }) => !own.records.has(own.identityOf(key))),
+  };
+};
+
+const nameOf = ({ queue, messageId, bucket, chunk }: ChunkKey): string =>
+  [queue, messageId, bucket, chunk].join('#');

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { applyToChunk, type FirstSuccess } from '../../../shared/domain/chunk.ts';
+import { recordSuccesses } from '../../../shared/domain/chunk-changes.ts';
+import { deliveryIn, firstSuccessOf } from '../../../shared/domain/chunk-members.ts';
+import type { Attempt } from '../../../shared/domain/attempt.ts';
+import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery.ts';
+import {
+  cancelLeased,
+  recordAttempt,
+  release,
+  type Verdict,
+} from '../../../shared/domain/delivery-result.ts';
+import { aPolicy } from '../../support/builders.ts';
+import { aChunk, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
+import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+
+const at = { now: SOME_TIME + 500, retentionMs: RETENTION_MS };
+const chunk = aChunk();
+
+const pending = (): Delivery => {
+  const delivery = deliveryIn(chunk, 'a');
+  if (delivery === undefined) throw new RangeError('no member');
+  return delivery;
+};
+
+const plain = anAttempt({ outcome: 'delivered', statusCode: 200 });
+
+const recordOf = (attempt: Attempt, verdict: Verdict = { kind: 'delivered' }): Transition =>
+  recordAttempt(pending(), HOLDER.owner, { attempt, verdict }, at);
+
+const success: fc.Arbitrary<FirstSuccess> = fc.record(
+  {
+    startedAt: fc.integer({ min: 0, max: 9_999_999_999_999 }),
+    durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
+    statusCode: fc.integer({ min: 200, max: 299 }),
+    snippet: fc.string({ unit: 'grapheme', maxLength: 40 }),
+  },
+  { noNullPrototype: true, requiredKeys: ['startedAt', 'durationMs'] },
+);
+
+describe('the first success of a delivery', () => {
+  it('is all that its chunk has to know of the attempt', () => {
+    expect(firstSuccessOf(recordOf({ ...plain, snippet: 'ok' }))).toEqual({
+      startedAt: plain.startedAt,
+      durationMs: plain.durationMs,
+      statusCode: 200,
+      snippet: 'ok',
+    });
+  });
+
+  it('leaves the delivery as a record of its own would have it', () => {
+    fc.assert(
+      fc.property(success, (one) => {
+        const transition = recordOf({ number: 1, round: 1, phase: 'initial', outcome: 'delivered', ...one });
+        const told = firstSuccessOf(transition);
+        expect(told).toEqual(one);
+        if (told === undefined || 'create' in transition) throw new RangeError('not told');
+        const write = recordSuccesses(
+          chunk.key,
+          HOLDER.owner,
+          { successes: new Map([['a', told]]), own: [], ends: false },
+          at,
+        );
+        expect(deliveryIn(applyToChunk(write, chunk), 'a')).toEqual(apply(transition.change, pending()));
+      }),
+    );
+  });
+
+  it.each<[string, Partial<Attempt>]>([
+    ['with an error', { error: 'body_cut_short' }],
+    ['that made up for one that was lost', { lost: 1 }],
+    ['that a wake-up brought', { by: 'sqs_delay' }],
+    ['that was due at a time of its own', { dueAt: SOME_TIME }],
+    ['of another round', { round: 2 }],
+    ['of another number', { number: 2 }],
+    ['of another phase', { phase: 'manual' }],
+    ['that says which subscription it went by', { subscriptionChangedAt: SOME_TIME }],
+  ])('is not one %s', (_, more) => {
+    expect(firstSuccessOf(recordOf({ ...plain, ...more }))).toBeUndefined();
+  });
+
+  it.each<[string, Transition]>([
+    [
+      'a failure',
+      recordOf(anAttempt(), {
+        kind: 'retry',
+        next: { number: 2, phase: 'immediate', dueAt: at.now, by: 'sqs_delay' },
+        policy: aPolicy(),
+        lease: undefined,
+      }),
+    ],
+    [
+      'a rejection',
+      recordOf(anAttempt({ outcome: 'rejected', statusCode: 404 }), {
+        kind: 'rejected',
+        gone: false,
+        policy: aPolicy(),
+      }),
+    ],
+    ['a cancellation', cancelLeased(pending(), HOLDER.owner, 'disabled', at)],
+    ['giving it back', release(pending(), HOLDER.owner, at)],
+    ['an opening', { name: 'open', key: aDelivery().key, expect: { kind: 'absent' }, create: aDelivery() }],
+  ])('is not %s', (_, transition) => {
+    expect(firstSuccessOf(transition)).toBeUndefined();
+  });
+});

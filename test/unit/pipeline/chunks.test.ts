@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { chunkedWorld } from '../../support/in-memory/chunked-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+describe('the first attempts of a chunk', () => {
+  it('are two writes where ten subscribers of like speed succeed: the claim, and one record for all', async () => {
+    const world = await chunkedWorld(10);
+    for (const [index, id] of world.ids.entries())
+      world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 100 + 10 * index })]);
+    await world.publish();
+    await world.clock.run();
+
+    expect(world.writesSeen).toEqual([
+      { at: 0, write: 'chunk unclaimed' },
+      { at: 190, write: 'chunk held' },
+    ]);
+    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.requests()).toEqual(world.ids.map(() => 1));
+    for (const id of world.ids)
+      expect(await world.delivery(id)).toMatchObject({
+        status: 'delivered',
+        attempts: [{ number: 1 }],
+        lost: 0,
+      });
+    expect((await world.chunk())?.lease).toBeUndefined();
+    expect(world.deliveryJobs.waiting).toBe(0);
+  });
+
+  it('are made side by side', async () => {
+    const world = await chunkedWorld(10);
+    for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 5_000 })]);
+    await world.publish();
+    await world.clock.run();
+
+    expect(new Set(world.subscriber.seen.map(({ at }) => at))).toEqual(new Set([world.startedAt]));
+  });
+
+  it('are recorded as they come: a slow one holds up nobody longer than the others are gathered', async () => {
+    const world = await chunkedWorld(10);
+    for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 50 })]);
+    world.subscriber.script(world.urlOf('s-10'), [status(200, { takesMs: 10_000 })]);
+    await world.publish();
+    await world.until(50 + 250);
+
+    for (const id of world.ids.slice(0, 9)) expect((await world.delivery(id)).status).toBe('delivered');
+    expect(await world.delivery('s-10')).toMatchObject({ status: 'pending', attempts: [] });
+
+    await world.clock.run();
+    expect(world.writesSeen).toEqual([
+      { at: 0, write: 'chunk unclaimed' },
+      { at: 300, write: 'chunk held' },
+      // Nobody is left to gather it with.
+      { at: 10_000, write: 'chunk held' },
+    ]);
+    expect((await world.delivery('s-10')).status).toBe('delivered');
+  });
+
+  it('that come while others are being recorded are recorded next, each once', async () => {
+    const world = await chunkedWorld(3);
+    const write = world.chunks.write.bind(world.chunks);
+    world.chunks.write = async (transition) => {
+      if (transition.expect.kind === 'held') await world.clock.sleep(400);
+      return await write(transition);
+    };
+    for (const [index, id] of world.ids.entries())
+      world.subscriber.script(world.urlOf(id), [status(200, { takesMs: [10, 300, 5_000][index] ?? 0 })]);
+    await world.publish();
+    await world.clock.run();
+
+    // The first for 250 ms, which then takes 400; the second 250 ms after that; the last by itself.
+    expect(world.writesSeen.map(({ at }) => at)).toEqual([0, 260, 910, 5_000]);
+    expect(world.requests()).toEqual([1, 1, 1]);
+    for (const id of world.ids) expect((await world.delivery(id)).attempts).toHaveLength(1);
+  });
+
+  it('say when each was made, how long it took and what it answered', async () => {
+    const world = await chunkedWorld(2);
+    world.subscriber.script(world.urlOf('s-1'), [status(202, { takesMs: 30, snippet: 'thanks' })]);
+    world.subscriber.script(world.urlOf('s-2'), [status(204, { takesMs: 70 })]);
+    await world.publish();
+    await world.clock.run();
+
+    const initial = {
+      number: 1,
+      round: 1,
+      phase: 'initial',
+      startedAt: world.startedAt,
+      outcome: 'delivered',
+    };
+    expect((await world.delivery('s-1')).attempts).toEqual([
+      { ...initial, durationMs: 30, statusCode: 202, snippet: 'thanks' },
+    ]);
+    expect((await world.delivery('s-2')).attempts).toEqual([{ ...initial, durationMs: 70, statusCode: 204 }]);
+  });
+
+  it('of a message that is due later wait for it together', async () => {
+    const world = await chunkedWorld(3);
+    await world.publish({}, 60);
+    await world.until(59_000);
+    expect(world.writes()).toEqual([]);
+    await world.clock.run();
+
+    expect(world.subscriber.seen.map(({ at }) => at - world.startedAt)).toEqual([60_000, 60_000, 60_000]);
+    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held']);
+  });
+
+  it('go back whole where there is no time left for them', async () => {
+    const world = await chunkedWorld(3);
+    await world.deliverCopy(world.job(), world.received('hurried', 1, 10_000));
+
+    expect(world.writes()).toEqual([]);
+    expect(world.journal.facts.filter(({ fact }) => fact === 'time_given_back')).toHaveLength(3);
+    expect(world.deliveryJobs.waiting).toBe(1);
+
+    await world.clock.run();
+    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held']);
+    expect(world.requests()).toEqual([1, 1, 1]);
+  });
+
+  it('are spread over several jobs where there are more than one is for, each on record in its chunk', async () => {
+    const world = await chunkedWorld(40, { perJob: 5 });
+    await world.publish();
+    await world.clock.run();
+
+    const record = await world.messageRecords.find({ queue: 'orders', messageId: 'message-1' });
+    expect(record).toMatchObject({ matched: 40, buckets: 1, chunks: 8 });
+    const members = await Promise.all(
+      Array.from({ length: 8 }, async (_, chunk) => [...((await world.chunk(chunk))?.members?.keys() ?? [])]),
+    );
+    expect(members.flat().sort()).toEqual(world.ids.toSorted());
+    for (const id of world.ids) expect((await world.delivery(id)).status).toBe('delivered');
+  });
+
+  it.each([
+    ['one subscription', 1, 10],
+    ['jobs for one each', 3, 1],
+  ])('are on record by themselves with %s', async (_, count, perJob) => {
+    const world = await chunkedWorld(count, { perJob });
+    await world.publish();
+    await world.clock.run();
+
+    expect(await world.chunk()).toBeUndefined();
+    expect(world.onTheirOwn()).toEqual(world.ids);
+  });
+});
