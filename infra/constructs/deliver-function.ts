@@ -5,7 +5,7 @@ import { userAgentOf } from '../../shared/domain/user-agent.ts';
 import { product } from '../product.ts';
 import type { DeploymentSettings } from '../settings.ts';
 import { type Network, NetworkPlacement } from './network-placement.ts';
-import { type FunctionVariables, NodeFunction } from './node-function.ts';
+import { batchesOf, type FunctionVariables, NodeFunction } from './node-function.ts';
 import type { OperatorEvents } from './operator-events.ts';
 import type { RetrySchedules } from './retry-schedules.ts';
 import type { HoldingQueue, WorkQueue } from './sqs-queue.ts';
@@ -71,7 +71,11 @@ export class DeliverFunction extends NodeFunction {
     const { function: placed, role } = this;
     if (props.network !== undefined)
       new NetworkPlacement(this, 'Network', { network: props.network, function: placed, role });
-    this.consume('FirstAttempts', { queue: delivery, maxConcurrency: settings.deliverConcurrency });
+    this.consume('FirstAttempts', {
+      queue: delivery,
+      maxConcurrency: settings.deliverConcurrency,
+      ...batchesOf(settings),
+    });
     this.consume('Retries', { queue: retry, maxConcurrency: settings.retryConcurrency });
   }
 }

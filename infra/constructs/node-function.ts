@@ -1,26 +1,23 @@
-import { fileURLToPath } from 'node:url';
-import type { Duration } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   EventSourceMapping,
+  Function as LambdaFunction,
   type IFunction,
   type RecursiveLoop,
   Runtime,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { variables } from '../../shared/config/variables.ts';
-import { bundling } from '../bundling.ts';
+import { functionCode } from '../function-code.ts';
 import { product } from '../product.ts';
 import type { DeploymentSettings } from '../settings.ts';
 import { acknowledgeWildcard } from './acknowledged-wildcard.ts';
 import { removalOf } from './protection.ts';
 import type { WorkQueue } from './sqs-queue.ts';
-
-const project = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 /** SQS gives a function at most 10 messages at once without a batch window, which would delay them (Lambda, SQS mappings). */
 const BATCH = 10;
@@ -46,8 +43,10 @@ export interface ConsumeProps {
   readonly queue: WorkQueue;
   /** Most concurrent invocations by this queue, 2 to 1000. */
   readonly maxConcurrency: number;
-  /** Messages at once, 1 to 10. @default 10 */
+  /** Messages at once; over 10 only with a window. @default 10 */
   readonly batchSize?: number;
+  /** How long messages are gathered for a batch. @default not at all */
+  readonly window?: Duration;
 }
 
 /**
@@ -58,23 +57,21 @@ export class NodeFunction extends Construct {
   readonly name: string;
   readonly logGroupName: string;
   protected readonly role: Role;
-  protected readonly function: NodejsFunction;
+  protected readonly function: LambdaFunction;
 
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     super(scope, id);
     const { settings } = props;
-    const { alias, external, ...options } = bundling;
     const logGroup = new LogGroup(this, 'LogGroup', {
       retention: settings.logRetentionDays,
       removalPolicy: removalOf(settings.local),
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(this.role);
-    this.function = new NodejsFunction(this, 'Function', {
+    this.function = new LambdaFunction(this, 'Function', {
       description: props.description,
-      entry: project(`functions/${props.entry}/handler.ts`),
-      projectRoot: project(''),
-      depsLockFilePath: project('package-lock.json'),
+      code: functionCode(props.entry),
+      handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       memorySize: props.memoryMegabytes,
@@ -83,22 +80,9 @@ export class NodeFunction extends Construct {
       logGroup,
       ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
       ...(settings.tracing ? { tracing: Tracing.ACTIVE } : {}),
-      // It is about the SDK's version 2.
-      awsSdkConnectionReuse: false,
       environment: {
-        NODE_OPTIONS: '--enable-source-maps',
         ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
         ...named({ ...everywhere(settings), ...props.environment }),
-      },
-      bundling: {
-        ...options,
-        format: OutputFormat.ESM,
-        bundleAwsSDK: true,
-        externalModules: external,
-        sourceMap: true,
-        esbuildArgs: Object.fromEntries(
-          Object.entries(alias).map(([name, file]) => [`--alias:${name}`, file]),
-        ),
       },
     });
     if (settings.tracing)
@@ -111,21 +95,33 @@ export class NodeFunction extends Construct {
     return this.function;
   }
 
+  /** Has a deployment update another function first, which has to understand what this one sends it. */
+  updateAfter(receiver: NodeFunction): void {
+    this.function.node.addDependency(receiver.function);
+  }
+
   /**
-   * Feeds the function from a queue: up to 10 messages at once, each answered for by itself. Concurrency is bounded by
+   * Feeds the function from a queue: several messages at once, each answered for by itself. Concurrency is bounded by
    * the mapping, so that nothing is reserved: accounts with a small quota refuse reservations.
    */
-  protected consume(id: string, { queue, maxConcurrency, batchSize = BATCH }: ConsumeProps): void {
+  protected consume(id: string, { queue, maxConcurrency, batchSize = BATCH, window }: ConsumeProps): void {
     queue.grantConsume(this.role);
     new EventSourceMapping(this, id, {
       target: this.function,
       eventSourceArn: queue.arn,
       batchSize,
       maxConcurrency,
+      ...(window === undefined ? {} : { maxBatchingWindow: window }),
       reportBatchItemFailures: true,
     });
   }
 }
+
+/** How much of what is to be accepted or attempted first is taken at once. Retries are not gathered: they are due by the second. */
+export const batchesOf = ({ messagesPerBatch, batchWindowSeconds }: DeploymentSettings) => ({
+  batchSize: messagesPerBatch,
+  ...(batchWindowSeconds === 0 ? {} : { window: Duration.seconds(batchWindowSeconds) }),
+});
 
 const everywhere = ({ deployment, logLevel, logSuccessSampling }: DeploymentSettings): FunctionVariables => ({
   deployment,

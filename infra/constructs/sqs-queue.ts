@@ -117,6 +117,8 @@ export class HoldingQueue extends SqsQueue {
 export interface WorkQueueProps {
   /** Timeout of the function that consumes it; sets the visibility timeout. */
   readonly consumerTimeout: Duration;
+  /** How long Lambda gathers messages for a batch, which it has received already. @default not at all */
+  readonly window?: Duration;
   readonly deadLetters: HoldingQueue;
 }
 
@@ -129,7 +131,9 @@ export class WorkQueue extends SqsQueue {
   readonly visibilityTimeout: Duration;
 
   constructor(scope: Construct, id: string, props: WorkQueueProps) {
-    const visibilityTimeout = Duration.seconds(props.consumerTimeout.toSeconds() * VISIBILITY_PER_TIMEOUT);
+    const visibilityTimeout = Duration.seconds(
+      props.consumerTimeout.toSeconds() * VISIBILITY_PER_TIMEOUT + (props.window?.toSeconds() ?? 0),
+    );
     super(scope, id, {
       retentionPeriod: Duration.days(4),
       visibilityTimeout,

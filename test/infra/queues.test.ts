@@ -127,6 +127,20 @@ describe('event source mappings', () => {
     },
   );
 
+  it('gathers for as long as the settings say what is accepted and attempted first, and never retries', () => {
+    const gathering = templatesFor({ messagesPerBatch: 50, batchWindowSeconds: 3 }).pipeline;
+    const sizesOf = (path: string) => {
+      const { Properties } = resourceAt(gathering, 'AWS::Lambda::EventSourceMapping', path);
+      return [Properties['BatchSize'], Properties['MaximumBatchingWindowInSeconds']];
+    };
+    expect(sizesOf('PipelineDispatchIngress')).toEqual([50, 3]);
+    expect(sizesOf('PipelineDeliverFirstAttempts')).toEqual([50, 3]);
+    expect(sizesOf('PipelineDeliverRetries')).toEqual([10, undefined]);
+    const hiddenFor = (path: string): unknown =>
+      resourceAt(gathering, QUEUE, path).Properties['VisibilityTimeout'];
+    expect(hiddenFor('PipelineDeliveryQueue')).toBe(Number(hiddenFor('PipelineRetryQueue')) + 3);
+  });
+
   it('gives operate one order at a time, and five jobs side by side', () => {
     expect(mapping('PipelineOperateOperations')).toEqual({
       BatchSize: 1,

@@ -40,6 +40,13 @@ describe('an upgrade', () => {
     ).toEqual(committedFor(name));
   });
 
+  it('reaches deliver before dispatch, which may send it jobs that only the new one understands', () => {
+    const functions = templatesFor({}).pipeline.findResources('AWS::Lambda::Function');
+    const idOf = (name: string) =>
+      Object.keys(functions).find((id) => id.includes(`Pipeline${name}Function`));
+    expect(functions[idOf('Dispatch') ?? '']?.['DependsOn']).toContain(idOf('Deliver'));
+  });
+
   it('is told from the file, not from what the code happens to make', () => {
     expect(Object.values(committed).flatMap((resources) => Object.keys(resources)).length).toBeGreaterThan(
       20,
