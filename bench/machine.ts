@@ -17,14 +17,14 @@ export const machine = (): Machine => {
 /** The function's; one beside it for what it talks to, which would else be in its way. */
 const PROCESSORS = 2;
 
-const MEMORY_BYTES = 2 ** 30;
+const GIGABYTE = 2 ** 30;
 
 /** @throws Problem on a machine whose figures would say nothing */
-export const demandMachine = (): void => {
+export const demandMachine = ({ memoryGigabytes = 1 } = {}): void => {
   if (!process.version.startsWith('v24.'))
     throw new Problem(`This is Node ${process.version}; functions run on Node 24. Start it by npm run.`);
   if (availableParallelism() < PROCESSORS)
     throw new Problem(`This needs ${PROCESSORS} processors to measure one.`);
-  if (process.availableMemory() < MEMORY_BYTES)
-    throw new Problem('This needs 1 GB of memory that is not in use. Nothing was measured.');
+  if (process.availableMemory() < memoryGigabytes * GIGABYTE)
+    throw new Problem(`This needs ${memoryGigabytes} GB of memory that is not in use. Nothing was measured.`);
 };

@@ -4,11 +4,16 @@ import { updated } from './update-expression.ts';
 /** Items of a page of a Query, which ends at 1 MB (DynamoDB API reference, Query); ours have some 600 bytes. */
 const PAGE = 1_500;
 
+export const isChunk = ({ sk }: Item): boolean => sk?.S?.startsWith('CHUNK#') === true;
+
+const isOver = (item: Item): boolean =>
+  isChunk(item) ? item['lease'] === undefined : item['status']?.S === 'delivered';
+
 const nameOf = ({ pk, sk }: Item): string => `${pk?.S ?? ''} ${sk?.S ?? ''}`;
 
 /**
- * Tables as the path of success needs them: conditions always hold. A record is forgotten once an attempt is on it, so that
- * the stub does not grow.
+ * Tables as the path of success needs them: conditions always hold. A record is forgotten once it is delivered, or all of
+ * a chunk is, so that the stub does not grow.
  */
 export const dynamoStub = () => {
   const subscriptions = new Map<string, Item>();
@@ -36,8 +41,12 @@ export const dynamoStub = () => {
 
   const update = (request: DynamoRequest): object => {
     const name = nameOf(request.Key ?? {});
-    const Attributes = updated(deliveries.get(name) ?? request.Key ?? {}, request);
-    deliveries.delete(name);
+    const Attributes: Item = updated(
+      deliveries.get(name) ?? subscriptions.get(name) ?? request.Key ?? {},
+      request,
+    );
+    if (isOver(Attributes)) deliveries.delete(name);
+    else if (deliveries.has(name) || isChunk(Attributes)) deliveries.set(name, Attributes);
     return { Attributes };
   };
 

@@ -2,6 +2,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { kmsSecretSealer } from '../../shared/adapters/kms-signing-secrets.ts';
 import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/subscription-item.ts';
+import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
 import { makeSecret } from '../../shared/domain/signing-secret.ts';
 import type { Item } from './dynamo-request.ts';
 
@@ -15,6 +16,7 @@ export const itemsOf = async (
   queue: string,
   fanOut: number,
   { endpoint, subscribers }: { endpoint: string; subscribers: readonly string[] },
+  policy?: RetryPolicy,
 ): Promise<Item[]> => {
   const sealer = kmsSecretSealer(new KMSClient({ endpoint }), 'arn:secrets');
   const sealed = await Promise.all(
@@ -30,7 +32,7 @@ export const itemsOf = async (
       id: subscriptionIdAt(index),
       queue,
       subscriber: `${subscribers[index % subscribers.length] ?? ''}/hook/${index}`,
-      options: {},
+      options: policy === undefined ? {} : { _retry_policy: policy },
       createdAt: 0,
       secrets: [{ sealed: sealed[index % SEALED_EACH] ?? '' }],
     }),

@@ -3,9 +3,10 @@ import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
+import { aBarePolicy } from '../../test/support/builders.ts';
 import { answerWith } from '../child.ts';
 import type { DynamoRequest } from './dynamo-request.ts';
-import { dynamoStub } from './dynamo.ts';
+import { dynamoStub, isChunk } from './dynamo.ts';
 import { itemsOf } from './items.ts';
 import { stubQuestion, type Counts } from './questions.ts';
 
@@ -19,6 +20,8 @@ let counts: Counts = {};
 let jobs: string[] = [];
 let claim: object = {};
 let record: object = {};
+let chunkClaim: object = {};
+let chunkRecord: object = {};
 let headers: object = {};
 
 const count = (what: string): void => {
@@ -39,6 +42,14 @@ const sendBatch = (request: unknown): object => {
   };
 };
 
+const single = z.object({ MessageBody: z.string() });
+
+/** Nobody takes what could not be delivered, so that it is not kept. */
+const sendOne = (request: unknown): object => ({
+  MessageId: 'message',
+  MD5OfMessageBody: hash('md5', single.parse(request).MessageBody),
+});
+
 /** What a key store knows is of no matter here: the same key for all. */
 const dataKey = {
   Plaintext: Buffer.alloc(32).toString('base64'),
@@ -47,17 +58,26 @@ const dataKey = {
 
 const dynamoRequest = z.custom<DynamoRequest>((value) => typeof value === 'object');
 
+const remember = (operation: string, request: DynamoRequest): void => {
+  if (operation === 'PutItem') claim = request;
+  if (operation !== 'UpdateItem') return;
+  if (!isChunk(request.Key ?? {})) record = request;
+  else if (request.UpdateExpression?.includes('#lease = ') === true) chunkClaim = request;
+  else chunkRecord = request;
+};
+
 const answerTo = (target: string, body: string): object => {
   const [service = '', operation = ''] = target.split('.');
   const request: unknown = JSON.parse(body);
   count(operation);
   switch (service) {
     case 'DynamoDB_20120810':
-      if (operation === 'PutItem') claim = z.looseObject({}).parse(request);
-      if (operation === 'UpdateItem') record = z.looseObject({}).parse(request);
+      remember(operation, dynamoRequest.parse(request));
       return dynamo.answer(operation, dynamoRequest.parse(request));
     case 'AmazonSQS':
-      return sendBatch(request);
+      return operation === 'SendMessage' ? sendOne(request) : sendBatch(request);
+    case 'AWSEvents':
+      return { FailedEntryCount: 0, Entries: [{ EventId: 'event' }] };
     case 'TrentService':
       return dataKey;
     default:
@@ -99,9 +119,16 @@ answerWith(stubQuestion, async (question) => {
   switch (question.ask) {
     case 'listen':
       return addresses;
-    case 'add_queue':
-      dynamo.addQueue(await itemsOf(question.name, question.fanOut, await addresses));
+    case 'add_queue': {
+      const { name, fanOut, subscribers } = question;
+      const own = await addresses;
+      const items =
+        subscribers === undefined
+          ? itemsOf(name, fanOut, own)
+          : itemsOf(name, fanOut, { ...own, subscribers }, aBarePolicy());
+      dynamo.addQueue(await items);
       return { done: true };
+    }
     case 'take_jobs': {
       const taken = { jobs };
       jobs = [];
@@ -113,6 +140,6 @@ answerWith(stubQuestion, async (question) => {
       return taken;
     }
     case 'requests':
-      return { claim, record, headers };
+      return { claim, record, chunkClaim, chunkRecord, headers };
   }
 });

@@ -1,20 +1,27 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { DynamoRequest, Item } from './dynamo-request.ts';
 
-const SET = /#(\w+) = (:v\d+|list_append\(#\w+, :v\d+\))/g;
+const SET = /#([\w.#]+) = (:v\d+|list_append\(#\w+, :v\d+\))/g;
 
-/** What an update expression of ours makes of an item: values set, one list appended to, attributes removed. */
-export const updated = (
-  item: Item,
-  { UpdateExpression = '', ExpressionAttributeValues = {} }: DynamoRequest,
-): Item => {
+/** What an update expression of ours makes of an item: values set, at the top or one below, one list appended to, attributes removed. */
+export const updated = (item: Item, request: DynamoRequest): Item => {
+  const { UpdateExpression = '', ExpressionAttributeValues: values = {} } = request;
   const [sets = '', removals = ''] = UpdateExpression.split(' REMOVE ');
   const result: Item = { ...item };
-  for (const [, name = '', operand = ''] of sets.matchAll(SET))
-    result[name] = valueOf(operand, result[name], ExpressionAttributeValues);
-  const removed = new Set(removals.split(', ').map((name) => name.slice(1)));
+  for (const [, path = '', operand = ''] of sets.matchAll(SET)) {
+    const [name = '', below] = path.split('.#').map((reference) => nameOf(reference, request));
+    const before = result[name];
+    result[name] =
+      below === undefined
+        ? valueOf(operand, before, values)
+        : { M: { ...before?.M, [below]: valueOf(operand, undefined, values) } };
+  }
+  const removed = new Set(removals.split(', ').map((name) => nameOf(name.slice(1), request)));
   return Object.fromEntries(Object.entries(result).filter(([name]) => !removed.has(name)));
 };
+
+const nameOf = (reference: string, { ExpressionAttributeNames }: DynamoRequest): string =>
+  ExpressionAttributeNames?.[`#${reference}`] ?? reference;
 
 const valueOf = (operand: string, before: AttributeValue | undefined, values: Item): AttributeValue => {
   const given = values[/:v\d+/.exec(operand)?.[0] ?? ''];

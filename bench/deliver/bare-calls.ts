@@ -20,11 +20,18 @@ type Wire = Record<string, AttributeValue>;
 
 const wireClaim = template.claim as { Item: Wire };
 const claim = { ...template.claim, Item: unmarshall(wireClaim.Item) } as PutCommandInput;
-const wireRecord = template.record as { ExpressionAttributeValues: Wire };
-const record = {
-  ...template.record,
-  ExpressionAttributeValues: unmarshall(wireRecord.ExpressionAttributeValues),
-} as UpdateCommandInput;
+
+const updateOf = (request: object): UpdateCommandInput => {
+  const { ExpressionAttributeValues } = request as { ExpressionAttributeValues: Wire };
+  return {
+    ...request,
+    ExpressionAttributeValues: unmarshall(ExpressionAttributeValues),
+  } as UpdateCommandInput;
+};
+
+const record = updateOf(template.record);
+const chunkClaim = updateOf(template.chunkClaim);
+const chunkRecord = updateOf(template.chunkRecord);
 
 const CACHED_MS = 5_000;
 
@@ -46,15 +53,27 @@ const cached = (pk: string, sk: string): Promise<Record<string, unknown> | undef
   return item;
 };
 
-const deliver = async (job: Job): Promise<void> => {
-  const queue = `QUEUE#${job.queue}`;
+const subscriberOf = async (queue: string, subscriptionId: string): Promise<string> => {
   const [, subscription] = await Promise.all([
-    cached(queue, 'META'),
-    cached(queue, `SUB#${job.subscriptionId}`),
+    cached(`QUEUE#${queue}`, 'META'),
+    cached(`QUEUE#${queue}`, `SUB#${subscriptionId}`),
   ]);
-  const Key = { pk: `${job.queue}#${job.messageId}#${job.bucket}`, sk: `DELIVERY#${job.subscriptionId}` };
+  return String(subscription?.['subscriber']);
+};
+
+const deliver = async (job: Job): Promise<void> => {
+  const pk = `${job.queue}#${job.messageId}#${job.bucket}`;
+  const postTo = async (id: string) => post(await subscriberOf(job.queue, id), job);
+  if (job.kind === 'chunk') {
+    const Key = { pk, sk: `CHUNK#${job.chunk}` };
+    await client.send(new UpdateCommand({ ...chunkClaim, Key }));
+    await Promise.all(job.subscriptionIds.map(postTo));
+    await client.send(new UpdateCommand({ ...chunkRecord, Key }));
+    return;
+  }
+  const Key = { pk, sk: `DELIVERY#${job.subscriptionId}` };
   await client.send(new PutCommand({ ...claim, Item: { ...claim.Item, ...Key } }));
-  await post(String(subscription?.['subscriber']), job);
+  await postTo(job.subscriptionId);
   await client.send(new UpdateCommand({ ...record, Key }));
 };
 

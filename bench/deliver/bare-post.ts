@@ -6,6 +6,8 @@ import * as z from 'zod';
 const templateSchema = z.object({
   claim: z.record(z.string(), z.unknown()),
   record: z.record(z.string(), z.unknown()),
+  chunkClaim: z.record(z.string(), z.unknown()),
+  chunkRecord: z.record(z.string(), z.unknown()),
   headers: z.record(z.string(), z.string()),
   /** Of the subscribers, by subscription. */
   urls: z.record(z.string(), z.string()),
@@ -18,10 +20,12 @@ export const template = templateSchema.parse(
 export type Job = {
   queue: string;
   messageId: string;
-  subscriptionId: string;
   bucket: number;
   message: { id: string; queue: string; type: string; timestamp: string; data: unknown };
-};
+} & ({ kind: 'job'; subscriptionId: string } | { kind: 'chunk'; chunk: number; subscriptionIds: string[] });
+
+export const subscriptionsOf = (job: Job): readonly string[] =>
+  job.kind === 'chunk' ? job.subscriptionIds : [job.subscriptionId];
 
 export type Event = { Records: readonly { body: string }[] };
 
@@ -49,5 +53,5 @@ export const forEachJob =
 
 /** Posts, and nothing else. */
 export const handler = forEachJob(async (job) => {
-  await post(template.urls[job.subscriptionId] ?? '', job);
+  await Promise.all(subscriptionsOf(job).map((id) => post(template.urls[id] ?? '', job)));
 });

@@ -3,6 +3,7 @@ import type { Counts } from '../aws-stub/questions.ts';
 import { median, spreadOf, type Spread } from '../measured/figures.ts';
 import type { MeasuredFunction } from '../measured/measured-function.ts';
 import { ingressMessages } from '../measured/messages.ts';
+import { orderedIn } from '../measured/ordered.ts';
 import type { Run } from '../measured/questions.ts';
 import type { Programs } from './programs.ts';
 
@@ -85,8 +86,9 @@ const round = async (
   };
   const dispatched = await counted(dispatch, ingressMessages(queue, deliveries / fanOut));
   const jobs = await stubs.takeJobs();
-  if (jobs.length !== deliveries)
-    throw new Problem(`dispatch made ${jobs.length} jobs where there are ${deliveries} deliveries.`);
+  const ordered = orderedIn(jobs);
+  if (ordered !== deliveries)
+    throw new Problem(`dispatch ordered ${ordered} deliveries where there are ${deliveries}.`);
   return {
     dispatch: dispatched,
     deliver: await counted(deliver, jobs),

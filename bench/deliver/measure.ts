@@ -2,7 +2,7 @@ import { demandMachine, machine, type Machine } from '../machine.ts';
 import type { BenchMeans } from '../measured/command.ts';
 import type { Ratio } from '../measured/ratios.ts';
 import { DATA_BYTES } from '../measured/messages.ts';
-import { startPrograms } from './programs.ts';
+import { FAN_OUT, startPrograms } from './programs.ts';
 import { endure, type Endurance } from './endurance.ts';
 import { compare, type Comparison, type ComparisonLength } from './compare.ts';
 
@@ -20,7 +20,7 @@ export type DeliverResult = {
 type Length = ComparisonLength & { fanOuts: readonly number[]; endurance: number };
 
 const lengths: Record<'full' | 'short', Length> = {
-  full: { fanOuts: [1, 10], rounds: 10, deliveries: 1_000, endurance: 100_000 },
+  full: { fanOuts: [1, FAN_OUT], rounds: 10, deliveries: 1_000, endurance: 100_000 },
   short: { fanOuts: [1], rounds: 2, deliveries: 100, endurance: 400 },
 };
 

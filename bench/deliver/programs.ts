@@ -16,6 +16,9 @@ export type Programs = {
   post: MeasuredFunction;
 };
 
+/** The larger fan-out that is compared: all of one chunk. */
+export const FAN_OUT = 10;
+
 export const startPrograms = async (stack: AsyncDisposableStack): Promise<Programs> => {
   const folder = await mkdtemp(join(tmpdir(), 'posthaste-bench-'));
   stack.defer(() => rm(folder, { recursive: true }));
@@ -30,9 +33,11 @@ export const startPrograms = async (stack: AsyncDisposableStack): Promise<Progra
     });
   const dispatch = await started('dispatch', '../../functions/dispatch/handler.ts');
   const deliver = await started('deliver', '../../functions/deliver/handler.ts');
-  await stubs.addQueue('template', 1);
-  await dispatch.run(ingressMessages('template', 1));
-  await deliver.run(await stubs.takeJobs());
+  for (const fanOut of [1, FAN_OUT]) {
+    await stubs.addQueue(`template-${fanOut}`, fanOut);
+    await dispatch.run(ingressMessages(`template-${fanOut}`, 1));
+    await deliver.run(await stubs.takeJobs());
+  }
   const file = join(folder, 'template.json');
   await writeFile(file, JSON.stringify(await stubs.template()));
   const bare = await started('bare-calls', 'bare-calls.ts', { BENCH_TEMPLATE: file });

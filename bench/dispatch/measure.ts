@@ -9,6 +9,9 @@ import { startFunction, type MeasuredFunction } from '../measured/measured-funct
 import { DATA_BYTES, ingressMessages } from '../measured/messages.ts';
 import type { Ratio } from '../measured/ratios.ts';
 import { startStubs, type Stubs } from '../measured/stubs.ts';
+import { startSystem } from '../operations/system.ts';
+import { deployedFanOut, type DeployedFanOut } from './deployed.ts';
+import { orderedIn } from '../measured/ordered.ts';
 import { onTwins, type TwinCost } from './twins.ts';
 
 /** What a message to so many subscriptions costs by each of them. */
@@ -33,6 +36,8 @@ export type DispatchResult = {
   dataBytes: number;
   ratios: readonly Ratio[];
   fanOuts: readonly FanOutCost[];
+  /** On the local AWS. */
+  deployed: readonly DeployedFanOut[];
 };
 
 /** Seconds that the function has (infra/constructs/dispatch-function.ts). */
@@ -42,30 +47,52 @@ const TIMEOUT_SECONDS = 30;
 const WIDE = 100;
 
 const lengths = {
-  full: { fanOuts: [1, 10, 100, 1_000, 10_000], rounds: 5, subscribers: 2_000 },
-  short: { fanOuts: [1, 100, 200], rounds: 2, subscribers: 100 },
+  full: {
+    fanOuts: [1, 10, 100, 1_000, 10_000],
+    rounds: 5,
+    subscribers: 2_000,
+    deployed: { fanOuts: [1, 10, 100, 1_000], messages: 3 },
+  },
+  short: {
+    fanOuts: [1, 100, 200],
+    rounds: 2,
+    subscribers: 100,
+    deployed: { fanOuts: [1, 100], messages: 1 },
+  },
 } as const;
 
+/** The local AWS, with some twenty functions' processes. */
+const MEMORY_GIGABYTES = 2;
+
 const TOLERANCE = 0.25;
+
+/** The local AWS shares two cores with what it runs. */
+const DEPLOYED_TOLERANCE = 0.75;
 
 /** @throws Problem when something cannot be measured, or a message takes longer than a function has */
 export const measureDispatch = async (
   length: 'full' | 'short',
   { stack, signal, say }: BenchMeans,
 ): Promise<DispatchResult> => {
-  demandMachine();
+  demandMachine({ memoryGigabytes: MEMORY_GIGABYTES });
   const folder = await mkdtemp(join(tmpdir(), 'posthaste-bench-'));
   stack.defer(() => rm(folder, { recursive: true }));
   const stubs = await startStubs(stack);
   const entry = new URL('../../functions/dispatch/handler.ts', import.meta.url);
   const dispatch = await startFunction(stack, { name: 'dispatch', entry, endpoint: stubs.endpoint, folder });
-  const { fanOuts, rounds, subscribers } = lengths[length];
+  const { fanOuts, rounds, subscribers, deployed } = lengths[length];
   const costs: FanOutCost[] = [];
   for (const fanOut of fanOuts) {
     signal.throwIfAborted();
     say(`Dispatching to ${fanOut}`);
     const messages = Math.max(1, Math.round(subscribers / fanOut));
     costs.push(await costOf({ stubs, dispatch }, { fanOut, messages, rounds }));
+  }
+  const system = await startSystem(stack, signal);
+  const onLocalAws: DeployedFanOut[] = [];
+  for (const fanOut of deployed.fanOuts) {
+    say(`On the local AWS: to ${fanOut}`);
+    onLocalAws.push(await deployedFanOut(system, fanOut, deployed.messages));
   }
   return {
     name: 'dispatch',
@@ -75,16 +102,27 @@ export const measureDispatch = async (
     ratios: [
       {
         name: `processor time by a subscriber at the widest fan-out by that at ${WIDE}`,
-        ratio: (costs.at(-1)?.cpuMicroseconds ?? Number.NaN) / at(costs, WIDE),
+        ratio: widestByWide(costs, ({ cpuMicroseconds }) => cpuMicroseconds),
         tolerance: TOLERANCE,
+      },
+      {
+        name: `on the local AWS: time of dispatch by a subscriber at the widest fan-out by that at ${WIDE}`,
+        ratio: widestByWide(onLocalAws, ({ dispatchMs, fanOut }) => dispatchMs / fanOut),
+        tolerance: DEPLOYED_TOLERANCE,
       },
     ],
     fanOuts: costs,
+    deployed: onLocalAws,
   };
 };
 
-const at = (costs: readonly FanOutCost[], wanted: number): number =>
-  costs.find(({ fanOut }) => fanOut === wanted)?.cpuMicroseconds ?? Number.NaN;
+const widestByWide = <Of extends { fanOut: number }>(
+  all: readonly Of[],
+  figure: (one: Of) => number,
+): number => {
+  const [widest, wide] = [all.at(-1), all.find(({ fanOut }) => fanOut === WIDE)];
+  return widest === undefined || wide === undefined ? Number.NaN : figure(widest) / figure(wide);
+};
 
 const costOf = async (
   { stubs, dispatch }: { stubs: Stubs; dispatch: MeasuredFunction },
@@ -96,9 +134,9 @@ const costOf = async (
   const round = async () => {
     await stubs.takeCounts();
     const run = await dispatch.run(ingressMessages(queue, messages));
-    const jobs = (await stubs.takeJobs()).length;
-    if (jobs !== subscribers)
-      throw new Problem(`dispatch made ${jobs} jobs where there are ${subscribers} subscribers.`);
+    const ordered = orderedIn(await stubs.takeJobs());
+    if (ordered !== subscribers)
+      throw new Problem(`dispatch ordered ${ordered} deliveries where there are ${subscribers} subscribers.`);
     const calls = Object.values(await stubs.takeCounts()).reduce((total, count) => total + count, 0);
     return { ...run, calls };
   };

@@ -9,6 +9,8 @@ export type Bench<Result> = {
   /** @throws Problem when something cannot be measured */
   measure: (length: 'full' | 'short', means: BenchMeans) => Promise<Result>;
   text: (result: Result) => string;
+  /** What must not be, whatever the figures: the exit status is 1 then, and the result is not kept. @default nothing */
+  faults?: (result: Result) => readonly string[];
 };
 
 export type BenchMeans = {
@@ -52,9 +54,9 @@ const usageOf = (name: string): string =>
     '  --dry    is not kept as the result',
   ].join('\n');
 
-/** The exit status: 0; 2 where nothing could be measured. */
+/** The exit status: 0; 1 with a fault; 2 where nothing could be measured. */
 export const runBench = async <Result extends object>(
-  { name, measure, text }: Bench<Result>,
+  { name, measure, text, faults = () => [] }: Bench<Result>,
   args: readonly string[],
 ): Promise<number> => {
   const request = requestOf(args);
@@ -67,9 +69,11 @@ export const runBench = async <Result extends object>(
     return await untilInterrupted(async (signal) => {
       await using stack = new AsyncDisposableStack();
       const result = await measure(short ? 'short' : 'full', { stack, signal, say });
-      if (!short && !dry) await keep(name, result);
+      const found = faults(result);
+      if (!short && !dry && found.length === 0) await keep(name, result);
       process.stdout.write(`${json ? JSON.stringify(result, shortened) : text(result)}\n`);
-      return 0;
+      found.forEach(say);
+      return found.length === 0 ? 0 : 1;
     });
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') {

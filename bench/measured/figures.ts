@@ -6,6 +6,10 @@ export const median = (values: readonly number[]): number => {
   return (below + above) / 2;
 };
 
+/** By nearest rank; `part` in (0, 1]. NaN of nothing. */
+export const quantile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.ceil(part * values.length) - 1] ?? Number.NaN;
+
 /** A figure of several rounds. */
 export type Spread = { median: number; least: number; most: number };
 

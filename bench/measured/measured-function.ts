@@ -19,6 +19,8 @@ export type FunctionOptions = {
   name: string;
   entry: URL;
   endpoint: string;
+  /** The heap is as Lambda has it in a function of so much memory. Default: Node's own. */
+  memoryMegabytes?: number;
   /** More of its environment. */
   env?: Record<string, string>;
   /** Where its bundle and its log go. */
@@ -41,7 +43,7 @@ const environment = (endpoint: string): Record<string, string> => ({
 /** A function in a process of its own, built as for its deployment, on a network of loopback. */
 export const startFunction = async (
   stack: AsyncDisposableStack,
-  { name, entry, endpoint, env, folder }: FunctionOptions,
+  { name, entry, endpoint, memoryMegabytes, env, folder }: FunctionOptions,
 ): Promise<MeasuredFunction> => {
   const file = join(folder, `${name}.mjs`);
   await bundle(entry, file);
@@ -49,7 +51,7 @@ export const startFunction = async (
   const child = stack.use(
     startChild(new URL('measured-process.ts', import.meta.url), {
       args: [file],
-      execArgv: ['--expose-gc', '--enable-source-maps', ...profiling(name)],
+      execArgv: ['--expose-gc', ...heapOf(memoryMegabytes), ...profiling(name)],
       env: {
         ...environment(endpoint),
         ...env,
@@ -66,6 +68,17 @@ export const startFunction = async (
     },
     logBytes: () => fstatSync(log).size,
   };
+};
+
+/** As `/var/runtime/bootstrap` of Lambda's image for Node.js reckons it, in whole megabytes. */
+const heapOf = (megabytes: number | undefined): string[] => {
+  if (megabytes === undefined) return [];
+  const young = Math.floor(megabytes / 10);
+  return [
+    `--max-semi-space-size=${Math.floor(young / 2)}`,
+    `--max-old-space-size=${megabytes - young}`,
+    '--max-http-header-size=81920',
+  ];
 };
 
 /** Where the time goes: `BENCH_PROFILE=<folder>` leaves a profile of each process in it, for Chrome's developer tools. */

@@ -62,7 +62,9 @@ const allocatedSince = (before: number, profiler: GCProfiler): number =>
       usedBytes() - before,
     );
 
-const runAll = async (bodies: readonly string[]): Promise<Omit<Run, 'heapBytes' | 'residentBytes'>> => {
+const runAll = async (
+  bodies: readonly string[],
+): Promise<Omit<Run, 'heapBytes' | 'residentBytes' | 'peakResidentBytes'>> => {
   const events = eventsOf(bodies);
   globalThis.gc?.();
   const profiler = new GCProfiler();
@@ -83,5 +85,10 @@ answerWith(runQuestion, async ({ bodies }) => {
   // What ended with the last invocation is let go of in the turns after it.
   await new Promise(setImmediate);
   globalThis.gc?.();
-  return { ...run, heapBytes: usedBytes(), residentBytes: process.memoryUsage.rss() };
+  return {
+    ...run,
+    heapBytes: usedBytes(),
+    residentBytes: process.memoryUsage.rss(),
+    peakResidentBytes: process.resourceUsage().maxRSS * 1024,
+  };
 });

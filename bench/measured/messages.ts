@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 /** Bytes of a message's data. */
 export const DATA_BYTES = 1_000;
 
-/** An order as a shop might tell of it, of 1,000 bytes. */
-const order = (): object => {
+/** An order as a shop might tell of it. */
+const order = (bytes: number): object => {
   const line = (number: number) => ({
     sku: `SKU-${number}`,
     name: 'Ordinary thing',
@@ -18,11 +18,11 @@ const order = (): object => {
     total: 31920,
     note: '',
   };
-  return { ...bare, note: 'x'.repeat(DATA_BYTES - JSON.stringify(bare).length) };
+  return { ...bare, note: 'x'.repeat(bytes - JSON.stringify(bare).length) };
 };
 
-/** Bodies of the ingress queue. */
-export const ingressMessages = (queue: string, count: number): string[] =>
+/** Bodies of the ingress queue. `dataBytes`: at least 1,000. */
+export const ingressMessages = (queue: string, count: number, dataBytes = DATA_BYTES): string[] =>
   Array.from({ length: count }, () =>
-    JSON.stringify({ queue, id: randomUUID(), type: 'order.created', data: order() }),
+    JSON.stringify({ queue, id: randomUUID(), type: 'order.created', data: order(dataBytes) }),
   );

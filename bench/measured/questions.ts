@@ -13,6 +13,8 @@ export const runAnswer = z.object({
   heapBytes: z.number(),
   /** Of the whole process. */
   residentBytes: z.number(),
+  /** The most that the process has had since it began. */
+  peakResidentBytes: z.number(),
   /** Messages that were not acknowledged. */
   failed: z.number(),
 });

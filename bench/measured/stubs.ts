@@ -13,7 +13,8 @@ import {
 /** What stands for AWS and for subscribers. */
 export type Stubs = {
   endpoint: string;
-  addQueue: (name: string, fanOut: number) => Promise<void>;
+  /** `subscribers`: origins in place of the stubs' own; what they fail at is not tried again. */
+  addQueue: (name: string, fanOut: number, subscribers?: readonly string[]) => Promise<void>;
   /** What was sent to the delivery queue since this was last asked. */
   takeJobs: () => Promise<string[]>;
   takeCounts: () => Promise<Counts>;
@@ -31,8 +32,9 @@ export const startStubs = async (stack: AsyncDisposableStack): Promise<Stubs> =>
   const { endpoint, subscribers } = await ask({ ask: 'listen' }, addressesAnswer);
   return {
     endpoint,
-    addQueue: async (name, fanOut) => {
-      await ask({ ask: 'add_queue', name, fanOut }, doneAnswer);
+    addQueue: async (name, fanOut, subscribers) => {
+      const theirs = subscribers === undefined ? {} : { subscribers };
+      await ask({ ask: 'add_queue', name, fanOut, ...theirs }, doneAnswer);
     },
     takeJobs: async () => (await ask({ ask: 'take_jobs' }, jobsAnswer)).jobs,
     takeCounts: async () => (await ask({ ask: 'take_counts' }, countsAnswer)).counts,

@@ -26,15 +26,21 @@ describe('the stub of DynamoDB', () => {
     });
   });
 
-  it('answers an update with the claim it follows, and forgets it', () => {
+  it('answers an update with the claim it follows, and forgets it once it is delivered', () => {
     const stub = dynamoStub();
     const Key = { pk: text('orders#1#0'), sk: text('DELIVERY#a') };
     stub.answer('PutItem', { Item: { ...Key, status: text('pending') } });
-    const update = { Key, UpdateExpression: 'SET #x = :v0', ExpressionAttributeValues: { ':v0': text('y') } };
-    expect(stub.answer('UpdateItem', update)).toEqual({
-      Attributes: { ...Key, status: text('pending'), x: text('y') },
+    const setting = (name: string, value: string) =>
+      stub.answer('UpdateItem', {
+        Key,
+        UpdateExpression: `SET #${name} = :v0`,
+        ExpressionAttributeValues: { ':v0': text(value) },
+      });
+    expect(setting('x', 'y')).toEqual({ Attributes: { ...Key, status: text('pending'), x: text('y') } });
+    expect(setting('status', 'delivered')).toEqual({
+      Attributes: { ...Key, status: text('delivered'), x: text('y') },
     });
-    expect(stub.answer('UpdateItem', update)).toEqual({ Attributes: { ...Key, x: text('y') } });
+    expect(setting('z', 'y')).toEqual({ Attributes: { ...Key, z: text('y') } });
   });
 
   it('gives a long list page by page, each item once', () => {

@@ -1,0 +1,88 @@
+import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Settings } from '../../cli/local/assembly.ts';
+import type { Endpoints } from '../../cli/local/endpoints.ts';
+import { isRunning } from '../../cli/local/install/lock.mjs';
+import { localFolder } from '../../cli/local/install/paths.mjs';
+import { localAws } from '../../cli/local/local-aws.ts';
+import { startLocalSystem } from '../../cli/local/local-system.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+
+/** Amazon SQS: messages in a batch. */
+const MOST_IN_BATCH = 10;
+
+/** The deployed system on a local AWS of its own. */
+export type Deployed = {
+  endpoints: Endpoints;
+  makeQueue: (queue: string, policy: PartialRetryPolicy) => Promise<void>;
+  subscribe: (queue: string, subscriber: string, options?: Record<string, unknown>) => Promise<void>;
+  publish: (bodies: readonly string[]) => Promise<void>;
+};
+
+export type DeployedOptions = {
+  /** For logs, outputs and temporary files (`runFolder`). */
+  folder: string;
+  /** `apiAuthorization` is `none`. */
+  settings: Settings;
+  /** A file that every call of a function is written into (cli/local/call-log.ts). @default none */
+  callLog?: string;
+  signal: AbortSignal;
+};
+
+/** For this run of a bench; what an earlier one has left is gone. */
+export const runFolder = (name: string): string => {
+  const prefix = `${name}-`;
+  mkdirSync(localFolder, { recursive: true });
+  for (const found of readdirSync(localFolder)) {
+    const run = found.startsWith(prefix) ? found.slice(prefix.length) : '';
+    if (/^\d+$/.test(run) && !isRunning(Number(run)))
+      rmSync(join(localFolder, found), { recursive: true, force: true });
+  }
+  return join(localFolder, `${prefix}${process.pid}`);
+};
+
+/** For clients of the SDK as it comes: ours give a request up when a function would, and send it again. */
+export const clientOf = ({ endpoint, region }: Pick<Endpoints, 'endpoint' | 'region'>) => ({
+  endpoint,
+  region,
+  credentials: localAws.credentials,
+});
+
+/** It ends with the stack. @throws Problem with what to do, when it cannot be brought up */
+export const startDeployed = async (
+  stack: AsyncDisposableStack,
+  { folder, settings, callLog, signal }: DeployedOptions,
+): Promise<Deployed> => {
+  const { emulator, endpoints } = await startLocalSystem({
+    folder,
+    settings: { ...settings, apiAuthorization: 'none' },
+    ...(callLog === undefined ? {} : { callLog }),
+    signal,
+  });
+  stack.defer(() => emulator.stop());
+  const sqs = new SQSClient(clientOf(endpoints));
+  const call = async (method: string, path: string, body: unknown): Promise<void> => {
+    const headers = { 'content-type': 'application/json' };
+    const url = `${endpoints.apiUrl}${path}`;
+    const response = await fetch(url, { method, headers, body: JSON.stringify(body), signal });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  };
+  return {
+    endpoints,
+    makeQueue: (queue, policy) => call('PUT', `/v2/queues/${queue}`, { _retry_policy: policy }),
+    subscribe: (queue, subscriber, options = {}) =>
+      call('POST', `/v2/queues/${queue}/subscriptions`, { subscriber, options }),
+    publish: async (bodies) => {
+      for (let start = 0; start < bodies.length; start += MOST_IN_BATCH) {
+        const Entries = bodies
+          .slice(start, start + MOST_IN_BATCH)
+          .map((MessageBody, index) => ({ Id: String(index), MessageBody }));
+        const command = new SendMessageBatchCommand({ QueueUrl: endpoints.ingressQueueUrl, Entries });
+        const { Failed = [] } = await sqs.send(command);
+        if (Failed.length > 0) throw new Error(`SQS refused ${Failed.length} messages.`);
+      }
+    },
+  };
+};
