@@ -1,8 +1,8 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Problem } from '../../cli/local/install/problem.mjs';
-import { bundle } from '../bundle.ts';
+import { bundle, type BundleSize } from '../bundle.ts';
 import { demandMachine, machine, type Machine } from '../machine.ts';
 import type { BenchMeans } from '../measured/command.ts';
 import { median } from '../measured/figures.ts';
@@ -12,7 +12,14 @@ import { startStubAws, type StubAws } from './stub-aws.ts';
 import { DATA_KEY, environmentFor, eventsAt, functionNames, itemsFor, type FunctionName } from './world.ts';
 
 /** Medians over the rounds. */
-type Cost = { bundleBytes: number; load: Start['load']; first: Start['first'] };
+type Cost = {
+  /** What is loaded at a start. */
+  bundleBytes: number;
+  /** With what is loaded when it is needed. */
+  wholeBytes: number;
+  load: Start['load'];
+  first: Start['first'];
+};
 
 export type ColdFunction = {
   function: FunctionName;
@@ -45,7 +52,7 @@ const BARE: Record<FunctionName, string> = {
 };
 
 /** Bundled without what we replace or leave out. */
-const AS_IT_COMES = { alias: {}, define: {}, external: [] };
+const AS_IT_COMES = { alias: {}, define: {}, external: [], splitting: false };
 
 const ROUNDS = { full: 21, short: 1 };
 
@@ -57,7 +64,9 @@ const BUNDLE = 1_000_000;
 
 type Kind = 'ours' | 'bare' | 'limit';
 
-type Contest = { name: FunctionName } & Record<Kind, Program>;
+type Contest = { name: FunctionName } & Record<Kind, Bundled>;
+
+type Bundled = Program & { size: BundleSize };
 
 /** @throws Problem when something cannot be measured */
 export const measureCold = async (
@@ -100,18 +109,17 @@ const contestsIn = async (folder: string, stub: StubAws): Promise<Contest[]> => 
     functionNames.map(async (name) => {
       const event = join(folder, `${name}.json`);
       await writeFile(event, JSON.stringify(events[name]));
-      const program = (kind: Kind): Program => ({
-        name: `${name} (${kind})`,
-        bundle: join(folder, `${name}-${kind}.mjs`),
-        event,
-        env,
-      });
-      const contest = { name, ours: program('ours'), bare: program('bare'), limit: program('limit') };
-      const bare = new URL(BARE[name], import.meta.url);
-      await bundle(new URL(`../../functions/${name}/handler.ts`, import.meta.url), contest.ours.bundle);
-      await bundle(bare, contest.bare.bundle, AS_IT_COMES);
-      await bundle(bare, contest.limit.bundle);
-      return contest;
+      const program = async (kind: Kind, entry: string, substitutes = {}): Promise<Bundled> => {
+        const file = join(folder, `${name}-${kind}`, 'index.mjs');
+        const size = await bundle(new URL(entry, import.meta.url), file, substitutes);
+        return { name: `${name} (${kind})`, bundle: file, event, env, size };
+      };
+      return {
+        name,
+        ours: await program('ours', `../../functions/${name}/handler.ts`),
+        bare: await program('bare', BARE[name], AS_IT_COMES),
+        limit: await program('limit', BARE[name]),
+      };
     }),
   );
 };
@@ -141,21 +149,21 @@ const compare = async (contest: Contest, rounds: number, signal: AbortSignal): P
   }
   const cpuMs = (kind: Kind): number =>
     median(starts[kind].map(({ load, first }) => load.cpuMs + first.cpuMs));
-  const cost = (kind: Kind): Promise<Cost> => costOf(contest[kind], starts[kind]);
+  const cost = (kind: Kind): Cost => costOf(contest[kind], starts[kind]);
   return {
     function: contest.name,
     ratio: cpuMs('ours') / cpuMs('bare'),
     ratioToLimit: cpuMs('ours') / cpuMs('limit'),
-    ours: await cost('ours'),
-    bare: await cost('bare'),
-    limit: await cost('limit'),
+    ours: cost('ours'),
+    bare: cost('bare'),
+    limit: cost('limit'),
   };
 };
 
-const costOf = async ({ bundle: file }: Program, starts: readonly Start[]): Promise<Cost> => {
+const costOf = ({ size }: Bundled, starts: readonly Start[]): Cost => {
   const middle = (part: keyof Start): Start['load'] => ({
     cpuMs: median(starts.map((start) => start[part].cpuMs)),
     wallMs: median(starts.map((start) => start[part].wallMs)),
   });
-  return { bundleBytes: (await stat(file)).size, load: middle('load'), first: middle('first') };
+  return { bundleBytes: size.start, wholeBytes: size.whole, load: middle('load'), first: middle('first') };
 };

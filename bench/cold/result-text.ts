@@ -5,16 +5,22 @@ const right = (head: string): Column => ({ head, align: 'right' });
 
 const columns: readonly Column[] = [
   { head: 'function' },
-  right('KB'),
+  right('KB at a start'),
+  right('KB in all'),
   right('load, CPU ms'),
   right('first, CPU ms'),
   right('both, wall ms'),
   right('ratio'),
 ];
 
-const row = (name: string, { bundleBytes, load, first }: ColdFunction['ours'], ratio: string): string[] => [
+const row = (
+  name: string,
+  { bundleBytes, wholeBytes, load, first }: ColdFunction['ours'],
+  ratio: string,
+): string[] => [
   name,
   (bundleBytes / 1000).toFixed(0),
+  (wholeBytes / 1000).toFixed(0),
   load.cpuMs.toFixed(0),
   first.cpuMs.toFixed(0),
   (load.wallMs + first.wallMs).toFixed(0),

@@ -3,7 +3,7 @@ import { sealBox } from '../../shared/adapters/sealed-box.ts';
 import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/subscription-item.ts';
 import type { Message } from '../../shared/domain/message.ts';
 import { makeSecret, secretText } from '../../shared/domain/signing-secret.ts';
-import { encodeDeliveryJob } from '../../shared/messages/delivery-job.ts';
+import { encodeFirstJob } from '../../shared/messages/delivery-job.ts';
 import { encodeOperation } from '../../shared/messages/operation.ts';
 import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
 import type { Items } from './stub-aws.ts';
@@ -50,7 +50,6 @@ export const environmentFor = (url: string): Record<string, string> => ({
   AWS_SECRET_ACCESS_KEY: 'cold',
   AWS_LAMBDA_FUNCTION_NAME: 'cold',
   SUBSCRIBER_URL: `${url}/subscriber`,
-  NODE_OPTIONS: '--enable-source-maps',
 });
 
 const data = JSON.stringify({ text: 'x'.repeat(PAYLOAD_BYTES) });
@@ -64,7 +63,7 @@ const message = (now: number): Message => ({
 });
 
 const jobOf = (now: number): string =>
-  encodeDeliveryJob({
+  encodeFirstJob({
     kind: 'job',
     key: { queue: QUEUE, messageId: 'message-1', subscriptionId: SUBSCRIPTION, bucket: 0 },
     attempt: 1,

@@ -4,6 +4,7 @@ Nothing on disk is changed: module globals and the table of CloudFormation handl
 Written against ministack 1.5.33. A name that is replaced here and has gone stops the start.
 
   POSTHASTE_SCHEDULER_TICK   seconds between EventBridge Scheduler sweeps (default 0.25; ministack: 10, fixed)
+  POSTHASTE_QUEUE_POLL       seconds between looks for messages that feed a function (default 0.05; ministack: 1, fixed)
   POSTHASTE_TTL_SWEEP        seconds between DynamoDB TTL sweeps (default 1; ministack: 60, fixed)
   POSTHASTE_CALL_LOG         a file that every call of a function is written into (ministack_calls.py; default none)
 
@@ -40,13 +41,13 @@ def check_what_is_replaced():
     expect(iam_actions, "extract_iam_action", "extract_resource_arn")
     expect(scheduler, "_SCHEDULE_TICK_INTERVAL", "_ticker_loop")
     expect(dynamodb, "_ttl_reaper", "_update_ttl", "_ttl_settings")
-    expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency")
+    expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency", "_esm_wake", "_poll_loop")
     expect(provisioners, "_RESOURCE_HANDLERS", "_physical_name", "_cfn_bool", "_cw_metric_alarm_record")
     expect(provisioners, "get_account_id", "get_region")
     ticks = "_SCHEDULE_TICK_INTERVAL" in scheduler._ticker_loop.__code__.co_names
-    sweeps = 60 in dynamodb._ttl_reaper.__code__.co_consts
-    if not (ticks and sweeps):
-        sys.exit(f"ministack's scheduler or TTL loop has changed; {WRITTEN_FOR}")
+    polls = "_esm_wake" in functions._poll_loop.__code__.co_names
+    if not (ticks and polls and 60 in dynamodb._ttl_reaper.__code__.co_consts):
+        sys.exit(f"ministack's scheduler, TTL or poll loop has changed; {WRITTEN_FOR}")
 
 
 # --- Our own end ------------------------------------------------------------------------------------
@@ -65,11 +66,15 @@ def end_with_standard_input():
     threading.Thread(target=wait, daemon=True, name="end-with-standard-input").start()
 
 
-# --- Scheduler: fire within a second, not within ten ------------------------------------------------
+# --- Scheduler and SQS: fire within a second, not within ten; a message is fetched as its delay ends -----
 
 
-def tick_often():
+def look_often():
     scheduler._SCHEDULE_TICK_INTERVAL = float(os.environ.get("POSTHASTE_SCHEDULER_TICK", "0.25"))
+    seconds, wake = float(os.environ.get("POSTHASTE_QUEUE_POLL", "0.05")), functions._esm_wake
+    functions._esm_wake = types.SimpleNamespace(
+        set=wake.set, clear=wake.clear, wait=lambda timeout: wake.wait(min(timeout, seconds))
+    )
 
 
 # --- DynamoDB TTL: ministack's own sweep runs again, with a shorter sleep ----------------------------
@@ -231,7 +236,7 @@ def write_calls():
 if __name__ == "__main__":
     check_what_is_replaced()
     end_with_standard_input()
-    tick_often()
+    look_often()
     sweep_often()
     keep_dropped_properties()
     accept_observability()

@@ -1,4 +1,4 @@
-import { documentClient, s3Client, schedulerClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { documentClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
@@ -6,8 +6,6 @@ import { dynamoRecoveries } from '../../shared/adapters/dynamo-recoveries.ts';
 import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
 import type { CallDeadline } from '../../shared/adapters/invocation-deadline.ts';
-import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
-import { schedulerRemoval } from '../../shared/adapters/scheduler-wake-ups.ts';
 import { sqsOperations } from '../../shared/adapters/sqs-operations.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
@@ -15,6 +13,7 @@ import type { operateEnvironment } from '../../shared/config/environment.ts';
 import type { OperateContext } from '../../shared/pipeline/operate-context.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { laterPayloads, laterRemoval } from '../later-ports.ts';
 
 type Environment = ReturnType<typeof operateEnvironment>;
 
@@ -53,11 +52,11 @@ const portsOf = (
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),
     registry: dynamoSubscriptionRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
-    payloads: s3Payloads(s3Client(aws), environment.payloadBucket),
+    payloads: laterPayloads(aws, environment.payloadBucket),
     operations: sqsOperations(sqs, environment.operationQueueUrl),
     wakeUps: {
       ...sqsWakeUps(sqs, environment.retryQueueUrl),
-      ...schedulerRemoval(schedulerClient(aws), { group: environment.scheduleGroup }),
+      ...laterRemoval(aws, { group: environment.scheduleGroup }),
     },
   };
 };

@@ -1,9 +1,6 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { EventBridgeClient, type EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { KMSClient, type KMSClientConfig } from '@aws-sdk/client-kms';
-import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { SchedulerClient, type SchedulerClientConfig } from '@aws-sdk/client-scheduler';
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import type { Journal } from '../ports/journal.ts';
 import { RequestsUntilDeadline } from './aws-requests.ts';
@@ -17,10 +14,10 @@ const MAX_ATTEMPTS = 3;
 export type Invocation = { deadline?: CallDeadline | undefined; journal?: Journal | undefined };
 
 /** The rest is for callers outside AWS: a function finds it in its environment. */
-type Options<Config> = Config & Invocation;
+export type ClientOptions<Config> = Config & Invocation;
 
 /** For every client: requests that end, and repeats that end before the function does. */
-const bounded = (awsService: string, { deadline = NO_DEADLINE, journal }: Invocation) => ({
+export const bounded = (awsService: string, { deadline = NO_DEADLINE, journal }: Invocation) => ({
   maxAttempts: MAX_ATTEMPTS,
   retryStrategy: new RetriesUntilDeadline(MAX_ATTEMPTS, deadline, failureNoteFor(journal, awsService)),
   requestHandler: new RequestsUntilDeadline(deadline, awsService === 's3' ? 'stream' : 'bytes'),
@@ -31,7 +28,7 @@ export const documentClient = ({
   deadline,
   journal,
   ...config
-}: Options<DynamoDBClientConfig> = {}): DynamoDBDocumentClient =>
+}: ClientOptions<DynamoDBClientConfig> = {}): DynamoDBDocumentClient =>
   DynamoDBDocumentClient.from(
     new DynamoDBClient({ ...bounded('dynamodb', { deadline, journal }), ...config }),
     {
@@ -39,25 +36,8 @@ export const documentClient = ({
     },
   );
 
-export const sqsClient = ({ deadline, journal, ...config }: Options<SQSClientConfig> = {}): SQSClient =>
+export const sqsClient = ({ deadline, journal, ...config }: ClientOptions<SQSClientConfig> = {}): SQSClient =>
   new SQSClient({ ...bounded('sqs', { deadline, journal }), ...config });
 
-export const eventBridgeClient = ({
-  deadline,
-  journal,
-  ...config
-}: Options<EventBridgeClientConfig> = {}): EventBridgeClient =>
-  new EventBridgeClient({ ...bounded('events', { deadline, journal }), ...config });
-
-export const kmsClient = ({ deadline, journal, ...config }: Options<KMSClientConfig> = {}): KMSClient =>
+export const kmsClient = ({ deadline, journal, ...config }: ClientOptions<KMSClientConfig> = {}): KMSClient =>
   new KMSClient({ ...bounded('kms', { deadline, journal }), ...config });
-
-export const schedulerClient = ({
-  deadline,
-  journal,
-  ...config
-}: Options<SchedulerClientConfig> = {}): SchedulerClient =>
-  new SchedulerClient({ ...bounded('scheduler', { deadline, journal }), ...config });
-
-export const s3Client = ({ deadline, journal, ...config }: Options<S3ClientConfig> = {}): S3Client =>
-  new S3Client({ ...bounded('s3', { deadline, journal }), ...config });

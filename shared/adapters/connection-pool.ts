@@ -6,13 +6,16 @@ import type { Stage } from './connection-fault.ts';
 import { guardedConnector } from './guarded-connector.ts';
 import type { ConnectorMeans } from './guarded-connector.ts';
 
+/** Of what comes in. Lines are what a parser takes time and memory for. */
+export type Amount = { readonly bytes: number; readonly lines: number };
+
 /** One HTTP/1.1 connection, used by one attempt at a time. */
 export type Connection = {
   readonly origin: string;
   readonly client: Client;
   readonly stage: () => Stage;
-  /** From now on it may receive so many bytes, whatever they are; `exceeded` is called when it has received more. */
-  readonly limit: (bytes: number, exceeded: () => void) => void;
+  /** From now on it may receive as much as `most` says then, whatever it is; `exceeded` is called when it has received more. */
+  readonly limit: (most: () => Amount, exceeded: () => void) => void;
   /** Whether all that was written has gone out. */
   readonly isDrained: () => boolean;
   /** Ends it at whatever stage it is, and whatever is under way on it. */
@@ -78,11 +81,41 @@ export const connectionPool = (means: ConnectorMeans, now: () => number): Connec
   };
 };
 
+/** Bytes. A socket has up to 64 KB to read, of which a parser may make many times as much at once. */
+const PIECE = 4 * 1024;
+
+/** undici reads all that there is, without asking in between; so it is given pieces, and none any more once `mayGoOn` denies it. */
+const readInPieces = (socket: Socket, mayGoOn: () => boolean, took: (piece: Buffer) => void): void => {
+  const read = socket.read.bind(socket);
+  socket.read = (): unknown => {
+    if (!mayGoOn()) return null;
+    const piece: unknown = read(Math.min(PIECE, socket.readableLength) || undefined);
+    if (Buffer.isBuffer(piece)) took(piece);
+    return piece;
+  };
+};
+
+const LINE_FEED = 0x0a;
+
+const linesIn = (piece: Buffer): number => {
+  let lines = 0;
+  for (let at = piece.indexOf(LINE_FEED); at >= 0; at = piece.indexOf(LINE_FEED, at + 1)) lines += 1;
+  return lines;
+};
+
 const newConnection = (origin: string, means: ConnectorMeans): Connection => {
   const ended = new AbortController();
   let stage: Stage = 'resolving';
   let socket: Socket | null = null;
-  let limit: { bytesRead: number; exceeded: () => void } | undefined;
+  let taken: Amount = { bytes: 0, lines: 0 };
+  let limit: { most: () => Amount; exceeded: () => void } | undefined;
+  const mayGoOn = (): boolean => {
+    if (limit === undefined) return true;
+    const { bytes, lines } = limit.most();
+    if (taken.bytes <= bytes && taken.lines <= lines) return true;
+    limit.exceeded();
+    return false;
+  };
   const connect = guardedConnector(means, {
     ended: ended.signal,
     reached: (reached) => {
@@ -93,11 +126,11 @@ const newConnection = (origin: string, means: ConnectorMeans): Connection => {
     connect: (options, callback) => {
       connect(options, (...made) => {
         [, socket] = made;
+        if (socket !== null)
+          readInPieces(socket, mayGoOn, (piece) => {
+            taken = { bytes: taken.bytes + piece.length, lines: taken.lines + linesIn(piece) };
+          });
         callback(...made);
-        // After undici's own listener, which is the one that reads.
-        socket?.on('readable', () => {
-          if (limit !== undefined && (socket?.bytesRead ?? 0) > limit.bytesRead) limit.exceeded();
-        });
       });
     },
     allowH2: false,
@@ -113,8 +146,9 @@ const newConnection = (origin: string, means: ConnectorMeans): Connection => {
     origin,
     client,
     stage: () => stage,
-    limit: (bytes, exceeded) => {
-      limit = { bytesRead: (socket?.bytesRead ?? 0) + bytes, exceeded };
+    limit: (most, exceeded) => {
+      taken = { bytes: 0, lines: 0 };
+      limit = { most, exceeded };
     },
     isDrained: () => socket?.writableLength === 0,
     destroy: () => {

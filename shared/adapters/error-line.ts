@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { sourcePositions } from './source-positions.ts';
 
 /** An error as a log line has it: named facts and where it came from, nothing of what was being worked on. */
 export type ErrorLine = {
@@ -62,8 +63,11 @@ const factsOf = (error: Error): Pick<ErrorLine, 'code' | 'httpStatus' | 'awsRequ
   };
 };
 
+/** In a function this is a file of its bundle, as all of its code is. */
+const inSources = sourcePositions(new URL('.', import.meta.url).href);
+
 /** Without the lines before them, which repeat the message. */
 const framesOf = ({ stack = '' }: Error): Pick<ErrorLine, 'stack'> => {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
-  return frames.length === 0 ? {} : { stack: frames.slice(0, MOST_FRAMES).join('\n') };
+  return frames.length === 0 ? {} : { stack: inSources(frames.slice(0, MOST_FRAMES).join('\n')) };
 };

@@ -11,10 +11,12 @@ export class EventRefusedError extends Error {
   }
 }
 
+export type EventBusSettings = { busName: string; deployment: string };
+
 /** The deployment's event bus. Who gets an event is decided by the rules that operators put on it. */
 export const eventBridgeOperatorEvents = (
   eventBridge: EventBridgeClient,
-  { busName, deployment }: { busName: string; deployment: string },
+  { busName, deployment }: EventBusSettings,
 ): OperatorEvents => ({
   publish: async (event) => {
     const { source, detail, 'detail-type': type } = operatorEventMessage(event, deployment);

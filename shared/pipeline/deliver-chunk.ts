@@ -2,7 +2,7 @@ import { apartFrom, pendingIn, type Chunk } from '../domain/chunk.ts';
 import { breakUp, claimChunk } from '../domain/chunk-changes.ts';
 import { jobOfMember, type ChunkJob, type DeliveryJob } from '../domain/delivery-job.ts';
 import { hasTimeForAttempt, leaseUntil, type DeliverContext, type Received } from './deliver-context.ts';
-import { deliver, enterAndAttempt, sentOn } from './deliver.ts';
+import { enterAndAttempt, sentOn } from './deliver.ts';
 import { heldChunk } from './held-chunk.ts';
 import { momentOf } from './moment.ts';
 import { sendAgain } from './wake-up-arming.ts';
@@ -54,6 +54,7 @@ export const deliverChunk = async (
   else await followOther(context, job, received, chunk);
 };
 
+/** Side by side, to the end of each. @throws ChunkFaultError */
 const attemptMembers = async (
   context: DeliverContext,
   job: ChunkJob,
@@ -62,7 +63,13 @@ const attemptMembers = async (
 ): Promise<void> => {
   const deliveries = heldChunk(context, chunk, received.owner);
   const asHolder = { ...context, ports: { ...context.ports, deliveries } };
-  await allOf(job, job.subscriptionIds, (single) => enterAndAttempt(asHolder, single, received));
+  const results = await Promise.allSettled(
+    job.subscriptionIds.map((id) => enterAndAttempt(asHolder, jobOfMember(job, id), received)),
+  );
+  const faults = results.flatMap((result): unknown[] =>
+    result.status === 'rejected' ? [result.reason] : [],
+  );
+  if (faults.length > 0) throw new ChunkFaultError(job.key, faults);
 };
 
 /** Somebody else has claimed it: they are at it, or they are done, or they did not come back. */
@@ -80,9 +87,7 @@ const followOther = async (
     return;
   }
   const ended = lease === undefined ? chunk : await brokenUp(context, chunk, lease);
-  await deliveryQueue.send(remainingJobs(job, ended));
-  // Whoever had them may have died before their wake-up was set or what they owe was done. It is this message that says so.
-  await allOf(job, apartFrom(ended), (single) => deliver(context, single, received));
+  await deliveryQueue.send(remainingJobs(job, received, ended));
 };
 
 const brokenUp = async (
@@ -106,23 +111,17 @@ const brokenUp = async (
 };
 
 /**
- * What is left to attempt, each from now on with a job of its own, so that copies of one job do not make copies of ten: what
- * nothing is on record of, which may have been asked; and what another copy of the job named and the claim did not.
+ * What is left, each from now on with a job of its own, so that copies of one job do not make copies of ten: those that
+ * nothing is on record of, which may have been asked; those that another copy of the job named and the claim did not; and
+ * those that have records of their own, which may be waiting for just this, above all where whoever had this message died.
  */
-const remainingJobs = (job: ChunkJob, chunk: Chunk): DeliveryJob[] => [
-  ...pendingIn(chunk).map((id) => ({ ...jobOfMember(job, id), lost: 1 })),
-  ...job.subscriptionIds.filter((id) => chunk.members?.has(id) !== true).map((id) => jobOfMember(job, id)),
-];
-
-/** Side by side, to the end of each. @throws ChunkFaultError */
-const allOf = async (
-  job: ChunkJob,
-  subscriptionIds: readonly string[],
-  work: (single: DeliveryJob) => Promise<void>,
-): Promise<void> => {
-  const results = await Promise.allSettled(subscriptionIds.map((id) => work(jobOfMember(job, id))));
-  const faults = results.flatMap((result): unknown[] =>
-    result.status === 'rejected' ? [result.reason] : [],
-  );
-  if (faults.length > 0) throw new ChunkFaultError(job.key, faults);
+const remainingJobs = (job: ChunkJob, { receiveCount }: Received, chunk: Chunk): DeliveryJob[] => {
+  const lost = (id: string): DeliveryJob => ({ ...jobOfMember(job, id), lost: 1 });
+  const single = (id: string): DeliveryJob => jobOfMember(job, id);
+  const others = job.subscriptionIds.filter((id) => chunk.members?.has(id) !== true);
+  return [
+    ...pendingIn(chunk).map(lost),
+    ...others.map(single),
+    ...apartFrom(chunk).map(receiveCount > 1 ? lost : single),
+  ];
 };

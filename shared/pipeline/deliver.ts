@@ -84,7 +84,7 @@ type Arrival = Pick<HeldDelivery, 'work' | 'received' | 'target'>;
 
 const follow = async (context: DeliverContext, arrival: Arrival, taking: Taking): Promise<void> => {
   const { ports } = context;
-  const { work, received } = arrival;
+  const { work } = arrival;
   switch (taking.kind) {
     case 'taken':
       await attemptTaken(context, arrival, taking.delivery);

@@ -1,5 +1,6 @@
 import { afterAll } from 'vitest';
-import { schedulerClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { schedulerClient } from '../../shared/adapters/scheduler-client.ts';
 import { schedulerRemoval, schedulerWakeUps } from '../../shared/adapters/scheduler-wake-ups.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import type { WakeUp } from '../../shared/domain/delivery-job.ts';

@@ -7,13 +7,13 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   documentClient,
-  eventBridgeClient,
   kmsClient,
-  s3Client,
-  schedulerClient,
   sqsClient,
   type Invocation,
 } from '../../../shared/adapters/aws-clients.ts';
+import { eventBridgeClient } from '../../../shared/adapters/eventbridge-client.ts';
+import { s3Client } from '../../../shared/adapters/s3-client.ts';
+import { schedulerClient } from '../../../shared/adapters/scheduler-client.ts';
 import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 

@@ -8,7 +8,7 @@ import type { DeliveryJob } from '../../../shared/domain/delivery-job.ts';
 import type { Message } from '../../../shared/domain/message.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription.ts';
 import { webhookRequest, ZAQAR_MESSAGE } from '../../../shared/domain/webhook-request.ts';
-import { encodeDeliveryJob, parseDeliveryRecord } from '../../../shared/messages/delivery-job.ts';
+import { encodeFirstJob, parseDeliveryRecord } from '../../../shared/messages/delivery-job.ts';
 import { decodeMessage, encodeMessage } from '../../../shared/messages/message-body.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -70,7 +70,7 @@ const published = ([body, attributes]: [body: string, attributes?: Record<string
 const throughAJob = (message: Message): Message => {
   const key = { queue: message.queue, messageId: message.id, subscriptionId: 's-1', bucket: 0 };
   const job: DeliveryJob = { kind: 'job', key, attempt: 1, acceptedAt: 0, body: { kind: 'inline', message } };
-  const parsed = parseDeliveryRecord(overTheWire(encodeDeliveryJob(job)));
+  const parsed = parseDeliveryRecord(overTheWire(encodeFirstJob(job)));
   if (!parsed.ok || parsed.value.kind !== 'job' || parsed.value.body.kind !== 'inline') {
     throw new Error('This is no job with its message in it.');
   }

@@ -56,6 +56,7 @@ describe('a subscriber that sends without end', () => {
       { statusCode: 200 },
     ],
     ['headers', HEAD, 'x-h: 1\r\n'.repeat(8_000), { error: 'invalid_response' }],
+    ['headers of a few bytes', HEAD, 'a:\r\n'.repeat(16_000), { error: 'invalid_response' }],
     ['one header', `${HEAD}x-h: `, text, { error: 'invalid_response' }],
     ['the name of a header', `${HEAD}x-`, text, { error: 'invalid_response' }],
     ['the reason after its status', 'HTTP/1.1 200 ', text, { error: 'invalid_response' }],
@@ -78,4 +79,63 @@ describe('a subscriber that sends without end', () => {
       expect(server?.connections).toHaveLength(1);
     },
   );
+});
+
+describe('many subscribers at once', () => {
+  let server: RawServer | undefined;
+  afterEach(() => server?.close());
+
+  const END = 'content-length: 2\r\n\r\nok';
+
+  /** The last of so many requests is answered with this; the others wait. */
+  const lastReplyOf = async (requests: number, answer: string): Promise<Reply> => {
+    let requested = 0;
+    server = await startRawServer((socket) => {
+      socket.once('data', () => {
+        requested += 1;
+        if (requested === requests) socket.write(answer, 'latin1');
+      });
+    });
+    const { url } = server;
+    const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
+    const post = () => subscriber.post({ url, headers: {}, body: '{}' }, DEADLINE_MS);
+    return Promise.race(Array.from({ length: requests }, post));
+  };
+
+  const lines = (count: number): string => 'x-h: 1\r\n'.repeat(count);
+  const long = `x-long: ${'x'.repeat(60 * 1024)}\r\n`;
+
+  it.each([
+    ['one alone', 1, lines(10_000), { statusCode: 200 }],
+    ['one alone', 1, long, { statusCode: 200 }],
+    ['one of ten', 10, lines(10_000), { statusCode: 200 }],
+    ['one of a hundred', 100, lines(200), { statusCode: 200 }],
+    ['one of a hundred', 100, lines(10_000), { error: 'invalid_response' }],
+    ['one of a hundred', 100, long, { error: 'invalid_response' }],
+  ])('share what headers may take: %s', async (_, requests, headers, expected) => {
+    await expect(lastReplyOf(requests, `${HEAD}${headers}${END}`)).resolves.toMatchObject(expected);
+  });
+
+  it('are read at any length once they have a status', async () => {
+    const body = 'line\n'.repeat(20_000);
+    const answer = `${HEAD}content-length: ${body.length}\r\n\r\n${body}`;
+    await expect(lastReplyOf(100, answer)).resolves.toMatchObject({ statusCode: 200 });
+  });
+
+  it('whose headers have no end are cut off together, long before their deadline', async () => {
+    server = await startRawServer((socket) => {
+      socket.once('data', () => {
+        socket.write(HEAD);
+        pour(socket, 'a:\r\n'.repeat(16_000));
+      });
+    });
+    const { url } = server;
+    const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
+    const startedAt = performance.now();
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, () => subscriber.post({ url, headers: {}, body: '{}' }, 60_000)),
+    );
+    for (const reply of replies) expect(reply).toMatchObject({ error: 'invalid_response' });
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+  }, 60_000);
 });

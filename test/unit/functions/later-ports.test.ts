@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  laterOperatorEvents,
+  laterPayloads,
+  laterReferencedData,
+  laterRemoval,
+  laterSchedules,
+} from '../../../functions/later-ports.ts';
+import { aMessage } from '../../support/builders.ts';
+import { awsStub, type AwsStub } from '../adapters/aws-stub.ts';
+
+let stub: AwsStub;
+
+beforeEach(async () => {
+  stub = await awsStub(({ method, path }) => {
+    if (method === 'GET' && path.startsWith('/producer/')) return { body: '{"a":1}' };
+    if (method === 'GET') return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
+    return { body: path === '/' ? '{"FailedEntryCount":0,"Entries":[{"EventId":"event"}]}' : '{}' };
+  });
+  vi.stubEnv('AWS_ENDPOINT_URL', stub.config.endpoint);
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await stub.close();
+});
+
+const asked = (): string[] =>
+  stub.requests.map(({ method, path }) => `${method} ${path.split('?')[0] ?? ''}`);
+
+const key = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
+
+const settings = {
+  group: 'group',
+  roleArn: 'arn:aws:iam::000000000000:role/scheduler',
+  retryQueueArn: 'arn:aws:sqs:us-east-1:000000000000:retry',
+  deadLetterArn: 'arn:aws:sqs:us-east-1:000000000000:dead',
+};
+
+describe('a port that only rare paths need', () => {
+  it('keeps payloads in S3', async () => {
+    const payloads = laterPayloads({}, 'payloads');
+    await payloads.put('one', aMessage());
+    await expect(payloads.get('two')).resolves.toBeUndefined();
+    await payloads.remove('three');
+    expect(asked()).toEqual(['PUT /payloads/one', 'GET /payloads/two', 'DELETE /payloads/three']);
+  });
+
+  it('removes all payloads of a message', async () => {
+    const none = await awsStub(() => ({ body: '<ListBucketResult></ListBucketResult>' }));
+    vi.stubEnv('AWS_ENDPOINT_URL', none.config.endpoint);
+    await laterPayloads({}, 'payloads').removeAll({ queue: 'orders', messageId: 'message-1' });
+    expect(none.requests[0]?.path).toBe('/payloads/?list-type=2&prefix=orders%2Fmessage-1%2F');
+    await none.close();
+  });
+
+  it('reads the data that a message refers to', async () => {
+    const read = laterReferencedData({}).read({ bucket: 'producer', key: 'order.json' }, '111122223333');
+    await expect(read).resolves.toEqual({ ok: true, data: '{"a":1}' });
+  });
+
+  it('sets schedules and removes them', async () => {
+    const wakeUp = { kind: 'wake_up' as const, key, attempt: 2, dueAt: 1_800_000_000_000 };
+    await expect(laterSchedules({}, settings).schedule('name', wakeUp.dueAt, wakeUp)).resolves.toBe(
+      'scheduled',
+    );
+    await expect(laterRemoval({}, settings).unschedule('name')).resolves.toBe('removed');
+    expect(asked()).toEqual(['POST /schedules/name', 'DELETE /schedules/name']);
+  });
+
+  it('tells operators', async () => {
+    const events = laterOperatorEvents({}, { busName: 'bus', deployment: 'Posthaste' });
+    await events.publish({ type: 'delivery.exhausted', key, attempts: 3, at: 0 });
+    expect(stub.requests[0]?.headers['x-amz-target']).toBe('AWSEvents.PutEvents');
+  });
+
+  it('makes its client once', async () => {
+    const payloads = laterPayloads({}, 'payloads');
+    await Promise.all([payloads.put('one', aMessage()), payloads.put('two', aMessage())]);
+    vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:1');
+    await payloads.put('three', aMessage());
+    expect(asked()).toHaveLength(3);
+  });
+
+  it('throws what its adapter throws', async () => {
+    const refusing = await awsStub(() => ({ status: 403, body: '<Error><Code>AccessDenied</Code></Error>' }));
+    vi.stubEnv('AWS_ENDPOINT_URL', refusing.config.endpoint);
+    await expect(laterPayloads({}, 'payloads').put('one', aMessage())).rejects.toMatchObject({
+      name: 'AccessDenied',
+    });
+    await refusing.close();
+  });
+});

@@ -1,0 +1,55 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundle } from '../../../bench/bundle.ts';
+import { functionNames } from '../../../bench/cold/world.ts';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'start-'));
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+/** The text of a file of a bundle, and of all that it imports as it is loaded. */
+const loadedWith = async (file: string, seen = new Set<string>()): Promise<string> => {
+  if (seen.has(file)) return '';
+  seen.add(file);
+  const text = await readFile(file, 'utf8');
+  const imported = [...text.matchAll(/(?:from|import)"\.\/(part-\w+\.mjs)"/g)].map(([, name = '']) => name);
+  const texts = await Promise.all(imported.map((name) => loadedWith(join(file, '..', name), seen)));
+  return [text, ...texts].join('\n');
+};
+
+/** Words that stand in a client of the SDK and nowhere else. */
+const clients = {
+  DynamoDB: 'com.amazonaws.dynamodb',
+  S3: 'com.amazonaws.s3',
+  Scheduler: 'com.amazonaws.scheduler',
+  EventBridge: 'com.amazonaws.eventbridge',
+};
+
+describe('the start of a function', () => {
+  it.each(functionNames)('of %s loads no client that only rare paths need', async (name) => {
+    const file = join(folder, name, 'index.mjs');
+    const { start, whole } = await bundle(
+      new URL(`../../../functions/${name}/handler.ts`, import.meta.url),
+      file,
+    );
+    const text = await loadedWith(file);
+    expect(
+      Object.entries(clients).flatMap(([client, word]) => (text.includes(word) ? [client] : [])),
+    ).toEqual(['DynamoDB']);
+    expect(Buffer.byteLength(text)).toBeGreaterThanOrEqual(start);
+    expect(start).toBeLessThan(whole);
+  });
+
+  it('of deliver leaves them to other files', async () => {
+    const deliver = join(folder, 'deliver');
+    const files = (await readdir(deliver)).filter((name) => name.endsWith('.mjs'));
+    const texts = await Promise.all(files.map((name) => readFile(join(deliver, name), 'utf8')));
+    for (const word of Object.values(clients)) expect(texts.join('\n')).toContain(word);
+  });
+});
