@@ -5,19 +5,21 @@ const SET = /#([\w.#]+) = (:v\d+|list_append\(#\w+, :v\d+\))/g;
 
 /** What an update expression of ours makes of an item: values set, at the top or one below, one list appended to, attributes removed. */
 export const updated = (item: Item, request: DynamoRequest): Item => {
-  const { UpdateExpression = '', ExpressionAttributeValues: values = {} } = request;
-  const [sets = '', removals = ''] = UpdateExpression.split(' REMOVE ');
+  const [sets = '', removals = ''] = (request.UpdateExpression ?? '').split(' REMOVE ');
   const result: Item = { ...item };
-  for (const [, path = '', operand = ''] of sets.matchAll(SET)) {
-    const [name = '', below] = path.split('.#').map((reference) => nameOf(reference, request));
-    const before = result[name];
-    result[name] =
-      below === undefined
-        ? valueOf(operand, before, values)
-        : { M: { ...before?.M, [below]: valueOf(operand, undefined, values) } };
-  }
+  for (const [, path = '', operand = ''] of sets.matchAll(SET)) assign(result, path, operand, request);
   const removed = new Set(removals.split(', ').map((name) => nameOf(name.slice(1), request)));
   return Object.fromEntries(Object.entries(result).filter(([name]) => !removed.has(name)));
+};
+
+const assign = (item: Item, path: string, operand: string, request: DynamoRequest): void => {
+  const [name = '', below] = path.split('.#').map((reference) => nameOf(reference, request));
+  const before = item[name];
+  const values = request.ExpressionAttributeValues ?? {};
+  item[name] =
+    below === undefined
+      ? valueOf(operand, before, values)
+      : { M: { ...before?.M, [below]: valueOf(operand, undefined, values) } };
 };
 
 const nameOf = (reference: string, { ExpressionAttributeNames }: DynamoRequest): string =>

@@ -9,9 +9,9 @@ import { deployedStacks } from '../../test/privileges/deployed-stacks.ts';
 import { alarmsIn } from '../../test/support/monitored.ts';
 import { machine } from '../machine.ts';
 import { atNoRecords } from './line.ts';
-import { paths } from './paths.ts';
+import { paths, requestsOf } from './paths.ts';
 import { ofPath, runPath, type PathRun } from './run-path.ts';
-import { envelopes, itemSizes, messageItemBytes } from './sizes.ts';
+import { chunkSizes, envelopes, itemSizes, messageItemBytes } from './sizes.ts';
 import { settings, type System } from './system.ts';
 import { callsOf, cpuMsOf, invocationsOf, tallyOf } from './tally.ts';
 
@@ -39,9 +39,10 @@ export const measure = async (system: System, say: Say): Promise<OperationTable>
     settings,
     paths: runs.map((run) => counted(run, system, perInvocation)),
     perInvocation,
-    sharedReads: sharedReads(ofPath(runs, 'delivered'), system),
+    sharedReads: sharedReads(runs, system),
     reconcile: reconcile.units,
     deliveryItemBytes: itemSizes(ofPath(runs, 'exhausted')),
+    chunkItemBytes: chunkSizes(ofPath(runs, 'delivered_two'), ofPath(runs, 'delivered_ten')),
     messageItemBytes: messageItemBytes(ofPath(runs, 'delivered')),
     envelopeBytes: envelopes(runs, system),
     monitoring: await monitoring(system.endpoints.endpoint),
@@ -76,7 +77,6 @@ const counted = (run: PathRun, system: System, perInvocation: OperationTable['pe
   const fired = entries.filter(({ kind }) => kind === 'fired').length;
   const delivering = invocationsOf(entries, functions.deliver);
   const retries = delivering.filter(({ queue }) => queue?.endsWith(`:${retryQueue}`) === true).length;
-  const requests = messages * fanOut;
   const deliver = of(functions.deliver, perInvocation.deliver);
   return {
     path,
@@ -89,7 +89,7 @@ const counted = (run: PathRun, system: System, perInvocation: OperationTable['pe
       retry: retries,
     },
     dispatch: of(functions.dispatch, perInvocation.dispatch),
-    deliver: { ...deliver, schedules: fired, attempts: requests * attemptsOf(run) },
+    deliver: { ...deliver, schedules: fired, attempts: requestsOf(run) },
   };
 };
 
@@ -110,22 +110,36 @@ const ofRecords = (all: readonly Invocation[], cost: Cost): Pick<Units, 'logByte
   };
 };
 
+type SharedRead = OperationTable['sharedReads']['queue'];
+
 /** Where no record reads for itself: first attempts that succeed, of one subscription. */
-const sharedReads = ({ entries }: PathRun, { endpoints }: System): OperationTable['sharedReads'] => {
+const sharedReads = (runs: readonly PathRun[], { endpoints }: System): OperationTable['sharedReads'] => {
   const { dispatch, deliver } = endpoints.functions;
-  const each = (functionName: string, isCounted: (item: string) => boolean): number =>
-    callsOf(entries, functionName)
-      .filter(({ item = '' }) => isCounted(item))
-      .reduce((total, { readUnits = 0 }) => total + readUnits, 0) /
-    invocationsOf(entries, functionName).length;
+  const [one, hundred] = [ofPath(runs, 'delivered'), ofPath(runs, 'delivered_hundred')];
+  const each = (
+    { entries }: PathRun,
+    functionName: string,
+    isCounted: (item: string) => boolean = () => true,
+  ): SharedRead => {
+    const reads = callsOf(entries, functionName)
+      .filter(({ repeat, readUnits }) => !repeat && readUnits !== undefined)
+      .filter(({ item = '' }) => isCounted(item));
+    const invocations = invocationsOf(entries, functionName).length;
+    const units = reads.reduce((total, { readUnits = 0 }) => total + readUnits, 0);
+    return { units: units / invocations, calls: reads.length / invocations };
+  };
+  const [list, longList] = [each(one, dispatch), each(hundred, dispatch)];
+  const further = hundred.fanOut - one.fanOut;
   return {
-    dispatch: each(dispatch, () => true),
-    queue: each(deliver, (item) => item.endsWith(' META')),
-    subscription: each(deliver, (item) => item.includes(' SUB#')),
+    dispatch: list,
+    furtherSubscription: {
+      units: (longList.units - list.units) / further,
+      calls: (longList.calls - list.calls) / further,
+    },
+    queue: each(one, deliver, (item) => item.endsWith(' META')),
+    subscription: each(one, deliver, (item) => item.includes(' SUB#')),
   };
 };
-
-const attemptsOf = ({ path, failures }: PathRun): number => (path === 'exhausted' ? failures : failures + 1);
 
 const reconcileRuns = async ({
   endpoints,

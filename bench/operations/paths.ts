@@ -1,14 +1,20 @@
 import type { PathName } from '../../cli/commands/plan/model/operation-table.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
 
-/** What is counted, each by itself. A subscriber's first `failures` requests for a message are answered 503. */
+/**
+ * What is counted, each by itself. A subscriber's first `failures` requests for a message are answered 503: every
+ * subscriber's, or, where `oneFails`, that of one of them.
+ */
 export type Path = {
   path: PathName;
   messages: number;
   fanOut: number;
   payloadBytes: number;
   failures: number;
+  oneFails?: true;
   policy: PartialRetryPolicy;
+  /** Messages that are sent by themselves, so that some invocations have one record and others many. */
+  alone: number;
 };
 
 /** Delays short enough to wait for, and a threshold that lies between them. */
@@ -51,13 +57,27 @@ export const DEFAULT_SHAPE: PartialRetryPolicy = {
 
 export const DEFAULT_RETRIES = 19;
 
-const usual = { messages: 15, fanOut: 1, payloadBytes: KILOBYTE, failures: 0, policy: noRetries };
+const usual = { messages: 15, fanOut: 1, payloadBytes: KILOBYTE, failures: 0, policy: noRetries, alone: 4 };
+
+const atOnce: PartialRetryPolicy = { ...noRetries, retries_with_no_delay: 1 };
 
 export const paths: readonly Path[] = [
   { ...usual, path: 'delivered', messages: 25 },
+  { ...usual, path: 'delivered_two', fanOut: 2 },
   { ...usual, path: 'delivered_ten', fanOut: 10 },
+  { ...usual, path: 'delivered_hundred', fanOut: 100, messages: 8 },
   { ...usual, path: 'delivered_from_bucket', payloadBytes: 100 * KILOBYTE },
-  { ...usual, path: 'retried_at_once', failures: 1, policy: { ...noRetries, retries_with_no_delay: 1 } },
+  { ...usual, path: 'retried_at_once', failures: 1, policy: atOnce },
+  // Each by itself: whoever is failing when a message comes is in no chunk of it, and it recovers at once.
+  {
+    ...usual,
+    path: 'retried_at_once_in_ten',
+    fanOut: 10,
+    oneFails: true,
+    failures: 1,
+    policy: atOnce,
+    alone: 15,
+  },
   { ...usual, path: 'retried_by_sqs', failures: 1, policy: bySqs(1) },
   { ...usual, path: 'retried_by_sqs_thrice', failures: 3, policy: bySqs(3) },
   {
@@ -72,5 +92,7 @@ export const paths: readonly Path[] = [
 ];
 
 /** Requests that subscribers get, in all. */
-export const requestsOf = ({ messages, fanOut, failures, path }: Path): number =>
-  messages * fanOut * (path === 'exhausted' ? failures : failures + 1);
+export const requestsOf = ({ messages, fanOut, failures, oneFails, path }: Path): number => {
+  const retries = path === 'exhausted' ? failures - 1 : failures;
+  return messages * (fanOut + retries * (oneFails === true ? 1 : fanOut));
+};

@@ -38,7 +38,7 @@ const rowOf = ({ path, messages, fanOut, dispatch, deliver }: PathCount): string
   return [
     path,
     String(fanOut),
-    each(all.deliveryWrites + all.messageWrites),
+    each(all.deliveryWrites + all.chunkWrites + all.messageWrites),
     each(all.indexWriteUnits),
     each(all.otherReadUnits + all.messageReads),
     each(all.sendRequests),

@@ -19,9 +19,6 @@ export const ofPath = (runs: readonly PathRun[], name: PathName): PathRun => {
   return found;
 };
 
-/** Messages that are sent by themselves, so that some invocations have one record and others many. */
-const ALONE = 4;
-
 /** Between messages that are sent by themselves: each is fetched before the next one comes. */
 const APART_MS = 300;
 
@@ -37,28 +34,34 @@ export const runPath = async (system: System, path: Path): Promise<PathRun> => {
       const attempt = `${subscriber} ${String(headers['webhook-id'])}`;
       const failures = failed.get(attempt) ?? 0;
       failed.set(attempt, failures + 1);
-      return failures < path.failures ? { status: 503, body: 'unavailable' } : {};
+      return failures < failuresOf(path, index) ? { status: 503, body: 'unavailable' } : {};
     });
     await system.subscribe(queue, subscriber);
   }
   // What a function reads once for all, such as a secret, is read before the count begins.
-  await observed(system, requestsOf({ ...path, messages: 10 }), () =>
-    system.publish(bodiesOf(queue, 'first', { ...path, messages: 10 })),
+  const first = { ...path, messages: 10, alone: path.oneFails === true ? 10 : 0 };
+  await observed(system, requestsOf(first), () =>
+    publishAll(system, bodiesOf(queue, 'first', first), first.alone),
   );
   const from = receiver.received().length;
-  const entries = await observed(system, requestsOf(path), () => publishAll(system, queue, path));
+  const entries = await observed(system, requestsOf(path), () =>
+    publishAll(system, bodiesOf(queue, 'm', path), path.alone),
+  );
   const requests = receiver.received().slice(from);
   const bytes = requests.reduce((total, { body, headers }) => total + body.length + headerBytes(headers), 0);
   return { ...path, entries, requestEnvelopeBytes: bytes / requests.length - path.payloadBytes };
 };
 
-const publishAll = async (system: System, queue: string, path: Path): Promise<void> => {
-  const bodies = bodiesOf(queue, 'm', path);
-  for (const body of bodies.slice(0, ALONE)) {
+/** Of the subscriber with that number. */
+const failuresOf = ({ failures, oneFails }: Path, index: number): number =>
+  oneFails === true && index > 0 ? 0 : failures;
+
+const publishAll = async (system: System, bodies: readonly string[], alone: number): Promise<void> => {
+  for (const body of bodies.slice(0, alone)) {
     await system.publish([body]);
     await pause(APART_MS, undefined, { signal: system.signal });
   }
-  await system.publish(bodies.slice(ALONE));
+  await system.publish(bodies.slice(alone));
 };
 
 /** A batch of SQS takes 1 MiB; so do ten of the largest. */

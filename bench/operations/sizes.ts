@@ -1,21 +1,24 @@
 import type { OperationTable, PathName } from '../../cli/commands/plan/model/operation-table.ts';
-import type { CallLogEntry, Invocation } from '../../cli/local/call-log.ts';
+import type { Call, CallLogEntry, Invocation } from '../../cli/local/call-log.ts';
 import { ofPath, type PathRun } from './run-path.ts';
 import type { System } from './system.ts';
-import { isDelivery } from './tally.ts';
+import { isChunk, isDelivery } from './tally.ts';
 
 /** After each attempt, on average: the first write makes the item, a retry at once is one write more, any other two. */
 export const itemSizes = ({ entries, policy }: PathRun): number[] => {
-  const all = [...sizesByItem(entries).values()];
+  const all = [...sizesByItem(entries, isDelivery).values()];
   const writes = Math.min(...all.map(({ length }) => length));
   const mean = (write: number): number =>
     Math.round(all.reduce((total, sizes) => total + (sizes[write] ?? 0), 0) / all.length);
   return recordingWrites(policy.retries_with_no_delay ?? 0, writes).map(mean);
 };
 
-const sizesByItem = (entries: readonly CallLogEntry[]): ReadonlyMap<string, number[]> => {
+const sizesByItem = (
+  entries: readonly CallLogEntry[],
+  isWanted: (call: Call) => boolean,
+): ReadonlyMap<string, number[]> => {
   const sizes = new Map<string, number[]>();
-  for (const call of entries.filter((entry) => entry.kind === 'call').filter(isDelivery)) {
+  for (const call of entries.filter((entry) => entry.kind === 'call').filter(isWanted)) {
     const { item, itemBytes, writeUnits, refused } = call;
     if (item === undefined || itemBytes === undefined || writeUnits === undefined || refused === true)
       continue;
@@ -29,6 +32,29 @@ const recordingWrites = (atOnce: number, writes: number): number[] => {
   const recording = [1];
   for (let next = 2; next < writes - 1; next += recording.length <= atOnce ? 1 : 2) recording.push(next);
   return recording;
+};
+
+type Grown = OperationTable['chunkItemBytes']['claimed'];
+
+/** Of a CHUNK item as its first write leaves it, and its last: by the line through two numbers of members, all successes. */
+export const chunkSizes = (few: PathRun, many: PathRun): OperationTable['chunkItemBytes'] => {
+  const line = (write: number): Grown =>
+    lineThrough([few.fanOut, meanSize(few, write)], [many.fanOut, meanSize(many, write)]);
+  return { claimed: line(0), recorded: line(-1) };
+};
+
+const meanSize = ({ entries }: PathRun, write: number): number => {
+  const sizes = [...sizesByItem(entries, isChunk).values()].map((written) => written.at(write) ?? 0);
+  return sizes.reduce((total, size) => total + size, 0) / sizes.length;
+};
+
+/** What there is of something without any members, and what each of them adds. */
+const lineThrough = (
+  [few, ofFew]: readonly [members: number, bytes: number],
+  [many, ofMany]: readonly [members: number, bytes: number],
+): Grown => {
+  const member = (ofMany - ofFew) / (many - few);
+  return { shared: ofFew - few * member, member };
 };
 
 export const messageItemBytes = ({ entries }: PathRun): number =>
@@ -53,9 +79,14 @@ export const envelopes = (
     return Math.round(total(({ recordBytes }) => recordBytes) / total(({ records }) => records));
   };
   const { payloadBytes, requestEnvelopeBytes } = ofPath(runs, 'delivered');
+  const chunkJob = (name: 'delivered_two' | 'delivered_ten') => {
+    const { fanOut } = ofPath(runs, name);
+    return [fanOut, record(name, endpoints.deliveryQueueUrl) - payloadBytes] as const;
+  };
   return {
     ingress: record('delivered', endpoints.ingressQueueUrl) - payloadBytes,
     job: record('delivered', endpoints.deliveryQueueUrl) - payloadBytes,
+    chunkJob: lineThrough(chunkJob('delivered_two'), chunkJob('delivered_ten')),
     wakeUp: record('retried_by_sqs', endpoints.retryQueueUrl),
     request: Math.round(requestEnvelopeBytes),
   };

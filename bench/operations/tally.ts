@@ -1,5 +1,5 @@
 import { noUnits, sum, type Counter, type Units } from '../../cli/commands/plan/model/units.ts';
-import { CHUNK, unitsOf } from '../../cli/commands/plan/model/weight.ts';
+import { REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/model/weight.ts';
 import type { Call, CallLogEntry, Invocation } from '../../cli/local/call-log.ts';
 import { Problem } from '../../cli/local/install/problem.mjs';
 
@@ -52,11 +52,11 @@ const weigh = (call: Call): Weight | undefined => {
     case 'dynamodb':
       return weighItem(call);
     case 'sqs':
-      return { sendRequests: unitsOf(call.messageBytes ?? 0, CHUNK) };
+      return { sendRequests: unitsOf(call.messageBytes ?? 0, REQUEST_UNIT) };
     case 'kms':
       return { kmsRequests: 1 };
     case 'events':
-      return { events: unitsOf(call.requestBytes, CHUNK) };
+      return { events: unitsOf(call.requestBytes, REQUEST_UNIT) };
     case 's3':
       return BUCKET[call.operation];
     // Billed as it is carried out, and the log says when that is.
@@ -75,18 +75,25 @@ const BUCKET: Readonly<Record<string, Weight>> = {
 };
 
 const weighItem = (call: Call): Weight | undefined => {
-  const isMessage = call.item?.endsWith(' MESSAGE') === true;
   if (call.readUnits !== undefined)
-    return isMessage ? { messageReads: 1 } : { otherReadUnits: call.readUnits };
+    return isMessage(call) ? { messageReads: 1 } : { otherReadUnits: call.readUnits };
   if (call.writeUnits === undefined) return undefined;
   const indexWriteUnits = Object.values(call.indexWriteUnits ?? {}).reduce(
     (total, units) => total + units,
     0,
   );
-  if (isMessage) return { messageWrites: 1, indexWriteUnits };
-  return isDelivery(call)
-    ? { deliveryWrites: 1, indexWriteUnits }
-    : { otherWriteUnits: call.writeUnits, indexWriteUnits };
+  return { ...writeOf(call, call.writeUnits), indexWriteUnits };
 };
 
+/** One of an item whose size depends on the plan, or the units of another. */
+const writeOf = (call: Call, units: number): Weight => {
+  if (isMessage(call)) return { messageWrites: 1 };
+  if (isChunk(call)) return { chunkWrites: 1 };
+  return isDelivery(call) ? { deliveryWrites: 1 } : { otherWriteUnits: units };
+};
+
+const isMessage = ({ item }: Pick<Call, 'item'>): boolean => item?.endsWith(' MESSAGE') === true;
+
 export const isDelivery = ({ item }: Pick<Call, 'item'>): boolean => item?.includes(' DELIVERY#') === true;
+
+export const isChunk = ({ item }: Pick<Call, 'item'>): boolean => item?.includes(' CHUNK#') === true;

@@ -10,9 +10,12 @@ export type PlanOptions = {
   policy?: string;
   schedulerThreshold: number;
   payloadBytes: number;
+  firstAttemptsPerJob: number;
+  recordsPerChunk: number;
   messagesPerBatch: number;
   attemptMs: number;
   failedAttemptMs?: number;
+  answerBytes: number;
   peakFactor: number;
   retentionDays: number;
   outageHours?: number;
@@ -24,6 +27,9 @@ export type PlanOptions = {
 
 const MEBIBYTE = 1024 * 1024;
 
+/** The most that the setting may be (infra/settings/delivery-settings.ts). */
+const MOST_IN_CHUNK = 25;
+
 /** What is planned for, and what is assumed; every assumption can be given. */
 export const addPlanOptions = (command: Command): Command =>
   command
@@ -34,6 +40,18 @@ export const addPlanOptions = (command: Command): Command =>
     .option('--policy <JSON>', 'their _retry_policy, completed from the defaults')
     .option('--scheduler-threshold <SECONDS>', 'the setting schedulerThreshold', wholeNumberOf(0, 900), 90)
     .option('--payload-bytes <B>', 'bytes of a message', wholeNumberOf(1, MEBIBYTE), 1024)
+    .option(
+      '--first-attempts-per-job <N>',
+      'the setting firstAttemptsPerJob',
+      wholeNumberOf(1, MOST_IN_CHUNK),
+      10,
+    )
+    .option(
+      '--records-per-chunk <N>',
+      'writes for the successes of a chunk: more where some answer late',
+      wholeNumberOf(1, MOST_IN_CHUNK),
+      1,
+    )
     .option('--messages-per-batch <N>', 'messages that Lambda brings at once, 1 to 10', batchOf, 1)
     .option('--attempt-ms <MS>', 'how long a subscriber takes to answer', wholeNumberOf(1, 30_000), 100)
     .option(
@@ -41,6 +59,7 @@ export const addPlanOptions = (command: Command): Command =>
       'how long one that fails takes (default: as long)',
       wholeNumberOf(1, 30_000),
     )
+    .option('--answer-bytes <B>', 'bytes that a subscriber answers with', wholeNumberOf(0, MEBIBYTE), 0)
     .option('--peak-factor <X>', 'how far the busiest second is above the average', factorOf, 4)
     .option('--retention-days <D>', 'the setting retentionDays', wholeNumberOf(15, 3650), 30)
     .option('--outage-hours <H>', 'what it does that one subscriber fails for so long', hoursOf)

@@ -12,6 +12,7 @@ import { peersOf, type PeerCost } from './model/peers.ts';
 import type { Plan } from './model/plan.ts';
 import { DAYS_A_MONTH } from './model/plan.ts';
 import type { RegionPrices } from './model/prices.ts';
+import { withAnswers } from './model/weight.ts';
 import { workOfDay } from './model/work.ts';
 import type { PlanOptions } from './options.ts';
 
@@ -38,9 +39,12 @@ export const planOf = (options: PlanOptions, policy: PartialRetryPolicy): Plan =
   policy: completeRetryPolicy(policy, DEFAULT_RETRY_POLICY).policy,
   thresholdSeconds: options.schedulerThreshold,
   payloadBytes: options.payloadBytes,
+  firstAttemptsPerJob: options.firstAttemptsPerJob,
+  recordsPerChunk: options.recordsPerChunk,
   messagesPerBatch: options.messagesPerBatch,
   attemptMs: options.attemptMs,
   failedAttemptMs: options.failedAttemptMs ?? options.attemptMs,
+  answerBytes: options.answerBytes,
   peakFactor: options.peakFactor,
   retentionDays: options.retentionDays,
 });
@@ -48,11 +52,12 @@ export const planOf = (options: PlanOptions, policy: PartialRetryPolicy): Plan =
 export const planned = (
   plan: Plan,
   {
-    table,
+    table: counted,
     prices,
     outage,
   }: { table: OperationTable; prices: RegionPrices; outage?: { hours: number; share: number } },
 ): Planned => {
+  const table = withAnswers(counted, plan.answerBytes);
   const operations = operationsOf(workOfDay(plan), table);
   return {
     plan,

@@ -115,6 +115,11 @@ const outage = (effect: NonNullable<Planned['outage']>): string[] => [
 ];
 
 const assumptions = ({ plan }: Planned, { region, pricesAsOf, measuredAt }: Sources): string[] => [
+  ...(plan.fanOut === 1 || plan.firstAttemptsPerJob === 1
+    ? []
+    : [
+        `First attempts of a message are made in jobs for about ${plan.firstAttemptsPerJob} subscriptions, whose successes are recorded by ${counted(plan.recordsPerChunk, 'write')} a job.`,
+      ]),
   `Assumed: ${counted(plan.messagesPerBatch, 'message')} in an invocation, subscribers that answer in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
   `Operations as measured on ${measuredAt.slice(0, 10)}, list prices of ${region} as of ${pricesAsOf}, no free tier. docs/cost.md says what is in it.`,
 ];

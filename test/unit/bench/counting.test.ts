@@ -38,6 +38,7 @@ describe('what a function asked', () => {
       [
         call({ item: 'q#m#0 DELIVERY#s', writeUnits: 2, indexWriteUnits: { overdue: 1, 'by-queue': 2 } }),
         call({ item: 'q#m#0 DELIVERY#s', writeUnits: 1, refused: true, status: 400 }),
+        call({ item: 'q#m#0 CHUNK#0', writeUnits: 1, indexWriteUnits: {} }),
         call({ item: 'q#m#0 MESSAGE', writeUnits: 1, indexWriteUnits: {} }),
         call({ item: 'QUEUE#q SUB#s', writeUnits: 3, indexWriteUnits: {} }),
         call({ item: 'q#m#0 MESSAGE', operation: 'GetItem', readUnits: 1 }),
@@ -63,6 +64,7 @@ describe('what a function asked', () => {
     );
     expect(units).toEqual({
       deliveryWrites: 2,
+      chunkWrites: 1,
       messageWrites: 1,
       messageReads: 1,
       otherWriteUnits: 3,
@@ -76,7 +78,7 @@ describe('what a function asked', () => {
       s3Puts: 1,
       s3Gets: 0,
       events: 1,
-      awsCalls: 13,
+      awsCalls: 14,
       attempts: 0,
       logBytes: 0,
       cpuMs: 0,

@@ -60,6 +60,22 @@ describe('posthaste plan', () => {
     expect(stdout).not.toContain('too much');
   });
 
+  it('takes first attempts together as the deployment does, and says so where there are several', async () => {
+    const of = async (...args: string[]) => (await plan('--messages-per-day', '1000000', ...args)).stdout;
+    const shared = 'jobs for about 10 subscriptions, whose successes are recorded by 1 write a job';
+    expect(await of('--fan-out', '10')).toContain(shared);
+    expect(await of('--fan-out', '1')).not.toContain('in jobs for about');
+    const usd = async (...args: string[]): Promise<number> =>
+      result.parse(JSON.parse(await of('--fan-out', '10', '--json', ...args))).bill.usd;
+    const usual = await usd();
+    expect(await usd('--first-attempts-per-job', '1')).toBeGreaterThan(2 * usual);
+    expect(await usd('--records-per-chunk', '3')).toBeGreaterThan(usual);
+    expect(await usd('--answer-bytes', '256')).toBeGreaterThan(usual);
+    const { status, stderr } = await plan('--messages-per-day', '1', '--first-attempts-per-job', '26');
+    expect(status).toBe(2);
+    expect(stderr).toContain('--first-attempts-per-job');
+  });
+
   it('charges alarms by the metrics that they look at, and says what may be less or be left out', async () => {
     const { stdout } = await plan('--messages-per-day', '1', '--payload-bytes', '1');
     expect(stdout).toContain('1 message a day, each of 1 byte and to 1 subscription.');

@@ -2,7 +2,7 @@ import { courseThrough, plannedRetries, type PlannedRetry } from './course.ts';
 import type { OperationTable } from './operation-table.ts';
 import { operationsOf } from './operations.ts';
 import { SECONDS_A_DAY, type Plan } from './plan.ts';
-import type { Group, Work } from './work.ts';
+import { apartWhileFailing, NEVER, shapeOf, type Group, type Work } from './work.ts';
 
 /** One subscriber that fails for some hours, at the plan's average rate. */
 export type Outage = {
@@ -73,36 +73,33 @@ export const outageOf = (plan: Plan, { hours, share }: Outage): OutageEffect => 
     schedulesAtPeak: waitingFor('scheduler'),
     delayedMessagesAtPeak: waitingFor('sqs_delay'),
     drainSeconds: Math.max(0, ...reached.map(({ delaySeconds }) => delaySeconds)),
-    work: worksOf(plan, { perSecond, seconds, retries }),
+    work: worksOf(plan, { deliveries: perSecond * seconds, seconds, retries }),
   };
 };
 
 /** How finely the outage is cut: deliveries that came in one part of it go the same way. */
 const PARTS = 200;
 
-type Stream = { perSecond: number; seconds: number; retries: readonly PlannedRetry[] };
+type Stream = { deliveries: number; seconds: number; retries: readonly PlannedRetry[] };
 
-const worksOf = (
-  { payloadBytes, messagesPerBatch }: Plan,
-  { perSecond, seconds, retries }: Stream,
-): OutageEffect['work'] => {
-  const deliveries = perSecond * seconds;
-  // Dispatch's part is the same with and without.
-  const batches = { ingress: messagesPerBatch, delivery: messagesPerBatch, retry: messagesPerBatch };
-  const of = (groups: readonly Group[]): Work => ({
-    messages: deliveries,
-    fanOut: 1,
-    payloadBytes,
-    batches,
-    groups,
+/** All messages of that time, with all their deliveries, since what is apart from the others changes what these cost. */
+const worksOf = (plan: Plan, { deliveries, seconds, retries }: Stream): OutageEffect['work'] => {
+  const messages = (plan.messagesPerDay * seconds) / SECONDS_A_DAY;
+  const untouched = messages * plan.fanOut - deliveries;
+  const of = (groups: readonly Group[], kept: number): Work => ({
+    ...shapeOf(plan),
+    messages,
+    groups: [{ deliveries: untouched, apart: 0, course: NEVER, retries }, ...groups],
+    kept,
   });
+  const apart = apartWhileFailing(plan, seconds);
   const parts = Array.from({ length: PARTS }, (_, part): Group => {
     const left = seconds - ((part + 0.5) / PARTS) * seconds;
-    return { deliveries: deliveries / PARTS, course: courseThrough(retries, left), retries };
+    return { deliveries: deliveries / PARTS, apart, course: courseThrough(retries, left), retries };
   });
   return {
-    outage: of(parts),
-    usual: of([{ deliveries, course: { failures: 0, exhausted: false }, retries }]),
+    outage: of(parts, Math.min(messages, deliveries)),
+    usual: of([{ deliveries, apart: 0, course: NEVER, retries }], 0),
   };
 };
 

@@ -1,6 +1,6 @@
 import type { Plan } from './plan.ts';
 import { costOf, type RegionPrices } from './prices.ts';
-import { CHUNK, unitsOf } from './weight.ts';
+import { REQUEST_UNIT, unitsOf } from './weight.ts';
 
 /** What others charge for a million deliveries of the same messages, in dollars; data out left out, as everywhere. */
 export type PeerCost = { peer: 'sns_http' | 'api_destinations'; perMillionDeliveries: number; note: string };
@@ -9,8 +9,8 @@ const MILLION = 1e6;
 
 /** List prices; neither charges for a retry on its page. */
 export const peersOf = ({ fanOut, payloadBytes }: Plan, prices: RegionPrices): PeerCost[] => {
-  const chunks = unitsOf(payloadBytes, CHUNK);
-  const published = (chunks * MILLION) / fanOut;
+  const requests = unitsOf(payloadBytes, REQUEST_UNIT);
+  const published = (requests * MILLION) / fanOut;
   return [
     {
       peer: 'sns_http',

@@ -13,11 +13,17 @@ export type Plan = {
   /** The setting `schedulerThreshold`. */
   thresholdSeconds: number;
   payloadBytes: number;
+  /** The setting `firstAttemptsPerJob`. */
+  firstAttemptsPerJob: number;
+  /** Writes by which the successes of a chunk are recorded: 1 where all answer about as fast as each other. */
+  recordsPerChunk: number;
   /** Messages in one invocation: 1 where traffic trickles, up to 10 where queues fill. */
   messagesPerBatch: number;
   /** How long a subscriber takes to answer, in milliseconds; and one that fails. */
   attemptMs: number;
   failedAttemptMs: number;
+  /** What it answers with; some of it is kept on record. */
+  answerBytes: number;
   /** How far the busiest second is above the average one. */
   peakFactor: number;
   /** The setting `retentionDays`. */

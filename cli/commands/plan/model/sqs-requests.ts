@@ -1,35 +1,61 @@
 import { MAX_BODY_IN_JOB } from '../../../../shared/domain/message-body.ts';
+import { bytesWith } from './chunk-records.ts';
+import type { Jobs } from './jobs.ts';
 import type { OperationTable } from './operation-table.ts';
 import type { Units } from './units.ts';
-import { CHUNK, unitsOf } from './weight.ts';
+import { REQUEST_UNIT, unitsOf } from './weight.ts';
 import type { Work } from './work.ts';
 
 /** Amazon SQS: messages in a batch. */
 const MOST_IN_BATCH = 10;
 
-/** The producer's request, dispatch's, deliver's, Scheduler's, and Lambda's: it fetches a batch by one and deletes it by another. */
-export const sqsRequests = (
-  { messages, fanOut, payloadBytes, batches }: Work,
-  { envelopeBytes }: OperationTable,
-  { dispatch, deliver }: { dispatch: Units; deliver: Units },
-): number => {
-  const body = payloadBytes > MAX_BODY_IN_JOB ? 0 : payloadBytes;
-  const [ingress, job] = [envelopeBytes.ingress + payloadBytes, envelopeBytes.job + body];
-  const polled = (records: number, bytes: number, batch: number): number =>
-    (records / batch) * (unitsOf(batch * bytes, CHUNK) + 1);
-  return (
-    messages * unitsOf(ingress, CHUNK) +
-    messages * jobRequests(fanOut, job) +
-    deliver.sendRequests +
-    deliver.schedules +
-    polled(dispatch.firstRecords, ingress, batches.ingress) +
-    polled(deliver.firstRecords, job, batches.delivery) +
-    polled(deliver.retryRecords, envelopeBytes.wakeUp, batches.retry)
-  );
+/** Calls by which so many jobs of a message are sent. */
+export const requestsFor = (jobs: number): number => Math.ceil(jobs / MOST_IN_BATCH);
+
+/** By who makes them: Lambda fetches a batch by one and deletes it by another. */
+export type SqsRequests = {
+  producer: number;
+  ingress: number;
+  jobs: number;
+  delivery: number;
+  retries: number;
 };
 
-const jobRequests = (fanOut: number, jobBytes: number): number => {
-  const full = Math.floor(fanOut / MOST_IN_BATCH);
-  const rest = fanOut % MOST_IN_BATCH;
-  return full * unitsOf(MOST_IN_BATCH * jobBytes, CHUNK) + (rest === 0 ? 0 : unitsOf(rest * jobBytes, CHUNK));
+export const sqsRequests = (
+  { messages, payloadBytes, batches }: Work,
+  jobs: Jobs,
+  { table: { envelopeBytes }, dispatch, deliver }: { table: OperationTable; dispatch: Units; deliver: Units },
+): SqsRequests => {
+  const ingress = envelopeBytes.ingress + payloadBytes;
+  const job = bytesOfJob(jobs, envelopeBytes) + (payloadBytes > MAX_BODY_IN_JOB ? 0 : payloadBytes);
+  const polled = (records: number, bytes: number, batch: number): number =>
+    (records / batch) * (unitsOf(batch * bytes, REQUEST_UNIT) + 1);
+  return {
+    producer: messages * unitsOf(ingress, REQUEST_UNIT),
+    ingress: polled(dispatch.firstRecords, ingress, batches.ingress),
+    jobs: messages * jobRequests(jobs.chunks + jobs.singles, job),
+    delivery: polled(deliver.firstRecords, job, batches.delivery),
+    retries:
+      deliver.sendRequests +
+      deliver.schedules +
+      polled(deliver.retryRecords, envelopeBytes.wakeUp, batches.retry),
+  };
+};
+
+/** What is around the payload in a job, on average. */
+const bytesOfJob = (
+  { chunks, members, singles }: Jobs,
+  { job, chunkJob }: OperationTable['envelopeBytes'],
+): number => {
+  const ofChunks = chunks === 0 ? 0 : chunks * bytesWith(chunkJob, members / chunks);
+  return (ofChunks + singles * job) / (chunks + singles);
+};
+
+const jobRequests = (jobs: number, jobBytes: number): number => {
+  const full = Math.floor(jobs / MOST_IN_BATCH);
+  const rest = jobs % MOST_IN_BATCH;
+  return (
+    full * unitsOf(MOST_IN_BATCH * jobBytes, REQUEST_UNIT) +
+    (rest === 0 ? 0 : unitsOf(rest * jobBytes, REQUEST_UNIT))
+  );
 };

@@ -1,10 +1,13 @@
 /**
- * What AWS counts, of some work. Writes and reads of the two kinds of items whose size depends on the plan (a delivery grows
- * with its attempts, a message with its body) are counted one by one and weighed later; all others come in units.
+ * What AWS counts, of some work. Writes and reads of the kinds of items whose size depends on the plan (a delivery grows
+ * with its attempts, a chunk with its members, a message with its body) are counted one by one and weighed later; all others
+ * come in units.
  */
 export const counters = [
   /** Writes of a DELIVERY item, those that a condition refused included. */
   'deliveryWrites',
+  /** The same of a CHUNK item. */
+  'chunkWrites',
   'messageWrites',
   'messageReads',
   /** Write units of other items. */
@@ -36,6 +39,7 @@ export type Units = Readonly<Record<Counter, number>>;
 
 const each = (value: (counter: Counter) => number): Units => ({
   deliveryWrites: value('deliveryWrites'),
+  chunkWrites: value('chunkWrites'),
   messageWrites: value('messageWrites'),
   messageReads: value('messageReads'),
   otherWriteUnits: value('otherWriteUnits'),
@@ -64,3 +68,6 @@ export const times = (units: Units, factor: number): Units => each((counter) => 
 
 export const difference = (whole: Units, part: Units): Units =>
   each((counter) => whole[counter] - part[counter]);
+
+/** With nothing below 0. */
+export const atLeastNone = (units: Units): Units => each((counter) => Math.max(0, units[counter]));

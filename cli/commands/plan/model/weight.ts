@@ -6,7 +6,7 @@ const KILOBYTE = 1024;
 export const WRITE_UNIT = KILOBYTE;
 export const READ_UNIT = 4 * KILOBYTE;
 /** SQS, SNS and EventBridge bill each 64 KB of a request (their pricing pages). */
-export const CHUNK = 64 * KILOBYTE;
+export const REQUEST_UNIT = 64 * KILOBYTE;
 
 /** So many units as are begun, and one at least. */
 export const unitsOf = (bytes: number, unit: number): number => Math.max(1, Math.ceil(bytes / unit));
@@ -23,3 +23,17 @@ export const deliveryBytes = ({ deliveryItemBytes }: OperationTable, attempts: n
 /** Of a MESSAGE item that keeps its body. */
 export const messageBytes = (payloadBytes: number, { messageItemBytes }: OperationTable): number =>
   messageItemBytes + (payloadBytes > MAX_BODY_ON_RECORD ? 0 : payloadBytes);
+
+/** What is kept of an answer, in bytes (shared/adapters/reply-reading.ts). */
+const MOST_KEPT_OF_ANSWER = 256;
+
+/** The table as it were, had subscribers answered with so many bytes: it was counted with none. Of a delivery that fails alike every time the first answer is kept. */
+export const withAnswers = (table: OperationTable, answerBytes: number): OperationTable => {
+  const kept = Math.min(answerBytes, MOST_KEPT_OF_ANSWER);
+  const { claimed, recorded } = table.chunkItemBytes;
+  return {
+    ...table,
+    deliveryItemBytes: table.deliveryItemBytes.map((bytes) => bytes + kept),
+    chunkItemBytes: { claimed, recorded: { ...recorded, member: recorded.member + kept } },
+  };
+};
