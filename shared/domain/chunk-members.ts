@@ -52,8 +52,20 @@ export const firstSuccessOf = (transition: Transition): FirstSuccess | undefined
     startedAt,
     durationMs,
     ...(statusCode === undefined ? {} : { statusCode }),
-    ...(snippet === undefined ? {} : { snippet }),
+    ...(snippet === undefined ? {} : { snippet: beginningOf(snippet) }),
   };
+};
+
+/** Bytes. With as much of each answer ten members stay below the kilobyte by which DynamoDB charges a write. */
+export const MOST_SNIPPET = 24;
+
+const beginningOf = (snippet: string): string => {
+  let beginning = '';
+  for (const character of snippet) {
+    if (Buffer.byteLength(beginning + character) > MOST_SNIPPET) break;
+    beginning += character;
+  }
+  return beginning;
 };
 
 const SAID: ReadonlySet<string> = new Set<keyof Attempt>([

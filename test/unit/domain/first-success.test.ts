@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyToChunk, type FirstSuccess } from '../../../shared/domain/chunk.ts';
 import { recordSuccesses } from '../../../shared/domain/chunk-changes.ts';
-import { deliveryIn, firstSuccessOf } from '../../../shared/domain/chunk-members.ts';
+import { deliveryIn, firstSuccessOf, MOST_SNIPPET } from '../../../shared/domain/chunk-members.ts';
 import type { Attempt } from '../../../shared/domain/attempt.ts';
 import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery.ts';
 import {
@@ -34,7 +34,9 @@ const success: fc.Arbitrary<FirstSuccess> = fc.record(
     startedAt: fc.integer({ min: 0, max: 9_999_999_999_999 }),
     durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
     statusCode: fc.integer({ min: 200, max: 299 }),
-    snippet: fc.string({ unit: 'grapheme', maxLength: 40 }),
+    snippet: fc
+      .string({ unit: 'grapheme', maxLength: 40 })
+      .filter((text) => Buffer.byteLength(text) <= MOST_SNIPPET),
   },
   { noNullPrototype: true, requiredKeys: ['startedAt', 'durationMs'] },
 );
@@ -49,7 +51,14 @@ describe('the first success of a delivery', () => {
     });
   });
 
-  it('leaves the delivery as a record of its own would have it', () => {
+  it('tells the beginning of a long answer, up to its last whole character', () => {
+    const told = (snippet: string) => firstSuccessOf(recordOf({ ...plain, snippet }))?.snippet;
+    expect(told('x'.repeat(100))).toBe('x'.repeat(24));
+    expect(told(`${'x'.repeat(23)}é`)).toBe('x'.repeat(23));
+    expect(told('😀'.repeat(7))).toBe('😀'.repeat(6));
+  });
+
+  it('leaves the delivery as a record of its own would have it, where the answer is short', () => {
     fc.assert(
       fc.property(success, (one) => {
         const transition = recordOf({ number: 1, round: 1, phase: 'initial', outcome: 'delivered', ...one });

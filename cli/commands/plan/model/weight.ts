@@ -1,3 +1,4 @@
+import { MOST_SNIPPET } from '../../../../shared/domain/chunk-members.ts';
 import { MAX_BODY_ON_RECORD } from '../../../../shared/domain/message-body.ts';
 import type { OperationTable } from './operation-table.ts';
 
@@ -30,10 +31,11 @@ const MOST_KEPT_OF_ANSWER = 256;
 /** The table as it were, had subscribers answered with so many bytes: it was counted with none. Of a delivery that fails alike every time the first answer is kept. */
 export const withAnswers = (table: OperationTable, answerBytes: number): OperationTable => {
   const kept = Math.min(answerBytes, MOST_KEPT_OF_ANSWER);
+  const keptInChunk = Math.min(answerBytes, MOST_SNIPPET);
   const { claimed, recorded } = table.chunkItemBytes;
   return {
     ...table,
     deliveryItemBytes: table.deliveryItemBytes.map((bytes) => bytes + kept),
-    chunkItemBytes: { claimed, recorded: { ...recorded, member: recorded.member + kept } },
+    chunkItemBytes: { claimed, recorded: { ...recorded, member: recorded.member + keptInChunk } },
   };
 };
