@@ -17,8 +17,11 @@ export type Actor = {
   startedAt: number;
   clockOffset: number;
   settings: SimulatedSettings;
-  /** Of the message received: the deliveries it is about, and the number it was sent with. */
-  work?: { deliveries: readonly string[]; attempt: number; receiveCount: number };
+  /**
+   * Of the message received: the deliveries it is about, and the number it was sent with. `hasComeBefore`: it was received
+   * before, or is for what somebody did not come back from.
+   */
+  work?: { deliveries: readonly string[]; attempt: number; hasComeBefore: boolean };
 };
 
 /** The right to make one request, as the records gave it. `leaseUntil` is by its owner's clock. */

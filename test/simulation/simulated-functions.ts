@@ -80,7 +80,7 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, notes: Healt
   const owner = `${receipt.id}/${receiveCount}`;
   const actor: Actor = {
     ...actorOf(running, receipt.name, owner),
-    work: { ...aboutWhat(receipt.value), receiveCount },
+    work: { ...aboutWhat(receipt.value), hasComeBefore: receiveCount > 1 || isForLost(receipt.value) },
   };
   const short = world.faults.strikeMessage(`${receipt.name} short`, ['short_of_time']);
   const endsAt = short === undefined ? running.endsAt : world.time.now() + SHORT_MS;
@@ -97,6 +97,8 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, notes: Healt
   const received = { id: receipt.id, text: '{}', receiveCount, owner, remainingMs };
   await (work.kind === 'chunk' ? deliverChunk(context, work, received) : deliver(context, work, received));
 };
+
+const isForLost = (work: Work): boolean => work.kind === 'job' && work.lost !== undefined;
 
 const aboutWhat = (work: Work): { deliveries: readonly string[]; attempt: number } =>
   work.kind === 'chunk'

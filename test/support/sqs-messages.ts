@@ -34,6 +34,8 @@ export const publish = (message: {
   id?: string;
   type?: string;
   data: unknown;
+  /** Seconds. */
+  delay?: number;
 }): Promise<string> => send(deployment.endpoints.ingressQueueUrl, JSON.stringify(message));
 
 /** Up to ten bodies in one batch, so that one invocation gets them together. */

@@ -58,10 +58,10 @@ const mostAttempts = ({ writes }: DeliveryCase, round: number): number => {
 export const recordsTellTheTruth: Invariant = (one) => {
   const recorded = one.writes.flatMap((write) => {
     const { transition } = write;
-    if (transition.name !== 'record' || !('change' in transition)) return [];
-    return transition.change.appendAttempt === undefined
-      ? []
-      : compared(one, write, transition.change.appendAttempt);
+    if (transition.name !== 'record') return [];
+    const attempt =
+      'create' in transition ? transition.create.attempts.at(-1) : transition.change.appendAttempt;
+    return attempt === undefined ? [] : compared(one, write, attempt);
   });
   return [...recorded, ...endedRightly(one), ...lateSuccess(one)];
 };

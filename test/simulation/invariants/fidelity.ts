@@ -11,7 +11,7 @@ export const requestsAreFaithful: Invariant = (one) =>
 const bodyIsRight = (one: DeliveryCase, { webhookId, body, at, actor }: SeenRequest): Finding[] => {
   const { world, messageId } = one;
   const planned = world.scenario.messages.find(({ id }) => id === messageId);
-  if (planned === undefined || webhookId !== messageId || actor.work?.delivery !== one.name)
+  if (planned === undefined || webhookId !== messageId || actor.work?.deliveries.includes(one.name) !== true)
     return [violation('the_id_is_constant', one, webhookId)];
   const published = [planned.at, ...planned.republishedAt].filter((time) =>
     isUnexpired(planned, time, at + actor.clockOffset),

@@ -131,7 +131,7 @@ const results = (
   );
 
 const isFailure = ({ transition }: Write): boolean => {
-  if ('create' in transition) return false;
+  if ('create' in transition) return transition.create.attempts.at(-1)?.outcome !== 'delivered';
   const { appendAttempt, appendLateResult } = transition.change;
   return (appendAttempt ?? appendLateResult)?.outcome !== 'delivered';
 };

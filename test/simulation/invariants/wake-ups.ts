@@ -16,7 +16,7 @@ export const oldCopiesDoNothing: Invariant = (one) => [
 const strayWakeUp = (one: DeliveryCase, { actor, attempt }: SentWakeUp): Finding[] => {
   const { work } = actor;
   // reconcile and operators send what the record says.
-  if (work === undefined || work.attempt === attempt || work.receiveCount > 1) return [];
+  if (work === undefined || work.attempt === attempt || work.hasComeBefore) return [];
   return wrote(one, actor, attempt - 1)
     ? []
     : [violation('old_copies_do_nothing', one, `${actor.name} set a wake-up for attempt ${attempt}`)];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { takeOut } from '../../../shared/domain/chunk-changes.ts';
 import { reopenDelivery, retryDelivery } from '../../../shared/pipeline/by-hand.ts';
 import { cancelDelivery } from '../../../shared/pipeline/cancel-delivery.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
@@ -60,6 +61,29 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     expect(await world.delivery('s-2')).toMatchObject({ status: 'delivered', lateResults: [{}] });
     expect((await world.delivery('s-3')).status).toBe('delivered');
     expect(world.requests()).toEqual([1, 1, 1]);
+  });
+
+  it('that dies before it is made, once the delivery has a record of its own, leaves the attempt as it is', async () => {
+    const world = await underWay({ 's-2': 503 }, { policy: RETRIED });
+    for (const id of ['s-1', 's-2']) {
+      const delivery = await world.delivery(id);
+      const { queue, messageId, bucket } = delivery.key;
+      const place = { queue, messageId, bucket, chunk: 0 };
+      await world.chunks.takeOut(takeOut(place, id, 'pending', delivery), delivery);
+    }
+    await world.clock.run(world.clock.now() + 6_000);
+
+    expect(await world.delivery('s-1')).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }],
+      lateResults: [],
+      lease: undefined,
+    });
+    expect(await world.delivery('s-2')).toMatchObject({
+      status: 'retrying',
+      attempts: [{ number: 1 }],
+      lateResults: [],
+    });
   });
 
   it('in the middle of a failing attempt stays, and nothing is tried again', async () => {

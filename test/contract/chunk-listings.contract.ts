@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Chunk } from '../../shared/domain/chunk.ts';
+import { claimChunk, recordSuccesses, takeOutEarly } from '../../shared/domain/chunk-changes.ts';
+import { deliveryIn } from '../../shared/domain/chunk-members.ts';
+import type { ChunkKey, Delivery, Status } from '../../shared/domain/delivery.ts';
+import type { DeliveryListings } from '../../shared/ports/delivery-listings.ts';
+import { aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
+import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
+import type { ChunksUnderTest } from './chunks.contract.ts';
+import { createAll } from './delivery-listings.contract.ts';
+
+export type ListedChunks = ChunksUnderTest & { listings: DeliveryListings };
+
+const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
+
+/** The deliveries of a message whose first attempts were made in chunks: each of them once, by the record that is true. */
+export const describeChunkListingsContract = (name: string, make: () => ListedChunks): void => {
+  describe(`the deliveries of a message in chunks ${name}`, () => {
+    /** Two buckets, the first with two chunks; of some of their members there are records of their own as well. */
+    const spread = async () => {
+      const { chunks, deliveries, listings } = make();
+      const message = { queue: 'orders.eu-1', messageId: randomUUID() };
+      const place = (bucket: number, chunk: number): ChunkKey => ({ ...message, bucket, chunk });
+      const ownOf = (bucket: number, subscriptionId: string, status: Status): Delivery =>
+        aDelivery({ key: aDeliveryKey({ ...message, bucket, subscriptionId }), status });
+      const own = [
+        ownOf(0, 'Z-before-all', 'exhausted'),
+        // Its chunk says pending of this one, and own of the next.
+        ownOf(0, 'e', 'retrying'),
+        ownOf(0, 'f', 'rejected'),
+        ownOf(0, 'h', 'cancelled'),
+        ownOf(0, 'zz', 'retrying'),
+        ownOf(1, '-x', 'cancelled'),
+      ];
+      const early = ownOf(0, 'c', 'cancelled');
+      await chunks.takeOut(takeOutEarly(place(0, 0), 'c', early), early);
+      const written: Chunk[] = [];
+      const write = async (key: ChunkKey, members: readonly string[], delivered: readonly string[]) => {
+        const successes = new Map(delivered.map((id) => [id, aFirstSuccess()]));
+        await chunks.write(claimChunk(key, { acceptedAt: SOME_TIME, members, lease: HOLDER }, at));
+        const result = await chunks.write(
+          recordSuccesses(
+            key,
+            HOLDER.owner,
+            { successes, own: members.includes('f') ? ['f'] : [], ends: false },
+            at,
+          ),
+        );
+        if (result.kind === 'written') written.push(result.chunk);
+      };
+      await write(place(0, 0), ['a', 'c', 'e', 'g'], ['a', 'g']);
+      await write(place(0, 1), ['_b', '0d', 'f'], ['0d']);
+      await write(place(1, 0), ['i', 'k'], ['i', 'k']);
+      await createAll(deliveries, [
+        ...own,
+        aDelivery(),
+        aDelivery({ key: aDeliveryKey({ queue: 'other' }) }),
+      ]);
+      const inChunks = written.flatMap((chunk) =>
+        [...(chunk.members?.keys() ?? [])].flatMap((id) => deliveryIn(chunk, id) ?? []),
+      );
+      const all = [...own, early, ...inChunks.filter(({ key }) => key.subscriptionId !== 'e')];
+      return { chunks, listings, message, all };
+    };
+
+    const ORDER = ['0d', 'Z-before-all', '_b', 'a', 'c', 'e', 'f', 'g', 'h', 'zz', '-x', 'i', 'k'];
+
+    it.each(Array.from({ length: ORDER.length + 1 }, (_, index) => index + 1))(
+      'are listed each once, bucket by bucket and by subscription, %i at a time',
+      async (limit) => {
+        const { listings, message, all } = await spread();
+        const found: Delivery[] = [];
+        const sizes: number[] = [];
+        let marker: string | undefined;
+        do {
+          const page = await listings.ofMessage(message, 2, {
+            limit,
+            ...(marker === undefined ? {} : { marker }),
+          });
+          found.push(...page.items);
+          sizes.push(page.items.length);
+          marker = page.marker;
+        } while (marker !== undefined);
+        expect(found.map(({ key }) => key.subscriptionId)).toEqual(ORDER);
+        expect(sizes).toHaveLength(Math.ceil(ORDER.length / limit));
+        expect(new Set(found)).toEqual(new Set(all));
+      },
+    );
+
+    it('are told of by records of their own, where there are such', async () => {
+      const { listings, message } = await spread();
+      const { items } = await listings.ofMessage(message, 2, { limit: 100 });
+      const statusOf = (id: string) => items.find(({ key }) => key.subscriptionId === id)?.status;
+      expect(['a', 'c', 'e', 'f', '_b'].map(statusOf)).toEqual([
+        'delivered',
+        'cancelled',
+        'retrying',
+        'rejected',
+        'pending',
+      ]);
+    });
+
+    it('are counted each once, by the same', async () => {
+      const { listings, message } = await spread();
+      expect(await listings.tally(message, 2)).toEqual({
+        pending: 1,
+        retrying: 2,
+        delivered: 5,
+        rejected: 1,
+        exhausted: 1,
+        cancelled: 3,
+      });
+    });
+
+    it('are none of a chunk that nobody has claimed but those with records of their own', async () => {
+      const { chunks, listings } = make();
+      const message = { queue: 'orders.eu-1', messageId: randomUUID() };
+      const early = aDelivery({
+        key: aDeliveryKey({ ...message, subscriptionId: 'a' }),
+        status: 'cancelled',
+      });
+      await chunks.takeOut(takeOutEarly({ ...message, bucket: 0, chunk: 0 }, 'a', early), early);
+      expect(await listings.ofMessage(message, 1, { limit: 10 })).toEqual({ items: [early] });
+      expect(await listings.tally(message, 1)).toMatchObject({ pending: 0, cancelled: 1 });
+    });
+
+    it('are listed from where a page ended though that one left its chunk meanwhile', async () => {
+      const { chunks, listings, message } = await spread();
+      const { items, marker = '' } = await listings.ofMessage(message, 2, { limit: 3 });
+      const last = items.at(-1);
+      expect(last?.key.subscriptionId).toBe('_b');
+      const own = aDelivery({ key: aDeliveryKey({ ...message, subscriptionId: '_b' }), status: 'cancelled' });
+      const transition = {
+        key: { ...message, bucket: 0, chunk: 1 },
+        expect: { kind: 'member' as const, subscriptionId: '_b', standing: 'pending' as const },
+        change: {
+          standings: new Map([['_b', 'own' as const]]),
+          updatedAt: SOME_TIME,
+          expiresAt: own.expiresAt,
+        },
+      };
+      expect(await chunks.takeOut(transition, own)).toBe('taken_out');
+      const next = await listings.ofMessage(message, 2, { limit: 100, marker });
+      expect(next.items.map(({ key }) => key.subscriptionId)).toEqual(ORDER.slice(3));
+    });
+  });
+};

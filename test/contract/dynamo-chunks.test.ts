@@ -1,0 +1,112 @@
+import { ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chunkItemKeyOf, itemKeyOf } from '../../shared/adapters/delivery-keys.ts';
+import { dynamoChunks } from '../../shared/adapters/dynamo-chunks.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
+import { dynamoTakeOut } from '../../shared/adapters/dynamo-take-out.ts';
+import { ttlAttribute } from '../../shared/config/tables.ts';
+import { breakUp, claimChunk, recordSuccesses, takeOut } from '../../shared/domain/chunk-changes.ts';
+import type { ChunkTransition } from '../../shared/domain/chunk.ts';
+import type { ChunkKey } from '../../shared/domain/delivery.ts';
+import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
+import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
+import { deployment } from '../support/deployment.ts';
+import { countingClient, forgetfulClient } from '../support/dynamo-clients.ts';
+import { privateTables } from '../support/private-tables.ts';
+import { describeChunkListingsContract } from './chunk-listings.contract.ts';
+import { describeChunksContract } from './chunks.contract.ts';
+
+const { dynamo, endpoints } = deployment;
+const tables = privateTables(dynamo);
+const pacing = { sleep: () => Promise.resolve() };
+let table: string;
+
+beforeAll(async () => {
+  table = await tables.like(endpoints.deliveriesTable);
+});
+afterAll(tables.deleteAll);
+
+const make = (client = dynamo) => ({
+  chunks: { ...dynamoChunks(client, table), ...dynamoTakeOut(client, table, pacing) },
+  deliveries: dynamoDeliveries(client, table),
+  listings: dynamoDeliveryListings(client, table, { ...pacing, random: Math.random }),
+});
+
+describeChunksContract('in DynamoDB', make);
+describeChunkListingsContract('in DynamoDB', make);
+
+const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
+
+const claimOf = (key: ChunkKey): ChunkTransition =>
+  claimChunk(key, { acceptedAt: SOME_TIME, members: ['a', 'b'], lease: HOLDER }, at);
+
+const recordOf = (key: ChunkKey, id: string): ChunkTransition =>
+  recordSuccesses(
+    key,
+    HOLDER.owner,
+    { successes: new Map([[id, aFirstSuccess()]]), own: [], ends: false },
+    { ...at, now: SOME_TIME + 90_000 },
+  );
+
+describe('the chunks of the deliveries table', () => {
+  it('take one request for a write, whether it happens or is refused', async () => {
+    const { client, requests } = countingClient(endpoints);
+    const { chunks } = make(client);
+    const key = aChunkKey();
+    await chunks.write(claimOf(key));
+    await chunks.write(claimOf(key));
+    await chunks.write(recordOf(key, 'a'));
+    await chunks.write(breakUp(key, { ...HOLDER, until: 0 }, at));
+    expect(requests()).toBe(4);
+  });
+
+  it('renew their time to live, and are in no index', async () => {
+    const { chunks } = make();
+    const key = aChunkKey();
+    await chunks.write(claimOf(key));
+    await chunks.write(recordOf(key, 'a'));
+    const { Item = {} } = await dynamo.send(new GetCommand({ TableName: table, Key: chunkItemKeyOf(key) }));
+    expect(Item[ttlAttribute]).toBe((SOME_TIME + 90_000 + RETENTION_MS) / 1000);
+    expect(Object.keys(Item).toSorted()).toEqual(
+      ['acceptedAt', 'expiresAt', 'lease', 'members', 'pk', 'sk', 'updatedAt', 'v', ttlAttribute].toSorted(),
+    );
+  });
+
+  it('leave nothing of themselves on the record of a delivery that leaves them', async () => {
+    const { chunks } = make();
+    const key = aChunkKey();
+    await chunks.write(claimOf(key));
+    const delivery = aDelivery({ key: aDeliveryKey({ ...key, subscriptionId: 'a' }) });
+    await chunks.takeOut(takeOut(key, 'a', 'pending', delivery), delivery);
+    const { Item = {} } = await dynamo.send(
+      new GetCommand({ TableName: table, Key: itemKeyOf(delivery.key) }),
+    );
+    expect(Item).toMatchObject({ status: 'pending', v: 1 });
+    expect(Item).not.toHaveProperty('chunk');
+  });
+
+  it('answer a write that was sent again with what it wrote itself', async () => {
+    const key = aChunkKey();
+    expect(await make(forgetfulClient(endpoints)).chunks.write(claimOf(key))).toMatchObject({
+      kind: 'refused',
+      current: { lease: HOLDER },
+    });
+    expect(await make(forgetfulClient(endpoints)).chunks.write(recordOf(key, 'a'))).toMatchObject({
+      kind: 'refused',
+      current: {
+        members: new Map<string, unknown>([
+          ['a', aFirstSuccess()],
+          ['b', 'pending'],
+        ]),
+      },
+    });
+  });
+
+  it('pass on the errors of DynamoDB', async () => {
+    const lost = dynamoChunks(dynamo, 'no-such-table');
+    await expect(lost.write(claimOf(aChunkKey()))).rejects.toThrow(ResourceNotFoundException);
+    await expect(lost.find(aChunkKey())).rejects.toThrow(ResourceNotFoundException);
+  });
+});
