@@ -1,8 +1,7 @@
 import type { Context, SQSRecord } from 'aws-lambda';
 import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
 import type { DeliverContext, Received } from '../../shared/pipeline/deliver-context.ts';
-import { deliverChunk } from '../../shared/pipeline/deliver-chunk.ts';
-import { deliver } from '../../shared/pipeline/deliver.ts';
+import { deliverWork } from '../../shared/pipeline/deliver-work.ts';
 
 /**
  * What deliver does for every record. A throw means that a service of ours failed, and the message comes again. What can
@@ -25,10 +24,7 @@ export const deliverRecord =
       owner: `${context.awsRequestId}/${record.messageId}`,
       remainingMs: () => context.getRemainingTimeInMillis(),
     };
-    const { value } = parsed;
-    await (value.kind === 'chunk'
-      ? deliverChunk(deliverContext, value, received)
-      : deliver(deliverContext, value, received));
+    await deliverWork(deliverContext, parsed.value, received);
   };
 
 /** The ids of the delivery in a record, as far as it can be read; of a chunk those of its message. */

@@ -1,4 +1,4 @@
-import type { FirstJob } from '../domain/delivery-job.ts';
+import { groupOf } from '../domain/delivery-job.ts';
 import { encodeFirstJob } from '../messages/delivery-job.ts';
 import type { DeliveryQueue } from '../ports/delivery-queue.ts';
 import { sendInBatches, type BatchTarget } from './sqs-batches.ts';
@@ -11,5 +11,3 @@ export const sqsDeliveryQueue = (target: BatchTarget): DeliveryQueue => ({
       jobs.map((job) => ({ body: encodeFirstJob(job), delaySeconds, group: groupOf(job) })),
     ),
 });
-
-const groupOf = (job: FirstJob): string => (job.kind === 'chunk' ? job.key.queue : job.key.subscriptionId);

@@ -1,6 +1,6 @@
 import type { Attempt } from './attempt.ts';
 import type { Chunk, FirstSuccess } from './chunk.ts';
-import type { Delivery, Transition } from './delivery.ts';
+import { memberKeyOf, type Delivery, type Transition } from './delivery.ts';
 
 /**
  * A delivery as its chunk tells of it; undefined where it is no member, or has a record of its own. A member whose holder's
@@ -10,9 +10,8 @@ export const deliveryIn = (chunk: Chunk, subscriptionId: string): Delivery | und
   const { key, acceptedAt, members, early, updatedAt, expiresAt } = chunk;
   const standing = early.has(subscriptionId) ? 'own' : members?.get(subscriptionId);
   if (standing === undefined || standing === 'own') return undefined;
-  const { queue, messageId, bucket } = key;
   return {
-    key: { queue, messageId, subscriptionId, bucket },
+    key: memberKeyOf(key, subscriptionId),
     acceptedAt,
     round: 1,
     lateResults: [],

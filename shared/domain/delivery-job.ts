@@ -1,5 +1,5 @@
 import type { BroughtBy } from './attempt.ts';
-import type { ChunkKey, DeliveryKey } from './delivery.ts';
+import { memberKeyOf, type ChunkKey, type DeliveryKey } from './delivery.ts';
 import type { MessageBody } from './message-body.ts';
 
 /** What orders for first attempts have in common. Times are milliseconds since the epoch. */
@@ -23,11 +23,11 @@ export type FirstJob = ChunkJob | DeliveryJob;
 
 /** The order for the first attempt of one member of a chunk. */
 export const jobOfMember = (
-  { key: { queue, messageId, bucket }, acceptedAt, sentAt, dueAt, body }: ChunkJob,
+  { key, acceptedAt, sentAt, dueAt, body }: ChunkJob,
   subscriptionId: string,
 ): DeliveryJob => ({
   kind: 'job',
-  key: { queue, messageId, subscriptionId, bucket },
+  key: memberKeyOf(key, subscriptionId),
   attempt: 1,
   acceptedAt,
   ...(sentAt === undefined ? {} : { sentAt }),
@@ -44,3 +44,7 @@ export type WakeUp = {
   /** What sent it, for the record of the attempt; a hop by SQS on the way changes nothing about it. */
   by?: BroughtBy;
 };
+
+/** Whose share of a fair queue it counts to: whoever has many there waits longer, and not the others. */
+export const groupOf = (work: FirstJob | WakeUp): string =>
+  work.kind === 'chunk' ? work.key.queue : work.key.subscriptionId;

@@ -17,6 +17,14 @@ export type DeliveryKey = {
 /** Where several deliveries of a message are on record together (chunk.ts). */
 export type ChunkKey = { queue: string; messageId: string; bucket: number; chunk: number };
 
+/** Of one delivery in a chunk. */
+export const memberKeyOf = ({ queue, messageId, bucket }: ChunkKey, subscriptionId: string): DeliveryKey => ({
+  queue,
+  messageId,
+  subscriptionId,
+  bucket,
+});
+
 export type OpenStatus = 'pending' | 'retrying';
 export type TerminalStatus = 'delivered' | 'rejected' | 'exhausted' | 'cancelled';
 export type Status = OpenStatus | TerminalStatus;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { DeadLetter, LetterAttribute, LetterReading } from '../domain/dead-letter.ts';
+import { groupOf } from '../domain/delivery-job.ts';
 import { withOurs } from './attribute-room.ts';
 import { parseDeliveryRecord } from './delivery-job.ts';
 import { firstField } from './field-fault.ts';
@@ -49,10 +50,9 @@ export const readDeliveryLetter = ({ body }: DeadLetter): LetterReading => {
       ? [value.key.bucket, value.key.chunk, value.subscriptionIds]
       : [value.key.subscriptionId, value.attempt]),
   ]);
-  const group = value.kind === 'chunk' ? key.queue : value.key.subscriptionId;
   return {
     kind: 'redrive',
-    message: { to: kind === 'wake_up' ? 'retry' : 'delivery', body, attributes: {}, group },
+    message: { to: kind === 'wake_up' ? 'retry' : 'delivery', body, attributes: {}, group: groupOf(value) },
     identity,
   };
 };

@@ -72,9 +72,8 @@ const created = async (records: Records, transition: Creation): Promise<WriteRes
   if (current !== undefined) return { kind: 'refused', current };
   const found = await inChunk(records, key);
   if (found?.delivery !== undefined) return { kind: 'refused', current: found.delivery };
-  if (found?.chunk.members !== undefined) return deliveries.write(transition);
   const place = placeOf(key);
-  if (place === undefined) return deliveries.write(transition);
+  if (place === undefined || found?.chunk.members !== undefined) return deliveries.write(transition);
   const early = takeOutEarly(place, key.subscriptionId, create);
   return (await chunks.takeOut(early, create)) === 'taken_out'
     ? { kind: 'written', delivery: create }

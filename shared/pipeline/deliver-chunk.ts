@@ -1,5 +1,6 @@
 import { apartFrom, pendingIn, type Chunk } from '../domain/chunk.ts';
 import { breakUp, claimChunk } from '../domain/chunk-changes.ts';
+import { memberKeyOf } from '../domain/delivery.ts';
 import { jobOfMember, type ChunkJob, type DeliveryJob } from '../domain/delivery-job.ts';
 import { hasTimeForAttempt, leaseUntil, type DeliverContext, type Received } from './deliver-context.ts';
 import { enterAndAttempt, sentOn } from './deliver.ts';
@@ -39,8 +40,8 @@ export const deliverChunk = async (
   if (await sentOn(context, job, job.dueAt)) return;
   const { key, acceptedAt, subscriptionIds } = job;
   if (!hasTimeForAttempt(received, settings)) {
-    for (const { key: member, attempt } of subscriptionIds.map((id) => jobOfMember(job, id)))
-      ports.journal.note({ fact: 'time_given_back', key: member, attempt });
+    for (const id of subscriptionIds)
+      ports.journal.note({ fact: 'time_given_back', key: memberKeyOf(key, id), attempt: 1 });
     await sendAgain(context, job, ports.clock.now());
     return;
   }
@@ -100,12 +101,7 @@ const brokenUp = async (
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined || chunk.lease !== undefined) throw new ContendedChunkError(key);
   for (const subscriptionId of pendingIn(chunk)) {
-    const { queue, messageId, bucket } = key;
-    ports.journal.note({
-      fact: 'lease_lost',
-      key: { queue, messageId, subscriptionId, bucket },
-      attempt: 1,
-    });
+    ports.journal.note({ fact: 'lease_lost', key: memberKeyOf(key, subscriptionId), attempt: 1 });
   }
   return chunk;
 };

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../shared/domain/books.ts';
-import { booksViewSchema } from '../../shared/messages/books-view.ts';
+import { isBalanced } from '../../shared/domain/books.ts';
+import { allBooks } from '../support/all-books.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { callApi, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
@@ -20,23 +19,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await receiver.close();
 });
-
-const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
-
-/** All pages of the books added up. */
-const booksOf = async (queue: string, since: string): Promise<Books> => {
-  let books = EMPTY_BOOKS;
-  let path: string | undefined = `/v2/queues/${queue}/books?since=${since}`;
-  while (path !== undefined) {
-    const response = await callApi('GET', path);
-    const answer: unknown = await response.json();
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
-    const view = page.parse(answer);
-    books = addUp(books, view.books);
-    path = view.links[0]?.href;
-  }
-  return books;
-};
 
 const MESSAGES = 1_000;
 const DUPLICATES = 50;
@@ -107,7 +89,7 @@ describe('the books', () => {
     const books = await eventually(
       'books that are closed',
       async () => {
-        const seen = await booksOf(queue, since);
+        const seen = await allBooks(queue, since, (path) => callApi('GET', path));
         return seen.duplicates === DUPLICATES && seen.pending === 0 && isBalanced(seen) ? seen : undefined;
       },
       60_000,

@@ -1,7 +1,6 @@
-import { deliverChunk } from '../../shared/pipeline/deliver-chunk.ts';
 import type { DeliverContext } from '../../shared/pipeline/deliver-context.ts';
 import { jobOfMember } from '../../shared/domain/delivery-job.ts';
-import { deliver } from '../../shared/pipeline/deliver.ts';
+import { deliverWork } from '../../shared/pipeline/deliver-work.ts';
 import { dispatch } from '../../shared/pipeline/dispatch.ts';
 import { healthNotes, type HealthNotes } from '../../shared/pipeline/health-notes.ts';
 import { reconcile } from '../../shared/pipeline/reconcile.ts';
@@ -95,7 +94,7 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, notes: Healt
   };
   const remainingMs = () => endsAt - world.time.now();
   const received = { id: receipt.id, text: '{}', receiveCount, owner, remainingMs };
-  await (work.kind === 'chunk' ? deliverChunk(context, work, received) : deliver(context, work, received));
+  await deliverWork(context, work, received);
 };
 
 const isForLost = (work: Work): boolean => work.kind === 'job' && work.lost !== undefined;

@@ -1,9 +1,7 @@
 import { join } from 'node:path';
-import * as z from 'zod';
 import { readCallLog, type CallLogEntry } from '../../../cli/local/call-log.ts';
-import type { Endpoints } from '../../../cli/local/endpoints.ts';
-import { addUp, EMPTY_BOOKS, type Books } from '../../../shared/domain/books.ts';
-import { booksViewSchema } from '../../../shared/messages/books-view.ts';
+import type { Books } from '../../../shared/domain/books.ts';
+import { allBooks } from '../../../test/support/all-books.ts';
 import { startReceiver, type Receiver } from '../../../test/support/receiver.ts';
 import { runFolder, startDeployed } from '../../measured/deployed.ts';
 import { noRetries } from '../../operations/paths.ts';
@@ -56,30 +54,11 @@ export const startStormySystem = async (
     receiver,
     publish: (queue, ids) =>
       deployed.publish(ids.map((id) => JSON.stringify({ queue, id, data: { ordered: id } }))),
-    books: (queue, since) => booksOf(deployed.endpoints, queue, since, signal),
+    books: (queue, since) =>
+      allBooks(queue, since.toISOString(), (path) =>
+        fetch(`${deployed.endpoints.apiUrl}${path}`, { signal }),
+      ),
     log: () => readCallLog(callLog),
     signal,
   };
-};
-
-const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
-
-/** All pages of the books, added up. @throws when the API does not give them */
-const booksOf = async (
-  { apiUrl }: Endpoints,
-  queue: string,
-  since: Date,
-  signal: AbortSignal,
-): Promise<Books> => {
-  let books = EMPTY_BOOKS;
-  let path: string | undefined = `/v2/queues/${queue}/books?since=${since.toISOString()}`;
-  while (path !== undefined) {
-    const response = await fetch(`${apiUrl}${path}`, { signal });
-    const answer: unknown = await response.json();
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
-    const view = page.parse(answer);
-    books = addUp(books, view.books);
-    path = view.links[0]?.href;
-  }
-  return books;
 };

@@ -2,8 +2,7 @@ import { schedulerWakeUps } from '../../../shared/adapters/scheduler-wake-ups.ts
 import type { FirstJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
 import type { Message } from '../../../shared/domain/message.ts';
 import type { DeliverContext, DeliverPorts } from '../../../shared/pipeline/deliver-context.ts';
-import { deliverChunk } from '../../../shared/pipeline/deliver-chunk.ts';
-import { deliver } from '../../../shared/pipeline/deliver.ts';
+import { deliverWork } from '../../../shared/pipeline/deliver-work.ts';
 import { dispatch } from '../../../shared/pipeline/dispatch.ts';
 import { healthNotes } from '../../../shared/pipeline/health-notes.ts';
 import { reconcile } from '../../../shared/pipeline/reconcile.ts';
@@ -97,9 +96,7 @@ export const stormWorld = ({ quotas, manners, sabotage = () => ({}) }: StormOpti
       receives += 1;
       const owner = `receive-${receives}`;
       const received = { id, text: '{}', receiveCount, owner, remainingMs: () => endsAt - time.now() };
-      await (value.kind === 'chunk'
-        ? deliverChunk(context, value, received)
-        : deliver(context, value, received));
+      await deliverWork(context, value, received);
     };
   };
 

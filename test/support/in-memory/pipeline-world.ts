@@ -3,8 +3,7 @@ import type { Delivery } from '../../../shared/domain/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
 import { deliveryKeyFor } from '../../../shared/pipeline/administer-deliveries.ts';
 import { chunkedDeliveries } from '../../../shared/pipeline/chunked-deliveries.ts';
-import { deliverChunk } from '../../../shared/pipeline/deliver-chunk.ts';
-import { deliver } from '../../../shared/pipeline/deliver.ts';
+import { deliverWork } from '../../../shared/pipeline/deliver-work.ts';
 import type { DeliverContext } from '../../../shared/pipeline/deliver-context.ts';
 import { healthNotes } from '../../../shared/pipeline/health-notes.ts';
 import { dispatch, type DispatchContext, type IngressReading } from '../../../shared/pipeline/dispatch.ts';
@@ -70,9 +69,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     const owner = `receive-${receives}`;
     const remainingMs = () => endsAt - clock.now();
     const received = { id, text: JSON.stringify(value), receiveCount, owner, remainingMs };
-    await (value.kind === 'chunk'
-      ? deliverChunk(deliverContext, value, received)
-      : deliver(deliverContext, value, received));
+    await deliverWork(deliverContext, value, received);
   };
   const deliveryJobs = inMemoryQueue(clock, consume);
   const retryQueue = inMemoryQueue(clock, consume);

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { addUp, EMPTY_BOOKS, type Books } from '../../shared/domain/books.ts';
+import { booksViewSchema } from '../../shared/messages/books-view.ts';
+
+const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
+
+/** All pages of the books of a queue, added up. `get` asks the API. @throws when it does not give them */
+export const allBooks = async (
+  queue: string,
+  since: string,
+  get: (path: string) => Promise<Response>,
+): Promise<Books> => {
+  let books = EMPTY_BOOKS;
+  let path: string | undefined = `/v2/queues/${queue}/books?since=${since}`;
+  while (path !== undefined) {
+    const response = await get(path);
+    const answer: unknown = await response.json();
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
+    const view = page.parse(answer);
+    books = addUp(books, view.books);
+    path = view.links[0]?.href;
+  }
+  return books;
+};
