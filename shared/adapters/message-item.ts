@@ -70,10 +70,13 @@ export const bodyItemOf = (body: MessageBody): Record<string, unknown> => {
 
 export const erasedBodyItem = (at: number): z.input<typeof erasedSchema> => ({ erasedAt: at });
 
+// Made once: zod compiles a schema at its first use, which costs more than all else that is done for a message.
+const writtenSchema = recordSchema.omit({ body: true });
+
 export const messageItemOf = ({ key, body, ...record }: MessageRecord): Record<string, unknown> => ({
   ...messageItemKeyOf(key),
   v: RECORD_VERSION,
-  ...recordSchema.omit({ body: true }).parse(record),
+  ...writtenSchema.parse(record),
   ...(body === undefined ? {} : { body: bodyItemOf(body) }),
   [deliveryIndexes.byHour.partition]: byHourPartition(
     key.queue,
