@@ -39,6 +39,11 @@ export default tseslint.config(
             'ImportDeclaration[source.value="zod"][importKind="value"] > ImportSpecifier[imported.name="z"]',
           message: 'Write "import * as z": the named import puts 360 KB of languages into every bundle.',
         },
+        {
+          selector:
+            'ClassDeclaration[superClass.name=/Error$/]:not(:has(ClassBody > PropertyDefinition[key.name="name"]))',
+          message: 'An error names itself: a bundle has no names of classes.',
+        },
       ],
       'no-restricted-properties': [
         'error',
