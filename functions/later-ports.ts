@@ -1,4 +1,4 @@
-import type { Invocation } from '../shared/adapters/aws-clients.ts';
+import type { Invocation } from '../shared/adapters/aws/service-options.ts';
 import type { EventBusSettings } from '../shared/adapters/eventbridge-operator-events.ts';
 import type { ScheduleSettings } from '../shared/adapters/scheduler-wake-ups.ts';
 import type { OperatorEvents } from '../shared/ports/operator-events.ts';
@@ -19,7 +19,7 @@ const once = <Adapter>(load: () => Promise<Adapter>): (() => Promise<Adapter>) =
 export const laterPayloads = (aws: Invocation, bucket: string): Payloads => {
   const payloads = once(async () => {
     const [{ s3Client }, { s3Payloads }] = await Promise.all([
-      import('../shared/adapters/s3-client.ts'),
+      import('../shared/adapters/aws/s3-client.ts'),
       import('../shared/adapters/s3-payloads.ts'),
     ]);
     return s3Payloads(s3Client(aws), bucket);
@@ -35,7 +35,7 @@ export const laterPayloads = (aws: Invocation, bucket: string): Payloads => {
 export const laterReferencedData = (aws: Invocation): ReferencedData => {
   const referencedData = once(async () => {
     const [{ s3Client }, { s3ReferencedData }] = await Promise.all([
-      import('../shared/adapters/s3-client.ts'),
+      import('../shared/adapters/aws/s3-client.ts'),
       import('../shared/adapters/s3-referenced-data.ts'),
     ]);
     return s3ReferencedData(s3Client(aws));
@@ -45,7 +45,7 @@ export const laterReferencedData = (aws: Invocation): ReferencedData => {
 
 const scheduling = () =>
   Promise.all([
-    import('../shared/adapters/scheduler-client.ts'),
+    import('../shared/adapters/aws/scheduler-client.ts'),
     import('../shared/adapters/scheduler-wake-ups.ts'),
   ]);
 
@@ -71,7 +71,7 @@ export const laterRemoval = (
 export const laterOperatorEvents = (aws: Invocation, settings: EventBusSettings): OperatorEvents => {
   const operatorEvents = once(async () => {
     const [{ eventBridgeClient }, { eventBridgeOperatorEvents }] = await Promise.all([
-      import('../shared/adapters/eventbridge-client.ts'),
+      import('../shared/adapters/aws/eventbridge-client.ts'),
       import('../shared/adapters/eventbridge-operator-events.ts'),
     ]);
     return eventBridgeOperatorEvents(eventBridgeClient(aws), settings);

@@ -1,4 +1,4 @@
-import { KMSClient } from '@aws-sdk/client-kms';
+import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { kmsSecretSealer } from '../../shared/adapters/kms-signing-secrets.ts';
 import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/subscription-item.ts';
@@ -18,7 +18,14 @@ export const itemsOf = async (
   { endpoint, subscribers }: { endpoint: string; subscribers: readonly string[] },
   policy?: RetryPolicy,
 ): Promise<Item[]> => {
-  const sealer = kmsSecretSealer(new KMSClient({ endpoint }), 'arn:secrets');
+  const sealer = kmsSecretSealer(
+    kmsClient({
+      endpoint,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+    }),
+    'arn:secrets',
+  );
   const sealed = await Promise.all(
     Array.from({ length: Math.min(fanOut, SEALED_EACH) }, (_, index) =>
       sealer.seal(

@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import * as z from 'zod';
 import { subscriberUrlFault } from '../../shared/adapters/address-guard.ts';
-import { documentClient, kmsClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { documentClient } from '../../shared/adapters/aws/document-client.ts';
+import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
+import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
 import { dynamoChunks } from '../../shared/adapters/dynamo-chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
@@ -18,7 +21,7 @@ import { sqsOperations } from '../../shared/adapters/sqs-operations.ts';
 import { sqsQueueDepths } from '../../shared/adapters/sqs-queue-depths.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import { apiEnvironment } from '../../shared/config/environment.ts';
+import { awsEnvironment, apiEnvironment } from '../../shared/config/environment.ts';
 import { chunkedDeliveries } from '../../shared/pipeline/chunked-deliveries.ts';
 import { laterOperatorEvents, laterPayloads, laterRemoval } from '../later-ports.ts';
 import { createApi } from './app.ts';
@@ -26,27 +29,28 @@ import { auditLog } from './audit.ts';
 import { httpApiAnswer, parseHttpApiEvent } from './http-api-event.ts';
 import type { HttpApiAnswer } from './http-api-event.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { pacingOf } from '../pacing.ts';
 
 // Once per cold start
+
+// Most instances answer a handful of requests, each with schemas of its own: compiling a reader takes longer than reading.
+z.config({ jitless: true });
 
 const environment = apiEnvironment();
 const journal = powertoolsJournal('api', environment);
 const deadline = invocationDeadline();
-const aws = { deadline, journal };
+const invocation = { deadline, journal };
+const aws = { ...awsEnvironment(), ...invocation };
 const dynamo = documentClient(aws);
 const sqs = sqsClient(aws);
-const pacing = {
-  sleep: (milliseconds: number) => systemClock.sleep(milliseconds),
-  random: Math.random,
-  deadline,
-};
+const pacing = pacingOf(deadline);
 
 const api = createApi({
   version: environment.version,
   registry: dynamoSubscriptionRegistry(dynamo, environment.subscriptionsTable, pacing),
   records: dynamoMessageRecords(dynamo, environment.deliveriesTable),
   messageListings: dynamoMessageListings(dynamo, environment.deliveriesTable),
-  payloads: laterPayloads(aws, environment.payloadBucket),
+  payloads: laterPayloads(invocation, environment.payloadBucket),
   deliveries: chunkedDeliveries({
     deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
     chunks: {
@@ -58,14 +62,14 @@ const api = createApi({
   ingress: sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),
   secretSealer: kmsSecretSealer(kmsClient(aws), environment.secretsKeyArn),
   wakeUps: {
-    ...sqsWakeUps(sqs, environment.retryQueueUrl),
-    ...laterRemoval(aws, { group: environment.scheduleGroup }),
+    ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
+    ...laterRemoval(invocation, { group: environment.scheduleGroup }),
   },
   journal,
   recoveries: dynamoRecoveries(dynamo, environment.deliveriesTable),
   operations: sqsOperations(sqs, environment.operationQueueUrl),
   queueDepths: sqsQueueDepths(sqs, environment.queueUrls),
-  operatorEvents: laterOperatorEvents(aws, {
+  operatorEvents: laterOperatorEvents(invocation, {
     busName: environment.operatorEventBus,
     deployment: environment.deployment,
   }),

@@ -1,4 +1,6 @@
-import { documentClient, kmsClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { documentClient } from '../../shared/adapters/aws/document-client.ts';
+import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
+import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
 import { dynamoChunks } from '../../shared/adapters/dynamo-chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
@@ -12,12 +14,13 @@ import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
 import { sqsUndeliverables } from '../../shared/adapters/sqs-undeliverables.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import type { deliverEnvironment } from '../../shared/config/environment.ts';
+import { awsEnvironment, type deliverEnvironment } from '../../shared/config/environment.ts';
 import type { DeliverContext } from '../../shared/pipeline/deliver-context.ts';
 import { healthNotes } from '../../shared/pipeline/health-notes.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { laterOperatorEvents, laterPayloads, laterSchedules } from '../later-ports.ts';
+import { pacingOf } from '../pacing.ts';
 
 type Environment = ReturnType<typeof deliverEnvironment>;
 
@@ -46,10 +49,12 @@ const portsOf = (
   journal: Journal,
   deadline: CallDeadline,
 ): DeliverContext['ports'] => {
-  const aws = { deadline, journal };
+  const invocation = { deadline, journal };
+  const aws = { ...awsEnvironment(), ...invocation };
   const sqs = sqsClient(aws);
   const dynamo = documentClient(aws);
-  const payloads = laterPayloads(aws, environment.payloadBucket);
+  const pacing = pacingOf(deadline);
+  const payloads = laterPayloads(invocation, environment.payloadBucket);
   return {
     clock,
     journal,
@@ -64,16 +69,10 @@ const portsOf = (
     rateLimits: dynamoRateLimits(dynamo, environment.deliveriesTable, clock),
     subscriber: httpSubscriber(environment),
     secretOpener: kmsSecretOpener(kmsClient(aws), { keyArn: environment.secretsKeyArn, clock }),
-    deliveryQueue: sqsDeliveryQueue({
-      sqs,
-      queueUrl: environment.deliveryQueueUrl,
-      sleep: (milliseconds) => clock.sleep(milliseconds),
-      random: Math.random,
-      deadline,
-    }),
+    deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
     wakeUps: {
-      ...sqsWakeUps(sqs, environment.retryQueueUrl),
-      ...laterSchedules(aws, {
+      ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
+      ...laterSchedules(invocation, {
         group: environment.scheduleGroup,
         roleArn: environment.schedulerRoleArn,
         retryQueueArn: environment.retryQueueArn,
@@ -85,7 +84,7 @@ const portsOf = (
       payloadBucket: environment.payloadBucket,
     }),
     deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
-    operatorEvents: laterOperatorEvents(aws, {
+    operatorEvents: laterOperatorEvents(invocation, {
       busName: environment.operatorEventBus,
       deployment: environment.deployment,
     }),

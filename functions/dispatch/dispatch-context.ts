@@ -1,16 +1,18 @@
-import { documentClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { documentClient } from '../../shared/adapters/aws/document-client.ts';
+import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
 import type { CallDeadline } from '../../shared/adapters/invocation-deadline.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import type { dispatchEnvironment } from '../../shared/config/environment.ts';
+import { awsEnvironment, type dispatchEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { DispatchContext } from '../../shared/pipeline/dispatch.ts';
 import type { ReferencedDataContext } from '../../shared/pipeline/referenced-data.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import { laterPayloads, laterReferencedData } from '../later-ports.ts';
+import { pacingOf } from '../pacing.ts';
 
 /** dispatch on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
 export const dispatchContextOf = (
@@ -18,7 +20,8 @@ export const dispatchContextOf = (
   journal: Journal,
   deadline: CallDeadline,
 ): DispatchContext & ReferencedDataContext => {
-  const aws = { deadline, journal };
+  const invocation = { deadline, journal };
+  const aws = { ...awsEnvironment(), ...invocation };
   const sqs = sqsClient(aws);
   const dynamo = documentClient(aws);
   return {
@@ -30,15 +33,9 @@ export const dispatchContextOf = (
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),
       messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
-      payloads: laterPayloads(aws, environment.payloadBucket),
-      referencedData: laterReferencedData(aws),
-      deliveryQueue: sqsDeliveryQueue({
-        sqs,
-        queueUrl: environment.deliveryQueueUrl,
-        sleep: (milliseconds) => clock.sleep(milliseconds),
-        random: Math.random,
-        deadline,
-      }),
+      payloads: laterPayloads(invocation, environment.payloadBucket),
+      referencedData: laterReferencedData(invocation),
+      deliveryQueue: sqsDeliveryQueue({ ...pacingOf(deadline), sqs, queueUrl: environment.deliveryQueueUrl }),
       deadLetters: sqsDeadLetters(sqs, environment.ingressDeadLetterUrl),
     },
     settings: {

@@ -1,9 +1,9 @@
 import type { Context, SQSRecord } from 'aws-lambda';
-import { sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
 import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
-import { operateEnvironment } from '../../shared/config/environment.ts';
+import { awsEnvironment, operateEnvironment } from '../../shared/config/environment.ts';
 import { parseOperation } from '../../shared/messages/operation.ts';
 import { operate } from '../../shared/pipeline/operate.ts';
 import { sqsHandler } from '../sqs-handler.ts';
@@ -15,7 +15,10 @@ const environment = operateEnvironment();
 const journal = powertoolsJournal('operate', environment);
 const deadline = invocationDeadline();
 const operateContext = operateContextOf(environment, journal, deadline);
-const deadLetters = sqsDeadLetters(sqsClient({ deadline, journal }), environment.operationDeadLetterUrl);
+const deadLetters = sqsDeadLetters(
+  sqsClient({ ...awsEnvironment(), deadline, journal }),
+  environment.operationDeadLetterUrl,
+);
 
 // For every record: a throw means that a service of ours failed, and the message comes again. What can never be
 // understood is buried with its reason instead of being tried ten times.

@@ -1,4 +1,5 @@
-import { documentClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { documentClient } from '../../shared/adapters/aws/document-client.ts';
+import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
@@ -9,11 +10,12 @@ import type { CallDeadline } from '../../shared/adapters/invocation-deadline.ts'
 import { sqsOperations } from '../../shared/adapters/sqs-operations.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import type { operateEnvironment } from '../../shared/config/environment.ts';
+import { awsEnvironment, type operateEnvironment } from '../../shared/config/environment.ts';
 import type { OperateContext } from '../../shared/pipeline/operate-context.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { laterPayloads, laterRemoval } from '../later-ports.ts';
+import { pacingOf } from '../pacing.ts';
 
 type Environment = ReturnType<typeof operateEnvironment>;
 
@@ -35,28 +37,26 @@ const portsOf = (
   journal: Journal,
   deadline: CallDeadline,
 ): OperateContext['ports'] => {
-  const aws = { deadline, journal };
+  const invocation = { deadline, journal };
+  const aws = { ...awsEnvironment(), ...invocation };
   const sqs = sqsClient(aws);
   const dynamo = documentClient(aws);
+  const pacing = pacingOf(deadline);
   const { deliveriesTable, subscriptionsTable } = environment;
   return {
     clock,
     journal,
     deliveries: dynamoDeliveries(dynamo, deliveriesTable),
-    deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, {
-      sleep: (milliseconds) => clock.sleep(milliseconds),
-      random: Math.random,
-      deadline,
-    }),
+    deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
     messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),
     registry: dynamoSubscriptionRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
-    payloads: laterPayloads(aws, environment.payloadBucket),
+    payloads: laterPayloads(invocation, environment.payloadBucket),
     operations: sqsOperations(sqs, environment.operationQueueUrl),
     wakeUps: {
-      ...sqsWakeUps(sqs, environment.retryQueueUrl),
-      ...laterRemoval(aws, { group: environment.scheduleGroup }),
+      ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
+      ...laterRemoval(invocation, { group: environment.scheduleGroup }),
     },
   };
 };

@@ -1,20 +1,23 @@
 import type { Context } from 'aws-lambda';
-import { documentClient, sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { documentClient } from '../../shared/adapters/aws/document-client.ts';
+import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
 import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { reconcileEnvironment } from '../../shared/config/environment.ts';
+import { awsEnvironment, reconcileEnvironment } from '../../shared/config/environment.ts';
 import { reconcile, type Reconciliation } from '../../shared/pipeline/reconcile.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { pacingOf } from '../pacing.ts';
 
 // Once per cold start
 
 const environment = reconcileEnvironment();
 const journal = powertoolsJournal('reconcile', environment);
 const deadline = invocationDeadline();
-const aws = { deadline, journal };
+const invocation = { deadline, journal };
+const aws = { ...awsEnvironment(), ...invocation };
 const dynamo = documentClient(aws);
 
 const reconcileContext = {
@@ -22,7 +25,11 @@ const reconcileContext = {
     clock,
     journal,
     deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
-    wakeUps: sqsWakeUps(sqsClient(aws), environment.retryQueueUrl),
+    wakeUps: sqsWakeUps({
+      ...pacingOf(deadline),
+      sqs: sqsClient(aws),
+      queueUrl: environment.retryQueueUrl,
+    }),
   },
   settings: {
     overdueAfterMs: environment.overdueAfterSeconds * 1000,

@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -82,7 +82,11 @@ export class NodeFunction extends Construct {
       ...(settings.tracing ? { tracing: Tracing.ACTIVE } : {}),
       environment: {
         ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
-        ...named({ ...everywhere(settings), ...props.environment }),
+        ...named({
+          ...everywhere(settings),
+          serviceDomain: Stack.of(this).urlSuffix,
+          ...props.environment,
+        }),
       },
     });
     if (settings.tracing)

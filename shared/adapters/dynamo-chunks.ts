@@ -1,36 +1,27 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import type { ChunkTransition } from '../domain/chunk.ts';
 import type { Chunks } from '../ports/chunks.ts';
 import { chunkOfItem } from './chunk-item.ts';
 import { chunkUpdateOf } from './chunk-update.ts';
 import { chunkItemKeyOf } from './delivery-keys.ts';
+import { conditional } from './dynamo-condition.ts';
 
 /** The CHUNK items of the deliveries table. */
-export const dynamoChunks = (
-  client: DynamoDBDocumentClient,
-  tableName: string,
-): Pick<Chunks, 'write' | 'find'> => ({
+export const dynamoChunks = (client: DocumentClient, tableName: string): Pick<Chunks, 'write' | 'find'> => ({
   write: async (transition: ChunkTransition) => {
-    const command = new UpdateCommand({
-      TableName: tableName,
-      ...chunkUpdateOf(transition),
-      ReturnValues: 'ALL_NEW',
-    });
-    try {
-      return { kind: 'written', chunk: chunkOfItem((await client.send(command)).Attributes) };
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      const { Item } = error;
-      return { kind: 'refused', current: Item === undefined ? undefined : chunkOfItem(unmarshall(Item)) };
-    }
+    const result = await conditional(
+      client.update({ TableName: tableName, ...chunkUpdateOf(transition), ReturnValues: 'ALL_NEW' }),
+    );
+    if (result.kind === 'written') return { kind: 'written', chunk: chunkOfItem(result.output.Attributes) };
+    const { item } = result;
+    return { kind: 'refused', current: item === undefined ? undefined : chunkOfItem(item) };
   },
   find: async (key) => {
-    const { Item } = await client.send(
-      new GetCommand({ TableName: tableName, Key: chunkItemKeyOf(key), ConsistentRead: true }),
-    );
+    const { Item } = await client.get({
+      TableName: tableName,
+      Key: chunkItemKeyOf(key),
+      ConsistentRead: true,
+    });
     return Item === undefined ? undefined : chunkOfItem(Item);
   },
 });

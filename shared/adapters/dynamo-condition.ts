@@ -1,13 +1,28 @@
-import { ConditionalCheckFailedException, TransactionConflictException } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod';
+import { isRefusal } from './aws/answer.ts';
+import type { Item } from './aws/document-client.ts';
+import { itemSchema } from './aws/document-values.ts';
+
+/** What a conditional write came to. `item` is the one that refused it, where there is one and the write asks for it. */
+export type Conditional<Output> =
+  { kind: 'written'; output: Output } | { kind: 'refused'; item: Item | undefined; error: Error };
+
+const refusalSchema = z.object({ Item: itemSchema.optional() });
+
+/** A condition that did not hold is a result; every other error passes through. */
+export const conditional = async <Output>(write: Promise<Output>): Promise<Conditional<Output>> => {
+  try {
+    return { kind: 'written', output: await write };
+  } catch (error) {
+    if (!isRefusal(error, 'ConditionalCheckFailedException')) throw error;
+    return { kind: 'refused', item: refusalSchema.parse(error.answer()).Item, error };
+  }
+};
 
 /** What a conditional write answered; undefined where its condition did not hold. Every other error passes through. */
 export const ifConditionHolds = async <Output>(write: Promise<Output>): Promise<Output | undefined> => {
-  try {
-    return await write;
-  } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return undefined;
-    throw error;
-  }
+  const result = await conditional(write);
+  return result.kind === 'written' ? result.output : undefined;
 };
 
 /** As `ifConditionHolds`; a transaction that had the item just then counts as a change of it. */
@@ -15,7 +30,7 @@ export const ifUndisturbed = async <Output>(write: Promise<Output>): Promise<Out
   try {
     return await ifConditionHolds(write);
   } catch (error) {
-    if (error instanceof TransactionConflictException) return undefined;
+    if (isRefusal(error, 'TransactionConflictException')) return undefined;
     throw error;
   }
 };

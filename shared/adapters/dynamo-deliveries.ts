@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+
+import type { DocumentClient } from './aws/document-client.ts';
+import { conditional } from './dynamo-condition.ts';
 import { primaryKey, ttlAttribute } from '../config/tables.ts';
 import { holds } from '../domain/delivery.ts';
 import type { Delivery, Transition } from '../domain/delivery.ts';
@@ -35,7 +34,7 @@ const markMaker = (): (() => string) => {
 };
 
 /** The deliveries table. Errors of the SDK pass through, but for a condition that did not hold, which is an answer. */
-export const dynamoDeliveries = (client: DynamoDBDocumentClient, tableName: string): Deliveries => {
+export const dynamoDeliveries = (client: DocumentClient, tableName: string): Deliveries => {
   const newMark = markMaker();
   return {
     write: async (transition) => {
@@ -45,9 +44,7 @@ export const dynamoDeliveries = (client: DynamoDBDocumentClient, tableName: stri
         : await revised(client, tableName, transition, mark);
     },
     find: async (key) => {
-      const { Item } = await client.send(
-        new GetCommand({ TableName: tableName, Key: itemKeyOf(key), ConsistentRead: true }),
-      );
+      const { Item } = await client.get({ TableName: tableName, Key: itemKeyOf(key), ConsistentRead: true });
       return Item === undefined ? undefined : deliveryOf(Item);
     },
     overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
@@ -55,20 +52,18 @@ export const dynamoDeliveries = (client: DynamoDBDocumentClient, tableName: stri
 };
 
 const created = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   { create }: Creation,
   mark: string,
 ): Promise<WriteResult> =>
   await answered(mark, async () => {
-    await client.send(
-      new PutCommand({
-        TableName: tableName,
-        Item: { ...deliveryItemOf(create), [MARK]: mark },
-        ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    );
+    await client.put({
+      TableName: tableName,
+      Item: { ...deliveryItemOf(create), [MARK]: mark },
+      ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
     return create;
   });
 
@@ -78,14 +73,14 @@ const created = async (
  * Whoever computes a change from the record as read never comes to that.
  */
 const revised = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   transition: Revision,
   mark: string,
 ): Promise<WriteResult> => {
   const write = (renewal: Renewal) =>
     answered(mark, async () =>
-      deliveryOf((await client.send(updateCommand(tableName, transition, renewal, mark))).Attributes),
+      deliveryOf((await client.update(updateRequest(tableName, transition, renewal, mark))).Attributes),
     );
   const result = await write('renews_expiry');
   return result.kind === 'refused' && outlives(result.current, transition)
@@ -98,7 +93,7 @@ type Renewal = 'renews_expiry' | 'keeps_expiry';
 const outlives = (current: Delivery | undefined, { expect, change }: Revision): boolean =>
   current !== undefined && holds(expect, current) && current.expiresAt > change.expiresAt;
 
-const updateCommand = (
+const updateRequest = (
   tableName: string,
   { key, expect, change }: Revision,
   renewal: Renewal,
@@ -108,7 +103,7 @@ const updateCommand = (
   const condition = conditionOf(expect, to);
   const { expiresAt } = change;
   const renews = renewal === 'renews_expiry';
-  return new UpdateCommand({
+  return {
     TableName: tableName,
     Key: itemKeyOf(key),
     UpdateExpression: updateOf(
@@ -123,18 +118,15 @@ const updateCommand = (
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     ...to.attributes(),
-  });
+  } as const;
 };
 
 /** A condition that did not hold answers with the record that refused it, unless that is our own write, sent twice. */
 const answered = async (mark: string, write: () => Promise<Delivery>): Promise<WriteResult> => {
-  try {
-    return { kind: 'written', delivery: await write() };
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    if (error.Item === undefined) return { kind: 'refused', current: undefined };
-    const item = unmarshall(error.Item);
-    const current = deliveryOf(item);
-    return item[MARK] === mark ? { kind: 'written', delivery: current } : { kind: 'refused', current };
-  }
+  const result = await conditional(write());
+  if (result.kind === 'written') return { kind: 'written', delivery: result.output };
+  const { item } = result;
+  if (item === undefined) return { kind: 'refused', current: undefined };
+  const current = deliveryOf(item);
+  return item[MARK] === mark ? { kind: 'written', delivery: current } : { kind: 'refused', current };
 };

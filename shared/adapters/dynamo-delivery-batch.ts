@@ -1,5 +1,4 @@
-import { BatchGetCommand } from '@aws-sdk/lib-dynamodb';
-import type { BatchGetCommandOutput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import type { Delivery, DeliveryKey } from '../domain/delivery.ts';
 import type { DeliveryRecords } from '../ports/delivery-listings.ts';
 import { deliveryItemKeySchema, deliveryOf } from './delivery-item.ts';
@@ -27,7 +26,7 @@ const FIRST_WAIT_MS = 50;
 
 /** Up to 100 records; strongly consistent. What DynamoDB leaves unread is asked for again, if there is time. @throws RecordsNotReadError */
 export const recordsOf = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   keys: readonly DeliveryKey[],
   { sleep, random, deadline }: BatchReading,
@@ -66,15 +65,15 @@ const readOf = (item: unknown): Read => {
 type Requested = readonly Record<string, unknown>[];
 
 const readOnce = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   keys: Requested,
 ): Promise<{ found: Read[]; unread: Requested }> => {
-  const { Responses, UnprocessedKeys }: BatchGetCommandOutput = await client.send(
-    new BatchGetCommand({ RequestItems: { [tableName]: { Keys: [...keys], ConsistentRead: true } } }),
-  );
+  const { Responses, UnprocessedKeys } = await client.batchGet({
+    RequestItems: { [tableName]: { Keys: [...keys], ConsistentRead: true } },
+  });
   return {
-    found: (Responses?.[tableName] ?? []).map(readOf),
-    unread: UnprocessedKeys?.[tableName]?.Keys ?? [],
+    found: (Responses[tableName] ?? []).map(readOf),
+    unread: UnprocessedKeys[tableName]?.Keys ?? [],
   };
 };

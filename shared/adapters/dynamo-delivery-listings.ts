@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import * as z from 'zod';
 import { deliveryIndexes } from '../config/tables.ts';
 import type { DeliveryListings, DeliverySelection, ListedDelivery } from '../ports/delivery-listings.ts';
@@ -14,7 +14,7 @@ import { decoded } from './record.ts';
 
 /** The indexes of the deliveries table. Errors of the SDK pass through. */
 export const dynamoDeliveryListings = (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   reading: BatchReading,
 ): DeliveryListings => {

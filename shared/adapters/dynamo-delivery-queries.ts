@@ -1,5 +1,5 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import * as z from 'zod';
 import { deliveryIndexes } from '../config/tables.ts';
 import type { OverdueDelivery } from '../ports/deliveries.ts';
@@ -15,7 +15,7 @@ type Cursor = { shard: number; from?: LastKey };
  * surplus of rounding up is cut off the youngest, whatever shard they are in.
  */
 export const overdueDeliveries = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   before: number,
   limit: number,
@@ -26,8 +26,8 @@ export const overdueDeliveries = async (
     const share = Math.ceil((limit - found.length) / cursors.length);
     const pages = await Promise.all(
       cursors.map(async (cursor) => {
-        const page = await client.send(new QueryCommand(overdueQuery(tableName, before, cursor, share)));
-        return { shard: cursor.shard, from: page.LastEvaluatedKey, items: page.Items ?? [] };
+        const page = await client.query(overdueQuery(tableName, before, cursor, share));
+        return { shard: cursor.shard, from: page.LastEvaluatedKey, items: page.Items };
       }),
     );
     found.push(...pages.flatMap(({ items }) => items).map(overdueOf));

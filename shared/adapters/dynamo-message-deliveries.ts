@@ -1,5 +1,4 @@
-import { paginateQuery } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import * as z from 'zod';
 import { listedAttribute, primaryKey } from '../config/tables.ts';
 import { NO_DELIVERIES, type StatusCounts } from '../domain/books.ts';
@@ -12,7 +11,7 @@ import type { Page, PageRequest } from '../ports/page.ts';
 import { chunkOfItem } from './chunk-item.ts';
 import { deliveryOf } from './delivery-item.ts';
 import { chunkPrefix, deliveryPrefix, itemKeyOf, partitionOf } from './delivery-keys.ts';
-import { queriedItems } from './dynamo-query.ts';
+import { pagesOf, queriedItems } from './dynamo-query.ts';
 import { listingOf } from './listing-marker.ts';
 import { lastOf, pageOf } from './page-marker.ts';
 import { decoded } from './record.ts';
@@ -22,7 +21,7 @@ import { decoded } from './record.ts';
  * bucket are read whole and first: a delivery that leaves its chunk in between is found by its own record, which alone is true.
  */
 export const pageOfMessage = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   { message, buckets }: { message: MessageKey; buckets: number },
   request: PageRequest,
@@ -80,7 +79,7 @@ const statusSchema = z.object({
 
 /** Bucket by bucket and nothing but who stands how, so that a fan-out of any size takes no memory. */
 export const tallyOfMessage = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   message: MessageKey,
   buckets: number,
@@ -95,8 +94,8 @@ export const tallyOfMessage = async (
       ProjectionExpression: `${primaryKey.sort}, #status`,
       ExpressionAttributeNames: { '#status': listedAttribute },
     };
-    for await (const { Items = [] } of paginateQuery({ client }, query)) {
-      for (const item of Items) {
+    for await (const page of pagesOf(client, query)) {
+      for (const item of page) {
         const { sk, status } = decoded(statusSchema, item);
         statuses.set(sk.slice(deliveryPrefix.length), status);
       }

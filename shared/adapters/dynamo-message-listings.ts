@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import * as z from 'zod';
 import { deliveryIndexes } from '../config/tables.ts';
 import type { ListedMessage, MessageListings, MessageWindow } from '../ports/message-listings.ts';
@@ -15,7 +15,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const MOST_HOURS = 63;
 
 /** The index by hour. Errors of the SDK pass through. */
-export const dynamoMessageListings = (client: DynamoDBDocumentClient, tableName: string): MessageListings => {
+export const dynamoMessageListings = (client: DocumentClient, tableName: string): MessageListings => {
   const listed = async (
     direction: Direction,
     window: MessageWindow,
@@ -76,7 +76,7 @@ const borderOf = ({ first, end }: Hours, direction: Direction): string =>
   sortableTime((direction === 'ascending' ? first : end) * HOUR_MS);
 
 const partsOf = (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   {
     window,

@@ -1,5 +1,4 @@
-import { GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import { primaryKey, ttlAttribute } from '../config/tables.ts';
 import type { MessageBody } from '../domain/message-body.ts';
 import type { MessageKey } from '../domain/message.ts';
@@ -16,22 +15,22 @@ import { ttlOf } from './record.ts';
 import { DAY_MS } from '../domain/duration.ts';
 
 /** The MESSAGE items of the deliveries table. */
-export const dynamoMessageRecords = (client: DynamoDBDocumentClient, tableName: string): MessageRecords => {
+export const dynamoMessageRecords = (client: DocumentClient, tableName: string): MessageRecords => {
   const accept: MessageRecords['accept'] = async (record) => {
-    const put = await ifConditionHolds(client.send(new PutCommand(putIfAbsent(tableName, record))));
+    const put = await ifConditionHolds(client.put(putIfAbsent(tableName, record)));
     if (put !== undefined) return { kind: 'accepted', record };
-    const counted = await ifConditionHolds(
-      client.send(new UpdateCommand(countDuplicate(tableName, record.key))),
-    );
+    const counted = await ifConditionHolds(client.update(countDuplicate(tableName, record.key)));
     // The record was forgotten between the two requests, so this is a first time again.
     if (counted === undefined) return await accept(record);
     return { kind: 'duplicate', record: messageRecordOf(record.key, counted.Attributes) };
   };
 
   const find = async (key: MessageKey): Promise<MessageRecord | undefined> => {
-    const { Item } = await client.send(
-      new GetCommand({ TableName: tableName, Key: messageItemKeyOf(key), ConsistentRead: true }),
-    );
+    const { Item } = await client.get({
+      TableName: tableName,
+      Key: messageItemKeyOf(key),
+      ConsistentRead: true,
+    });
     return Item === undefined ? undefined : messageRecordOf(key, Item);
   };
 
@@ -47,12 +46,12 @@ export const dynamoMessageRecords = (client: DynamoDBDocumentClient, tableName: 
       const isTaken = current.body !== undefined || current.erasedAt !== undefined;
       if (isTaken && current.expiresAt >= until) return keepingOf(current);
       const write = keep(tableName, { key, body, expiresAt: Math.max(until, current.expiresAt) });
-      const kept = await ifConditionHolds(client.send(new UpdateCommand(write)));
+      const kept = await ifConditionHolds(client.update(write));
       // Refused: gone, or somebody kept or erased the body meanwhile, and for longer.
       return keepingOf(kept === undefined ? await find(key) : messageRecordOf(key, kept.Attributes));
     },
     eraseBody: async (key, at) => {
-      const erased = await ifConditionHolds(client.send(new UpdateCommand(erase(tableName, key, at))));
+      const erased = await ifConditionHolds(client.update(erase(tableName, key, at)));
       // Refused: gone, or erased before.
       return erased === undefined ? find(key) : messageRecordOf(key, erased.Attributes);
     },

@@ -1,4 +1,3 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { primaryKey } from '../config/tables.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import { transacted } from './dynamo-transaction.ts';
@@ -15,9 +14,7 @@ export const freedFrom = async (
   holder: string,
 ): Promise<boolean> => {
   const holderKey = subscriptionItemKey(wanted.queue, holder);
-  const { Item } = await client.send(
-    new GetCommand({ TableName: tableName, Key: holderKey, ConsistentRead: true }),
-  );
+  const { Item } = await client.get({ TableName: tableName, Key: holderKey, ConsistentRead: true });
   if (Item !== undefined) return false;
   const result = await transacted(client, clock, [
     {

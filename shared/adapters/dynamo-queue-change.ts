@@ -1,4 +1,3 @@
-import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { Queue } from '../domain/subscription.ts';
 import { ContendedChangeError } from '../ports/subscription-registry.ts';
 import type { Changed } from '../ports/subscription-registry.ts';
@@ -18,7 +17,7 @@ export const changeQueue = async (
 ): Promise<Changed<Queue>> => {
   const at = { TableName: tableName, Key: queueItemKey(name) };
   for (let tried = 1; tried <= MOST_TRIES; tried += 1) {
-    const { Item } = await client.send(new GetCommand({ ...at, ConsistentRead: true }));
+    const { Item } = await client.get({ ...at, ConsistentRead: true });
     if (Item === undefined) return { kind: 'missing' };
     const item = itemOf(Item);
     const before = queueOf(Item);
@@ -27,8 +26,8 @@ export const changeQueue = async (
     if (edits.length === 0) return { kind: 'left', current: before };
     // All of the metadata as read, and of this life of the queue: a patch says what it says of the whole.
     const guards = { createdAt: item['createdAt'], metadata: item['metadata'] };
-    const update = new UpdateCommand({ ...at, ...updateOf(edits, guards) });
-    if ((await ifUndisturbed(client.send(update))) !== undefined) return { kind: 'changed', before, after };
+    const write = client.update({ ...at, ...updateOf(edits, guards) });
+    if ((await ifUndisturbed(write)) !== undefined) return { kind: 'changed', before, after };
     await clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried);
   }
   throw new ContendedChangeError(name);

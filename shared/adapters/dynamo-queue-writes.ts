@@ -1,4 +1,3 @@
-import { DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { primaryKey } from '../config/tables.ts';
 import type { Queue } from '../domain/subscription.ts';
 import { QueueBusyError } from '../ports/subscription-registry.ts';
@@ -32,28 +31,26 @@ export const putQueue = async (
     ([name, value]) => `${to.name(name)} = ${to.value(value)}`,
   );
   const createdAt = to.name('createdAt');
-  const { Attributes } = await client.send(
-    new UpdateCommand({
-      TableName: tableName,
-      Key: queueItemKey(queue.name),
-      UpdateExpression: [
-        `SET ${sets.join(', ')}, ${createdAt} = if_not_exists(${createdAt}, ${to.value(queue.createdAt)})`,
-        ...(queue.retryPolicy === undefined ? [`REMOVE ${to.name('retryPolicy')}`] : []),
-      ].join(' '),
-      ReturnValues: 'ALL_OLD',
-      ...to.attributes(),
-    }),
-  );
+  const { Attributes } = await client.update({
+    TableName: tableName,
+    Key: queueItemKey(queue.name),
+    UpdateExpression: [
+      `SET ${sets.join(', ')}, ${createdAt} = if_not_exists(${createdAt}, ${to.value(queue.createdAt)})`,
+      ...(queue.retryPolicy === undefined ? [`REMOVE ${to.name('retryPolicy')}`] : []),
+    ].join(' '),
+    ReturnValues: 'ALL_OLD',
+    ...to.attributes(),
+  });
   return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: queueOf(Attributes) };
 };
 
 export const ensureQueue = async ({ client, tableName }: RegistryTable, queue: Queue): Promise<void> => {
-  const put = new PutCommand({
+  const put = client.put({
     TableName: tableName,
     Item: queueItemOf(queue),
     ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
   });
-  await ifConditionHolds(client.send(put));
+  await ifConditionHolds(put);
 };
 
 const MAX_ROUNDS = 10;
@@ -75,9 +72,7 @@ const tallyOfQueue = async (
   { client, tableName }: RegistryTable,
   name: string,
 ): Promise<QueueTally | undefined> => {
-  const { Item } = await client.send(
-    new GetCommand({ TableName: tableName, Key: queueItemKey(name), ConsistentRead: true }),
-  );
+  const { Item } = await client.get({ TableName: tableName, Key: queueItemKey(name), ConsistentRead: true });
   return Item === undefined ? undefined : tallyOf(Item);
 };
 
@@ -86,7 +81,7 @@ const deleteItem = async (
   name: string,
   { createdAt, subscriptionsAdded }: QueueTally,
 ): Promise<boolean> => {
-  const deletion = new DeleteCommand({
+  const deletion = client.delete({
     TableName: tableName,
     Key: queueItemKey(name),
     ConditionExpression:
@@ -98,7 +93,7 @@ const deleteItem = async (
       ...(subscriptionsAdded === 0 ? {} : { ':added': subscriptionsAdded }),
     },
   });
-  return (await ifConditionHolds(client.send(deletion))) !== undefined;
+  return (await ifConditionHolds(deletion)) !== undefined;
 };
 
 /** A subscription goes together with its claim on the subscriber: two items, and a transaction takes 100. */

@@ -1,6 +1,6 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { UpdateCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
+import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import { conditional } from './dynamo-condition.ts';
 import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../config/tables.ts';
 import {
@@ -49,7 +49,7 @@ type Asked = { limited: Limited; limit: RateLimit; until: number | undefined };
  * functions at once get slots without a conflict; one that does not begins now.
  */
 export const dynamoRateLimits = (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   clock: Pick<Clock, 'now'>,
 ): RateLimits => {
@@ -82,14 +82,14 @@ type Wanted = Asked & { count: number; now: number; first: Way };
 
 /** The line with the slots that were wanted at its end, or as it is where there are none, and what there is instead. */
 const lineAfter = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   wanted: Wanted,
 ): Promise<Line & { instead?: Slot }> => {
   const { limited, limit, until, now } = wanted;
   let way = wanted.first;
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const result = await updated(client, commandOf[way](tableName, wanted));
+    const result = await updated(client, requestOf[way](tableName, wanted));
     if (result.kind === 'written') return result.line;
     const { line } = result;
     if (line !== undefined && isOvertaken(line, limit, now)) return { ...line, instead: noSlotYet(now) };
@@ -102,11 +102,11 @@ const lineAfter = async (
 
 type Way = 'lengthen' | 'begin';
 
-const commandOf: Record<Way, (tableName: string, wanted: Wanted) => UpdateCommand> = {
+const requestOf: Record<Way, (tableName: string, wanted: Wanted) => UpdateCommandInput> = {
   lengthen: (tableName, { limited, limit, until, count, now }) => {
     const to = expression();
     const end = to.name('reservedUpTo');
-    return new UpdateCommand({
+    return {
       TableName: tableName,
       Key: slotsItemKey(limited),
       UpdateExpression: `SET ${end} = ${end} + ${to.value(count * limit.intervalMs)}, ${lifetimeOf(to, now)}`,
@@ -114,20 +114,20 @@ const commandOf: Record<Way, (tableName: string, wanted: Wanted) => UpdateComman
       ConditionExpression: `${to.name('epoch')} = ${to.value(limit.epoch)} AND ${end} > ${to.value(now)} AND ${end} <= ${to.value(latestEnd(now, until))}`,
       ...ANSWER,
       ...to.attributes(),
-    });
+    };
   },
   begin: (tableName, { limited, limit, count, now }) => {
     const to = expression();
     const end = to.name('reservedUpTo');
     const epoch = to.name('epoch');
-    return new UpdateCommand({
+    return {
       TableName: tableName,
       Key: slotsItemKey(limited),
       UpdateExpression: `SET ${end} = ${to.value(now + count * limit.intervalMs)}, ${epoch} = ${to.value(limit.epoch)}, ${to.name('v')} = ${to.value(RECORD_VERSION)}, ${lifetimeOf(to, now)}`,
       ConditionExpression: `attribute_not_exists(${to.name(primaryKey.partition)}) OR ${epoch} < ${to.value(limit.epoch)} OR ${end} <= ${to.value(now)}`,
       ...ANSWER,
       ...to.attributes(),
-    });
+    };
   },
 };
 
@@ -144,13 +144,10 @@ const lineSchema = z.object({
 
 type LineResult = { kind: 'written'; line: Line } | { kind: 'refused'; line: Line | undefined };
 
-const updated = async (client: DynamoDBDocumentClient, command: UpdateCommand): Promise<LineResult> => {
-  try {
-    const { Attributes } = await client.send(command);
-    return { kind: 'written', line: decoded(lineSchema, Attributes) };
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    const { Item } = error;
-    return { kind: 'refused', line: Item === undefined ? undefined : decoded(lineSchema, unmarshall(Item)) };
-  }
+const updated = async (client: DocumentClient, request: UpdateCommandInput): Promise<LineResult> => {
+  const result = await conditional(client.update(request));
+  if (result.kind === 'written')
+    return { kind: 'written', line: decoded(lineSchema, result.output.Attributes) };
+  const { item } = result;
+  return { kind: 'refused', line: item === undefined ? undefined : decoded(lineSchema, item) };
 };

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+
+import type { DocumentClient } from './aws/document-client.ts';
+import { conditional } from './dynamo-condition.ts';
 import { primaryKey } from '../config/tables.ts';
 import type { Recovery } from '../domain/recovery.ts';
 import type { Recoveries, RecoverySaving } from '../ports/recoveries.ts';
@@ -20,18 +19,20 @@ import {
 const MARK = 'w';
 
 /** The recoveries of a queue, in the deliveries table. */
-export const dynamoRecoveries = (client: DynamoDBDocumentClient, tableName: string): Recoveries => ({
+export const dynamoRecoveries = (client: DocumentClient, tableName: string): Recoveries => ({
   create: async (recovery) => {
     const { put, mark } = putOf(tableName, recovery);
     const absent = { ...put, ConditionExpression: `attribute_not_exists(${primaryKey.partition})` };
-    await answered(mark, client.send(new PutCommand(absent)), (error) => {
+    await answered(mark, client.put(absent), (error) => {
       throw error;
     });
   },
   find: async (queue, id) => {
-    const { Item } = await client.send(
-      new GetCommand({ TableName: tableName, Key: recoveryKeyOf(queue, id), ConsistentRead: true }),
-    );
+    const { Item } = await client.get({
+      TableName: tableName,
+      Key: recoveryKeyOf(queue, id),
+      ConsistentRead: true,
+    });
     return Item === undefined ? undefined : recoveryOf(Item);
   },
   list: async (queue, page) => {
@@ -58,7 +59,7 @@ export const dynamoRecoveries = (client: DynamoDBDocumentClient, tableName: stri
       ExpressionAttributeNames: { '#version': 'version' },
       ExpressionAttributeValues: { ':before': recovery.version - 1 },
     };
-    return await answered(mark, client.send(new PutCommand(unchanged)), (_error, current) => ({
+    return await answered(mark, client.put(unchanged), (_error, current) => ({
       kind: 'refused',
       current,
     }));
@@ -80,13 +81,8 @@ const answered = async (
   write: Promise<unknown>,
   refused: (error: Error, current: Recovery | undefined) => RecoverySaving,
 ): Promise<RecoverySaving> => {
-  try {
-    await write;
-    return { kind: 'saved' };
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    const item = error.Item === undefined ? undefined : unmarshall(error.Item);
-    if (item?.[MARK] === mark) return { kind: 'saved' };
-    return refused(error, item === undefined ? undefined : recoveryOf(item));
-  }
+  const result = await conditional(write);
+  if (result.kind === 'written' || result.item?.[MARK] === mark) return { kind: 'saved' };
+  const { item, error } = result;
+  return refused(error, item === undefined ? undefined : recoveryOf(item));
 };

@@ -1,4 +1,3 @@
-import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Subscription } from '../domain/subscription.ts';
 import { ContendedChangeError } from '../ports/subscription-registry.ts';
@@ -77,7 +76,7 @@ const mark = async (table: RegistryTable, found: Found, now: number): Promise<Su
   if (result.kind === 'written') return after;
   if (result.writes[0]?.failed === true) return undefined;
   // It had expired, and its subscriber is another subscription's by now.
-  const written = await ifUndisturbed(client.send(new UpdateCommand(update.Update)));
+  const written = await ifUndisturbed(client.update(update.Update));
   return written === undefined ? undefined : after;
 };
 
@@ -88,7 +87,7 @@ const find = async (
   { queue, subscriptionId }: SubscriptionAt,
 ): Promise<Found | undefined> => {
   const Key = subscriptionItemKey(queue, subscriptionId);
-  const { Item } = await client.send(new GetCommand({ TableName: tableName, Key, ConsistentRead: true }));
+  const { Item } = await client.get({ TableName: tableName, Key, ConsistentRead: true });
   return Item === undefined ? undefined : { item: itemOf(Item), subscription: subscriptionOf(Item) };
 };
 
@@ -106,7 +105,7 @@ const writeChange = async (
   const guards = before.changedAt === after.changedAt ? [] : HEALTH;
   if (claims.length === 0) {
     const { Update } = updateOfSubscription(table, found, edits, guards);
-    const written = await ifUndisturbed(client.send(new UpdateCommand(Update)));
+    const written = await ifUndisturbed(client.update(Update));
     return written === undefined ? { kind: 'again' } : changed;
   }
   const update = updateOfSubscription(table, found, edits, [...CLAIMED, ...guards]);

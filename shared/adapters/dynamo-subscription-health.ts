@@ -1,7 +1,5 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
+import { conditional } from './dynamo-condition.ts';
 import { primaryKey } from '../config/tables.ts';
 import { FAILURES_IN_ALL, type HealthChange } from '../domain/subscription-health.ts';
 import type { Disabled } from '../domain/subscription.ts';
@@ -13,7 +11,7 @@ export type SubscriptionPlace = { tableName: string; queue: string; subscription
 
 /** What deliver writes to a subscription; each is one conditional request, with the item in its answer either way. */
 export const changeHealth = (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   place: SubscriptionPlace,
   change: HealthChange,
 ): Promise<HealthResult> => {
@@ -27,7 +25,7 @@ export const changeHealth = (
 
 /** Answers with what it is disabled for then; undefined: it is not, or it is gone. */
 export const disable = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   place: SubscriptionPlace,
   disabled: Disabled,
   changedAt: number | undefined,
@@ -44,12 +42,12 @@ export const disable = async (
 type Update = { conditions: readonly string[]; update: string; to: Expression };
 
 const updated = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   { tableName, queue, subscriptionId }: SubscriptionPlace,
   { conditions, update, to }: Update,
 ): Promise<HealthResult> => {
   const exists = `attribute_exists(${to.name(primaryKey.partition)})`;
-  const command = new UpdateCommand({
+  const write = client.update({
     TableName: tableName,
     Key: subscriptionItemKey(queue, subscriptionId),
     UpdateExpression: update,
@@ -58,14 +56,11 @@ const updated = async (
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     ...to.attributes(),
   });
-  try {
-    const { Attributes } = await client.send(command);
-    return { kind: 'written', subscription: subscriptionOf(Attributes) };
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    const item = error.Item;
-    return { kind: 'refused', current: item === undefined ? undefined : subscriptionOf(unmarshall(item)) };
-  }
+  const result = await conditional(write);
+  if (result.kind === 'written')
+    return { kind: 'written', subscription: subscriptionOf(result.output.Attributes) };
+  const { item } = result;
+  return { kind: 'refused', current: item === undefined ? undefined : subscriptionOf(item) };
 };
 
 /** Domain `allows`, said in DynamoDB's language. A comparison with an attribute that is missing is false. */

@@ -1,5 +1,4 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import { primaryKey, subscriptionIndexes } from '../config/tables.ts';
 import type { SubscriptionRegistry } from '../ports/subscription-registry.ts';
 import { changeQueue } from './dynamo-queue-change.ts';
@@ -24,16 +23,14 @@ import {
 
 /** The subscriptions table as administration sees it. Errors of the SDK pass through, but for what is an answer. */
 export const dynamoSubscriptionRegistry = (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   clock: Pacing,
 ): SubscriptionRegistry => {
   const table: RegistryTable = { client, tableName, clock };
 
   const item = async (key: Record<string, string>): Promise<unknown> => {
-    const { Item } = await client.send(
-      new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true }),
-    );
+    const { Item } = await client.get({ TableName: tableName, Key: key, ConsistentRead: true });
     return Item;
   };
 

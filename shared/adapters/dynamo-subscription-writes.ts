@@ -1,4 +1,3 @@
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { primaryKey } from '../config/tables.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import { QueueMissingError } from '../ports/subscription-registry.ts';
@@ -70,10 +69,10 @@ export const removeMarked = async (
   queue: string,
   subscriptionId: string,
 ): Promise<void> => {
-  const deletion = new DeleteCommand({
+  const deletion = client.delete({
     TableName: tableName,
     Key: subscriptionItemKey(queue, subscriptionId),
     ConditionExpression: 'attribute_exists(deletedAt)',
   });
-  await ifConditionHolds(client.send(deletion));
+  await ifConditionHolds(deletion);
 };

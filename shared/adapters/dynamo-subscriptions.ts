@@ -1,5 +1,4 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import { primaryKey } from '../config/tables.ts';
 import type { Queue, Subscription } from '../domain/subscription.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -29,7 +28,7 @@ const MAX_CACHED = 64 * 1024 * 1024;
  * `cacheSeconds` old, and are shared, so they are for reading only.
  */
 export const dynamoSubscriptions = (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   options: { clock: Pick<Clock, 'now'>; cacheSeconds: number },
 ): Subscriptions => {
@@ -77,30 +76,28 @@ export const dynamoSubscriptions = (
 const nameOf = (queue: string, subscriptionId: string): string => `${queue}#${subscriptionId}`;
 
 const readQueue = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   queue: string,
 ): Promise<Queue | undefined> => {
-  const { Item } = await client.send(
-    new GetCommand({ TableName: tableName, Key: queueItemKey(queue), ConsistentRead: true }),
-  );
+  const { Item } = await client.get({ TableName: tableName, Key: queueItemKey(queue), ConsistentRead: true });
   return Item === undefined ? undefined : queueOf(Item);
 };
 
 const readSubscription = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   queue: string,
   subscriptionId: string,
 ): Promise<Subscription | undefined> => {
   const Key = subscriptionItemKey(queue, subscriptionId);
-  const { Item } = await client.send(new GetCommand({ TableName: tableName, Key, ConsistentRead: true }));
+  const { Item } = await client.get({ TableName: tableName, Key, ConsistentRead: true });
   return Item === undefined ? undefined : subscriptionOf(Item);
 };
 
 /** The queue and its subscriptions lie side by side, ahead of the items that make subscribers unique. */
 const readList = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   queue: string,
   clock: Pick<Clock, 'now'>,

@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import { primaryKey } from '../config/tables.ts';
 import type { Chunks } from '../ports/chunks.ts';
 import { chunkUpdateOf } from './chunk-update.ts';
@@ -8,7 +8,7 @@ import type { Pacing } from './invocation-deadline.ts';
 
 /** A delivery's way from its chunk to a record of its own: one transaction. */
 export const dynamoTakeOut = (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   pacing: Pacing,
 ): Pick<Chunks, 'takeOut'> => ({

@@ -1,15 +1,21 @@
-import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
-import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
+import * as z from 'zod';
+import { isRefusal } from './aws/answer.ts';
+import { itemSchema } from './aws/document-values.ts';
 import { hasTimeAfter, type Pacing } from './invocation-deadline.ts';
+
+const cancellationSchema = z.object({
+  CancellationReasons: z
+    .array(z.object({ Code: z.string().optional(), Item: itemSchema.optional() }))
+    .default([]),
+});
 
 /** For every write of the transaction in order: whether its condition failed, and the item that it failed on, if asked for. */
 export type RefusedWrite = { failed: boolean; item: unknown };
 
 export type TransactionResult =
-  | { kind: 'written' }
-  | { kind: 'refused'; writes: readonly RefusedWrite[]; error: TransactionCanceledException };
+  { kind: 'written' } | { kind: 'refused'; writes: readonly RefusedWrite[]; error: Error };
 
 const MAX_TRIES = 8;
 const FIRST_PAUSE_MS = 25;
@@ -26,30 +32,30 @@ const PASSING: ReadonlySet<string> = new Set([
  * long as there is time. Errors pass through, but for a condition that did not hold.
  */
 export const transacted = async (
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   { sleep, deadline }: Pacing,
   writes: NonNullable<TransactWriteCommandInput['TransactItems']>,
 ): Promise<TransactionResult> => {
   for (let tried = 1; ; tried += 1) {
     try {
-      await client.send(new TransactWriteCommand({ TransactItems: writes }));
+      await client.transactWrite({ TransactItems: writes });
       return { kind: 'written' };
     } catch (error) {
-      if (!(error instanceof TransactionCanceledException)) throw error;
-      const writes = refusedWrites(error);
+      if (!isRefusal(error, 'TransactionCanceledException')) throw error;
+      const reasons = cancellationSchema.parse(error.answer()).CancellationReasons;
+      const writes = reasons.map(({ Code, Item }) => ({
+        failed: Code === 'ConditionalCheckFailed',
+        item: Item,
+      }));
       if (writes.some(({ failed }) => failed)) return { kind: 'refused', writes, error };
       const pauseMs = Math.random() * FIRST_PAUSE_MS * 2 ** tried;
-      if (!isPassing(error) || tried === MAX_TRIES || !hasTimeAfter(pauseMs, deadline)) throw error;
+      if (
+        !reasons.some(({ Code = '' }) => PASSING.has(Code)) ||
+        tried === MAX_TRIES ||
+        !hasTimeAfter(pauseMs, deadline)
+      )
+        throw error;
       await sleep(pauseMs);
     }
   }
 };
-
-const isPassing = ({ CancellationReasons = [] }: TransactionCanceledException): boolean =>
-  CancellationReasons.some(({ Code = '' }) => PASSING.has(Code));
-
-const refusedWrites = ({ CancellationReasons = [] }: TransactionCanceledException): RefusedWrite[] =>
-  CancellationReasons.map(({ Code, Item }) => ({
-    failed: Code === 'ConditionalCheckFailed',
-    item: Item === undefined ? undefined : unmarshall(Item),
-  }));

@@ -1,5 +1,5 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type { DynamoDBDocumentClient, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from './aws/document-client.ts';
 import * as z from 'zod';
 import { listedAttribute } from '../config/tables.ts';
 import type { Direction, ReadPart } from './merged-page.ts';
@@ -21,7 +21,7 @@ export type IndexPart = {
 
 /** Reads a partition of an index by Query, each read one request; none where the range is empty. */
 export const readIndexPart = <Item>(
-  client: DynamoDBDocumentClient,
+  client: DocumentClient,
   tableName: string,
   part: IndexPart,
   itemOf: (entry: unknown) => Item,
@@ -36,9 +36,11 @@ export const readIndexPart = <Item>(
   const readFrom =
     (start: QueryCommandInput['ExclusiveStartKey']): ReadPart<Item> =>
     async (most) => {
-      const { Items = [], LastEvaluatedKey } = await client.send(
-        new QueryCommand({ ...query, ExclusiveStartKey: start, Limit: most }),
-      );
+      const { Items, LastEvaluatedKey } = await client.query({
+        ...query,
+        ExclusiveStartKey: start,
+        Limit: most,
+      });
       const found = Items.map((entry) => ({ place: placeIn(entry), item: itemOf(entry) }))
         // BETWEEN includes both its ends.
         .filter(({ place }) => part.after === undefined || isBefore(part.after, place));

@@ -1,4 +1,4 @@
-import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
+import type { KeyClient } from './aws/key-client.ts';
 import { parseSecret, secretText, type SigningSecret } from '../domain/signing-secret.ts';
 import type { Clock } from '../ports/clock.ts';
 import { UnopenedSecretError } from '../ports/signing-secrets.ts';
@@ -24,11 +24,13 @@ export class UnreadableSecretError extends Error {
  * Each secret under a data key of its own, which KMS makes and encrypts with the owner as encryption context. Needs
  * kms:GenerateDataKey only: what was sealed cannot be opened here. Errors of the SDK pass through.
  */
-export const kmsSecretSealer = (kms: KMSClient, keyArn: string): SecretSealer => ({
+export const kmsSecretSealer = (kms: KeyClient, keyArn: string): SecretSealer => ({
   seal: async (owner, secret) => {
-    const { Plaintext, CiphertextBlob } = await kms.send(
-      new GenerateDataKeyCommand({ KeyId: keyArn, KeySpec: 'AES_256', EncryptionContext: contextOf(owner) }),
-    );
+    const { Plaintext, CiphertextBlob } = await kms.generateDataKey({
+      KeyId: keyArn,
+      KeySpec: 'AES_256',
+      EncryptionContext: contextOf(owner),
+    });
     const box = sealBox(given(Plaintext), secretText(secret), boundTo(owner));
     return [VERSION, base64url(given(CiphertextBlob)), base64url(box)].join('.');
   },
@@ -36,7 +38,7 @@ export const kmsSecretSealer = (kms: KMSClient, keyArn: string): SecretSealer =>
 
 /** Needs kms:Decrypt. A secret is opened once in an hour; concurrent askers share the request. */
 export const kmsSecretOpener = (
-  kms: KMSClient,
+  kms: KeyClient,
   options: { keyArn: string; clock: Pick<Clock, 'now'> },
 ): SecretOpener => {
   const secrets = readCache<SigningSecret>({
@@ -47,13 +49,11 @@ export const kmsSecretOpener = (
   });
 
   const decrypted = async (owner: SecretOwner, dataKey: string): Promise<Uint8Array> => {
-    const { Plaintext } = await kms.send(
-      new DecryptCommand({
-        KeyId: options.keyArn,
-        CiphertextBlob: Buffer.from(dataKey, 'base64url'),
-        EncryptionContext: contextOf(owner),
-      }),
-    );
+    const { Plaintext } = await kms.decrypt({
+      KeyId: options.keyArn,
+      CiphertextBlob: Buffer.from(dataKey, 'base64url'),
+      EncryptionContext: contextOf(owner),
+    });
     return given(Plaintext);
   };
 

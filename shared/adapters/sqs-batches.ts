@@ -1,15 +1,11 @@
-import {
-  SendMessageBatchCommand,
-  type BatchResultErrorEntry,
-  type SendMessageBatchRequestEntry,
-  type SQSClient,
-} from '@aws-sdk/client-sqs';
+import { type BatchResultErrorEntry, type SendMessageBatchRequestEntry } from '@aws-sdk/client-sqs';
+import type { QueueClient } from './aws/queue-client.ts';
 import { inParallel } from './in-parallel.ts';
 import { hasTimeAfter, type Pacing } from './invocation-deadline.ts';
 import { sqsMessage, type OutgoingMessage } from './sqs-message.ts';
 
 /** A queue, and what sending to it needs of time and chance: `random` is uniform in [0, 1). */
-export type BatchTarget = Pacing & { sqs: SQSClient; queueUrl: string; random: () => number };
+export type BatchTarget = Pacing & { sqs: QueueClient; queueUrl: string; random: () => number };
 
 /** Some messages of a call could not be sent. The others were. */
 export class MessagesNotSentError extends Error {
@@ -17,17 +13,14 @@ export class MessagesNotSentError extends Error {
   readonly unsent: number;
   /** SQS's codes for the messages, each once; errors of whole requests by their name. */
   readonly codes: readonly string[];
-  constructor(
-    queueUrl: string,
-    sent: { unsent: number; of: number; codes: readonly string[] },
-    cause: unknown,
-  ) {
+  constructor(queueUrl: string, unsent: readonly Unsent[], of: number) {
     const queue = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
-    super(`${sent.unsent} of ${sent.of} messages could not be sent to ${queue}: ${sent.codes.join(', ')}`, {
-      cause,
+    const codes = [...new Set(unsent.map(({ code }) => code))];
+    super(`${unsent.length} of ${of} messages could not be sent to ${queue}: ${codes.join(', ')}`, {
+      cause: unsent.find(({ cause }) => cause !== undefined)?.cause,
     });
-    this.unsent = sent.unsent;
-    this.codes = sent.codes;
+    this.unsent = unsent.length;
+    this.codes = codes;
   }
 }
 
@@ -45,16 +38,27 @@ const FIRST_WAIT_MS = 100;
 type Entry = SendMessageBatchRequestEntry & { Id: string };
 type Failure = { entry: Entry; code: string; again: boolean; cause?: unknown };
 
-/**
- * Sends messages in batches. Entries that SQS failed for a reason of its own are sent again, in new batches, after a
- * jittered wait if there is time; entries that it will never take (SenderFault), and requests that the SDK has repeated
- * already, are not.
- * @throws MessagesNotSentError
- */
+/** A message that could not be sent, by its place among those that were to be, and why. */
+export type Unsent = { index: number; code: string; cause?: unknown };
+
+/** Sends messages as `unsentOf` does. @throws MessagesNotSentError */
 export const sendInBatches = async (
   target: BatchTarget,
   messages: readonly OutgoingMessage[],
 ): Promise<void> => {
+  const unsent = await unsentOf(target, messages);
+  if (unsent.length > 0) throw new MessagesNotSentError(target.queueUrl, unsent, messages.length);
+};
+
+/**
+ * Sends messages in batches, and answers with those that could not be. Entries that SQS failed for a reason of its own are sent again, in new batches, after a
+ * jittered wait if there is time; entries that it will never take (SenderFault), and requests that the SDK has repeated
+ * already, are not.
+ */
+export const unsentOf = async (
+  target: BatchTarget,
+  messages: readonly OutgoingMessage[],
+): Promise<Unsent[]> => {
   const final: Failure[] = [];
   let pending = messages.map((message, index): Entry => ({ Id: String(index), ...sqsMessage(message) }));
   for (let round = 1; pending.length > 0; round += 1) {
@@ -67,21 +71,12 @@ export const sendInBatches = async (
     pending = isLast ? [] : failures.filter(({ again }) => again).map(({ entry }) => entry);
     if (pending.length > 0) await target.sleep(waitMs);
   }
-  if (final.length === 0) return;
-  const codes = [...new Set(final.map(({ code }) => code))];
-  const cause = final.find((failure) => failure.cause !== undefined)?.cause;
-  throw new MessagesNotSentError(
-    target.queueUrl,
-    { unsent: final.length, of: messages.length, codes },
-    cause,
-  );
+  return final.map(({ entry, code, cause }) => ({ index: Number(entry.Id), code, cause }));
 };
 
 const send = async ({ sqs, queueUrl }: BatchTarget, batch: readonly Entry[]): Promise<Failure[]> => {
   try {
-    const { Failed = [] } = await sqs.send(
-      new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries: [...batch] }),
-    );
+    const { Failed = [] } = await sqs.sendMessageBatch({ QueueUrl: queueUrl, Entries: [...batch] });
     return Failed.flatMap((failed) => failureOf(batch, failed));
   } catch (cause) {
     const code = cause instanceof Error ? cause.name : 'unknown';

@@ -1,12 +1,12 @@
-import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { QueueClient } from './aws/queue-client.ts';
 import { encodeOperation } from '../messages/operation.ts';
 import type { Operations } from '../ports/operations.ts';
 import { sqsMessage } from './sqs-message.ts';
 
 /** The operation queue. Errors of the SDK pass through: the order may not have been sent. Grouped, so that one queue's orders do not hold up the others'. */
-export const sqsOperations = (sqs: SQSClient, queueUrl: string): Operations => ({
+export const sqsOperations = (sqs: QueueClient, queueUrl: string): Operations => ({
   send: async (operation, delaySeconds = 0) => {
     const message = { body: encodeOperation(operation), delaySeconds, group: operation.queue };
-    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, ...sqsMessage(message) }));
+    await sqs.sendMessage({ QueueUrl: queueUrl, ...sqsMessage(message) });
   },
 });

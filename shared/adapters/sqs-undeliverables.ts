@@ -1,4 +1,4 @@
-import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { QueueClient } from './aws/queue-client.ts';
 import type { MessageBody } from '../domain/message-body.ts';
 import type { Message } from '../domain/message.ts';
 import { payloadKeyOf } from '../domain/payload-key.ts';
@@ -15,13 +15,13 @@ export type UndeliverablesSettings = { queueUrl: string; payloadBucket: string }
  * message is once the whole would be over 256 KB. Safe to repeat.
  */
 export const sqsUndeliverables = (
-  sqs: SQSClient,
+  sqs: QueueClient,
   payloads: Pick<Payloads, 'put' | 'get'>,
   { queueUrl, payloadBucket }: UndeliverablesSettings,
 ): Undeliverables => ({
   send: async (notice) => {
     const body = await bodyOf(notice, payloads, payloadBucket);
-    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, ...sqsMessage({ body }) }));
+    await sqs.sendMessage({ QueueUrl: queueUrl, ...sqsMessage({ body }) });
   },
 });
 

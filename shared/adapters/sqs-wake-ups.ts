@@ -1,12 +1,16 @@
-import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { encodeWakeUp } from '../messages/delivery-job.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
-import { sqsMessage } from './sqs-message.ts';
+import type { BatchTarget } from './sqs-batches.ts';
+import { joinedSends } from './sqs-joined-sends.ts';
 
-/** Wake-ups by DelaySeconds on the retry queue. Errors of the SDK pass through: the wake-up may not have been sent. */
-export const sqsWakeUps = (sqs: SQSClient, retryQueueUrl: string): Pick<WakeUps, 'sendDelayed'> => ({
-  sendDelayed: async (wakeUp, delaySeconds) => {
-    const message = { body: encodeWakeUp(wakeUp), delaySeconds, group: wakeUp.key.subscriptionId };
-    await sqs.send(new SendMessageCommand({ QueueUrl: retryQueueUrl, ...sqsMessage(message) }));
-  },
-});
+/**
+ * Wake-ups by DelaySeconds on the retry queue.
+ * @throws MessagesNotSentError: the wake-up may not have been sent
+ */
+export const sqsWakeUps = (retryQueue: BatchTarget): Pick<WakeUps, 'sendDelayed'> => {
+  const send = joinedSends(retryQueue);
+  return {
+    sendDelayed: (wakeUp, delaySeconds) =>
+      send([{ body: encodeWakeUp(wakeUp), delaySeconds, group: wakeUp.key.subscriptionId }]),
+  };
+};

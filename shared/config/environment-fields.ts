@@ -41,6 +41,10 @@ const retryPolicy = z.strictObject({
 /** Every variable there is, and how it is read. A function takes those that it needs. */
 export const known = {
   deployment: text,
+  serviceDomain: text,
+  region: text,
+  accessKeyId: text,
+  secretAccessKey: text,
   version: text,
   logLevel: text.pipe(z.enum(['debug', 'info', 'warn', 'error'], 'is neither debug, info, warn nor error')),
   logSuccessSampling: text

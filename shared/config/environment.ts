@@ -13,7 +13,20 @@ export class EnvironmentError extends Error {
 }
 
 /** What infra sets, and what Lambda sets itself; the emulator does not. */
-const names = { ...variables, runtimeApi: 'AWS_LAMBDA_RUNTIME_API' };
+const names = {
+  ...variables,
+  runtimeApi: 'AWS_LAMBDA_RUNTIME_API',
+  region: 'AWS_REGION',
+  accessKeyId: 'AWS_ACCESS_KEY_ID',
+  secretAccessKey: 'AWS_SECRET_ACCESS_KEY',
+  sessionToken: 'AWS_SESSION_TOKEN',
+  traceId: '_X_AMZN_TRACE_ID',
+  // "Service-specific endpoints", AWS SDKs and tools reference guide.
+  endpoint: 'AWS_ENDPOINT_URL',
+  dynamodb: 'AWS_ENDPOINT_URL_DYNAMODB',
+  sqs: 'AWS_ENDPOINT_URL_SQS',
+  kms: 'AWS_ENDPOINT_URL_KMS',
+};
 
 const runtimeApi = z
   .string()
@@ -116,11 +129,26 @@ const apiSchema = z.object({
   operatorEventBus: known.operatorEventBus,
 });
 
+const endpoint = z.union([z.literal('').transform(() => undefined), z.url('is not a URL')]).optional();
+
+const awsSchema = z.object({
+  serviceDomain: known.serviceDomain,
+  region: known.region,
+  accessKeyId: known.accessKeyId,
+  secretAccessKey: known.secretAccessKey,
+  sessionToken: z.string().optional(),
+  endpoint,
+  dynamodb: endpoint,
+  sqs: endpoint,
+  kms: endpoint,
+});
+
 type Source = Readonly<Record<string, string | undefined>>;
 
 const read = <T>(schema: z.ZodType<T>, source: Source): T => {
   const given = Object.fromEntries(Object.entries(names).map(([key, name]) => [key, source[name]]));
-  const parsed = schema.safeParse(given);
+  // Read once: zod would take longer to compile a reader than the reading takes.
+  const parsed = schema.safeParse(given, { jitless: true });
   if (parsed.success) return parsed.data;
   throw new EnvironmentError(parsed.error.issues.map(problemOf));
 };
@@ -129,6 +157,25 @@ const problemOf = ({ path, message }: z.core.$ZodIssue): string => {
   const [key, ...inner] = path.map(String);
   const name = Object.entries(names).find(([field]) => field === key)?.[1] ?? 'environment';
   return `${[name, ...inner].join('.')} ${message}`;
+};
+
+/**
+ * Where AWS's services are and who asks them. Lambda gives a function its credentials by the environment, for all its life
+ * ("Defined runtime environment variables", Lambda developer guide).
+ * @throws EnvironmentError
+ */
+export const awsEnvironment = (source: Source = process.env) => {
+  const { region, serviceDomain, ...given } = read(awsSchema, source);
+  const endpointOf = (service: 'dynamodb' | 'sqs' | 'kms'): string =>
+    given[service] ?? given.endpoint ?? `https://${service}.${region}.${serviceDomain}`;
+  const { accessKeyId, secretAccessKey, sessionToken } = given;
+  return {
+    region,
+    credentials: { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) },
+    endpoint: { dynamodb: endpointOf('dynamodb'), sqs: endpointOf('sqs'), kms: endpointOf('kms') },
+    /** X-Ray's, of the invocation under way: Lambda changes it. */
+    traceId: () => source[names.traceId],
+  };
 };
 
 /** What dispatch needs. @throws EnvironmentError */

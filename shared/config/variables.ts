@@ -1,6 +1,8 @@
 /** Names of the environment variables that infra sets and `environment.ts` parses. One place, so that they cannot drift. */
 export const variables = {
   deployment: 'DEPLOYMENT',
+  /** Under which the regions of this partition of AWS have their services, such as amazonaws.com. */
+  serviceDomain: 'SERVICE_DOMAIN',
   subscriptionsTable: 'SUBSCRIPTIONS_TABLE',
   deliveriesTable: 'DELIVERIES_TABLE',
   payloadBucket: 'PAYLOAD_BUCKET',

@@ -1,4 +1,3 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   GetFunctionConfigurationCommand,
   InvokeCommand,
@@ -6,11 +5,11 @@ import {
   UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { Endpoints } from '../../cli/local/endpoints.ts';
 import { localAws } from '../../cli/local/local-aws.ts';
-import { sqsClient } from '../../shared/adapters/aws-clients.ts';
+import { documentClient } from '../../shared/adapters/aws/document-client.ts';
+import { operatorSqs } from '../../shared/adapters/aws/operator-sqs.ts';
 import { pathOf, policyOf, QUEUES } from './subscribers.ts';
 
 /** The system under test, as its account's root sees it: past the faults. */
@@ -22,9 +21,9 @@ export const systemAt = (endpoints: Endpoints) => {
   };
   return {
     endpoints,
-    sqs: sqsClient(client),
+    sqs: operatorSqs(client),
     lambda: new LambdaClient(client),
-    dynamo: DynamoDBDocumentClient.from(new DynamoDBClient(client)),
+    dynamo: documentClient(client),
   };
 };
 

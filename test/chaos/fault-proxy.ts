@@ -1,22 +1,21 @@
-import { Agent, createServer, request as send } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createHash } from 'node:crypto';
+import { MAX_ATTEMPTS } from '../../shared/adapters/aws/retries.ts';
 import type { Chance } from '../simulation/chance.ts';
+import { startRelay, type Relay, type RelayedRequest } from '../support/relay.ts';
 import type { FaultTally } from './fault-tally.ts';
 
 /** How often a call of a function's to AWS fails. */
 const PROBABILITY = 0.06;
 
-/** Of those, how often every repeat of it by the SDK fails as well, so that the function meets the failure. */
+/** Of those, how often every repeat of it by the client fails as well, so that the function meets the failure. */
 const PERSISTENT = 0.4;
 
 const FAULTS = ['call_failed_before', 'call_cut_before', 'call_failed_after', 'call_cut_after'] as const;
 type Fault = (typeof FAULTS)[number];
 
-export type FaultProxy = {
-  origin: string;
+export type FaultProxy = Relay & {
   /** Without faults it passes everything on. */
   setFaulty: (isFaulty: boolean) => void;
-  close: () => Promise<void>;
 };
 
 /**
@@ -28,92 +27,43 @@ export const startFaultProxy = async (
   chance: Chance,
   tally: FaultTally,
 ): Promise<FaultProxy> => {
-  const agent = new Agent({ keepAlive: true });
-  /** Calls that a fault was planned for, by the SDK's own id, which its repeats share. */
-  const planned = new Map<string, { isPersistent: boolean }>();
+  /** Which of the next requests of a call fail: those of a call that has failed are its repeats. */
+  const planned = new Map<string, boolean[]>();
   let isFaulty = false;
 
-  const faultFor = ({ headers }: IncomingMessage): Fault | undefined => {
-    const id = headers['amz-sdk-invocation-id'];
-    if (!isFaulty || typeof id !== 'string') return undefined;
-    const plan = planned.get(id);
-    if (plan !== undefined) return plan.isPersistent ? chance.pick(FAULTS) : undefined;
-    if (!chance.happens(PROBABILITY)) return undefined;
-    planned.set(id, { isPersistent: chance.happens(PERSISTENT) });
-    return chance.pick(FAULTS);
+  const faultFor = (request: RelayedRequest): Fault | undefined => {
+    if (!isFaulty) return undefined;
+    const call = callOf(request);
+    const [fails = false, ...repeats] = planned.get(call) ?? planFor(chance);
+    if (repeats.length === 0) planned.delete(call);
+    else planned.set(call, repeats);
+    return fails ? chance.pick(FAULTS) : undefined;
   };
 
-  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = await bytesOf(incoming);
-    const fault = faultFor(incoming);
-    if (fault !== undefined) tally.count(fault);
-    if (fault === 'call_cut_before' || fault === 'call_failed_before') {
-      fail(fault, response);
-      return;
-    }
-    const answer = await forwarded(target, agent, incoming, body);
-    const content = await bytesOf(answer);
-    if (fault !== undefined) fail(fault, response);
-    else response.writeHead(answer.statusCode ?? 502, answer.rawHeaders).end(content);
-  };
-
-  const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
-    // A caller that was killed in the middle of its call, or the emulator gone: to the caller, a cut connection.
-    serve(incoming, response).catch(() => response.destroy());
+  const relay = await startRelay(target, async (request, forward) => {
+    const fault = faultFor(request);
+    if (fault === undefined) return await forward();
+    tally.count(fault);
+    if (fault === 'call_cut_after' || fault === 'call_failed_after') await forward();
+    if (fault === 'call_cut_before' || fault === 'call_cut_after') return 'cut';
+    return { status: 500, headers: [], body: Buffer.alloc(0) };
   });
-  const port = await listening(server);
   return {
-    origin: `http://127.0.0.1:${port}`,
+    ...relay,
     setFaulty: (value) => {
       isFaulty = value;
     },
-    close: async () => {
-      agent.destroy();
-      await closed(server);
-    },
   };
 };
 
-const fail = (fault: Fault, response: ServerResponse): void => {
-  if (fault === 'call_cut_before' || fault === 'call_cut_after') response.socket?.resetAndDestroy();
-  else response.writeHead(500).end();
+const planFor = (chance: Chance): boolean[] => {
+  if (!chance.happens(PROBABILITY)) return [];
+  return chance.happens(PERSISTENT) ? Array.from({ length: MAX_ATTEMPTS }, () => true) : [true, false];
 };
 
-/** With the host that the caller signed. */
-const forwarded = (
-  target: string,
-  agent: Agent,
-  { method, url, rawHeaders }: IncomingMessage,
-  body: Buffer,
-): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => {
-    const path = url ?? '/';
-    const { hostname, port } = new URL(target);
-    send({ hostname, port, path, method, headers: rawHeaders, agent })
-      .once('response', resolve)
-      .once('error', reject)
-      .end(body);
-  });
-
-const bytesOf = async (message: IncomingMessage): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of message) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
-  return Buffer.concat(chunks);
+/** What a call and its repeats share: the SDK's own id of it, or, as our clients have none, what it says. */
+const callOf = ({ headers, body }: RelayedRequest): string => {
+  const { 'amz-sdk-invocation-id': id, 'x-amz-target': operation } = headers;
+  if (typeof id === 'string') return id;
+  return createHash('sha256').update(String(operation)).update(body).digest('base64');
 };
-
-const listening = (server: Server): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') reject(new Error('The proxy has no port.'));
-      else resolve(address.port);
-    });
-  });
-
-const closed = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeAllConnections();
-  });

@@ -1,4 +1,3 @@
-import { ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chunkItemKeyOf, itemKeyOf } from '../../shared/adapters/delivery-keys.ts';
@@ -18,7 +17,7 @@ import { privateTables } from '../support/private-tables.ts';
 import { describeChunkListingsContract } from './chunk-listings.contract.ts';
 import { describeChunksContract } from './chunks.contract.ts';
 
-const { dynamo, endpoints } = deployment;
+const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const pacing = { sleep: () => Promise.resolve() };
 let table: string;
@@ -28,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(tables.deleteAll);
 
-const make = (client = dynamo) => ({
+const make = (client = documents) => ({
   chunks: { ...dynamoChunks(client, table), ...dynamoTakeOut(client, table, pacing) },
   deliveries: dynamoDeliveries(client, table),
   listings: dynamoDeliveryListings(client, table, { ...pacing, random: Math.random }),
@@ -49,6 +48,8 @@ const recordOf = (key: ChunkKey, id: string): ChunkTransition =>
     { successes: new Map([[id, aFirstSuccess()]]), own: [], ends: false },
     { ...at, now: SOME_TIME + 90_000 },
   );
+
+const noSuchTable = { name: 'ResourceNotFoundException' };
 
 describe('the chunks of the deliveries table', () => {
   it('take one request for a write, whether it happens or is refused', async () => {
@@ -89,11 +90,11 @@ describe('the chunks of the deliveries table', () => {
 
   it('answer a write that was sent again with what it wrote itself', async () => {
     const key = aChunkKey();
-    expect(await make(forgetfulClient(endpoints)).chunks.write(claimOf(key))).toMatchObject({
+    expect(await make(await forgetfulClient(endpoints)).chunks.write(claimOf(key))).toMatchObject({
       kind: 'refused',
       current: { lease: HOLDER },
     });
-    expect(await make(forgetfulClient(endpoints)).chunks.write(recordOf(key, 'a'))).toMatchObject({
+    expect(await make(await forgetfulClient(endpoints)).chunks.write(recordOf(key, 'a'))).toMatchObject({
       kind: 'refused',
       current: {
         members: new Map<string, unknown>([
@@ -105,8 +106,8 @@ describe('the chunks of the deliveries table', () => {
   });
 
   it('pass on the errors of DynamoDB', async () => {
-    const lost = dynamoChunks(dynamo, 'no-such-table');
-    await expect(lost.write(claimOf(aChunkKey()))).rejects.toThrow(ResourceNotFoundException);
-    await expect(lost.find(aChunkKey())).rejects.toThrow(ResourceNotFoundException);
+    const lost = dynamoChunks(documents, 'no-such-table');
+    await expect(lost.write(claimOf(aChunkKey()))).rejects.toMatchObject(noSuchTable);
+    await expect(lost.find(aChunkKey())).rejects.toMatchObject(noSuchTable);
   });
 });

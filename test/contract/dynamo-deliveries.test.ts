@@ -1,4 +1,3 @@
-import { ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -12,7 +11,7 @@ import { privateTables } from '../support/private-tables.ts';
 import { describeDeliveriesContract } from './deliveries.contract.ts';
 import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
 
-const { dynamo, endpoints } = deployment;
+const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 let table: string;
 
@@ -21,9 +20,9 @@ beforeAll(async () => {
 });
 afterAll(tables.deleteAll);
 
-describeDeliveriesContract('in DynamoDB', () => dynamoDeliveries(dynamo, table));
+describeDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, table));
 describeOverdueDeliveriesContract('in DynamoDB', async () =>
-  dynamoDeliveries(dynamo, await tables.like(endpoints.deliveriesTable)),
+  dynamoDeliveries(documents, await tables.like(endpoints.deliveriesTable)),
 );
 
 const creation = (create: Delivery): Transition => ({
@@ -73,9 +72,11 @@ const listed = async (delivery: Delivery) => {
     .map(({ notDeliveredSk, status }) => ({ notDeliveredSk, status }));
 };
 
+const noSuchTable = { name: 'ResourceNotFoundException' };
+
 describe('the deliveries table', () => {
   it('lists a delivery by queue and by subscription from its first failure until it is delivered', async () => {
-    const deliveries = dynamoDeliveries(dynamo, table);
+    const deliveries = dynamoDeliveries(documents, table);
     const delivery = aDelivery();
     const { messageId, subscriptionId } = delivery.key;
     const inBoth = (status: Status) =>
@@ -92,12 +93,12 @@ describe('the deliveries table', () => {
 
   it('lists a delivery that was cancelled before its first attempt', async () => {
     const delivery = aDelivery({ status: 'cancelled' });
-    await dynamoDeliveries(dynamo, table).write(creation(delivery));
+    await dynamoDeliveries(documents, table).write(creation(delivery));
     expect(await listed(delivery)).toHaveLength(2);
   });
 
   it('renews the time to live with the expiry, and leaves no key of the index of what is overdue behind', async () => {
-    const deliveries = dynamoDeliveries(dynamo, table);
+    const deliveries = dynamoDeliveries(documents, table);
     const delivery = aDelivery({ overdueAt: SOME_TIME });
     await deliveries.write(creation(delivery));
     const expiresAt = delivery.expiresAt + 60_000;
@@ -137,15 +138,17 @@ describe('the deliveries table', () => {
     ['a claim', { status: 'retrying' as const }, (delivery: Delivery) => claim(delivery)],
   ])('knows %s as its own whose answer was lost on the way', async (_, overrides, transitionOf) => {
     const delivery = aDelivery({ ...overrides, lease: overrides.status === 'pending' ? lease : undefined });
-    if (overrides.status === 'retrying') await dynamoDeliveries(dynamo, table).write(creation(delivery));
-    const result = await dynamoDeliveries(forgetfulClient(endpoints), table).write(transitionOf(delivery));
+    if (overrides.status === 'retrying') await dynamoDeliveries(documents, table).write(creation(delivery));
+    const result = await dynamoDeliveries(await forgetfulClient(endpoints), table).write(
+      transitionOf(delivery),
+    );
     expect(result).toMatchObject({ kind: 'written', delivery: { lease } });
   });
 
   it('passes on the errors of DynamoDB', async () => {
-    const deliveries = dynamoDeliveries(dynamo, 'no-such-table');
-    await expect(deliveries.write(creation(aDelivery()))).rejects.toThrow(ResourceNotFoundException);
-    await expect(deliveries.write(revision(aDelivery(), {}))).rejects.toThrow(ResourceNotFoundException);
+    const deliveries = dynamoDeliveries(documents, 'no-such-table');
+    await expect(deliveries.write(creation(aDelivery()))).rejects.toMatchObject(noSuchTable);
+    await expect(deliveries.write(revision(aDelivery(), {}))).rejects.toMatchObject(noSuchTable);
   });
 });
 

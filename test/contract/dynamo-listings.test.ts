@@ -15,7 +15,7 @@ import { describeDeliveryListingsContract } from './delivery-listings.contract.t
 import { describeMessageDeliveriesContract } from './message-deliveries.contract.ts';
 import { describeMessageListingsContract } from './message-listings.contract.ts';
 
-const { dynamo, endpoints } = deployment;
+const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const reading = { sleep: () => Promise.resolve(), random: Math.random };
 let table: string;
@@ -26,15 +26,15 @@ beforeAll(async () => {
 afterAll(tables.deleteAll);
 
 const makeDeliveries = () => ({
-  deliveries: dynamoDeliveries(dynamo, table),
-  listings: dynamoDeliveryListings(dynamo, table, reading),
+  deliveries: dynamoDeliveries(documents, table),
+  listings: dynamoDeliveryListings(documents, table, reading),
 });
 
 describeDeliveryListingsContract('in DynamoDB', makeDeliveries);
 describeMessageDeliveriesContract('in DynamoDB', makeDeliveries);
 describeMessageListingsContract('in DynamoDB', () => ({
-  records: dynamoMessageRecords(dynamo, table),
-  listings: dynamoMessageListings(dynamo, table),
+  records: dynamoMessageRecords(documents, table),
+  listings: dynamoMessageListings(documents, table),
 }));
 
 const writeAll = async (all: readonly Delivery[]): Promise<void> => {

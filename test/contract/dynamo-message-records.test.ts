@@ -7,7 +7,7 @@ import { countingClient, interruptedClient } from '../support/dynamo-clients.ts'
 import { privateTables } from '../support/private-tables.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
 
-const { dynamo, endpoints } = deployment;
+const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 let table: string;
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(tables.deleteAll);
 
-describeMessageRecordsContract('in DynamoDB', () => dynamoMessageRecords(dynamo, table));
+describeMessageRecordsContract('in DynamoDB', () => dynamoMessageRecords(documents, table));
 
 describe('the record of a message in the deliveries table', () => {
   const record = {
@@ -31,7 +31,7 @@ describe('the record of a message in the deliveries table', () => {
   };
 
   it('is found by queue and hour', async () => {
-    await dynamoMessageRecords(dynamo, table).accept(record);
+    await dynamoMessageRecords(documents, table).accept(record);
     const { byHour } = deliveryIndexes;
     const pages = await Promise.all(
       [0, 1, 2, 3, 4, 5, 6, 7].map((shard) =>
@@ -66,12 +66,11 @@ describe('the record of a message in the deliveries table', () => {
 
   it('does not die sooner for two who keep its body at once', async () => {
     const key = { ...record.key, messageId: 'm-3' };
-    const records = dynamoMessageRecords(dynamo, table);
+    const records = dynamoMessageRecords(documents, table);
     await records.accept({ ...record, key });
     const later = record.expiresAt + 10 * 24 * 60 * 60 * 1000;
-    const overtaken = interruptedClient(endpoints, async (command) => {
-      if (command === 'UpdateItemCommand')
-        await records.keepBody(key, { kind: 'stored', payloadKey: 'later' }, later);
+    const overtaken = interruptedClient(endpoints, async (call) => {
+      if (call === 'update') await records.keepBody(key, { kind: 'stored', payloadKey: 'later' }, later);
     });
     await dynamoMessageRecords(overtaken, table).keepBody(
       key,
@@ -84,9 +83,9 @@ describe('the record of a message in the deliveries table', () => {
 
   it('is a new one where it expired just when it was to be counted', async () => {
     const known = { ...record, key: { ...record.key, messageId: 'm-4' } };
-    await dynamoMessageRecords(dynamo, table).accept(known);
-    const expiring = interruptedClient(endpoints, async (command) => {
-      if (command !== 'UpdateItemCommand') return;
+    await dynamoMessageRecords(documents, table).accept(known);
+    const expiring = interruptedClient(endpoints, async (call) => {
+      if (call !== 'update') return;
       await dynamo.send(new DeleteCommand({ TableName: table, Key: { pk: 'orders#m-4#0', sk: 'MESSAGE' } }));
     });
     const again = { ...known, matched: 7 };
@@ -98,7 +97,7 @@ describe('the record of a message in the deliveries table', () => {
 
   it('is cleaned up by DynamoDB when it expires', async () => {
     const key = { ...record.key, messageId: 'm-5' };
-    const records = dynamoMessageRecords(dynamo, table);
+    const records = dynamoMessageRecords(documents, table);
     await records.accept({ ...record, key });
     const timeToLive = async () => {
       const { Item } = await dynamo.send(

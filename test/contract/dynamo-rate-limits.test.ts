@@ -9,7 +9,7 @@ import { countingClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { describeRateLimitsContract } from './rate-limits.contract.ts';
 
-const { dynamo, endpoints } = deployment;
+const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 let table: string;
 
@@ -21,7 +21,7 @@ afterAll(tables.deleteAll);
 describeRateLimitsContract('in DynamoDB', () => {
   const time = { now: 0 };
   return {
-    rateLimits: dynamoRateLimits(dynamo, table, { now: () => time.now }),
+    rateLimits: dynamoRateLimits(documents, table, { now: () => time.now }),
     setTime: (now) => {
       time.now = now;
     },
@@ -51,7 +51,7 @@ describe('the line of a subscription in the deliveries table', () => {
   it('is cleaned up by DynamoDB when it cannot stand any more', async () => {
     const now = Date.now();
     const limited = { queue: 'orders', subscriptionId: randomUUID() };
-    await dynamoRateLimits(dynamo, table, { now: () => now }).reserve(limited, limit);
+    await dynamoRateLimits(documents, table, { now: () => now }).reserve(limited, limit);
     const { Item } = await dynamo.send(new GetCommand({ TableName: table, Key: slotsItemKey(limited) }));
     const days = (Number(Item?.[ttlAttribute]) * 1000 - now) / 86_400_000;
     expect(days).toBeGreaterThanOrEqual(8);

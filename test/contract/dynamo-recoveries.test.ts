@@ -8,7 +8,7 @@ import { privateTables } from '../support/private-tables.ts';
 import { aRecovery } from '../support/recovery-builders.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
 
-const { dynamo, endpoints } = deployment;
+const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 let table: string;
 
@@ -17,12 +17,12 @@ beforeAll(async () => {
 });
 afterAll(tables.deleteAll);
 
-describeRecoveriesContract('in DynamoDB', () => dynamoRecoveries(dynamo, table));
+describeRecoveriesContract('in DynamoDB', () => dynamoRecoveries(documents, table));
 
 describe('the record of a recovery in the deliveries table', () => {
   it('is cleaned up by DynamoDB when it expires', async () => {
     const recovery = aRecovery();
-    await dynamoRecoveries(dynamo, table).create(recovery);
+    await dynamoRecoveries(documents, table).create(recovery);
     const Key = { pk: `JOB#${recovery.selection.queue}`, sk: `RECOVERY#${recovery.id}` };
     const { Item } = await dynamo.send(new GetCommand({ TableName: table, Key }));
     expect(Number(Item?.[ttlAttribute]) * 1000).toBe(recovery.expiresAt);
@@ -30,10 +30,12 @@ describe('the record of a recovery in the deliveries table', () => {
 
   it('is created, and saved, by a request whose answer was lost and that was sent again', async () => {
     const recovery = aRecovery();
-    await dynamoRecoveries(forgetfulClient(endpoints), table).create(recovery);
+    await dynamoRecoveries(await forgetfulClient(endpoints), table).create(recovery);
     const next = { ...recovery, version: 2, found: 1 };
-    expect(await dynamoRecoveries(forgetfulClient(endpoints), table).save(next)).toEqual({ kind: 'saved' });
-    const found = await dynamoRecoveries(dynamo, table).find(recovery.selection.queue, recovery.id);
+    expect(await dynamoRecoveries(await forgetfulClient(endpoints), table).save(next)).toEqual({
+      kind: 'saved',
+    });
+    const found = await dynamoRecoveries(documents, table).find(recovery.selection.queue, recovery.id);
     expect(found).toEqual(next);
   });
 });

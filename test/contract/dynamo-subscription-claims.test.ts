@@ -14,7 +14,7 @@ import { deployment } from '../support/deployment.ts';
 import { interruptedClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 
-const { dynamo, endpoints } = deployment;
+const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const clock = { sleep: () => Promise.resolve() };
 let table: string;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(tables.deleteAll);
 
-const registryOf = (tableName: string) => dynamoSubscriptionRegistry(dynamo, tableName, clock);
+const registryOf = (tableName: string) => dynamoSubscriptionRegistry(documents, tableName, clock);
 
 describe('a deletion of a queue', () => {
   it('that was interrupted leaves a queue that can be deleted again', async () => {
@@ -33,8 +33,8 @@ describe('a deletion of a queue', () => {
     const subscription = aSubscription({ queue: queue.name });
     await registry.putQueue(queue);
     await registry.addSubscription(subscription);
-    const crash = interruptedClient(endpoints, (command) =>
-      command === 'DeleteItemCommand' ? Promise.reject(new Error('power cut')) : Promise.resolve(),
+    const crash = interruptedClient(endpoints, (call) =>
+      call === 'delete' ? Promise.reject(new Error('power cut')) : Promise.resolve(),
     );
     await expect(dynamoSubscriptionRegistry(crash, table, clock).deleteQueue(queue.name)).rejects.toThrow(
       'power cut',
@@ -47,8 +47,8 @@ describe('a deletion of a queue', () => {
   /** Adds a subscription whenever the deletion has come to the queue itself, for so many times. */
   const adding = (queue: string, times: number) => {
     let added = 0;
-    return interruptedClient(endpoints, async (command) => {
-      if (command !== 'DeleteItemCommand' || added === times) return;
+    return interruptedClient(endpoints, async (call) => {
+      if (call !== 'delete' || added === times) return;
       added += 1;
       const subscription = aSubscription({ queue, id: `s-${added}`, subscriber: `https://s.test/${added}` });
       await registryOf(table).addSubscription(subscription);
@@ -73,8 +73,8 @@ describe('a deletion of a queue', () => {
     await registry.addSubscription(subscription);
     const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
     let isMoved = false;
-    const moving = interruptedClient(endpoints, async (command) => {
-      if (command !== 'TransactWriteItemsCommand' || isMoved) return;
+    const moving = interruptedClient(endpoints, async (call) => {
+      if (call !== 'transactWrite' || isMoved) return;
       isMoved = true;
       await registry.changeSubscription(target, () => moved);
     });
@@ -92,8 +92,8 @@ describe('a deletion of a queue', () => {
     await registry.putQueue(queue);
     await registry.addSubscription(subscription);
     const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
-    const moving = interruptedClient(endpoints, async (command) => {
-      if (command !== 'TransactWriteItemsCommand') return;
+    const moving = interruptedClient(endpoints, async (call) => {
+      if (call !== 'transactWrite') return;
       const subscriber = `https://moved.test/${randomUUID()}`;
       await registry.changeSubscription(target, (current) => ({ ...current, subscriber }));
     });
@@ -119,8 +119,8 @@ describe('a deletion of a queue', () => {
     await registry.putQueue(queue);
     await registry.addSubscription(aSubscription({ queue: queue.name }));
     let replaced = false;
-    const replacing = interruptedClient(endpoints, async (command) => {
-      if (command !== 'DeleteItemCommand' || replaced) return;
+    const replacing = interruptedClient(endpoints, async (call) => {
+      if (call !== 'delete' || replaced) return;
       replaced = true;
       await registry.deleteQueue(queue.name);
       await registry.putQueue({ ...queue, createdAt: 2 });
@@ -173,9 +173,9 @@ describe('a claim on a subscriber whose holder is gone', () => {
     const { registry, wanted } = await orphaned();
     const holder = { ...wanted, id: first };
     let transactions = 0;
-    const racing = interruptedClient(endpoints, async (command) => {
+    const racing = interruptedClient(endpoints, async (call) => {
       // The first one is refused for the claim, the second one is to free it.
-      if (command !== 'TransactWriteItemsCommand' || (transactions += 1) !== 2) return;
+      if (call !== 'transactWrite' || (transactions += 1) !== 2) return;
       for (const Item of [subscriptionItemOf(holder), subscriberItemOf(holder)])
         await dynamo.send(new PutCommand({ TableName: table, Item }));
     });

@@ -10,7 +10,7 @@ import { deployment } from '../support/deployment.ts';
 import { interruptedClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 
-const { dynamo, endpoints } = deployment;
+const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const clock = { now: () => SOME_TIME, sleep: () => Promise.resolve() };
 let table: string;
@@ -33,16 +33,16 @@ const repairs: [string, (current: Subscription) => Subscription, Partial<Subscri
 
 describe('what deliver notes between the read and the write of a repair', () => {
   it.each(repairs)('is undone with the rest where the subscription %s', async (_, repair, repaired) => {
-    const registry = dynamoSubscriptionRegistry(dynamo, table, clock);
-    const subscriptions = dynamoSubscriptions(dynamo, table, { clock, cacheSeconds: 0 });
+    const registry = dynamoSubscriptionRegistry(documents, table, clock);
+    const subscriptions = dynamoSubscriptions(documents, table, { clock, cacheSeconds: 0 });
     const queue = aQueue({ name: randomUUID() });
     const subscription = aSubscription({ queue: queue.name });
     const { id } = subscription;
     await registry.ensureQueue(queue);
     await registry.addSubscription(subscription);
     let isNoted = false;
-    const interrupted = interruptedClient(endpoints, async (command) => {
-      if (isNoted || command === 'GetItemCommand') return;
+    const interrupted = interruptedClient(endpoints, async (call) => {
+      if (isNoted || call === 'get') return;
       isNoted = true;
       const failing = { since: SOME_TIME, failures: 1 };
       await subscriptions.changeHealth(queue.name, id, { kind: 'begin', failing });

@@ -15,7 +15,7 @@ import { describeSubscriptionRegistryContract } from './subscription-registry.co
 import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './subscriptions.contract.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
-const { dynamo, endpoints } = deployment;
+const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const clock = { sleep: () => Promise.resolve() };
 let table: string;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(tables.deleteAll);
 
-const registryOf = (tableName: string) => dynamoSubscriptionRegistry(dynamo, tableName, clock);
+const registryOf = (tableName: string) => dynamoSubscriptionRegistry(documents, tableName, clock);
 
 /** A reader that keeps answers for five seconds of its own time, and counts its requests. */
 const aReader = () => {

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll } from 'vitest';
 import * as z from 'zod';
-import { sqsClient } from '../../shared/adapters/aws-clients.ts';
-import { s3Client } from '../../shared/adapters/s3-client.ts';
+import { s3Client } from '../../shared/adapters/aws/s3-client.ts';
 import { s3Payloads } from '../../shared/adapters/s3-payloads.ts';
 import { sqsUndeliverables } from '../../shared/adapters/sqs-undeliverables.ts';
 import { parseJson, propertySource } from '../../shared/messages/json-slice.ts';
@@ -14,9 +13,8 @@ import { privateQueues } from '../support/private-queues.ts';
 import { describePayloadsContract } from './payloads.contract.ts';
 import { describeUndeliverablesContract, type ReadNotice } from './undeliverables.contract.ts';
 
-const sqs = sqsClient(deployment.client);
 const s3 = s3Client(deployment.client);
-const queues = privateQueues(sqs);
+const queues = privateQueues(deployment.sqs);
 const bucket = `private-${randomUUID()}`;
 
 beforeAll(async () => {
@@ -52,7 +50,7 @@ describeUndeliverablesContract('in SQS', async () => {
   const queueUrl = await queues.create();
   const payloads = s3Payloads(s3, bucket);
   return {
-    undeliverables: sqsUndeliverables(sqs, payloads, { queueUrl, payloadBucket: bucket }),
+    undeliverables: sqsUndeliverables(deployment.queues, payloads, { queueUrl, payloadBucket: bucket }),
     payloads,
     notices: async (count) =>
       Promise.all((await queues.arrivals(queueUrl, count)).map(({ body }) => noticeOf(body, payloads))),

@@ -1,17 +1,16 @@
 import { afterAll } from 'vitest';
-import { sqsClient } from '../../shared/adapters/aws-clients.ts';
-import { schedulerClient } from '../../shared/adapters/scheduler-client.ts';
+import { schedulerClient } from '../../shared/adapters/aws/scheduler-client.ts';
 import { schedulerRemoval, schedulerWakeUps } from '../../shared/adapters/scheduler-wake-ups.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
+import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { WakeUp } from '../../shared/domain/delivery-job.ts';
 import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues, type Arrival } from '../support/private-queues.ts';
 import { describeWakeUpsContract } from './wake-ups.contract.ts';
 
-const sqs = sqsClient(deployment.client);
 const scheduler = schedulerClient(deployment.client);
-const queues = privateQueues(sqs);
+const queues = privateQueues(deployment.sqs);
 afterAll(queues.deleteAll);
 
 const wakeUpOf = ({ body, at }: Arrival): { value: WakeUp; at: number } => {
@@ -31,7 +30,12 @@ describeWakeUpsContract('by SQS and EventBridge Scheduler', async () => {
   };
   return {
     wakeUps: {
-      ...sqsWakeUps(sqs, retryQueue),
+      ...sqsWakeUps({
+        sqs: deployment.queues,
+        queueUrl: retryQueue,
+        sleep: (milliseconds) => systemClock.sleep(milliseconds),
+        random: Math.random,
+      }),
       ...schedulerWakeUps(scheduler, settings),
       ...schedulerRemoval(scheduler, settings),
     },

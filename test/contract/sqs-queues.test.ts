@@ -1,5 +1,4 @@
 import { afterAll } from 'vitest';
-import { sqsClient } from '../../shared/adapters/aws-clients.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
 import { sqsIngress } from '../../shared/adapters/sqs-ingress.ts';
@@ -14,14 +13,13 @@ import { describeDeadLettersContract } from './dead-letters.contract.ts';
 import { describeDeliveryQueueContract } from './delivery-queue.contract.ts';
 import { describeIngressContract } from './ingress.contract.ts';
 
-const sqs = sqsClient(deployment.client);
-const queues = privateQueues(sqs);
+const queues = privateQueues(deployment.sqs);
 afterAll(queues.deleteAll);
 
 const now = () => Date.now();
 
 const aTarget = async () => ({
-  sqs,
+  sqs: deployment.queues,
   queueUrl: await queues.create(),
   sleep: (milliseconds: number) => systemClock.sleep(milliseconds),
   random: Math.random,
@@ -54,7 +52,7 @@ describeIngressContract('in SQS', async () => {
 describeDeadLettersContract('in SQS', async () => {
   const queueUrl = await queues.create();
   return {
-    deadLetters: sqsDeadLetters(sqs, queueUrl),
+    deadLetters: sqsDeadLetters(deployment.queues, queueUrl),
     buried: async (count) =>
       (await queues.arrivals(queueUrl, count)).map(({ body, attributes }) => {
         const { [REASON_ATTRIBUTE]: reason = '', [ID_ATTRIBUTE]: id = '', ...others } = attributes;

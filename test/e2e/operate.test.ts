@@ -12,7 +12,7 @@ import { isKilled, isWorkerIn, processes } from '../support/processes.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
 
-const { endpoints, dynamo, sqs } = deployment;
+const { documents, endpoints, sqs } = deployment;
 
 const once = {
   retries_with_no_delay: 0,
@@ -115,7 +115,7 @@ describe('a recovery on the deployed system', () => {
     await bringsAgainAfter(10);
     const { id } = await start(queue);
 
-    const recoveries = dynamoRecoveries(dynamo, endpoints.deliveriesTable);
+    const recoveries = dynamoRecoveries(documents, endpoints.deliveriesTable);
     const deadline = Date.now() + 30_000;
     while (((await recoveries.find(queue, id))?.batch.length ?? 0) === 0) {
       if (Date.now() > deadline) throw new Error('the recovery never began');

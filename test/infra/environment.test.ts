@@ -17,6 +17,7 @@ const environmentOf = (name: string, template = pipeline): Record<string, unknow
 
 const everywhere = [
   variables.deployment,
+  variables.serviceDomain,
   variables.version,
   variables.logLevel,
   variables.logSuccessSampling,
@@ -28,6 +29,10 @@ describe('the environment', () => {
       DEPLOYMENT: 'Posthaste',
       POSTHASTE_VERSION: packageJson.version,
     });
+  });
+
+  it.each(functions)('of $name says under which domain its partition of AWS has its services', ({ name }) => {
+    expect(environmentOf(name)[variables.serviceDomain]).toEqual({ Ref: 'AWS::URLSuffix' });
   });
 
   it.each([

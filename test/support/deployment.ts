@@ -4,6 +4,9 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { inject } from 'vitest';
+import { documentClient } from '../../shared/adapters/aws/document-client.ts';
+import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
+import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
 
 const endpoints = inject('endpoints');
 const client = {
@@ -22,6 +25,10 @@ export const deployment = {
   lambda: new LambdaClient(client),
   scheduler: new SchedulerClient(client),
   dynamo: DynamoDBDocumentClient.from(new DynamoDBClient(client)),
+  // As the functions have them, for their adapters.
+  documents: documentClient(client),
+  queues: sqsClient(client),
+  keys: kmsClient(client),
 };
 
 /** Runs a function now, and fails if it failed. */

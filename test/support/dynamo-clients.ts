@@ -1,54 +1,56 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { onTestFinished } from 'vitest';
+import { documentClient, type DocumentClient } from '../../shared/adapters/aws/document-client.ts';
+import { startRelay } from './relay.ts';
 
 export type Endpoint = { endpoint: string; region: string };
 
-const clientOf = ({ endpoint, region }: Endpoint): DynamoDBClient =>
-  new DynamoDBClient({ endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+const clientOf = ({ endpoint, region }: Endpoint): DocumentClient =>
+  documentClient({ endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
 
-/** A client that counts the requests it makes. */
-export const countingClient = (endpoint: Endpoint) => {
-  const client = clientOf(endpoint);
-  let count = 0;
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      count += 1;
-      return await next(args);
-    },
-    { step: 'finalizeRequest', priority: 'low', name: 'count' },
-  );
-  return { client: DynamoDBDocumentClient.from(client), requests: () => count };
-};
+export type DocumentCall = keyof DocumentClient;
 
-/** A client whose first request arrives, but its answer does not: it sends it again. */
-export const forgetfulClient = (endpoint: Endpoint): DynamoDBDocumentClient => {
-  const client = clientOf(endpoint);
-  let lost = false;
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      const answer = await next(args);
-      if (lost) return answer;
-      lost = true;
-      throw Object.assign(new Error('The answer was lost.'), { name: 'TimeoutError' });
-    },
-    { step: 'finalizeRequest', priority: 'low', name: 'lose' },
-  );
-  return DynamoDBDocumentClient.from(client);
-};
-
-/** A client that does something before each request, which is not made if that throws. */
+/** A client that does something before each call, which is not made if that throws. */
 export const interruptedClient = (
   endpoint: Endpoint,
-  before: (command: string, input: unknown) => Promise<void>,
-): DynamoDBDocumentClient => {
+  before: (call: DocumentCall, input: unknown) => Promise<void>,
+): DocumentClient => {
   const client = clientOf(endpoint);
-  client.middlewareStack.add(
-    (next, { commandName }) =>
-      async (args) => {
-        await before(String(commandName), args.input);
-        return await next(args);
-      },
-    { step: 'initialize', priority: 'low', name: 'interrupt' },
-  );
-  return DynamoDBDocumentClient.from(client);
+  const after =
+    <Input, Output>(call: DocumentCall, made: (input: Input) => Promise<Output>) =>
+    async (input: Input): Promise<Output> => {
+      await before(call, input);
+      return await made(input);
+    };
+  return {
+    get: after('get', client.get),
+    put: after('put', client.put),
+    update: after('update', client.update),
+    delete: after('delete', client.delete),
+    query: after('query', client.query),
+    batchGet: after('batchGet', client.batchGet),
+    transactWrite: after('transactWrite', client.transactWrite),
+  };
+};
+
+/** A client that counts the calls made by it: each is one request, as long as none fails. */
+export const countingClient = (endpoint: Endpoint) => {
+  let count = 0;
+  const client = interruptedClient(endpoint, () => {
+    count += 1;
+    return Promise.resolve();
+  });
+  return { client, requests: () => count };
+};
+
+/** A client, for this test, whose first request arrives, but its answer does not: it sends it again. */
+export const forgetfulClient = async ({ endpoint, region }: Endpoint): Promise<DocumentClient> => {
+  let lost = false;
+  const relay = await startRelay(endpoint, async (_, forward) => {
+    const answer = await forward();
+    if (lost) return answer;
+    lost = true;
+    return 'cut';
+  });
+  onTestFinished(relay.close);
+  return clientOf({ endpoint: relay.origin, region });
 };

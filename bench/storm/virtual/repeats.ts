@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Chance } from '../../../test/simulation/chance.ts';
 
-/** shared/adapters/aws-clients.ts: the request itself and two repeats. */
+/** shared/adapters/aws/retries.ts: the request itself and two repeats. */
 const MOST_REQUESTS = 3;
 
 /** The SDK's standard strategy: a second at most before the first repeat of a throttled request, then twice as long. */
@@ -12,7 +12,7 @@ const CAPACITY = 500;
 const COST = 5;
 
 /**
- * How a client of ours repeats what is throttled (shared/adapters/aws-retries.ts on the SDK's standard strategy), on a clock
+ * How a client of ours repeats what is throttled (shared/adapters/aws/retries.ts on the SDK's standard strategy), on a clock
  * that is not the machine's. Throws what the last request threw.
  */
 export const repeating = (

@@ -1,4 +1,4 @@
-import { sqsClient } from '../../../shared/adapters/aws-clients.ts';
+import { operatorSqs } from '../../../shared/adapters/aws/operator-sqs.ts';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs-dead-letter-queue.ts';
 import { systemClock as clock } from '../../../shared/adapters/system-clock.ts';
 import { findDeployment, type DeploymentChoice } from '../../deployment.ts';
@@ -10,7 +10,7 @@ export const examineRedrive = async (choice: DeploymentChoice): Promise<Finding>
   const check = 'access for redrive';
   try {
     const { client, ...deployment } = await findDeployment(choice);
-    const sqs = sqsClient(client);
+    const sqs = operatorSqs(client);
     const sleep = (milliseconds: number): Promise<void> => clock.sleep(milliseconds);
     const queueUrls = [
       deployment.ingressDeadLetterUrl,

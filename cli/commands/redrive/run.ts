@@ -1,4 +1,4 @@
-import { sqsClient } from '../../../shared/adapters/aws-clients.ts';
+import { operatorSqs } from '../../../shared/adapters/aws/operator-sqs.ts';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs-dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../../shared/adapters/sqs-work-queues.ts';
 import { systemClock as clock } from '../../../shared/adapters/system-clock.ts';
@@ -68,7 +68,7 @@ const sendBack = (
   deployment: Deployment,
   order: Order,
 ): Promise<RedriveResult> => {
-  const sqs = sqsClient(deployment.client);
+  const sqs = operatorSqs(deployment.client);
   const { read, from } = LETTERS[queue];
   const workQueues = sqsWorkQueues(
     { sqs, sleep, random: Math.random },
@@ -87,7 +87,7 @@ const sendBack = (
 const reopen = async (deployment: Deployment, order: Order): Promise<RedriveResult> => {
   const api = apiClient(await apiOf(deployment));
   const queueUrl = deployment.undeliverableQueueUrl;
-  const deadLetters = sqsDeadLetterQueue({ sqs: sqsClient(deployment.client), queueUrl, sleep });
+  const deadLetters = sqsDeadLetterQueue({ sqs: operatorSqs(deployment.client), queueUrl, sleep });
   return redriveBy(
     { clock, deadLetters, bringBack: (ended) => retryUndeliverable(api, ended) },
     { ...order, read: readUndeliverableNotice },

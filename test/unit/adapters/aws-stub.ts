@@ -1,17 +1,21 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 
 export type StubRequest = { method: string; path: string; headers: IncomingHttpHeaders; body: string };
-/** `hang_up`: no answer at all; `cut_off`: the connection breaks in the middle of one; `stall`: it stops there. */
+/**
+ * `pieces`: the bytes of each that the body is sent in.
+ * `hang_up`: no answer at all; `cut_off`: the connection breaks in the middle of one; `stall`: it stops there.
+ */
 export type StubAnswer =
-  | { status?: number; headers?: Record<string, string>; body?: string }
+  | { status?: number; headers?: Record<string, string>; body?: string; pieces?: number }
   | 'hang_up'
   | 'silence'
   | 'cut_off'
   | 'stall';
 
 export type AwsStub = {
-  /** Options for a real SDK client that talks to the stub. */
+  /** Options for a client that talks to the stub, the SDK's or one of ours. */
   config: {
     endpoint: string;
     region: string;
@@ -19,10 +23,14 @@ export type AwsStub = {
     maxAttempts: number;
   };
   requests: StubRequest[];
+  /** How many were made to it so far. */
+  connections: () => number;
+  /** It goes on listening. */
+  closeConnections: () => void;
   close: () => Promise<void>;
 };
 
-/** A service on loopback that answers as told: the SDK's own serialisation and error handling are part of the test. */
+/** A service on loopback that answers as told: the client's own serialisation and error handling are part of the test. */
 export const awsStub = async (
   answer: (request: StubRequest, index: number) => StubAnswer,
 ): Promise<AwsStub> => {
@@ -37,6 +45,8 @@ export const awsStub = async (
       give(outgoing, answer(request, index));
     });
   });
+  let connections = 0;
+  server.on('connection', () => (connections += 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
@@ -47,6 +57,10 @@ export const awsStub = async (
       maxAttempts: 1,
     },
     requests,
+    connections: () => connections,
+    closeConnections: () => {
+      server.closeAllConnections();
+    },
     close: () =>
       new Promise<void>((resolve) => {
         server.closeAllConnections();
@@ -72,8 +86,17 @@ const give = (outgoing: ServerResponse, answer: StubAnswer): void => {
       return;
     default:
       outgoing.writeHead(answer.status ?? 200, answer.headers ?? {});
-      outgoing.end(answer.body ?? '{}');
+      if (answer.pieces === undefined) outgoing.end(answer.body ?? '{}');
+      else void writePieces(outgoing, Buffer.from(answer.body ?? '{}'), answer.pieces);
   }
+};
+
+const writePieces = async (outgoing: ServerResponse, body: Buffer, size: number): Promise<void> => {
+  for (let start = 0; start < body.length; start += size) {
+    outgoing.write(body.subarray(start, start + size));
+    await setImmediate();
+  }
+  outgoing.end();
 };
 
 const writeHalf = (outgoing: ServerResponse, then?: () => void): void => {

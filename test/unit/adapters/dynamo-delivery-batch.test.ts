@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { documentClient } from '../../../shared/adapters/aws-clients.ts';
+import { documentClient } from '../../../shared/adapters/aws/document-client.ts';
 import { recordsOf, type BatchReading } from '../../../shared/adapters/dynamo-delivery-batch.ts';
 import { deliveryItemOf } from '../../../shared/adapters/delivery-item.ts';
 import { itemKeyOf } from '../../../shared/adapters/delivery-keys.ts';

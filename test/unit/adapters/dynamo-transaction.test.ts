@@ -1,17 +1,18 @@
-import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { documentClient } from '../../../shared/adapters/aws-clients.ts';
+import { AwsServiceError } from '../../../shared/adapters/aws/answer.ts';
+import { documentClient } from '../../../shared/adapters/aws/document-client.ts';
 import { transacted } from '../../../shared/adapters/dynamo-transaction.ts';
 import type { CallDeadline } from '../../../shared/adapters/invocation-deadline.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
 import { awsStub } from './aws-stub.ts';
 
 const canceledFor = (...codes: string[]) =>
-  new TransactionCanceledException({
+  new AwsServiceError({
+    name: 'TransactionCanceledException',
     message: 'cancelled',
-    $metadata: {},
-    CancellationReasons: codes.map((Code) => ({ Code })),
+    status: 400,
+    answer: { CancellationReasons: codes.map((Code) => ({ Code })) },
   });
 
 const finished = new Error('got through');

@@ -1,5 +1,5 @@
-import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
+import { AwsServiceError, resultOf } from '../../../shared/adapters/aws/answer.ts';
 import { errorLineOf } from '../../../shared/adapters/error-line.ts';
 
 const SECRET = 'planted-secret';
@@ -13,7 +13,19 @@ const thrownBy = (act: () => unknown): unknown => {
   throw new Error('nothing was thrown');
 };
 
-const metadata = { httpStatusCode: 400, requestId: 'request-1' };
+/** As our clients throw it of what DynamoDB answered. */
+const refusalBy = (answer: object): unknown =>
+  thrownBy(() =>
+    resultOf({
+      statusCode: 400,
+      headers: { 'x-amzn-requestid': 'request-1' },
+      body: JSON.stringify({
+        __type: 'com.amazonaws.dynamodb#RefusedException',
+        message: 'refused',
+        ...answer,
+      }),
+    }),
+  );
 
 describe('an error in the log', () => {
   it('has its name, its message, its code, where it came from and what caused it', () => {
@@ -28,30 +40,32 @@ describe('an error in the log', () => {
   });
 
   it('of AWS has the status and the id of the request', () => {
-    const error = new ConditionalCheckFailedException({ message: 'refused', $metadata: metadata });
-    expect(errorLineOf(error)).toMatchObject({
-      name: 'ConditionalCheckFailedException',
+    expect(errorLineOf(refusalBy({}))).toMatchObject({
+      name: 'RefusedException',
+      message: 'refused',
       httpStatus: 400,
       awsRequestId: 'request-1',
     });
   });
 
   it.each([
-    [
-      'the item that refused a write',
-      new ConditionalCheckFailedException({
-        message: 'refused',
-        $metadata: metadata,
-        Item: { body: { S: SECRET } },
-      }),
-    ],
+    ['the item that refused a write', refusalBy({ Item: { body: { S: SECRET } } })],
     [
       'the items that refused a transaction',
-      new TransactionCanceledException({
-        message: 'refused',
-        $metadata: metadata,
-        CancellationReasons: [{ Item: { body: { S: SECRET } } }],
-      }),
+      refusalBy({ CancellationReasons: [{ Item: { body: { S: SECRET } } }] }),
+    ],
+    ['an answer of which nothing is known', refusalBy({ [SECRET]: SECRET })],
+    [
+      'an answer that is no JSON',
+      thrownBy(() => resultOf({ statusCode: 503, headers: {}, body: `<p>${SECRET}` })),
+    ],
+    [
+      'an answer that caused another error',
+      new Error('outer', { cause: refusalBy({ Item: { body: { S: SECRET } } }) }),
+    ],
+    [
+      'answers of several calls',
+      new AggregateError([refusalBy({ Item: { body: { S: SECRET } } }), refusalBy({ secret: SECRET })]),
     ],
     ['a text that is not JSON', thrownBy(() => JSON.parse(`${SECRET} {"data": 1}`))],
     ['a URL that is none', thrownBy(() => new URL(`https://[${SECRET}`))],
@@ -66,6 +80,15 @@ describe('an error in the log', () => {
     ],
   ])('says nothing of what was being worked on: %s', (_, error) => {
     expect(JSON.stringify(errorLineOf(error))).not.toContain(SECRET);
+  });
+
+  it('of AWS that brings a whole answer has nothing of it but its code and words', () => {
+    const answer = { Item: { body: { S: SECRET } } };
+    const error = new AwsServiceError({ name: 'RefusedException', message: 'refused', status: 400, answer });
+    expect(error.answer()).toEqual(answer);
+    const { stack, ...line } = errorLineOf(error);
+    expect(line).toEqual({ name: 'RefusedException', message: 'refused', httpStatus: 400 });
+    expect(stack).not.toContain(SECRET);
   });
 
   it('names the first of several', () => {

@@ -1,6 +1,5 @@
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { sqsClient } from '../../../shared/adapters/aws-clients.ts';
+import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
 import {
   hasTimeAfter,
   invocationDeadline,
@@ -33,11 +32,10 @@ const throttled = (headers: Record<string, string> = {}): StubAnswer => ({
 const called = async (answer: StubAnswer, deadline: CallDeadline) => {
   const stub = await awsStub(() => answer);
   stubs.push(stub);
-  const { endpoint, region, credentials } = stub.config;
-  const sqs = sqsClient({ endpoint, region, credentials, md5: false, deadline });
+  const sqs = sqsClient({ ...stub.config, deadline });
   const started = performance.now();
   const outcome: unknown = await sqs
-    .send(new SendMessageCommand({ QueueUrl: `${endpoint}/000000000000/queue`, MessageBody: '1' }))
+    .sendMessage({ QueueUrl: `${stub.config.endpoint}/000000000000/queue`, MessageBody: '1' })
     .catch((error: unknown) => error);
   return { outcome, requests: stub.requests.length, tookMs: performance.now() - started };
 };

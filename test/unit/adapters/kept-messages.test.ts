@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
 import { s3Payloads } from '../../../shared/adapters/s3-payloads.ts';
 import { sqsDeadLetters } from '../../../shared/adapters/sqs-dead-letters.ts';
 import { sqsUndeliverables } from '../../../shared/adapters/sqs-undeliverables.ts';
@@ -35,7 +35,7 @@ const sentSchema = z.object({
 const queue = async () => {
   const stub = await stubThat(() => ({ body: JSON.stringify({ MessageId: '1' }) }));
   return {
-    sqs: new SQSClient({ ...stub.config, md5: false }),
+    sqs: sqsClient(stub.config),
     url: `${stub.config.endpoint}/000000000000/queue`,
     sent: () => stub.requests.map(({ body }) => sentSchema.parse(JSON.parse(body))),
   };

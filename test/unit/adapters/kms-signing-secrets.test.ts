@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import { KMSClient } from '@aws-sdk/client-kms';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { kmsClient } from '../../../shared/adapters/aws/key-client.ts';
 import { kmsSecretOpener, kmsSecretSealer } from '../../../shared/adapters/kms-signing-secrets.ts';
 import { makeSecret, secretText, type SigningSecret } from '../../../shared/domain/signing-secret.ts';
 import { UnopenedSecretError, type SecretOwner } from '../../../shared/ports/signing-secrets.ts';
@@ -54,6 +54,8 @@ let isCareless: boolean;
 let clock: { time: number; now: () => number };
 
 beforeEach(async () => {
+  // No waits between repeats.
+  vi.spyOn(Math, 'random').mockReturnValue(0);
   outage = undefined;
   isCareless = false;
   clock = { time: 0, now: () => clock.time };
@@ -65,13 +67,16 @@ beforeEach(async () => {
   );
 });
 
-afterEach(() => stub.close());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await stub.close();
+});
 
 const operationOf = ({ headers }: StubRequest): string => String(headers['x-amz-target']);
 const operations = (): string[] => stub.requests.map((one) => operationOf(one).replace('TrentService.', ''));
 
 const secrets = () => {
-  const kms = new KMSClient(stub.config);
+  const kms = kmsClient(stub.config);
   const sealer = kmsSecretSealer(kms, KEY_ARN);
   const opener = kmsSecretOpener(kms, { keyArn: KEY_ARN, clock });
   return {

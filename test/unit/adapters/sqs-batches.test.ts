@@ -1,6 +1,6 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
 import { MessagesNotSentError } from '../../../shared/adapters/sqs-batches.ts';
 import { sqsDeliveryQueue } from '../../../shared/adapters/sqs-delivery-queue.ts';
 import { sqsIngress } from '../../../shared/adapters/sqs-ingress.ts';
@@ -50,7 +50,7 @@ const queueThat = async (judge: (body: string, batch: number) => Verdict, broken
   });
   stubs.push(stub);
   const target = {
-    sqs: new SQSClient({ ...stub.config, md5: false }),
+    sqs: sqsClient(stub.config),
     queueUrl: `${stub.config.endpoint}/000000000000/delivery`,
     sleep: (milliseconds: number) => {
       waits.push(milliseconds);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { SQSClient } from '@aws-sdk/client-sqs';
+import { SQS } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs-dead-letter-queue.ts';
@@ -31,7 +31,7 @@ const sqsThat = async (answer: (request: SqsRequest, index: number) => Answer) =
   });
   stubs.push(stub);
   const source = {
-    sqs: new SQSClient({ ...stub.config, md5: false }),
+    sqs: new SQS({ ...stub.config, md5: false }),
     queueUrl: `${stub.config.endpoint}/000000000000/dead`,
     sleep: (milliseconds: number) => {
       waits.push(milliseconds);

@@ -1,5 +1,5 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it } from 'vitest';
+import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
 import { sqsOperations } from '../../../shared/adapters/sqs-operations.ts';
 import type { Operation } from '../../../shared/domain/operation.ts';
 import { encodeOperation } from '../../../shared/messages/operation.ts';
@@ -16,7 +16,7 @@ const operationsAnswered = async (answer: StubAnswer) => {
   const stub = await awsStub(() => answer);
   stubs.push(stub);
   const queueUrl = `${stub.config.endpoint}/000000000000/operation`;
-  const sqs = new SQSClient({ ...stub.config, md5: false });
+  const sqs = sqsClient(stub.config);
   return { stub, queueUrl, operations: sqsOperations(sqs, queueUrl) };
 };
 

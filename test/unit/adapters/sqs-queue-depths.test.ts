@@ -1,6 +1,6 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
 import { sqsQueueDepths } from '../../../shared/adapters/sqs-queue-depths.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 
@@ -15,7 +15,7 @@ const depths = async (answers: Record<string, StubAnswer>) => {
   stub = await awsStub(
     ({ body }) => answers[requestSchema.parse(JSON.parse(body)).QueueUrl] ?? { status: 500 },
   );
-  return sqsQueueDepths(new SQSClient(stub.config), {
+  return sqsQueueDepths(sqsClient(stub.config), {
     ingress: 'https://sqs.test/in',
     retry: 'https://sqs.test/re',
   });

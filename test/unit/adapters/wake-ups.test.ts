@@ -1,7 +1,7 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { afterEach, describe, expect, it } from 'vitest';
+import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
 import { schedulerWakeUps } from '../../../shared/adapters/scheduler-wake-ups.ts';
 import { sqsWakeUps } from '../../../shared/adapters/sqs-wake-ups.ts';
 import type { WakeUp } from '../../../shared/domain/delivery-job.ts';
@@ -39,27 +39,35 @@ const fault = (status: number, name: string): StubAnswer => ({
   body: JSON.stringify({ Message: 'told by the test' }),
 });
 
+const targetOf = ({ config }: AwsStub, queueUrl: string) => ({
+  sqs: sqsClient(config),
+  queueUrl,
+  sleep: () => Promise.reject(new Error('nothing to wait for')),
+  random: () => 0,
+});
+
 describe('a wake-up by SQS', () => {
   it('goes to the retry queue under its subscription, with a whole number of seconds up to 900', async () => {
     const stub = await stubThat({ body: JSON.stringify({ MessageId: '1' }) });
     const queueUrl = `${stub.config.endpoint}/000000000000/retry`;
-    const wakeUps = sqsWakeUps(new SQSClient({ ...stub.config, md5: false }), queueUrl);
+    const wakeUps = sqsWakeUps(targetOf(stub, queueUrl));
     for (const delay of [0, 0.1, 89, 900, 901]) await wakeUps.sendDelayed(wakeUp, delay);
     const sent = stub.requests.map(({ body }) => JSON.parse(body) as unknown);
     expect(sent).toEqual(
       [0, 1, 89, 900, 900].map((DelaySeconds) => ({
         QueueUrl: queueUrl,
-        MessageBody: encodeWakeUp(wakeUp),
-        DelaySeconds,
-        MessageGroupId: 's-1',
+        Entries: [{ Id: '0', MessageBody: encodeWakeUp(wakeUp), DelaySeconds, MessageGroupId: 's-1' }],
       })),
     );
   });
 
   it('that could not be sent is an error', async () => {
     const stub = await stubThat(fault(500, 'InternalError'));
-    const sqs = new SQSClient({ ...stub.config, md5: false });
-    await expect(sqsWakeUps(sqs, stub.config.endpoint).sendDelayed(wakeUp, 1)).rejects.toThrow();
+    const wakeUps = sqsWakeUps(targetOf(stub, `${stub.config.endpoint}/000000000000/retry`));
+    await expect(wakeUps.sendDelayed(wakeUp, 1)).rejects.toMatchObject({
+      name: 'MessagesNotSentError',
+      codes: ['InternalError'],
+    });
   });
 });
 

@@ -23,9 +23,16 @@ const loadedWith = async (file: string, seen = new Set<string>()): Promise<strin
   return [text, ...texts].join('\n');
 };
 
-/** Words that stand in a client of the SDK and nowhere else. */
+/** Of all files of a function's bundle. */
+const textsOf = async (name: string): Promise<string> => {
+  const files = (await readdir(join(folder, name))).filter((file) => file.endsWith('.mjs'));
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, name, file), 'utf8')));
+  return texts.join('\n');
+};
+
+/** Words that stand in a client and nowhere else. */
 const clients = {
-  DynamoDB: 'com.amazonaws.dynamodb',
+  DynamoDB: 'DynamoDB_20120810',
   S3: 'com.amazonaws.s3',
   Scheduler: 'com.amazonaws.scheduler',
   EventBridge: 'com.amazonaws.eventbridge',
@@ -47,9 +54,17 @@ describe('the start of a function', () => {
   });
 
   it('of deliver leaves them to other files', async () => {
-    const deliver = join(folder, 'deliver');
-    const files = (await readdir(deliver)).filter((name) => name.endsWith('.mjs'));
-    const texts = await Promise.all(files.map((name) => readFile(join(deliver, name), 'utf8')));
-    for (const word of Object.values(clients)) expect(texts.join('\n')).toContain(word);
+    const texts = await textsOf('deliver');
+    for (const word of Object.values(clients)) expect(texts).toContain(word);
   });
+
+  it.each(functionNames)(
+    'of %s has no client of the SDK for what is called at every delivery',
+    async (name) => {
+      const texts = await textsOf(name);
+      expect(texts).toContain(clients.DynamoDB);
+      for (const service of ['dynamodb', 'sqs', 'kms'])
+        expect(texts).not.toContain(`com.amazonaws.${service}`);
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import { EventBridgeClient, type EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
-import { bounded, type ClientOptions } from './aws-clients.ts';
+import { bounded, type ClientOptions } from './sdk-client.ts';
 
 export const eventBridgeClient = ({
   deadline,

@@ -1,5 +1,5 @@
 import { SchedulerClient, type SchedulerClientConfig } from '@aws-sdk/client-scheduler';
-import { bounded, type ClientOptions } from './aws-clients.ts';
+import { bounded, type ClientOptions } from './sdk-client.ts';
 
 export const schedulerClient = ({
   deadline,

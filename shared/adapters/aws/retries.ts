@@ -1,6 +1,9 @@
 import { StandardRetryStrategy } from '@smithy/core/retry';
-import type { Journal } from '../ports/journal.ts';
-import { hasTimeAfter, OutOfTimeError, type CallDeadline } from './invocation-deadline.ts';
+import type { Journal } from '../../ports/journal.ts';
+import { hasTimeAfter, OutOfTimeError, type CallDeadline } from '../invocation-deadline.ts';
+
+/** The request itself and two repeats. */
+export const MAX_ATTEMPTS = 3;
 
 type RefreshRetryToken = StandardRetryStrategy['refreshRetryTokenForRetry'];
 type RetryToken = Parameters<RefreshRetryToken>[0];

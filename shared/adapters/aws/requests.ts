@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { OutOfTimeError, requestMs, type CallDeadline } from './invocation-deadline.ts';
+import { OutOfTimeError, requestMs, type CallDeadline } from '../invocation-deadline.ts';
 
 /** In milliseconds. A service that does not connect within this is asked again on another connection. */
 const CONNECTION_TIMEOUT_MS = 1_000;

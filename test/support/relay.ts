@@ -1,0 +1,84 @@
+import { Agent, createServer, request as send } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+
+export type RelayedRequest = { readonly headers: IncomingHttpHeaders; readonly body: Buffer };
+
+/** Headers as names and values in turn. */
+export type RelayedAnswer = { status: number; headers: readonly string[]; body: Buffer };
+
+export type Relay = { origin: string; close: () => Promise<void> };
+
+/**
+ * Stands on loopback between callers and a service. Says what the caller gets: what the service answered, where it was asked
+ * at all, something else, or a connection that breaks.
+ */
+type Treatment = (
+  request: RelayedRequest,
+  forward: () => Promise<RelayedAnswer>,
+) => Promise<RelayedAnswer | 'cut'>;
+
+export const startRelay = async (target: string, treatment: Treatment): Promise<Relay> => {
+  const agent = new Agent({ keepAlive: true });
+
+  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await bytesOf(incoming);
+    const given = await treatment({ headers: incoming.headers, body }, () =>
+      forwarded(target, agent, incoming, body),
+    );
+    if (given === 'cut') response.socket?.resetAndDestroy();
+    else response.writeHead(given.status, [...given.headers]).end(given.body);
+  };
+
+  const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
+    // A caller that was killed in the middle of its call, or the service gone: to the caller, a cut connection.
+    serve(incoming, response).catch(() => response.destroy());
+  });
+  const port = await listening(server);
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    close: async () => {
+      agent.destroy();
+      await closed(server);
+    },
+  };
+};
+
+/** With the host that the caller signed. */
+const forwarded = async (
+  target: string,
+  agent: Agent,
+  { method, url, rawHeaders }: IncomingMessage,
+  body: Buffer,
+): Promise<RelayedAnswer> => {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const { hostname, port } = new URL(target);
+    send({ hostname, port, path: url ?? '/', method, headers: rawHeaders, agent })
+      .once('response', resolve)
+      .once('error', reject)
+      .end(body);
+  });
+  return { status: answer.statusCode ?? 502, headers: answer.rawHeaders, body: await bytesOf(answer) };
+};
+
+const bytesOf = async (message: IncomingMessage): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+};
+
+const listening = (server: Server): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') reject(new Error('The relay has no port.'));
+      else resolve(address.port);
+    });
+  });
+
+const closed = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeAllConnections();
+  });

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { sqsClient } from '../../../../shared/adapters/aws/queue-client.ts';
+import type { Invocation } from '../../../../shared/adapters/aws/service-options.ts';
+import { inMemoryJournal } from '../../../support/in-memory/in-memory-journal.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../aws-stub.ts';
+
+beforeEach(() => {
+  // No waits between repeats.
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const MOST = 50;
+
+const queueThat = async (answer: (index: number) => StubAnswer, invocation: Invocation = {}) => {
+  const stub = await awsStub((_, index) => answer(index));
+  onTestFinished(stub.close);
+  return { stub, send: sender(stub, invocation) };
+};
+
+const sender = ({ config: { endpoint, region, credentials } }: AwsStub, invocation: Invocation = {}) => {
+  const sqs = sqsClient({ endpoint, region, credentials, ...invocation });
+  return (MessageBody: string): Promise<unknown> =>
+    sqs.sendMessage({ QueueUrl: 'https://sqs.test/queue', MessageBody });
+};
+
+describe('a connection to a service', () => {
+  it('is kept for the calls that follow, errors among them', async () => {
+    const { stub, send } = await queueThat((index) => (index === 1 ? { status: 403 } : {}));
+    await send('1');
+    await expect(send('2')).rejects.toThrow();
+    for (let count = 3; count <= 20; count += 1) await send(`${count}`);
+    expect(stub.requests).toHaveLength(20);
+    expect(stub.connections()).toBe(1);
+  });
+
+  it('that the service closed between two calls costs none of them', async () => {
+    const { stub, send } = await queueThat(() => ({}));
+    for (const body of ['1', '2', '3']) {
+      await send(body);
+      stub.closeConnections();
+    }
+    expect(stub.requests).toHaveLength(3);
+    expect(stub.connections()).toBe(3);
+  });
+
+  it('that the service closes just as the next call comes has that call repeated on a new one', async () => {
+    const journal = inMemoryJournal();
+    const { stub, send } = await queueThat((index) => (index === 1 ? 'hang_up' : {}), { journal });
+    await send('1');
+    await send('2');
+    expect(stub.requests.map(({ body }) => body)).toMatchObject([
+      expect.stringContaining('"1"'),
+      expect.stringContaining('"2"'),
+      expect.stringContaining('"2"'),
+    ]);
+    expect(stub.connections()).toBe(2);
+    expect(journal.facts).toMatchObject([{ reason: 'TimeoutError', repeated: true }]);
+  });
+
+  it('is one of fifty at most: who finds none waits for one', async () => {
+    const { stub, send } = await queueThat(() => ({}));
+    await Promise.all(Array.from({ length: 3 * MOST }, (_, index) => send(`${index}`)));
+    expect(stub.requests).toHaveLength(3 * MOST);
+    expect(stub.connections()).toBe(MOST);
+  });
+
+  it('that nobody answers on is given up after three tries, by an error that says why', async () => {
+    const { stub } = await queueThat(() => ({}));
+    await stub.close();
+    const journal = inMemoryJournal();
+    await expect(sender(stub, { journal })('1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    expect(journal.facts).toHaveLength(3);
+  });
+});
+
+describe('a call that waits for a connection', () => {
+  it('until its time is up is not made any more', async () => {
+    // Half of it for a request.
+    const time = { left: 4_000 };
+    const deadline = { remainingMs: () => time.left };
+    const { stub, send } = await queueThat((index) => (index < MOST ? 'silence' : {}), { deadline });
+    const unanswered = Promise.allSettled(Array.from({ length: MOST }, () => send('unanswered')));
+    const arrived = () => {
+      expect(stub.requests).toHaveLength(MOST);
+    };
+    await vi.waitFor(arrived, { timeout: 1_800 });
+    // Too little for a repeat.
+    time.left = 200;
+    await expect(send('late')).rejects.toMatchObject({ name: 'TimeoutError' });
+    await unanswered;
+    time.left = 4_000;
+    await Promise.all(Array.from({ length: MOST }, () => send('next')));
+    const asked = stub.requests.map(({ body }) => body);
+    expect(asked.filter((body) => body.includes('next'))).toHaveLength(MOST);
+    expect(asked.filter((body) => body.includes('late'))).toEqual([]);
+  });
+});
+
+describe('an answer', () => {
+  it.each([1, 2, 7])('is read whole, however it is cut in pieces: %i bytes each', async (size) => {
+    const { stub, send } = await queueThat(() => ({
+      body: JSON.stringify({ MessageId: 'größer' }),
+      pieces: size,
+    }));
+    expect(await send('1')).toEqual({ MessageId: 'größer' });
+    expect(stub.requests).toHaveLength(1);
+  });
+});

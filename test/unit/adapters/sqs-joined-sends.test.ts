@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import type { QueueClient } from '../../../shared/adapters/aws/queue-client.ts';
+import { joinedSends } from '../../../shared/adapters/sqs-joined-sends.ts';
+
+type Failed = { Id: string; Code: string; SenderFault: boolean };
+type Verdict = (body: string) => { Code: string; SenderFault: boolean } | undefined;
+
+/** A queue whose requests wait until they are answered by hand, or throw. */
+const queueThat = (verdict: Verdict = () => undefined) => {
+  const requests: { bodies: string[]; answer: () => void; fail: (error: Error) => void }[] = [];
+  const sqs: Pick<QueueClient, 'sendMessageBatch'> = {
+    sendMessageBatch: ({ Entries = [] }) =>
+      new Promise((resolve, reject) => {
+        const Failed = Entries.flatMap(({ Id = '', MessageBody = '' }): Failed[] => {
+          const failed = verdict(MessageBody);
+          return failed === undefined ? [] : [{ Id, ...failed }];
+        });
+        requests.push({
+          bodies: Entries.map(({ MessageBody = '' }) => MessageBody),
+          answer: () => {
+            resolve({ Failed });
+          },
+          fail: reject,
+        });
+      }),
+  };
+  const send = joinedSends({
+    sqs: sqs as QueueClient,
+    queueUrl: 'https://sqs.test/000000000000/retry',
+    sleep: () => Promise.resolve(),
+    random: () => 0,
+  });
+  return { requests, send: (...bodies: string[]) => send(bodies.map((body) => ({ body }))) };
+};
+
+/** All that is ready to happen, timers left out. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+const names = (count: number, prefix = '') =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+describe('messages for a queue', () => {
+  it('are sent at once where nothing is under way', () => {
+    const { requests, send } = queueThat();
+    void send('a');
+    expect(requests.map(({ bodies }) => bodies)).toEqual([['a']]);
+  });
+
+  it('that come while a request is under way go with the next, ten a request', async () => {
+    const { requests, send } = queueThat();
+    const sends = names(13).map((body) => send(body));
+    expect(requests).toHaveLength(1);
+    requests[0]?.answer();
+    await settled();
+    expect(requests.map(({ bodies }) => bodies)).toEqual([
+      ['0'],
+      names(13).slice(1, 11),
+      names(13).slice(11),
+    ]);
+    for (const { answer } of requests) answer();
+    await Promise.all(sends);
+  });
+
+  it('are sent when their own request is answered, and not before', async () => {
+    const { requests, send } = queueThat();
+    const done: string[] = [];
+    for (const body of ['a', 'b']) void send(body).then(() => done.push(body));
+    requests[0]?.answer();
+    await settled();
+    expect(done).toEqual(['a']);
+    requests[1]?.answer();
+    await settled();
+    expect(done).toEqual(['a', 'b']);
+  });
+
+  it('do not wait for a request that hangs', async () => {
+    const { requests, send } = queueThat();
+    void send('hangs');
+    const next = send('b', 'c');
+    await expect.poll(() => requests.length).toBe(2);
+    requests[1]?.answer();
+    await next;
+    expect(requests.map(({ bodies }) => bodies)).toEqual([['hangs'], ['b', 'c']]);
+  });
+
+  it('that fill requests of their own wait for nobody, and nobody for them', () => {
+    const { requests, send } = queueThat();
+    void send(...names(20, 'many-'));
+    void send('one');
+    expect(requests.map(({ bodies }) => bodies.length)).toEqual([10, 10, 1]);
+  });
+
+  it('are none: nothing is asked', async () => {
+    const { requests, send } = queueThat();
+    await send();
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('a failure among joined messages', () => {
+  it('is that of the one whose message it was, the others are sent', async () => {
+    const refused = { Code: 'InvalidMessageContents', SenderFault: true };
+    const { requests, send } = queueThat((body) => (body.startsWith('bad') ? refused : undefined));
+    const sends = [send('first'), send('a'), send('bad-1', 'b', 'bad-2'), send('c')];
+    const outcomes = Promise.allSettled(sends);
+    requests[0]?.answer();
+    await settled();
+    expect(requests[1]?.bodies).toEqual(['a', 'bad-1', 'b', 'bad-2', 'c']);
+    requests[1]?.answer();
+    expect(await outcomes).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'fulfilled' },
+      {
+        status: 'rejected',
+        reason: {
+          name: 'MessagesNotSentError',
+          unsent: 2,
+          message: '2 of 3 messages could not be sent to retry: InvalidMessageContents',
+        },
+      },
+      { status: 'fulfilled' },
+    ]);
+  });
+
+  it('of the whole request is everybody’s, and what comes after it is sent', async () => {
+    const { requests, send } = queueThat();
+    const outcomes = Promise.allSettled([send('first'), send('a'), send('b')]);
+    requests[0]?.answer();
+    await settled();
+    requests[1]?.fail(new Error('no'));
+    expect(await outcomes).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'rejected', reason: { unsent: 1, cause: { message: 'no' } } },
+      { status: 'rejected', reason: { unsent: 1, cause: { message: 'no' } } },
+    ]);
+    const after = send('after');
+    requests[2]?.answer();
+    await after;
+  });
+});

@@ -1,0 +1,92 @@
+import { ListSchedulesCommand } from '@aws-sdk/client-scheduler';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { documentClient } from '../../../shared/adapters/aws/document-client.ts';
+import { schedulerClient } from '../../../shared/adapters/aws/scheduler-client.ts';
+import { startFaultProxy } from '../../chaos/fault-proxy.ts';
+import { faultTally } from '../../chaos/fault-tally.ts';
+import { seededChance } from '../../simulation/chance.ts';
+import { awsStub } from '../adapters/aws-stub.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** `fault`: which of the four, two that fail a call before its effect, two after it. */
+type Chances = { persists: boolean; fault: number };
+
+/** Every call fails, and by chance its repeats as well. */
+const chanceOf = ({ persists, fault }: Chances) => {
+  let asked = 0;
+  return {
+    ...seededChance(1),
+    // Asked by turns whether a call fails, and whether its repeats do.
+    happens: () => (asked += 1) % 2 === 1 || persists,
+    pick: <T>(items: readonly T[]): T => {
+      const item = items[fault];
+      if (item === undefined) throw new RangeError('There is no such fault.');
+      return item;
+    },
+  };
+};
+
+/** A service behind a proxy that does as told, and a call of it by a client of ours and by one of the SDK. */
+const behindProxy = async (chances: Chances) => {
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  const stub = await awsStub(() => ({}));
+  const tally = faultTally();
+  const proxy = await startFaultProxy(stub.config.endpoint, chanceOf(chances), tally);
+  proxy.setFaulty(true);
+  onTestFinished(async () => {
+    await proxy.close();
+    await stub.close();
+  });
+  const { region, credentials } = stub.config;
+  const options = { endpoint: proxy.origin, region, credentials };
+  const [documents, scheduler] = [documentClient(options), schedulerClient(options)];
+  const calls = {
+    ours: () => documents.get({ TableName: 'table', Key: { pk: 'p' } }),
+    SDK: () => scheduler.send(new ListSchedulesCommand({})),
+  };
+  return { calls, tally, arrived: () => stub.requests.length, proxy };
+};
+
+const failed = ({ counts }: ReturnType<typeof faultTally>): number =>
+  Object.values(counts()).reduce((sum, count) => sum + count, 0);
+
+describe.each(['ours', 'SDK'] as const)('a call that chaos lets fail, by a client: %s', (client) => {
+  it.each([
+    [0, 1],
+    [1, 1],
+    [2, 2],
+    [3, 2],
+  ])('gets through by its repeat: fault %i', async (fault, arrivals) => {
+    const { calls, tally, arrived } = await behindProxy({ persists: false, fault });
+    await calls[client]();
+    expect(failed(tally)).toBe(1);
+    expect(arrived()).toBe(arrivals);
+  });
+
+  it.each([
+    [0, 0],
+    [3, 3],
+  ])('fails for good where its repeats do: fault %i', async (fault, arrivals) => {
+    const { calls, tally, arrived } = await behindProxy({ persists: true, fault });
+    await expect(calls[client]()).rejects.toThrow();
+    expect(failed(tally)).toBe(3);
+    expect(arrived()).toBe(arrivals);
+  });
+
+  it('is like any other once it was made: the same call may fail again', async () => {
+    const { calls, tally } = await behindProxy({ persists: false, fault: 0 });
+    await calls[client]();
+    await calls[client]();
+    expect(failed(tally)).toBe(2);
+  });
+
+  it('does not fail where nothing is to', async () => {
+    const { calls, tally, proxy } = await behindProxy({ persists: true, fault: 0 });
+    proxy.setFaulty(false);
+    await calls[client]();
+    expect(tally.counts()).toEqual({});
+  });
+});
