@@ -33,7 +33,7 @@ const KINDS: Partial<Record<string, readonly CallFault[]>> = {
 
 const USUAL_MS = 20;
 /** Longer than an invocation has, so that some run out of time, and some leases with them. */
-const SLOWEST_MS = 40 * SECOND;
+export const SLOWEST_MS = 40 * SECOND;
 
 /**
  * Ports as one actor has them. Of what the dead call nothing happens; what was on its way when they died does, and nobody

@@ -2,6 +2,7 @@ import { isOpen } from '../../../shared/domain/delivery.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
 import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
 import type { SeenRequest, Write } from '../history.ts';
+import { SLOWEST_MS } from '../faulty-ports.ts';
 import { DAY, MINUTE, SECOND, START } from '../scenario.ts';
 import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
@@ -122,5 +123,8 @@ export const recordsOutliveSchedules: Invariant = (one) =>
     .filter(({ at, after }) => after.expiresAt < Math.max(at, after.next?.dueAt ?? 0) + LEAST_RETENTION_MS)
     .map(({ transition }) => violation('records_outlive_schedules', one, `after ${transition.name}`));
 
-/** The least retention there is, less what clocks may differ. */
-const LEAST_RETENTION_MS = 15 * DAY - MINUTE;
+/**
+ * The least retention there is, less what clocks may differ and the longest that a write is away from its decision: made at
+ * the end of its invocation (45 s at the most), and carried out by a service at its slowest.
+ */
+const LEAST_RETENTION_MS = 15 * DAY - 45 * SECOND - SLOWEST_MS - 4 * SECOND;
