@@ -1,5 +1,5 @@
+import './jitless.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
-import * as z from 'zod';
 import { subscriberUrlFault } from '../../shared/adapters/address-guard.ts';
 import { documentClient } from '../../shared/adapters/aws/document-client.ts';
 import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
@@ -32,9 +32,6 @@ import { DAY_MS } from '../../shared/domain/duration.ts';
 import { pacingOf } from '../pacing.ts';
 
 // Once per cold start
-
-// Most instances answer a handful of requests, each with schemas of its own: compiling a reader takes longer than reading.
-z.config({ jitless: true });
 
 const environment = apiEnvironment();
 const journal = powertoolsJournal('api', environment);

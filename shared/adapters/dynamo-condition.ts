@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isRefusal } from './aws/answer.ts';
+import { absent, isRefusal } from './aws/answer.ts';
 import type { Item } from './aws/document-client.ts';
 import { itemSchema } from './aws/document-values.ts';
 
@@ -7,7 +7,7 @@ import { itemSchema } from './aws/document-values.ts';
 export type Conditional<Output> =
   { kind: 'written'; output: Output } | { kind: 'refused'; item: Item | undefined; error: Error };
 
-const refusalSchema = z.object({ Item: itemSchema.optional() });
+const refusalSchema = z.object({ Item: absent(itemSchema) });
 
 /** A condition that did not hold is a result; every other error passes through. */
 export const conditional = async <Output>(write: Promise<Output>): Promise<Conditional<Output>> => {
@@ -15,7 +15,7 @@ export const conditional = async <Output>(write: Promise<Output>): Promise<Condi
     return { kind: 'written', output: await write };
   } catch (error) {
     if (!isRefusal(error, 'ConditionalCheckFailedException')) throw error;
-    return { kind: 'refused', item: refusalSchema.parse(error.answer()).Item, error };
+    return { kind: 'refused', item: refusalSchema.parse(error.answer() ?? {}).Item, error };
   }
 };
 

@@ -1,14 +1,14 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { DocumentClient } from './aws/document-client.ts';
 import * as z from 'zod';
-import { isRefusal } from './aws/answer.ts';
+import { absent, isRefusal } from './aws/answer.ts';
 import { itemSchema } from './aws/document-values.ts';
 import { hasTimeAfter, type Pacing } from './invocation-deadline.ts';
 
 const cancellationSchema = z.object({
-  CancellationReasons: z
-    .array(z.object({ Code: z.string().optional(), Item: itemSchema.optional() }))
-    .default([]),
+  CancellationReasons: absent(
+    z.array(z.object({ Code: absent(z.string()), Item: absent(itemSchema) })),
+  ).transform((reasons = []) => reasons),
 });
 
 /** For every write of the transaction in order: whether its condition failed, and the item that it failed on, if asked for. */
@@ -42,7 +42,7 @@ export const transacted = async (
       return { kind: 'written' };
     } catch (error) {
       if (!isRefusal(error, 'TransactionCanceledException')) throw error;
-      const reasons = cancellationSchema.parse(error.answer()).CancellationReasons;
+      const reasons = cancellationSchema.parse(error.answer() ?? {}).CancellationReasons;
       const writes = reasons.map(({ Code, Item }) => ({
         failed: Code === 'ConditionalCheckFailed',
         item: Item,

@@ -31,8 +31,8 @@ export const kmsSecretSealer = (kms: KeyClient, keyArn: string): SecretSealer =>
       KeySpec: 'AES_256',
       EncryptionContext: contextOf(owner),
     });
-    const box = sealBox(given(Plaintext), secretText(secret), boundTo(owner));
-    return [VERSION, base64url(given(CiphertextBlob)), base64url(box)].join('.');
+    const box = sealBox(Plaintext, secretText(secret), boundTo(owner));
+    return [VERSION, base64url(CiphertextBlob), base64url(box)].join('.');
   },
 });
 
@@ -54,7 +54,7 @@ export const kmsSecretOpener = (
       CiphertextBlob: Buffer.from(dataKey, 'base64url'),
       EncryptionContext: contextOf(owner),
     });
-    return given(Plaintext);
+    return Plaintext;
   };
 
   const opened = async (owner: SecretOwner, sealed: string): Promise<SigningSecret> => {
@@ -69,7 +69,9 @@ export const kmsSecretOpener = (
     open: async (owner, sealed) => {
       try {
         const name = `${boundTo(owner)} ${sealed}`;
-        return given(await secrets.cached(name, () => opened(owner, sealed)));
+        const secret = await secrets.cached(name, () => opened(owner, sealed));
+        if (secret === undefined) throw new UnreadableSecretError('Nothing was opened');
+        return secret;
       } catch (cause) {
         throw new UnopenedSecretError(owner, { cause });
       }
@@ -92,9 +94,3 @@ const partsOf = (sealed: string): { dataKey: string; box: Buffer } => {
 };
 
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
-
-/** The SDK leaves room for answers without it; KMS gives none (API reference, GenerateDataKey and Decrypt). */
-const given = <Value>(value: Value | undefined): Value => {
-  if (value === undefined) throw new UnreadableSecretError('KMS answered without a key');
-  return value;
-};

@@ -36,58 +36,76 @@ const MAX_ROUNDS = 4;
 const FIRST_WAIT_MS = 100;
 
 type Entry = SendMessageBatchRequestEntry & { Id: string };
-type Failure = { entry: Entry; code: string; again: boolean; cause?: unknown };
+type Failure = { code: string; again: boolean; cause?: unknown };
 
 /** A message that could not be sent, by its place among those that were to be, and why. */
 export type Unsent = { index: number; code: string; cause?: unknown };
 
-/** Sends messages as `unsentOf` does. @throws MessagesNotSentError */
+/** Hears once of each message, as soon as it is known, by its place: that it was sent, or why not. */
+type Settle = (index: number, unsent?: Unsent) => void;
+
+/** Sends messages as `sendEach` does. @throws MessagesNotSentError */
 export const sendInBatches = async (
   target: BatchTarget,
   messages: readonly OutgoingMessage[],
 ): Promise<void> => {
-  const unsent = await unsentOf(target, messages);
+  const unsent: Unsent[] = [];
+  await sendEach(target, messages, (_, failed) => {
+    if (failed !== undefined) unsent.push(failed);
+  });
   if (unsent.length > 0) throw new MessagesNotSentError(target.queueUrl, unsent, messages.length);
 };
 
 /**
- * Sends messages in batches, and answers with those that could not be. Entries that SQS failed for a reason of its own are sent again, in new batches, after a
- * jittered wait if there is time; entries that it will never take (SenderFault), and requests that the SDK has repeated
- * already, are not.
+ * Sends messages in batches. Entries that SQS failed for a reason of its own, or did not confirm, are sent again, in new
+ * batches, after a jittered wait if there is time; entries that it will never take (SenderFault), and requests that the
+ * client has repeated already, are not.
  */
-export const unsentOf = async (
+export const sendEach = async (
   target: BatchTarget,
   messages: readonly OutgoingMessage[],
-): Promise<Unsent[]> => {
-  const final: Failure[] = [];
+  settle: Settle,
+): Promise<void> => {
   let pending = messages.map((message, index): Entry => ({ Id: String(index), ...sqsMessage(message) }));
   for (let round = 1; pending.length > 0; round += 1) {
-    const failures = (
-      await inParallel(batchesOf(pending), SIDE_BY_SIDE, (batch) => send(target, batch))
-    ).flat();
     const waitMs = target.random() * FIRST_WAIT_MS * 2 ** (round - 1);
-    const isLast = round === MAX_ROUNDS || !hasTimeAfter(waitMs, target.deadline);
-    final.push(...failures.filter(({ again }) => isLast || !again));
-    pending = isLast ? [] : failures.filter(({ again }) => again).map(({ entry }) => entry);
+    const again: Entry[] = [];
+    await inParallel(batchesOf(pending), SIDE_BY_SIDE, async (batch) => {
+      const failures = await send(target, batch);
+      const isLast = round === MAX_ROUNDS || !hasTimeAfter(waitMs, target.deadline);
+      for (const entry of batch) {
+        const failure = failures.get(entry.Id);
+        if (failure?.again === true && !isLast) again.push(entry);
+        else settle(Number(entry.Id), failure && { index: Number(entry.Id), ...failure });
+      }
+    });
+    pending = again;
     if (pending.length > 0) await target.sleep(waitMs);
   }
-  return final.map(({ entry, code, cause }) => ({ index: Number(entry.Id), code, cause }));
 };
 
-const send = async ({ sqs, queueUrl }: BatchTarget, batch: readonly Entry[]): Promise<Failure[]> => {
+/** By the ids of the entries. */
+type Failures = ReadonlyMap<string | undefined, Failure>;
+
+const send = async ({ sqs, queueUrl }: BatchTarget, batch: readonly Entry[]): Promise<Failures> => {
   try {
-    const { Failed = [] } = await sqs.sendMessageBatch({ QueueUrl: queueUrl, Entries: [...batch] });
-    return Failed.flatMap((failed) => failureOf(batch, failed));
+    const { Successful, Failed } = await sqs.sendMessageBatch({ QueueUrl: queueUrl, Entries: [...batch] });
+    const confirmed = new Set(Successful?.map(({ Id }) => Id));
+    const unconfirmed = batch.filter(({ Id }) => !confirmed.has(Id));
+    return new Map([
+      ...unconfirmed.map(({ Id }): [string, Failure] => [Id, { code: 'NotConfirmed', again: true }]),
+      ...(Failed ?? []).map(failureOf),
+    ]);
   } catch (cause) {
     const code = cause instanceof Error ? cause.name : 'unknown';
-    return batch.map((entry) => ({ entry, code, again: false, cause }));
+    return new Map(batch.map(({ Id }) => [Id, { code, again: false, cause }]));
   }
 };
 
-const failureOf = (batch: readonly Entry[], { Id, Code, SenderFault }: BatchResultErrorEntry): Failure[] =>
-  batch
-    .filter((entry) => entry.Id === Id)
-    .map((entry) => ({ entry, code: Code ?? 'unknown', again: SenderFault !== true }));
+const failureOf = ({ Id, Code, SenderFault }: BatchResultErrorEntry): [string | undefined, Failure] => [
+  Id,
+  { code: Code ?? 'unknown', again: SenderFault !== true },
+];
 
 const batchesOf = (entries: readonly Entry[]): Entry[][] => {
   const batches: Entry[][] = [];

@@ -26,6 +26,8 @@ const names = {
   dynamodb: 'AWS_ENDPOINT_URL_DYNAMODB',
   sqs: 'AWS_ENDPOINT_URL_SQS',
   kms: 'AWS_ENDPOINT_URL_KMS',
+  fips: 'AWS_USE_FIPS_ENDPOINT',
+  dualStack: 'AWS_USE_DUALSTACK_ENDPOINT',
 };
 
 const runtimeApi = z
@@ -131,7 +133,18 @@ const apiSchema = z.object({
 
 const endpoint = z.union([z.literal('').transform(() => undefined), z.url('is not a URL')]).optional();
 
+/** Endpoints of another kind than the region's usual ones have rules by service and region, which are the SDK's. */
+const usualOnly = z
+  .string()
+  .refine(
+    (flag) => flag !== 'true',
+    'is not supported: name the endpoints instead (AWS_ENDPOINT_URL_DYNAMODB, _SQS, _KMS)',
+  )
+  .optional();
+
 const awsSchema = z.object({
+  fips: usualOnly,
+  dualStack: usualOnly,
   serviceDomain: known.serviceDomain,
   region: known.region,
   accessKeyId: known.accessKeyId,

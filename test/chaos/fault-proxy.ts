@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { MAX_ATTEMPTS } from '../../shared/adapters/aws/retries.ts';
 import type { Chance } from '../simulation/chance.ts';
 import { startRelay, type Relay, type RelayedRequest } from '../support/relay.ts';
@@ -34,6 +33,7 @@ export const startFaultProxy = async (
   const faultFor = (request: RelayedRequest): Fault | undefined => {
     if (!isFaulty) return undefined;
     const call = callOf(request);
+    if (call === undefined) return undefined;
     const [fails = false, ...repeats] = planned.get(call) ?? planFor(chance);
     if (repeats.length === 0) planned.delete(call);
     else planned.set(call, repeats);
@@ -61,9 +61,8 @@ const planFor = (chance: Chance): boolean[] => {
   return chance.happens(PERSISTENT) ? Array.from({ length: MAX_ATTEMPTS }, () => true) : [true, false];
 };
 
-/** What a call and its repeats share: the SDK's own id of it, or, as our clients have none, what it says. */
-const callOf = ({ headers, body }: RelayedRequest): string => {
-  const { 'amz-sdk-invocation-id': id, 'x-amz-target': operation } = headers;
-  if (typeof id === 'string') return id;
-  return createHash('sha256').update(String(operation)).update(body).digest('base64');
+/** What a call and its repeats share, and no other. */
+const callOf = ({ headers }: RelayedRequest): string | undefined => {
+  const { 'amz-sdk-invocation-id': id } = headers;
+  return typeof id === 'string' ? id : undefined;
 };

@@ -42,6 +42,10 @@ export class AwsServiceError extends Error {
 export const isRefusal = (error: unknown, name: string): error is AwsServiceError =>
   error instanceof AwsServiceError && error.name === name;
 
+/** A part of an answer that may be missing or null, which mean the same (AWS JSON 1.0 protocol, smithy.io). */
+export const absent = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? undefined);
+
 const OK = 200;
 
 /** The result of a call. @throws AwsServiceError */

@@ -9,6 +9,7 @@ import type {
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
+import { absent } from './answer.ts';
 import { attributesOf, itemSchema, wireOf } from './document-values.ts';
 import { jsonService } from './service.ts';
 import type { ServiceOptions } from './service-options.ts';
@@ -39,15 +40,17 @@ export type BatchOfItems = {
 
 const DYNAMODB = { id: 'dynamodb', target: 'DynamoDB_20120810', version: '1.0' } as const;
 
-const foundSchema = z.object({ Item: itemSchema.optional() });
-const writtenSchema = z.object({ Attributes: itemSchema.optional() });
+const foundSchema = z.object({ Item: absent(itemSchema) });
+const writtenSchema = z.object({ Attributes: absent(itemSchema) });
 const pageSchema = z.object({
-  Items: z.array(itemSchema).default([]),
-  LastEvaluatedKey: itemSchema.optional(),
+  Items: absent(z.array(itemSchema)).transform((items = []) => items),
+  LastEvaluatedKey: absent(itemSchema),
 });
 const batchSchema = z.object({
-  Responses: z.record(z.string(), z.array(itemSchema)).default({}),
-  UnprocessedKeys: z.record(z.string(), z.object({ Keys: z.array(itemSchema) })).default({}),
+  Responses: absent(z.record(z.string(), z.array(itemSchema))).transform((found = {}) => found),
+  UnprocessedKeys: absent(z.record(z.string(), z.object({ Keys: z.array(itemSchema) }))).transform(
+    (keys = {}) => keys,
+  ),
 });
 
 export const documentClient = (options: ServiceOptions): DocumentClient => {

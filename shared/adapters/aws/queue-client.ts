@@ -6,15 +6,18 @@ import type {
   SendMessageCommandInput,
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
+import { absent } from './answer.ts';
 import { jsonService } from './service.ts';
 import type { ServiceOptions } from './service-options.ts';
 
 /** What our functions ask of SQS, by the words of its API reference. The SDK's own `SQS` can stand for it. */
 export type QueueClient = {
-  sendMessage: (input: SendMessageCommandInput) => Promise<unknown>;
-  sendMessageBatch: (
-    input: SendMessageBatchCommandInput,
-  ) => Promise<{ Failed?: BatchResultErrorEntry[] | undefined }>;
+  /** Answered only where SQS says under which id it has the message. */
+  sendMessage: (input: SendMessageCommandInput) => Promise<{ MessageId?: string | undefined }>;
+  sendMessageBatch: (input: SendMessageBatchCommandInput) => Promise<{
+    Successful?: readonly { Id: string | undefined }[] | undefined;
+    Failed?: readonly BatchResultErrorEntry[] | undefined;
+  }>;
   getQueueAttributes: (
     input: GetQueueAttributesCommandInput,
   ) => Promise<{ Attributes?: Readonly<Record<string, string>> | undefined }>;
@@ -22,21 +25,35 @@ export type QueueClient = {
 
 const SQS = { id: 'sqs', target: 'AmazonSQS', version: '1.0' } as const;
 
+const sentSchema = z.object({ MessageId: z.string() });
+
+// What is null is as good as absent (AWS JSON 1.0 protocol, smithy.io). Messages of errors may quote what was sent.
+const successfulEntry = z.object({ Id: z.string() });
 const failedEntry = z.object({
   Id: z.string(),
-  Code: z.string(),
-  SenderFault: z.boolean(),
-  Message: z.string().optional(),
+  Code: absent(z.string()),
+  SenderFault: absent(z.boolean()),
 });
-const sentSchema = z.object({ Failed: z.array(failedEntry).optional() });
-const attributesSchema = z.object({ Attributes: z.record(z.string(), z.string()).optional() });
+const batchSchema = z.object({
+  Successful: absent(z.array(successfulEntry)),
+  Failed: absent(
+    z.array(
+      failedEntry.transform(({ Id, Code, SenderFault }): BatchResultErrorEntry => ({
+        Id,
+        Code,
+        SenderFault,
+      })),
+    ),
+  ),
+});
+const attributesSchema = z.object({ Attributes: absent(z.record(z.string(), z.string())) });
 
 export const sqsClient = (options: ServiceOptions): QueueClient => {
   const call = jsonService(SQS, options);
   return {
-    sendMessage: (input) => call('SendMessage', withTexts(input)),
+    sendMessage: async (input) => sentSchema.parse(await call('SendMessage', withTexts(input))),
     sendMessageBatch: async ({ QueueUrl, Entries = [] }) =>
-      sentSchema.parse(await call('SendMessageBatch', { QueueUrl, Entries: Entries.map(withTexts) })),
+      batchSchema.parse(await call('SendMessageBatch', { QueueUrl, Entries: Entries.map(withTexts) })),
     getQueueAttributes: async (input) => attributesSchema.parse(await call('GetQueueAttributes', input)),
   };
 };

@@ -70,9 +70,15 @@ const backoffUntil = (deadline: CallDeadline) => {
   };
 };
 
+/** What else can be repeated, though the SDK takes it for a fault of the caller, or knows it by the model of a service. */
+const CONFLICTS: ReadonlySet<string> = new Set([
+  'TransactionConflictException',
+  'ReplicatedWriteConflictException',
+]);
+
 /**
  * A write that meets a transaction on the same item is refused, and can be repeated ("Transaction conflict handling in
  * DynamoDB", DynamoDB developer guide). The SDK takes it for a fault of the caller.
  */
 const withConflictsTransient = (failed: RetryErrorInfo): RetryErrorInfo =>
-  failed.error?.name === 'TransactionConflictException' ? { ...failed, errorType: 'TRANSIENT' } : failed;
+  CONFLICTS.has(failed.error?.name ?? '') ? { ...failed, errorType: 'TRANSIENT' } : failed;

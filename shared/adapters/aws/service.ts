@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { HttpRequest } from '@smithy/core/protocols';
 import { isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { SignatureV4 } from '@smithy/signature-v4';
@@ -27,7 +28,8 @@ export type Call = (operation: string, input: object) => Promise<unknown>;
 /**
  * A client of one service, for what is called at every delivery. Signatures, requests and the rules of repeats are the SDK's
  * own parts; what is left out are the layers between, which take most of its processor time and of its loading
- * (docs/performance.md).
+ * (docs/performance.md), and with them what a function has no use for: other sources of credentials, endpoints by rules,
+ * a clock set by the service's, MD5 of what TLS protects.
  */
 export const jsonService = (service: JsonService, options: ServiceOptions): Call => {
   const { deadline = NO_DEADLINE, journal, region, credentials, traceId } = options;
@@ -44,8 +46,8 @@ export const jsonService = (service: JsonService, options: ServiceOptions): Call
   });
   const strategy = new RetriesUntilDeadline(MAX_ATTEMPTS, deadline, failureNoteFor(journal, service.id));
 
-  const requestOf = async (operation: string, body: string, attempt: number): Promise<HttpRequest> => {
-    const trace = traceId?.();
+  const requestOf = async ({ operation, body, id }: Asked, attempt: number): Promise<HttpRequest> => {
+    const trace = traceId?.() ?? '';
     const request = new HttpRequest({
       method: 'POST',
       protocol: endpoint.protocol,
@@ -57,10 +59,11 @@ export const jsonService = (service: JsonService, options: ServiceOptions): Call
         'content-type': `application/x-amz-json-${service.version}`,
         'x-amz-target': `${service.target}.${operation}`,
         'user-agent': 'posthaste',
-        // As the SDK says it; a log of requests can tell repeats by it.
+        // As the SDK says them; a log of requests can tell repeats by these.
+        'amz-sdk-invocation-id': id,
         'amz-sdk-request': `attempt=${attempt}; max=${MAX_ATTEMPTS}`,
         // What SQS and X-Ray link a message to what sent it by.
-        ...(trace === undefined ? {} : { 'x-amzn-trace-id': trace }),
+        ...(trace === '' ? {} : { 'x-amzn-trace-id': trace }),
       },
       body,
     });
@@ -68,15 +71,15 @@ export const jsonService = (service: JsonService, options: ServiceOptions): Call
     return request;
   };
 
-  const once = async (operation: string, body: string, attempt: number): Promise<unknown> =>
-    resultOf((await requests.handle(await requestOf(operation, body, attempt))).response);
+  const once = async (asked: Asked, attempt: number): Promise<unknown> =>
+    resultOf((await requests.handle(await requestOf(asked, attempt))).response);
 
   return async (operation, input) => {
-    const body = JSON.stringify(input);
+    const asked = { operation, body: JSON.stringify(input), id: randomUUID() };
     let token = await strategy.acquireInitialRetryToken('');
     for (;;) {
       try {
-        const result = await once(operation, body, token.getRetryCount() + 1);
+        const result = await once(asked, token.getRetryCount() + 1);
         strategy.recordSuccess(token);
         return result;
       } catch (error) {
@@ -89,6 +92,9 @@ export const jsonService = (service: JsonService, options: ServiceOptions): Call
     }
   };
 };
+
+/** `id`: of the call, the same for its repeats. */
+type Asked = { operation: string; body: string; id: string };
 
 type Failure = Parameters<RetriesUntilDeadline['refreshRetryTokenForRetry']>[1];
 type SdkError = NonNullable<Failure['error']>;

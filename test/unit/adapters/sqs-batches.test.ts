@@ -65,6 +65,7 @@ const takeAll = () => undefined;
 const bodies = (count: number) => Array.from({ length: count }, (_, index) => ({ body: `{"n":${index}}` }));
 const bodiesIn = (batches: readonly Batch[]) =>
   batches.flatMap(({ Entries }) => Entries.map((entry) => entry.MessageBody));
+const bodiesOfBatch = (batch: Batch) => bodiesIn([batch]);
 const sizesOf = (batches: readonly Batch[]) =>
   batches.map(({ Entries }) => Entries.length).toSorted((a, b) => b - a);
 
@@ -181,6 +182,24 @@ describe('entries that there is no time to send again', () => {
     expect(waits).toEqual([]);
     await expect(ingressWith(550).publish(bodies(1))).rejects.toMatchObject(failure);
     expect(waits).toEqual([50]);
+  });
+});
+
+describe('entries that SQS does not confirm', () => {
+  it('are sent again, and given up as such where they stay so', async () => {
+    const { target, batches } = await queueThat(takeAll, {
+      body: JSON.stringify({ Successful: [{ Id: '1' }] }),
+    });
+    await expect(sqsIngress(target).publish(bodies(2))).rejects.toMatchObject({
+      unsent: 1,
+      codes: ['NotConfirmed'],
+    });
+    expect(batches.map(bodiesOfBatch)).toEqual([
+      ['{"n":0}', '{"n":1}'],
+      ['{"n":0}'],
+      ['{"n":0}'],
+      ['{"n":0}'],
+    ]);
   });
 });
 

@@ -151,7 +151,10 @@ describe('counting dead letters', () => {
 
 describe('sending dead letters back', () => {
   it('sends each to its queue, with its group and the types of its attributes', async () => {
-    const { source, requests, url } = await sqsThat(() => ({ Successful: [], Failed: [] }));
+    const { source, requests, url } = await sqsThat(() => ({
+      Successful: [{ Id: '0' }, { Id: '1' }],
+      Failed: [],
+    }));
     const urls = {
       ingress: `${url}-ingress`,
       delivery: `${url}-delivery`,

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
 import type { QueueClient } from '../../../shared/adapters/aws/queue-client.ts';
 import { joinedSends } from '../../../shared/adapters/sqs-joined-sends.ts';
@@ -15,10 +16,12 @@ const queueThat = (verdict: Verdict = () => undefined) => {
           const failed = verdict(MessageBody);
           return failed === undefined ? [] : [{ Id, ...failed }];
         });
+        const failed = new Set(Failed.map(({ Id }) => Id));
+        const Successful = Entries.map(({ Id = '' }) => ({ Id })).filter(({ Id }) => !failed.has(Id));
         requests.push({
           bodies: Entries.map(({ MessageBody = '' }) => MessageBody),
           answer: () => {
-            resolve({ Failed });
+            resolve({ Successful, Failed });
           },
           fail: reject,
         });
@@ -97,6 +100,24 @@ describe('messages for a queue', () => {
   });
 });
 
+describe('messages of one invocation', () => {
+  it('are sent within it, also where they waited for what another one had under way', async () => {
+    const invocation = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const { requests, send } = queueThat(() => {
+      seen.push(invocation.getStore());
+      return undefined;
+    });
+    void invocation.run('first', () => send('a'));
+    const second = invocation.run('second', () => send('b'));
+    requests[0]?.answer();
+    await settled();
+    requests[1]?.answer();
+    await second;
+    expect(seen).toEqual(['first', 'second']);
+  });
+});
+
 describe('a failure among joined messages', () => {
   it('is that of the one whose message it was, the others are sent', async () => {
     const refused = { Code: 'InvalidMessageContents', SenderFault: true };
@@ -122,6 +143,31 @@ describe('a failure among joined messages', () => {
     ]);
   });
 
+  it('that is tried again holds up nobody else', async () => {
+    let tries = 0;
+    const { requests, send } = queueThat((body) => {
+      if (body !== 'busy') return undefined;
+      tries += 1;
+      return tries < 3 ? { Code: 'InternalError', SenderFault: false } : undefined;
+    });
+    const done: string[] = [];
+    const sends = ['first', 'busy', 'a'].map(async (body) => {
+      await send(body);
+      done.push(body);
+    });
+    requests[0]?.answer();
+    await settled();
+    requests[1]?.answer();
+    await settled();
+    expect(done).toEqual(['first', 'a']);
+    expect(requests[2]?.bodies).toEqual(['busy']);
+    requests[2]?.answer();
+    await settled();
+    requests[3]?.answer();
+    await Promise.all(sends);
+    expect(done).toEqual(['first', 'a', 'busy']);
+  });
+
   it('of the whole request is everybody’s, and what comes after it is sent', async () => {
     const { requests, send } = queueThat();
     const outcomes = Promise.allSettled([send('first'), send('a'), send('b')]);
@@ -134,6 +180,7 @@ describe('a failure among joined messages', () => {
       { status: 'rejected', reason: { unsent: 1, cause: { message: 'no' } } },
     ]);
     const after = send('after');
+    await expect.poll(() => requests.length).toBe(3);
     requests[2]?.answer();
     await after;
   });

@@ -48,7 +48,7 @@ const targetOf = ({ config }: AwsStub, queueUrl: string) => ({
 
 describe('a wake-up by SQS', () => {
   it('goes to the retry queue under its subscription, with a whole number of seconds up to 900', async () => {
-    const stub = await stubThat({ body: JSON.stringify({ MessageId: '1' }) });
+    const stub = await stubThat({ body: JSON.stringify({ Successful: [{ Id: '0' }] }) });
     const queueUrl = `${stub.config.endpoint}/000000000000/retry`;
     const wakeUps = sqsWakeUps(targetOf(stub, queueUrl));
     for (const delay of [0, 0.1, 89, 900, 901]) await wakeUps.sendDelayed(wakeUp, delay);

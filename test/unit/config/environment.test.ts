@@ -213,6 +213,16 @@ describe('where AWS is, by the environment', () => {
     },
   );
 
+  it.each(['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT'])(
+    'is not at endpoints of another kind, which it says rather than to ask the usual ones: %s',
+    (name) => {
+      const [problem = '', ...others] = problemsOf(() => awsEnvironment({ ...inLambda, [name]: 'true' }));
+      expect(problem).toContain(`${name} is not supported`);
+      expect(others).toEqual([]);
+      expect(problemsOf(() => awsEnvironment({ ...inLambda, [name]: 'false' }))).toEqual([]);
+    },
+  );
+
   it('has the trace of whichever invocation is under way', () => {
     const source: Record<string, string> = { ...inLambda };
     const { traceId } = awsEnvironment(source);

@@ -16,8 +16,8 @@ export const everyClient = [...ourClients, 'EventBridge', 'S3', 'Scheduler'] as 
 type OurClient = (typeof ourClients)[number];
 export type Client = (typeof everyClient)[number];
 
-/** Whatever was asked for: a result of KMS has to be one, the others have no need of anything. */
-export const SUCCESS: StubAnswer = { body: '{"Plaintext":"AQ=="}' };
+/** Whatever was asked for: KMS has to give a key, SQS to say that it has the message. */
+export const SUCCESS: StubAnswer = { body: '{"Plaintext":"AQ==","MessageId":"1"}' };
 
 /** A service that gives these answers in turn, and the last one for ever, and a call to it by every client. */
 export const serviceThat = async (

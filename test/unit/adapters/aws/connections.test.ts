@@ -15,7 +15,12 @@ afterEach(() => {
 const MOST = 50;
 
 const queueThat = async (answer: (index: number) => StubAnswer, invocation: Invocation = {}) => {
-  const stub = await awsStub((_, index) => answer(index));
+  const stub = await awsStub((_, index) => {
+    const given = answer(index);
+    return typeof given === 'object' && given.status === undefined
+      ? { body: '{"MessageId":"1"}', ...given }
+      : given;
+  });
   onTestFinished(stub.close);
   return { stub, send: sender(stub, invocation) };
 };

@@ -28,6 +28,13 @@ describe('a message for SQS', () => {
   });
 });
 
+describe('a message that SQS does not say it has', () => {
+  it.each([{}, { MessageId: null }, [], 7, null])('is not sent: %j', async (answer) => {
+    const { options } = await stubbedService(ok(answer));
+    await expect(sqsClient(options).sendMessage({ QueueUrl, MessageBody: '1' })).rejects.toThrow();
+  });
+});
+
 describe('a batch for SQS', () => {
   const Entries = [
     { Id: '0', MessageBody: 'a', MessageAttributes },
@@ -49,7 +56,19 @@ describe('a batch for SQS', () => {
       { Id: '1', Code: 'InvalidMessageContents', SenderFault: true, Message: 'no' },
     ];
     const { options } = await stubbedService(ok({ Successful: [], Failed }));
-    expect(await sqsClient(options).sendMessageBatch({ QueueUrl, Entries })).toEqual({ Failed });
+    expect(await sqsClient(options).sendMessageBatch({ QueueUrl, Entries })).toEqual({
+      Successful: [],
+      // Without its text, which may quote what was sent.
+      Failed: Failed.map(({ Id, Code, SenderFault }) => ({ Id, Code, SenderFault })),
+    });
+  });
+
+  it.each([
+    [{ Successful: null, Failed: null }, {}],
+    [{ Failed: [{ Id: '0', Code: null }] }, { Failed: [{ Id: '0' }] }],
+  ])('takes null for what is absent: %j', async (answer, meant) => {
+    const { options } = await stubbedService(ok(answer));
+    expect(await sqsClient(options).sendMessageBatch({ QueueUrl, Entries })).toEqual(meant);
   });
 });
 
@@ -68,7 +87,7 @@ describe('the attributes of a queue', () => {
 
 describe('what is asked of SQS', () => {
   it('is the same, word for word, as the SDK’s own client asks', async () => {
-    const { options, requests } = await stubbedService(ok({}));
+    const { options, requests } = await stubbedService(ok({ MessageId: '1' }));
     const entries = { QueueUrl, Entries: [{ Id: '0', MessageBody: 'größer', MessageAttributes }] };
     const message = { QueueUrl, MessageBody: 'größer', MessageGroupId: 'g', MessageAttributes };
     for (const sqs of [

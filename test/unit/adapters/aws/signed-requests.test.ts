@@ -46,7 +46,7 @@ const authorizationOf = (request: StubRequest, { service, sessionToken }: Signin
 
 /** A request of each client whose body has this text in it. */
 const requestsWith = async (text: string, given: Pick<ServiceOptions, 'credentials'>) => {
-  const { options, requests } = await stubbedService(ok({ Plaintext: 'AQ==' }));
+  const { options, requests } = await stubbedService(ok({ Plaintext: 'AQ==', MessageId: '1' }));
   const here = { ...options, ...given, region: 'eu-central-1' };
   await documentClient(here).put({ TableName: 'table', Item: { text } });
   await sqsClient(here).sendMessage({ QueueUrl: 'https://sqs.test/queue', MessageBody: text });
@@ -92,7 +92,7 @@ describe('the signature of a request', () => {
 
   it('is of the time of its own request, also for a repeat', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    const { options, requests } = await stubbedService('hang_up', ok({}));
+    const { options, requests } = await stubbedService('hang_up', ok({ MessageId: '1' }));
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 2, 23, 59, 59) });
     const sqs = sqsClient({ ...options, credentials, region: 'eu-central-1' });
     const journal = { note: () => void vi.setSystemTime(Date.UTC(2026, 0, 3)) };
@@ -111,7 +111,7 @@ describe('the signature of a request', () => {
 
 describe('the trace of an invocation', () => {
   it('goes along with each request, whichever is under way then', async () => {
-    const { options, requests } = await stubbedService(ok({}));
+    const { options, requests } = await stubbedService(ok({ MessageId: '1' }));
     let trace: string | undefined;
     const sqs = sqsClient({ ...options, credentials, region: 'eu-central-1', traceId: () => trace });
     for (trace of [undefined, 'Root=1-a;Sampled=0', 'Root=1-b;Sampled=1']) {
@@ -130,7 +130,7 @@ describe('the trace of an invocation', () => {
 describe('a repeat', () => {
   it('says that it is one, as the SDK does', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    const { options, requests } = await stubbedService('hang_up', 'hang_up', ok({}));
+    const { options, requests } = await stubbedService('hang_up', 'hang_up', ok({ MessageId: '1' }));
     await sqsClient({ ...options, credentials }).sendMessage({ QueueUrl: 'q', MessageBody: '1' });
     expect(requests.map(({ headers }) => headers['amz-sdk-request'])).toEqual([
       'attempt=1; max=3',
