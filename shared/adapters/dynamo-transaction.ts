@@ -1,7 +1,7 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { DocumentClient } from './aws/document-client.ts';
 import * as z from 'zod';
-import { absent, isRefusal } from './aws/answer.ts';
+import { absent, isRefusal, type AwsServiceError } from './aws/answer.ts';
 import { itemSchema } from './aws/document-values.ts';
 import { hasTimeAfter, type Pacing } from './invocation-deadline.ts';
 
@@ -42,20 +42,19 @@ export const transacted = async (
       return { kind: 'written' };
     } catch (error) {
       if (!isRefusal(error, 'TransactionCanceledException')) throw error;
-      const reasons = cancellationSchema.parse(error.answer() ?? {}).CancellationReasons;
-      const writes = reasons.map(({ Code, Item }) => ({
-        failed: Code === 'ConditionalCheckFailed',
-        item: Item,
-      }));
+      const { writes, passes } = cancellationOf(error);
       if (writes.some(({ failed }) => failed)) return { kind: 'refused', writes, error };
       const pauseMs = Math.random() * FIRST_PAUSE_MS * 2 ** tried;
-      if (
-        !reasons.some(({ Code = '' }) => PASSING.has(Code)) ||
-        tried === MAX_TRIES ||
-        !hasTimeAfter(pauseMs, deadline)
-      )
-        throw error;
+      if (!passes || tried === MAX_TRIES || !hasTimeAfter(pauseMs, deadline)) throw error;
       await sleep(pauseMs);
     }
   }
+};
+
+const cancellationOf = (error: AwsServiceError): { writes: RefusedWrite[]; passes: boolean } => {
+  const { CancellationReasons: reasons } = cancellationSchema.parse(error.answer() ?? {});
+  return {
+    writes: reasons.map(({ Code, Item }) => ({ failed: Code === 'ConditionalCheckFailed', item: Item })),
+    passes: reasons.some(({ Code = '' }) => PASSING.has(Code)),
+  };
 };
