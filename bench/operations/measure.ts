@@ -11,6 +11,7 @@ import { machine } from '../machine.ts';
 import { atNoRecords } from './line.ts';
 import { paths, requestsOf } from './paths.ts';
 import { ofPath, runPath, type PathRun } from './run-path.ts';
+import { sentAlone } from './sends-alone.ts';
 import { chunkSizes, envelopes, itemSizes, messageItemBytes } from './sizes.ts';
 import { settings, type System } from './system.ts';
 import { callsOf, cpuMsOf, invocationsOf, tallyOf } from './tally.ts';
@@ -70,14 +71,17 @@ const counted = (run: PathRun, system: System, perInvocation: OperationTable['pe
   const { functions, retryQueueUrl } = system.endpoints;
   const retryQueue = retryQueueUrl.slice(retryQueueUrl.lastIndexOf('/') + 1);
   const { path, messages, fanOut, payloadBytes, entries } = run;
-  const of = (functionName: string, cost: Cost): Units => ({
-    ...tallyOf(entries, { functionName, retryQueue }),
-    ...ofRecords(invocationsOf(entries, functionName), cost),
-  });
+  const of = (functionName: string, cost: Cost, sendsOf: (units: Units) => number): Units => {
+    const made = tallyOf(entries, { functionName, retryQueue });
+    const records = ofRecords(invocationsOf(entries, functionName), cost);
+    return { ...sentAlone(made, callsOf(entries, functionName), sendsOf(made)), ...records };
+  };
   const fired = entries.filter(({ kind }) => kind === 'fired').length;
   const delivering = invocationsOf(entries, functions.deliver);
   const retries = delivering.filter(({ queue }) => queue?.endsWith(`:${retryQueue}`) === true).length;
-  const deliver = of(functions.deliver, perInvocation.deliver);
+  // A wake-up is a send; so are the jobs of a message together, since no path makes more of them than a request takes.
+  const deliver = of(functions.deliver, perInvocation.deliver, ({ joinedMessages }) => joinedMessages);
+  const dispatch = of(functions.dispatch, perInvocation.dispatch, () => messages);
   return {
     path,
     messages,
@@ -88,7 +92,7 @@ const counted = (run: PathRun, system: System, perInvocation: OperationTable['pe
       first: delivering.length - retries,
       retry: retries,
     },
-    dispatch: of(functions.dispatch, perInvocation.dispatch),
+    dispatch,
     deliver: { ...deliver, schedules: fired, attempts: requestsOf(run) },
   };
 };

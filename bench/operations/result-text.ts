@@ -21,7 +21,7 @@ const COLUMNS: readonly Column[] = [
 /** What was counted, for each delivery. */
 export const resultText = (table: OperationTable): string =>
   [
-    'Per delivery, dispatch and deliver together; what an invocation costs by itself is below.',
+    'Per delivery, dispatch and deliver together, as if each record sent to SQS by itself; what an invocation costs by itself is below.',
     '',
     ...tableLines(COLUMNS, table.paths.map(rowOf)),
     '',

@@ -52,7 +52,7 @@ const weigh = (call: Call): Weight | undefined => {
     case 'dynamodb':
       return weighItem(call);
     case 'sqs':
-      return { sendRequests: unitsOf(call.messageBytes ?? 0, REQUEST_UNIT) };
+      return weighSend(call);
     case 'kms':
       return { kmsRequests: 1 };
     case 'events':
@@ -66,6 +66,18 @@ const weigh = (call: Call): Weight | undefined => {
       return undefined;
   }
 };
+
+const weighSend = (call: Call): Weight => ({
+  sendRequests: requestUnits(call),
+  joinedMessages: isJoined(call) ? (call.messages ?? 0) : 0,
+});
+
+/** What a send is charged for, in 64 KB. */
+export const requestUnits = ({ messageBytes = 0 }: Pick<Call, 'messageBytes'>): number =>
+  unitsOf(messageBytes, REQUEST_UNIT);
+
+/** Notices and dead letters go by themselves, by SendMessage. */
+export const isJoined = ({ operation }: Pick<Call, 'operation'>): boolean => operation === 'SendMessageBatch';
 
 /** Amazon S3 pricing: deletions are free. */
 const BUCKET: Readonly<Record<string, Weight>> = {

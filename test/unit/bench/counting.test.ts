@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { atNoRecords } from '../../../bench/operations/line.ts';
+import { sentAlone } from '../../../bench/operations/sends-alone.ts';
 import { tallyOf } from '../../../bench/operations/tally.ts';
 import type { Call, Invocation } from '../../../cli/local/call-log.ts';
 
@@ -71,6 +72,7 @@ describe('what a function asked', () => {
       indexWriteUnits: 3,
       otherReadUnits: 0.5,
       sendRequests: 3,
+      joinedMessages: 10,
       firstRecords: 4,
       retryRecords: 3,
       schedules: 0,
@@ -92,6 +94,35 @@ describe('what a function asked', () => {
     call({ service: 's3', operation: 'ListBucket' }),
   ])('is refused where its weight is not known: $service $operation', (unknown) => {
     expect(() => tallyOf([unknown], of)).toThrow(unknown.operation);
+  });
+});
+
+describe('what a function sent', () => {
+  const batch = (messages: number, messageBytes: number): Call =>
+    call({ service: 'sqs', operation: 'SendMessageBatch', messages, messageBytes });
+
+  it('is taken for as many sends as there were, each by itself', () => {
+    const calls = [
+      batch(1, 200),
+      // Two units of 64 KB.
+      batch(9, 70_000),
+      { ...batch(9, 70_000), repeat: true },
+      // Notices are sent by themselves.
+      call({ service: 'sqs', operation: 'SendMessage', messages: 1, messageBytes: 200 }),
+      call({ service: 'kms', operation: 'Decrypt' }),
+    ];
+    const made = tallyOf(calls, of);
+    expect(made).toMatchObject({ sendRequests: 4, joinedMessages: 10, awsCalls: 4 });
+    expect(sentAlone(made, calls, 10)).toEqual({ ...made, sendRequests: 11, awsCalls: 12 });
+    expect(sentAlone(made, calls, 4)).toEqual({ ...made, sendRequests: 5, awsCalls: 6 });
+  });
+
+  it('is left as it was where each did go by itself, or nothing was sent', () => {
+    const calls = [batch(1, 200), batch(1, 200)];
+    const made = tallyOf(calls, of);
+    expect(sentAlone(made, calls, made.joinedMessages)).toEqual(made);
+    const none = tallyOf([], of);
+    expect(sentAlone(none, [], 0)).toEqual(none);
   });
 });
 

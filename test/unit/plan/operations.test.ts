@@ -93,11 +93,11 @@ describe('the operations of a plan', () => {
     );
   });
 
-  it('are fewer in full batches: requests that fetch and delete are shared', () => {
+  it('are fewer in full batches: requests that fetch and delete, and those of jobs, are shared', () => {
     const [single, full] = [operations(plain), operations({ ...plain, messagesPerBatch: 10 })];
     expect(full.invocations.deliver).toBeCloseTo(single.invocations.deliver / 10, 5);
-    // Two requests of the producer and of dispatch stay, four of Lambda become four tenths.
-    expect([single, full].map(({ sqsRequests }) => sqsRequests / plain.messagesPerDay)).toEqual([6, 2.4]);
+    // The producer's request stays, ten of dispatch become two, four of Lambda four tenths.
+    expect([single, full].map(({ sqsRequests }) => sqsRequests / plain.messagesPerDay)).toEqual([6, 1.6]);
     expect(full.readUnits).toBeLessThan(single.readUnits);
   });
 

@@ -1,6 +1,7 @@
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../../shared/domain/message-body.ts';
 import { chunkWriteUnits } from './chunk-records.ts';
 import type { Jobs } from './jobs.ts';
+import { ofInvocation, requestsFor } from './joined-sends.ts';
 import type { OperationTable } from './operation-table.ts';
 import type { Steps } from './steps.ts';
 import { linesOfMessage } from './success-lines.ts';
@@ -21,7 +22,13 @@ export type Delivering = {
   ownRecords: readonly { deliveries: number; attempts: number }[];
 };
 
-export const delivering = (work: Work, jobs: Jobs, basis: Basis): Delivering =>
+export const delivering = (work: Work, jobs: Jobs, basis: Basis): Delivering => {
+  const all = ofAll(work, jobs, basis);
+  return { ...all, units: wakeUpsJoined(all.units, work) };
+};
+
+/** As if each wake-up were sent by itself. */
+const ofAll = (work: Work, jobs: Jobs, basis: Basis): Delivering =>
   together([
     ofChunks(work, jobs, basis),
     successLines(work, jobs, basis.steps),
@@ -36,6 +43,23 @@ export const delivering = (work: Work, jobs: Jobs, basis: Basis): Delivering =>
         .map((part) => ofDeliveries(part, group, work.payloadBytes, basis));
     }),
   ]);
+
+/** Wake-ups are small: ten of them are a request of 64 KB at most. */
+const wakeUpsJoined = (units: Units, work: Work): Units => {
+  const invocations = deliverInvocations(units, work);
+  const sends = { records: units.joinedMessages / invocations.all, messages: 1 };
+  const saved = units.joinedMessages - invocations.all * ofInvocation(sends, requestsFor);
+  return { ...units, sendRequests: units.sendRequests - saved, awsCalls: units.awsCalls - saved };
+};
+
+/** How often Lambda runs deliver: for first attempts, and in all. */
+export const deliverInvocations = (
+  { firstRecords, retryRecords }: Pick<Units, 'firstRecords' | 'retryRecords'>,
+  { batches }: Pick<Work, 'batches'>,
+): { first: number; all: number } => {
+  const first = firstRecords / batches.delivery;
+  return { first, all: first + retryRecords / batches.retry };
+};
 
 const together = (parts: readonly Partial<Delivering>[]): Delivering => {
   const total = (value: (waits: Waits) => number): number =>

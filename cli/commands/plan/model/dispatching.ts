@@ -1,6 +1,6 @@
 import { MAX_BODY_IN_JOB } from '../../../../shared/domain/message-body.ts';
 import type { Jobs } from './jobs.ts';
-import { requestsFor } from './sqs-requests.ts';
+import { ofInvocation, requestsFor } from './joined-sends.ts';
 import type { Steps } from './steps.ts';
 import { noUnits, sum, times, type Units } from './units.ts';
 import type { Waits } from './waits.ts';
@@ -8,7 +8,7 @@ import type { Work } from './work.ts';
 
 /** What dispatch does for all messages. */
 export const dispatching = (
-  { messages, fanOut, payloadBytes }: Work,
+  { messages, fanOut, payloadBytes, batches }: Work,
   { chunks, singles }: Jobs,
   steps: Steps,
 ): { units: Units; waits: Waits } => {
@@ -19,14 +19,12 @@ export const dispatching = (
     times(steps.job, jobs),
     payloadBytes > MAX_BODY_IN_JOB ? steps.bucket.message : noUnits,
   );
-  const units = {
-    ...message,
-    // Ten jobs a request, so this is no straight line; weighed in `sqsRequests`, and one was counted.
-    sendRequests: 0,
-    awsCalls: message.awsCalls + requestsFor(jobs) - 1,
-  };
+  // Ten jobs a request, so this is no straight line; weighed in `sqsRequests`, and one was counted.
+  const beforeSends = message.awsCalls - 1;
+  const sends = ofInvocation({ records: batches.ingress, messages: jobs }, requestsFor) / batches.ingress;
+  const units = { ...message, sendRequests: 0, awsCalls: beforeSends + sends };
   return {
     units: times(units, messages),
-    waits: { awsCalls: messages * units.awsCalls, attempts: 0, failedAttempts: 0 },
+    waits: { awsCalls: messages * (beforeSends + requestsFor(jobs)), attempts: 0, failedAttempts: 0 },
   };
 };

@@ -1,9 +1,9 @@
 import { bytesWith } from './chunk-records.ts';
 import type { OperationTable } from './operation-table.ts';
-import { delivering } from './delivering.ts';
+import { deliverInvocations, delivering } from './delivering.ts';
 import { dispatching } from './dispatching.ts';
 import { jobsOf, type Jobs } from './jobs.ts';
-
+import { furtherWaits } from './joined-sends.ts';
 import { deliverReads, dispatchReads } from './shared-reads.ts';
 import { sqsRequests } from './sqs-requests.ts';
 import { stepsOf } from './steps.ts';
@@ -46,16 +46,17 @@ export const operationsOf = (work: Work, table: OperationTable): Operations => {
   const dispatch = dispatching(work, jobs, steps);
   const deliver = delivering(work, jobs, { steps, table });
   const all = sum(dispatch.units, deliver.units);
-  const first = deliver.units.firstRecords / batches.delivery;
-  const invocations = {
-    dispatch: messages / batches.ingress,
-    deliver: first + deliver.units.retryRecords / batches.retry,
-  };
+  const { first, all: deliverRuns } = deliverInvocations(deliver.units, work);
+  const invocations = { dispatch: messages / batches.ingress, deliver: deliverRuns };
   const requests = sqsRequests(work, jobs, { table, dispatch: dispatch.units, deliver: deliver.units });
   const distinct = Math.min(fanOut, (batches.delivery * fanOut) / (jobs.chunks + jobs.singles));
   const reads = {
     dispatch: dispatchReads(table.sharedReads, fanOut),
     deliver: deliverReads(table.sharedReads, distinct),
+  };
+  const further = {
+    dispatch: furtherWaits({ records: batches.ingress, messages: jobs.chunks + jobs.singles }),
+    deliver: furtherWaits({ records: deliver.units.joinedMessages / deliverRuns, messages: 1 }),
   };
   return {
     writeUnits:
@@ -88,9 +89,13 @@ export const operationsOf = (work: Work, table: OperationTable): Operations => {
       deliver: deliver.units.awsCalls + first * reads.deliver.calls,
     },
     waits: {
-      dispatch: waitsOf(dispatch.waits, batches.ingress, invocations.dispatch * reads.dispatch.calls),
+      dispatch: waitsOf(
+        dispatch.waits,
+        batches.ingress,
+        invocations.dispatch * (reads.dispatch.calls + further.dispatch),
+      ),
       // Queue and subscriptions are read side by side.
-      deliver: waitsOf(deliver.waits, batches.delivery, first),
+      deliver: waitsOf(deliver.waits, batches.delivery, first + deliverRuns * further.deliver),
     },
     storedBytes:
       // Beside the item its entry in the index by hour.

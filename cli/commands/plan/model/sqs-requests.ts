@@ -1,16 +1,11 @@
 import { MAX_BODY_IN_JOB } from '../../../../shared/domain/message-body.ts';
 import { bytesWith } from './chunk-records.ts';
 import type { Jobs } from './jobs.ts';
+import { byRequest, ofInvocation } from './joined-sends.ts';
 import type { OperationTable } from './operation-table.ts';
 import type { Units } from './units.ts';
 import { REQUEST_UNIT, unitsOf } from './weight.ts';
 import type { Work } from './work.ts';
-
-/** Amazon SQS: messages in a batch. */
-const MOST_IN_BATCH = 10;
-
-/** Calls by which so many jobs of a message are sent. */
-export const requestsFor = (jobs: number): number => Math.ceil(jobs / MOST_IN_BATCH);
 
 /** By who makes them: Lambda fetches a batch by one and deletes it by another. */
 export type SqsRequests = {
@@ -28,12 +23,15 @@ export const sqsRequests = (
 ): SqsRequests => {
   const ingress = envelopeBytes.ingress + payloadBytes;
   const job = bytesOfJob(jobs, envelopeBytes) + (payloadBytes > MAX_BODY_IN_JOB ? 0 : payloadBytes);
+  const ofSends = { records: batches.ingress, messages: jobs.chunks + jobs.singles };
+  const jobRequests = (count: number): number =>
+    byRequest(count, (inOne) => unitsOf(inOne * job, REQUEST_UNIT));
   const polled = (records: number, bytes: number, batch: number): number =>
     (records / batch) * (unitsOf(batch * bytes, REQUEST_UNIT) + 1);
   return {
     producer: messages * unitsOf(ingress, REQUEST_UNIT),
     ingress: polled(dispatch.firstRecords, ingress, batches.ingress),
-    jobs: messages * jobRequests(jobs.chunks + jobs.singles, job),
+    jobs: (messages / batches.ingress) * ofInvocation(ofSends, jobRequests),
     delivery: polled(deliver.firstRecords, job, batches.delivery),
     retries:
       deliver.sendRequests +
@@ -49,13 +47,4 @@ const bytesOfJob = (
 ): number => {
   const ofChunks = chunks === 0 ? 0 : chunks * bytesWith(chunkJob, members / chunks);
   return (ofChunks + singles * job) / (chunks + singles);
-};
-
-const jobRequests = (jobs: number, jobBytes: number): number => {
-  const full = Math.floor(jobs / MOST_IN_BATCH);
-  const rest = jobs % MOST_IN_BATCH;
-  return (
-    full * unitsOf(MOST_IN_BATCH * jobBytes, REQUEST_UNIT) +
-    (rest === 0 ? 0 : unitsOf(rest * jobBytes, REQUEST_UNIT))
-  );
 };

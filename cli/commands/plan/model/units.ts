@@ -16,6 +16,8 @@ export const counters = [
   'otherReadUnits',
   /** SQS requests by which a function sends, in 64 KB. */
   'sendRequests',
+  /** Messages that a function sends to SQS together with others of their invocation, as far as it has several. */
+  'joinedMessages',
   /** Messages that Lambda fetches from the ingress and the delivery queue, and from the retry queue. */
   'firstRecords',
   'retryRecords',
@@ -46,6 +48,7 @@ const each = (value: (counter: Counter) => number): Units => ({
   indexWriteUnits: value('indexWriteUnits'),
   otherReadUnits: value('otherReadUnits'),
   sendRequests: value('sendRequests'),
+  joinedMessages: value('joinedMessages'),
   firstRecords: value('firstRecords'),
   retryRecords: value('retryRecords'),
   schedules: value('schedules'),

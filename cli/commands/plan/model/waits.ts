@@ -1,13 +1,13 @@
 /** One after another, in all invocations together: what goes on side by side counts once. */
 export type Waits = { awsCalls: number; attempts: number; failedAttempts: number };
 
-/** The records of a batch wait side by side; what they read together they wait for together, which takes so many calls. */
+/** The records of a batch wait side by side; what they do together they wait for together, which takes `shared` calls. */
 export const waitsOf = (
   { awsCalls, attempts, failedAttempts }: Waits,
   batch: number,
-  reads: number,
+  shared: number,
 ): Waits => ({
-  awsCalls: awsCalls / batch + reads,
+  awsCalls: awsCalls / batch + shared,
   attempts: attempts / batch,
   failedAttempts: failedAttempts / batch,
 });
