@@ -27,7 +27,7 @@ export type LatenessResult = {
 const mechanisms: readonly By[] = ['sqs_delay', 'scheduler'];
 
 const lengths = {
-  full: { delays: [1, 5, 30, 60, 300], load: { count: 500, bareCount: 100, seconds: 500 } },
+  full: { delays: [1, 5, 30, 60, 300], load: { count: 1_000, bareCount: 100, seconds: 600 } },
   short: { delays: [1, 5, 30], load: { count: 60, bareCount: 30, seconds: 45 } },
 } as const;
 
