@@ -1,7 +1,7 @@
-import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import type {
   BatchResultErrorEntry,
   GetQueueAttributesCommandInput,
+  MessageAttributeValue,
   SendMessageBatchCommandInput,
   SendMessageCommandInput,
 } from '@aws-sdk/client-sqs';
