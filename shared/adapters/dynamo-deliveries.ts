@@ -33,7 +33,7 @@ const markMaker = (): (() => string) => {
   };
 };
 
-/** The deliveries table. Errors of the SDK pass through, but for a condition that did not hold, which is an answer. */
+/** The deliveries table. Errors of AWS pass through, but for a condition that did not hold, which is an answer. */
 export const dynamoDeliveries = (client: DocumentClient, tableName: string): Deliveries => {
   const newMark = markMaker();
   return {

@@ -12,7 +12,7 @@ import { listingOf, pageUpTo, placeAsked, timeOfPlace } from './listing-marker.t
 import { mergedPage, type Direction } from './merged-page.ts';
 import { decoded } from './record.ts';
 
-/** The indexes of the deliveries table. Errors of the SDK pass through. */
+/** The indexes of the deliveries table. Errors of AWS pass through. */
 export const dynamoDeliveryListings = (
   client: DocumentClient,
   tableName: string,

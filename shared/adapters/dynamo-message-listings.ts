@@ -14,7 +14,7 @@ const HOUR_MS = 60 * 60 * 1000;
 /** The hours that one page looks through at most: 1 + 2 + 4 + 8 + 16 + 32, eight queries each. */
 const MOST_HOURS = 63;
 
-/** The index by hour. Errors of the SDK pass through. */
+/** The index by hour. Errors of AWS pass through. */
 export const dynamoMessageListings = (client: DocumentClient, tableName: string): MessageListings => {
   const listed = async (
     direction: Direction,

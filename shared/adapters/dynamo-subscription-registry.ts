@@ -21,7 +21,7 @@ import {
   subscriptionPrefix,
 } from './subscription-item.ts';
 
-/** The subscriptions table as administration sees it. Errors of the SDK pass through, but for what is an answer. */
+/** The subscriptions table as administration sees it. Errors of AWS pass through, but for what is an answer. */
 export const dynamoSubscriptionRegistry = (
   client: DocumentClient,
   tableName: string,

@@ -22,7 +22,7 @@ export class UnreadableSecretError extends Error {
 
 /**
  * Each secret under a data key of its own, which KMS makes and encrypts with the owner as encryption context. Needs
- * kms:GenerateDataKey only: what was sealed cannot be opened here. Errors of the SDK pass through.
+ * kms:GenerateDataKey only: what was sealed cannot be opened here. Errors of AWS pass through.
  */
 export const kmsSecretSealer = (kms: KeyClient, keyArn: string): SecretSealer => ({
   seal: async (owner, secret) => {

@@ -11,6 +11,7 @@ import { isIPv6 } from 'node:net';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
+import { closeServer, listen } from './listening.ts';
 import { misbehave } from './misbehaviour.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
@@ -207,20 +208,3 @@ const send = (answer: Answer, response: ServerResponse): void => {
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-const listen = (server: Server, host: string, port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject).listen(port, host, () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') reject(new Error('The receiver has no port.'));
-      else resolve(address.port);
-    });
-  });
-
-const closeServer = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeAllConnections();
-  });

@@ -1,5 +1,6 @@
 import { Agent, createServer, request as send } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { closeServer, listen } from './listening.ts';
 
 export type RelayedRequest = { readonly headers: IncomingHttpHeaders; readonly body: Buffer };
 
@@ -33,12 +34,12 @@ export const startRelay = async (target: string, treatment: Treatment): Promise<
     // A caller that was killed in the middle of its call, or the service gone: to the caller, a cut connection.
     serve(incoming, response).catch(() => response.destroy());
   });
-  const port = await listening(server);
+  const port = await listen(server, '127.0.0.1');
   return {
     origin: `http://127.0.0.1:${port}`,
     close: async () => {
       agent.destroy();
-      await closed(server);
+      await closeServer(server);
     },
   };
 };
@@ -65,20 +66,3 @@ const bytesOf = async (message: IncomingMessage): Promise<Buffer> => {
   for await (const chunk of message) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
   return Buffer.concat(chunks);
 };
-
-const listening = (server: Server): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') reject(new Error('The relay has no port.'));
-      else resolve(address.port);
-    });
-  });
-
-const closed = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeAllConnections();
-  });

@@ -57,14 +57,20 @@ export const resultOf = (answer: AwsAnswer): unknown => {
 
 /** What is no JSON does not come from the service, but from something before it. */
 const jsonOf = (body: unknown): { readable: true; value: unknown } | { readable: false } => {
-  const text =
-    body instanceof Uint8Array ? Buffer.from(body).toString() : typeof body === 'string' ? body : '';
+  const text = textOf(body);
   if (text === '') return { readable: true, value: {} };
   try {
     return { readable: true, value: JSON.parse(text) };
   } catch {
     return { readable: false };
   }
+};
+
+/** Without copying the bytes: every answer of AWS comes by here. */
+const textOf = (body: unknown): string => {
+  if (body instanceof Uint8Array)
+    return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  return typeof body === 'string' ? body : '';
 };
 
 const errorSchema = z.object({
