@@ -1,11 +1,16 @@
 import { adviceFor, ApiRefusal } from './api/api-refusal.ts';
 import { failureText } from './failure-text.ts';
 import { printable, printableJson } from './output/printable.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Says on stderr what went wrong, without a stack trace: in sentences, or with `--json` as one line of JSON. */
-export const reportFailure = (failure: unknown, json: boolean): void => {
-  if (json) console.error(printableJson(JSON.stringify({ error: errorOf(failure) })));
-  else for (const line of linesOf(failure)) console.error(line);
+export const reportFailure = (
+  failure: unknown,
+  json: boolean,
+  { printError }: Pick<Terminal, 'printError'>,
+): void => {
+  if (json) printError(printableJson(JSON.stringify({ error: errorOf(failure) })));
+  else for (const line of linesOf(failure)) printError(line);
 };
 
 const errorOf = (failure: unknown): object => {

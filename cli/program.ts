@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import type { Output, Terminal } from './terminal.ts';
 
 type Part = {
   name: string;
   description: string;
   /** Loaded only when it is asked for: nothing else has to wait for what it needs. */
-  load: () => Promise<(command: Command) => void>;
+  load: () => Promise<(command: Command, terminal: Terminal) => void>;
 };
 
 const PARTS: readonly Part[] = [
@@ -92,28 +93,38 @@ const PARTS: readonly Part[] = [
 ];
 
 /** The command with all its parts by name, and those that the words ask for complete. */
-export const programFor = async (words: readonly string[]): Promise<Command> => {
-  const program = new Command('posthaste')
+export const programFor = async (words: readonly string[], terminal: Terminal): Promise<Command> => {
+  const program = emptyProgram(terminal)
     .description("The operator's command for Posthaste.")
     .version(packageJson.version, '--version', 'Print the version.')
-    .showHelpAfterError()
-    .exitOverride();
+    .showHelpAfterError();
   const asked = askedFor(words);
   for (const { name, description, load } of PARTS) {
     const command = program.command(name).description(description);
-    if (asked === name) (await load())(command);
+    if (asked === name) (await load())(command, terminal);
   }
   return program;
 };
 
 /** All of it. */
-export const wholeProgram = async (): Promise<Command> => {
-  const program = new Command('posthaste').exitOverride();
+export const wholeProgram = async (terminal: Terminal): Promise<Command> => {
+  const program = emptyProgram(terminal);
   for (const { name, description, load } of PARTS) {
-    (await load())(program.command(name).description(description));
+    (await load())(program.command(name).description(description), terminal);
   }
   return program;
 };
+
+const emptyProgram = ({ stdout, stderr }: Terminal): Command =>
+  new Command('posthaste').exitOverride().configureOutput({
+    writeOut: (text) => stdout.write(text),
+    writeErr: (text) => stderr.write(text),
+    getOutHelpWidth: () => widthOf(stdout),
+    getErrHelpWidth: () => widthOf(stderr),
+  });
+
+/** Columns that the help may take. */
+const widthOf = ({ isTTY, columns = 80 }: Output): number => (isTTY === true ? columns : 80);
 
 const askedFor = (words: readonly string[]): string | undefined => {
   const [first, second] = words.filter((word) => !word.startsWith('-'));

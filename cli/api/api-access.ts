@@ -40,18 +40,21 @@ type Identity = {
  * `POSTHASTE_API_URL` is for an API behind a name of its own: nothing is looked up in CloudFormation then.
  * @throws Problem with what to do, when there is no deployment.
  */
-export const findApi = async (choice: DeploymentChoice): Promise<ApiAccess> => {
-  const given = process.env['POSTHASTE_API_URL'];
+export const findApi = async (choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiAccess> => {
+  const given = env['POSTHASTE_API_URL'];
   if (given === undefined || given === '' || choice.local === true) {
-    return apiOf(await findDeployment(choice));
+    return apiOf(await findDeployment(choice), env);
   }
-  return accessTo({ name: given, apiUrl: checkedUrl(given), client: {} });
+  return accessTo({ name: given, apiUrl: checkedUrl(given), client: {} }, env);
 };
 
 /** The API of a deployment that was found already. */
-export const apiOf = ({ name, apiUrl, client }: Deployment): Promise<ApiAccess> => {
-  const given = client.endpoint === undefined ? process.env['POSTHASTE_API_URL'] : undefined;
-  return accessTo({ name, apiUrl: given === undefined || given === '' ? apiUrl : checkedUrl(given), client });
+export const apiOf = ({ name, apiUrl, client }: Deployment, env: NodeJS.ProcessEnv): Promise<ApiAccess> => {
+  const given = client.endpoint === undefined ? env['POSTHASTE_API_URL'] : undefined;
+  return accessTo(
+    { name, apiUrl: given === undefined || given === '' ? apiUrl : checkedUrl(given), client },
+    env,
+  );
 };
 
 const checkedUrl = (text: string): string => {
@@ -62,20 +65,22 @@ const checkedUrl = (text: string): string => {
   return text;
 };
 
-const accessTo = async ({
-  name,
-  apiUrl,
-  client,
-}: Pick<Deployment, 'name' | 'apiUrl' | 'client'>): Promise<ApiAccess> => ({
+const accessTo = async (
+  { name, apiUrl, client }: Pick<Deployment, 'name' | 'apiUrl' | 'client'>,
+  env: NodeJS.ProcessEnv,
+): Promise<ApiAccess> => ({
   name,
   apiUrl: apiUrl.replace(/\/+$/, ''),
   isLocal: client.endpoint !== undefined,
-  ...(await proofFor(client)),
+  ...(await proofFor(client, env)),
 });
 
 /** A token where there is one (`apiAuthorization: jwt`), else Signature Version 4. */
-const proofFor = async (client: Deployment['client']): Promise<Pick<ApiAccess, 'authorize' | 'region'>> => {
-  const token = process.env['POSTHASTE_TOKEN'];
+const proofFor = async (
+  client: Deployment['client'],
+  env: NodeJS.ProcessEnv,
+): Promise<Pick<ApiAccess, 'authorize' | 'region'>> => {
+  const token = env['POSTHASTE_TOKEN'];
   return token === undefined || token === ''
     ? signing(await identityOf(client))
     : { authorize: ({ headers }) => Promise.resolve(withToken(headers, token)) };

@@ -21,8 +21,8 @@ const TURNED_AWAY = 429;
 /** What it says of a function that has not answered. */
 const PASSING: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
-export const openApi = async (choice: DeploymentChoice): Promise<ApiClient> =>
-  apiClient(await findApi(choice));
+export const openApi = async (choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiClient> =>
+  apiClient(await findApi(choice, env));
 
 export const apiClient = (access: ApiAccess): ApiClient => {
   const send = async (request: ApiRequest): Promise<ApiAnswer> => {

@@ -32,7 +32,7 @@ export const withConsole = async (
     console.error(`There is no console: ${page.reason}`);
     return Math.max(await work(undefined), 1);
   }
-  const access = await findApi({ local: true });
+  const access = await findApi({ local: true }, process.env);
   const served = await startConsole({
     page: page.files,
     surroundings: { kind: 'deployment', access },

@@ -3,9 +3,11 @@ import type { Readable } from 'node:stream';
 import { boundedBody } from '../bounded-body.ts';
 import { failureText } from '../failure-text.ts';
 import { Problem } from '../local/install/problem.mjs';
+import type { Terminal } from '../terminal.ts';
 
 /** A file's bytes, or with `-` those of stdin. */
-const openInput = (file: string): Readable => (file === '-' ? process.stdin : createReadStream(file));
+const openInput = (file: string, terminal: Terminal): Readable =>
+  file === '-' ? terminal.stdin : createReadStream(file);
 
 /** For people. */
 const nameOfInput = (file: string): string => (file === '-' ? 'stdin' : file);
@@ -14,8 +16,8 @@ export const notReadable = (file: string, cause: unknown): Problem =>
   new Problem(`${nameOfInput(file)} cannot be read: ${failureText(cause)}.`, { cause });
 
 /** @throws Problem when it cannot be read, is over `mostBytes`, or is not UTF-8. */
-export const readInput = async (file: string, mostBytes: number): Promise<string> => {
-  const bytes = await boundedBody(openInput(file), mostBytes).catch((cause: unknown) => {
+export const readInput = async (file: string, mostBytes: number, terminal: Terminal): Promise<string> => {
+  const bytes = await boundedBody(openInput(file, terminal), mostBytes).catch((cause: unknown) => {
     throw notReadable(file, cause);
   });
   if (bytes === undefined) throw new Problem(`${nameOfInput(file)} is over ${mostBytes} bytes.`);

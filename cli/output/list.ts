@@ -1,5 +1,4 @@
-import { readerLeft } from './lost-output.ts';
-import { printJson } from './json-lines.ts';
+import type { Terminal } from '../terminal.ts';
 import { tableLines, type Column } from './table.ts';
 
 export type ListForm<Item> = {
@@ -16,6 +15,7 @@ const ROWS_TOGETHER = 100;
 
 /** A listing: for programs a line of JSON each, for people a table. */
 export const printList = async <Item>(
+  { print, printJson, readerLeft }: Terminal,
   items: AsyncIterable<Item> | Iterable<Item>,
   { json, columns, rowOf, none }: ListForm<Item>,
 ): Promise<void> => {
@@ -23,8 +23,7 @@ export const printList = async <Item>(
   let printed = 0;
   const flush = (): void => {
     const [head, ...lines] = tableLines(columns, rows);
-    if (printed === 0) console.log(head);
-    for (const line of lines) console.log(line);
+    for (const line of printed === 0 && head !== undefined ? [head, ...lines] : lines) print(line);
     printed += rows.length;
     rows = [];
   };
@@ -36,5 +35,5 @@ export const printList = async <Item>(
   }
   if (json === true) return;
   if (rows.length > 0) flush();
-  else if (printed === 0) console.log(none);
+  else if (printed === 0) print(none);
 };

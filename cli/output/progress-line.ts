@@ -1,4 +1,4 @@
-import type { WriteStream } from 'node:tty';
+import type { Output } from '../terminal.ts';
 
 export type ProgressLine = {
   show: (text: string) => void;
@@ -11,12 +11,9 @@ const LINE_EVERY_MS = 10_000;
 const BACK_TO_AN_EMPTY_LINE = '\r\u001b[2K';
 
 /** On a terminal one line that changes; elsewhere a line now and then. `now` is milliseconds. */
-export const progressLine = (
-  stream: Pick<WriteStream, 'write' | 'isTTY'>,
-  now: () => number,
-): ProgressLine => {
+export const progressLine = (stream: Pick<Output, 'write' | 'isTTY'>, now: () => number): ProgressLine => {
   let lineAt = now();
-  if (stream.isTTY) {
+  if (stream.isTTY === true) {
     return {
       show: (text) => {
         stream.write(BACK_TO_AN_EMPTY_LINE + text);

@@ -2,13 +2,12 @@ import type { Command } from 'commander';
 import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../../shared/domain/books.ts';
 import { openApi } from '../../api/api-client.ts';
 import { booksPages } from '../../api/books.ts';
-import { untilInterrupted } from '../../interruption.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import { tableLines } from '../../output/table.ts';
+import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { since: number; until?: number };
 
@@ -19,7 +18,7 @@ balance yet; with an --until a minute ago they do.
 `;
 
 /** `posthaste books` */
-export const addBooks = (command: Command): void => {
+export const addBooks = (command: Command, terminal: Terminal): void => {
   command
     .argument('<queue>', 'its name', queueOf)
     .requiredOption('--since <TIME>', `of messages accepted since: ${TIME_FORMS}`, timeOf)
@@ -27,20 +26,22 @@ export const addBooks = (command: Command): void => {
     .action(async (queue: string, { since, until = Date.now(), ...options }: Options) => {
       if (until <= since) command.error('error: --until has to be after --since');
       const window = { since: timeText(since), until: timeText(until) };
-      const api = await openApi(options);
-      const progress = progressLine(process.stderr, () => Date.now());
-      const books = await untilInterrupted(async (signal) => {
-        let sum = EMPTY_BOOKS;
-        for await (const page of booksPages(api, queue, window, signal)) {
-          sum = addUp(sum, page);
-          progress.show(`${sum.accepted} messages counted`);
-        }
-        return sum;
-      }).finally(progress.clear);
+      const api = await openApi(options, terminal.env);
+      const progress = progressLine(terminal.stderr, () => Date.now());
+      const books = await terminal
+        .untilInterrupted(async (signal) => {
+          let sum = EMPTY_BOOKS;
+          for await (const page of booksPages(api, queue, window, signal)) {
+            sum = addUp(sum, page);
+            progress.show(`${sum.accepted} messages counted`);
+          }
+          return sum;
+        })
+        .finally(progress.clear);
       const balances = isBalanced(books);
-      if (options.json === true) printJson({ queue, ...window, books, balances });
-      else console.log(describeBooks(books, balances));
-      if (!balances) process.exitCode = 1;
+      if (options.json === true) terminal.printJson({ queue, ...window, books, balances });
+      else terminal.print(describeBooks(books, balances));
+      if (!balances) terminal.exitStatus = 1;
     });
   onDeployment(command, {
     json: 'queue, since, until, books, balances',

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { findApi } from '../../api/api-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
-import { untilInterrupted } from '../../interruption.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import type { Terminal } from '../../terminal.ts';
 import type { Surroundings } from './console-info.ts';
 import { startConsole } from './console-server.ts';
 import { openBrowser, type Opening } from './open-browser.ts';
@@ -22,16 +22,29 @@ policy designer works all the same. Ctrl-C ends it.
 `;
 
 /** `posthaste console` */
-export const addConsole = (command: Command): void => {
+export const addConsole = (command: Command, terminal: Terminal): void => {
   command
     .option('--open', 'open it in the default browser')
     .option('--port <N>', 'on this port of 127.0.0.1 (default: a free one)', wholeNumberOf(1, 65_535))
-    .action((options: Options) => untilInterrupted((signal) => runConsole(options, signal)));
+    .action((options: Options) =>
+      terminal.untilInterrupted((signal) => runConsole(options, signal, terminal)),
+    );
   onDeployment(command, { json: 'url', more: MORE, examples: ['console --open', 'console --port 8900'] });
 };
 
-const runConsole = async ({ port, open, json, ...choice }: Options, signal: AbortSignal): Promise<void> => {
-  const [surroundings, page] = await Promise.all([surroundingsOf(choice), builtPage({ signal, show })]);
+const runConsole = async (
+  { port, open, json, ...choice }: Options,
+  signal: AbortSignal,
+  terminal: Terminal,
+): Promise<void> => {
+  const show = async (work: () => Promise<void>): Promise<void> => {
+    terminal.printError('Building the console, which takes a few seconds once …');
+    await work();
+  };
+  const [surroundings, page] = await Promise.all([
+    surroundingsOf(choice, terminal),
+    builtPage({ signal, show }),
+  ]);
   const server = await startConsole({
     page: await readPage(page),
     surroundings,
@@ -39,10 +52,13 @@ const runConsole = async ({ port, open, json, ...choice }: Options, signal: Abor
   });
   let opening: Opening | undefined;
   try {
-    console.log(json === true ? JSON.stringify({ url: server.url }) : told(server.url, surroundings));
+    terminal.print(json === true ? JSON.stringify({ url: server.url }) : told(server.url, surroundings));
     if (open === true) {
       opening = openBrowser(server.url);
-      void opening.failed.then(hint);
+      void opening.failed.then((failure) => {
+        if (failure !== undefined)
+          terminal.printError(`No browser could be opened (${failure}). Open the address above in one.`);
+      });
     }
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
@@ -52,29 +68,18 @@ const runConsole = async ({ port, open, json, ...choice }: Options, signal: Abor
 };
 
 /** A deployment that is named has to be there; without one, there is still the policy designer. */
-const surroundingsOf = async (choice: DeploymentChoice): Promise<Surroundings> => {
+const surroundingsOf = async (choice: DeploymentChoice, terminal: Terminal): Promise<Surroundings> => {
   try {
-    return { kind: 'deployment', access: await findApi(choice) };
+    return { kind: 'deployment', access: await findApi(choice, terminal.env) };
   } catch (failure) {
     const isNamed = choice.local === true || choice.deployment !== undefined;
     if (isNamed || !(failure instanceof Problem)) throw failure;
-    console.error(`${failure.message}\nOnly what needs no deployment works: the policy designer.`);
+    terminal.printError(`${failure.message}\nOnly what needs no deployment works: the policy designer.`);
     return { kind: 'none', reason: failureText(failure) };
   }
-};
-
-const show = async (work: () => Promise<void>): Promise<void> => {
-  console.error('Building the console, which takes a few seconds once …');
-  await work();
 };
 
 const told = (url: string, surroundings: Surroundings): string =>
   surroundings.kind === 'deployment'
     ? `The console of ${surroundings.access.name}: ${url}\nCtrl-C ends it.`
     : `The console: ${url}\nCtrl-C ends it.`;
-
-const hint = (failure: string | undefined): void => {
-  if (failure !== undefined) {
-    console.error(`No browser could be opened (${failure}). Open the address above in one.`);
-  }
-};

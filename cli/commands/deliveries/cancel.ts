@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
 import { cancelDelivery } from '../../api/deliveries.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { printJson } from '../../output/json-lines.ts';
+import type { Terminal } from '../../terminal.ts';
 import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-address.ts';
 import { describeDelivery } from './delivery-text.ts';
 
@@ -11,12 +11,15 @@ No further request is made, but for one that is under way already. It can be ret
 `;
 
 /** `posthaste cancel` */
-export const addCancel = (command: Command): void => {
+export const addCancel = (command: Command, terminal: Terminal): void => {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
-      const delivery = await cancelDelivery(await openApi(options), addressOf(queue, message, subscription));
-      if (options.json === true) printJson(delivery);
-      else console.log(describeDelivery(delivery));
+      const delivery = await cancelDelivery(
+        await openApi(options, terminal.env),
+        addressOf(queue, message, subscription),
+      );
+      if (options.json === true) terminal.printJson(delivery);
+      else terminal.print(describeDelivery(delivery));
     },
   );
   onDeployment(command, {

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import type { Terminal } from '../../terminal.ts';
 import { addDeliveriesList } from './list.ts';
 import { addDeliveriesShow } from './show.ts';
 import { addDeliveriesWatch } from './watch.ts';
 
-export const addDeliveryCommands = (deliveries: Command): void => {
-  addDeliveriesList(deliveries);
-  addDeliveriesShow(deliveries);
-  addDeliveriesWatch(deliveries);
+export const addDeliveryCommands = (deliveries: Command, terminal: Terminal): void => {
+  addDeliveriesList(deliveries, terminal);
+  addDeliveriesShow(deliveries, terminal);
+  addDeliveriesWatch(deliveries, terminal);
 };

@@ -12,6 +12,7 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { clockTime } from '../../output/clock-time.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter } from './delivery-filter.ts';
 import { statusText } from './delivery-text.ts';
 
@@ -22,7 +23,7 @@ Of a queue those that are not delivered, newest first; with --message all of one
 `;
 
 /** `posthaste deliveries list` */
-export const addDeliveriesList = (deliveries: Command): void => {
+export const addDeliveriesList = (deliveries: Command, terminal: Terminal): void => {
   const command = deliveries
     .command('list')
     .description('List deliveries.')
@@ -34,17 +35,20 @@ export const addDeliveriesList = (deliveries: Command): void => {
     )
     .option('--limit <N>', 'at most so many (default: 100 of a queue, all of a message)', wholeNumberOf(1))
     .action(async (queue: string, { message, limit, json, ...options }: Options) => {
-      const api = await openApi(options);
+      const api = await openApi(options, terminal.env);
       const form = { ...(json && { json }), columns: COLUMNS, none: 'No deliveries.' };
       if (message !== undefined) {
         const most = limit === undefined ? {} : { most: limit };
         const found = deliveriesOfMessage(api, { queue, messageId: message }, most);
-        await printList(found, { ...form, rowOf: rowOfView });
+        await printList(terminal, found, { ...form, rowOf: rowOfView });
         return;
       }
       const { status, subscription, since, until } = options;
       const filter = definedOf({ status, subscription, since, until });
-      await printList(listDeliveries(api, queue, filter, { most: limit ?? 100 }), { ...form, rowOf });
+      await printList(terminal, listDeliveries(api, queue, filter, { most: limit ?? 100 }), {
+        ...form,
+        rowOf,
+      });
     });
   onDeployment(addDeliveryFilter(command), {
     json: 'one delivery a line, as the API shows it',

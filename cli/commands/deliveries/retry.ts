@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
 import { retryDelivery } from '../../api/deliveries.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { printJson } from '../../output/json-lines.ts';
+import type { Terminal } from '../../terminal.ts';
 import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-address.ts';
 import { describeDelivery } from './delivery-text.ts';
 
@@ -12,12 +12,15 @@ subscriber sees the same webhook-id. Refused while an attempt is being made, and
 `;
 
 /** `posthaste retry` */
-export const addRetry = (command: Command): void => {
+export const addRetry = (command: Command, terminal: Terminal): void => {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
-      const delivery = await retryDelivery(await openApi(options), addressOf(queue, message, subscription));
-      if (options.json === true) printJson(delivery);
-      else console.log(describeDelivery(delivery));
+      const delivery = await retryDelivery(
+        await openApi(options, terminal.env),
+        addressOf(queue, message, subscription),
+      );
+      if (options.json === true) terminal.printJson(delivery);
+      else terminal.print(describeDelivery(delivery));
     },
   );
   onDeployment(command, {

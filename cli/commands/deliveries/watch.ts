@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
 import type { DeliveryFilter } from '../../api/deliveries.ts';
-import { untilInterrupted } from '../../interruption.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { durationOf } from '../../options/time.ts';
 import { clockTime } from '../../output/clock-time.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter } from './delivery-filter.ts';
 import { statusText } from './delivery-text.ts';
 import { definedOf } from './list.ts';
@@ -24,7 +23,7 @@ Ends with status 0 by Ctrl-C or after --for.
 `;
 
 /** `posthaste deliveries watch` */
-export const addDeliveriesWatch = (deliveries: Command): void => {
+export const addDeliveriesWatch = (deliveries: Command, terminal: Terminal): void => {
   const command = deliveries
     .command('watch')
     .description('Print deliveries as they change.')
@@ -32,15 +31,17 @@ export const addDeliveriesWatch = (deliveries: Command): void => {
     .option('--message <ID>', 'of this message', idOf)
     .option('--for <TIME>', 'for so long: seconds, or 30m, 1h', durationOf)
     .action(async (queue: string, options: Options) => {
-      const api = await openApi(options);
+      const api = await openApi(options, terminal.env);
       const { status, subscription, since, until, message } = options;
-      await untilInterrupted((interrupted) =>
+      await terminal.untilInterrupted((interrupted) =>
         watchDeliveries(api, {
           queue,
           ...(message !== undefined && { message }),
           filter: definedOf({ status, subscription, since, until }),
           signal: endOf(options, interrupted),
-          onChange: options.json === true ? printJson : printChange,
+          onChange: options.json === true ? terminal.printJson : (change) => {
+            terminal.print(changeText(change));
+          },
         }),
       );
     });
@@ -56,12 +57,12 @@ const endOf = (options: Options, interrupted: AbortSignal): AbortSignal =>
     ? interrupted
     : AbortSignal.any([interrupted, AbortSignal.timeout(options.for * 1000)]);
 
-const printChange = (change: Change): void => {
+const changeText = (change: Change): string => {
   const { at, messageId, subscriptionId, attemptCount, last, nextAttemptAt } = change;
   const next = nextAttemptAt === undefined ? '' : `, next ${clockTime(nextAttemptAt)}`;
   const answer = last === undefined ? '' : `, ${printable(last)}`;
-  console.log(
+  return (
     `${clockTime(at)}  ${printable(messageId)}  ${printable(subscriptionId)}  ` +
-      `${statusText(change)}  #${attemptCount}${answer}${next}`,
+      `${statusText(change)}  #${attemptCount}${answer}${next}`
   );
 };

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { untilInterrupted } from '../../interruption.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import { examine } from './examine.ts';
 import type { Finding } from './finding.ts';
 
@@ -14,18 +13,18 @@ Exit status: 0 when all is well, 1 when something is failing.
 `;
 
 /** `posthaste doctor` */
-export const addDoctor = (command: Command): void => {
+export const addDoctor = (command: Command, terminal: Terminal): void => {
   command.action(async (options: DeploymentOptions) => {
     let failing = 0;
-    await untilInterrupted(async (signal) => {
-      for await (const finding of examine(options, signal)) {
+    await terminal.untilInterrupted(async (signal) => {
+      for await (const finding of examine(options, terminal.env, signal)) {
         if (!finding.ok) failing += 1;
-        if (options.json === true) printJson(asJson(finding));
-        else printFinding(finding);
+        if (options.json === true) terminal.printJson(asJson(finding));
+        else findingLines(finding).forEach(terminal.print);
       }
     });
-    if (options.json !== true) console.log(failing === 0 ? 'All is well.' : `${failing} failing.`);
-    if (failing > 0) process.exitCode = 1;
+    if (options.json !== true) terminal.print(failing === 0 ? 'All is well.' : `${failing} failing.`);
+    if (failing > 0) terminal.exitStatus = 1;
   });
   onDeployment(command, {
     json: 'one check a line: check, state, detail, advice',
@@ -41,7 +40,7 @@ const asJson = ({ check, ok, detail, advice }: Finding): object => ({
   ...(advice !== undefined && { advice }),
 });
 
-const printFinding = ({ check, ok, detail, advice }: Finding): void => {
-  console.log(`${ok ? 'ok      ' : 'failing '}  ${check.padEnd(24)}  ${printable(detail)}`);
-  if (advice !== undefined) console.log(`${' '.repeat(10)}→ ${printable(advice)}`);
-};
+const findingLines = ({ check, ok, detail, advice }: Finding): string[] => [
+  `${ok ? 'ok      ' : 'failing '}  ${check.padEnd(24)}  ${printable(detail)}`,
+  ...(advice === undefined ? [] : [`${' '.repeat(10)}→ ${printable(advice)}`]),
+];

@@ -24,9 +24,10 @@ const POLLING = { floor: 0.5, ceiling: 3 };
 /** Check after check, each as it is done. What rests on one that fails is left out. */
 export const examine = async function* (
   choice: DeploymentChoice,
+  env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
-  const access = await attempt('deployment', () => findApi(choice));
+  const access = await attempt('deployment', () => findApi(choice, env));
   yield access.finding;
   if (access.value === undefined) return;
   const api = apiClient(access.value);
@@ -44,7 +45,7 @@ export const examine = async function* (
   yield* deadLetterFindings(first);
   yield* workFindings(await whenQuiet(api, first, signal));
   yield overdueFinding(first);
-  if (process.env['POSTHASTE_API_URL'] === undefined) yield await redriveFinding(choice);
+  if (env['POSTHASTE_API_URL'] === undefined) yield await redriveFinding(choice);
 };
 
 type Attempt<Value> = { finding: Finding; value?: Value };

@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { untilInterrupted } from '../../interruption.ts';
 import { jsonObjectOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
 import { durationOf } from '../../options/time.ts';
+import type { Terminal } from '../../terminal.ts';
 import { answerScriptOf, SCRIPT_FORM } from './answer-script.ts';
 import { runListen, type ListenOptions } from './run.ts';
 import { verifierFor } from './verification.ts';
@@ -19,7 +19,7 @@ Ends with status 0 by Ctrl-C, after --for or after --count.
 `;
 
 /** `posthaste listen` */
-export const addListen = (command: Command): void => {
+export const addListen = (command: Command, terminal: Terminal): void => {
   command
     .option('--port <N>', 'on this port of 127.0.0.1 (default: a free one)', wholeNumberOf(1, 65_535))
     .option('--path <PATH>', 'on this path', pathOf, '/')
@@ -39,7 +39,7 @@ export const addListen = (command: Command): void => {
       if (subscribe === undefined && (url !== undefined || policy !== undefined)) {
         command.error("error: options '--url' and '--policy' need option '--subscribe'");
       }
-      await untilInterrupted((signal) => runListen(options, signal));
+      await terminal.untilInterrupted((signal) => runListen(options, signal, terminal));
     });
   onDeployment(command, {
     json: 'one request a line: at, method, path, headers, body, messageId, count, secondsSince, answer, verified',

@@ -4,8 +4,8 @@ import type { ApiClient } from '../../api/api-request.ts';
 import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import type { AnswerScript } from './answer-script.ts';
 import { verifierFor, type Verifier } from './verification.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
@@ -24,7 +24,11 @@ export type ListenOptions = DeploymentOptions & {
 };
 
 /** Receives until the signal, `--for` or `--count` ends it; what it subscribed is unsubscribed then. */
-export const runListen = async (options: ListenOptions, signal: AbortSignal): Promise<void> => {
+export const runListen = async (
+  options: ListenOptions,
+  signal: AbortSignal,
+  terminal: Terminal,
+): Promise<void> => {
   const enough = new AbortController();
   const secret: { verifier: Verifier | undefined } = { verifier: options.secret };
   let answered = 0;
@@ -34,8 +38,8 @@ export const runListen = async (options: ListenOptions, signal: AbortSignal): Pr
     script: options.answer,
     verifier: () => secret.verifier,
     onWebhook: (webhook) => {
-      if (options.json === true) printJson(webhookJson(webhook));
-      else console.log(webhookBlock(webhook));
+      if (options.json === true) terminal.printJson(webhookJson(webhook));
+      else terminal.print(webhookBlock(webhook));
     },
     onAnswered: () => {
       answered += 1;
@@ -43,11 +47,11 @@ export const runListen = async (options: ListenOptions, signal: AbortSignal): Pr
     },
   });
   try {
-    const subscription = await subscribe(options, options.url ?? receiver.url);
+    const subscription = await subscribe(options, options.url ?? receiver.url, terminal);
     try {
       secret.verifier ??= subscription?.verifier;
       // Not on stdout: there are requests only.
-      console.error(
+      terminal.printError(
         `Listening on ${receiver.url}${subscription === undefined ? '' : `, subscribed to ${subscription.queue}`}.`,
       );
       await over([signal, enough.signal], options.for);
@@ -61,10 +65,14 @@ export const runListen = async (options: ListenOptions, signal: AbortSignal): Pr
 
 type Subscribed = { queue: string; verifier?: Verifier; end: () => Promise<void> };
 
-const subscribe = async (options: ListenOptions, url: string): Promise<Subscribed | undefined> => {
+const subscribe = async (
+  options: ListenOptions,
+  url: string,
+  terminal: Terminal,
+): Promise<Subscribed | undefined> => {
   const { subscribe: queue, policy } = options;
   if (queue === undefined) return undefined;
-  const api: ApiClient = await openApi(options);
+  const api: ApiClient = await openApi(options, terminal.env);
   const body = objectText([
     ['subscriber', textOf(url)],
     ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
@@ -75,7 +83,7 @@ const subscribe = async (options: ListenOptions, url: string): Promise<Subscribe
     ...(created.secret !== undefined && { verifier: verifierFor(created.secret) }),
     end: async () => {
       await deleteSubscription(api, queue, created.subscription_id);
-      console.error(`Subscription ${printable(created.subscription_id)} is deleted.`);
+      terminal.printError(`Subscription ${printable(created.subscription_id)} is deleted.`);
     },
   };
 };

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { Terminal } from '../../terminal.ts';
 import { addMessageErase } from './erase.ts';
 import { addMessageShow } from './show.ts';
 
-export const addMessageCommands = (message: Command): void => {
-  addMessageShow(message);
-  addMessageErase(message);
+export const addMessageCommands = (message: Command, terminal: Terminal): void => {
+  addMessageShow(message, terminal);
+  addMessageErase(message, terminal);
 };

@@ -8,11 +8,12 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { clockTime } from '../../output/clock-time.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
+import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { body?: true };
 
 /** `posthaste message show` */
-export const addMessageShow = (message: Command): void => {
+export const addMessageShow = (message: Command, terminal: Terminal): void => {
   const command = message
     .command('show')
     .description('Show a message: what became of it, and its data while it is kept.')
@@ -22,11 +23,11 @@ export const addMessageShow = (message: Command): void => {
       new Option('--body', 'print its data alone: to a file or a pipe byte for byte').conflicts('json'),
     )
     .action(async (queue: string, id: string, options: Options) => {
-      const { view, text } = await showMessage(await openApi(options), queue, id);
+      const { view, text } = await showMessage(await openApi(options, terminal.env), queue, id);
       // Not printed anew: numbers of the data would lose digits.
-      if (options.json === true) console.log(printableJson(text.trim()));
-      else if (options.body === true) printBody(bodyIn(text), id);
-      else console.log(describeMessage(view, bodyIn(text)));
+      if (options.json === true) terminal.print(printableJson(text.trim()));
+      else if (options.body === true) printBody(bodyIn(text), id, terminal);
+      else terminal.print(describeMessage(view, bodyIn(text)));
     });
   onDeployment(command, {
     json: 'the message as the API shows it',
@@ -39,10 +40,10 @@ const bodyIn = (text: string): string | undefined => {
   return json === undefined ? undefined : propertySource(json, 'body');
 };
 
-const printBody = (body: string | undefined, id: string): void => {
+const printBody = (body: string | undefined, id: string, terminal: Terminal): void => {
   if (body === undefined) throw new Problem(`The data of message ${id} is not kept.`);
-  if (process.stdout.isTTY) console.log(printableJson(body));
-  else process.stdout.write(body);
+  if (terminal.stdout.isTTY === true) terminal.print(printableJson(body));
+  else terminal.stdout.write(body);
 };
 
 const describeMessage = (view: MessageView, body: string | undefined): string => {

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import type { FieldError } from '../../../shared/domain/errors.ts';
 import { examplesText } from '../../options/deployment-options.ts';
+import { readInput } from '../../options/input.ts';
 import type { PartialRetryPolicy } from '../../../shared/domain/retry-policy.ts';
 import { givenPolicy } from '../../options/retry-policy.ts';
+import type { Terminal } from '../../terminal.ts';
 import type { RegionPrices } from './model/prices.ts';
 import { addPlanOptions, type PlanOptions } from './options.ts';
 import { planned, planOf } from './planned.ts';
@@ -19,27 +21,31 @@ const EXAMPLES = [
 ];
 
 /** `posthaste plan`: what so many deliveries cost, and what they need of an account, before any is made. */
-export const addPlan = (command: Command): void => {
+export const addPlan = (command: Command, terminal: Terminal): void => {
   addPlanOptions(command)
     .addHelpText(
       'after',
       `${HELP}${examplesText(EXAMPLES)}\n\nExit status: 0, or 2 when something is refused.`,
     )
-    .action(plan);
+    .action((options: PlanOptions) => plan(options, terminal));
 };
 
-const plan = async (options: PlanOptions): Promise<void> => {
-  const request = await requestOf(options);
+const plan = async (options: PlanOptions, terminal: Terminal): Promise<void> => {
+  const request = await requestOf(options, terminal);
   if (!request.ok) {
-    refuse(request.fields, options.json === true);
+    refuse(request.fields, options.json === true, terminal);
     return;
   }
   const { policy, outage, prices } = request.value;
   const table = operationTable();
   const result = planned(planOf(options, policy), { table, prices: prices.prices, ...outage });
   const sources = { region: options.region, pricesAsOf: prices.asOf, measuredAt: table.measuredAt };
-  console.log(options.json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources));
+  terminal.print(
+    options.json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources),
+  );
 };
+
+const MOST_PRICES_BYTES = 1024 * 1024;
 
 type PlanRequest = {
   policy: PartialRetryPolicy;
@@ -48,9 +54,11 @@ type PlanRequest = {
 };
 
 /** What commander could not check by itself; all that is wrong at once. */
-const requestOf = async (options: PlanOptions): Promise<Read<PlanRequest>> => {
+const requestOf = async (options: PlanOptions, terminal: Terminal): Promise<Read<PlanRequest>> => {
   const { policy = {}, refusal } = givenPolicy(options.policy, 'policy.');
-  const prices = await regionPrices(options.region, options.prices);
+  const { prices: file } = options;
+  const given = file === undefined ? undefined : await readInput(file, MOST_PRICES_BYTES, terminal);
+  const prices = regionPrices(options.region, given);
   const fields = [...(refusal?.fields ?? []), ...(prices.ok ? [] : prices.fields), ...outageFaults(options)];
   if (fields.length > 0 || !prices.ok) return { ok: false, fields };
   return { ok: true, value: { policy, prices: prices.value, outage: outageOf(options) } };
@@ -64,12 +72,12 @@ const outageFaults = ({ outageHours, outageShare }: PlanOptions): FieldError[] =
 const outageOf = ({ outageHours, outageShare, fanOut }: PlanOptions): PlanRequest['outage'] =>
   outageHours === undefined ? {} : { outage: { hours: outageHours, share: outageShare ?? 1 / fanOut } };
 
-const refuse = (fields: readonly FieldError[], json: boolean): void => {
-  process.exitCode = 2;
+const refuse = (fields: readonly FieldError[], json: boolean, terminal: Terminal): void => {
+  terminal.exitStatus = 2;
   if (json) {
-    console.log(JSON.stringify({ error: { code: 'invalid_request', fields } }));
+    terminal.print(JSON.stringify({ error: { code: 'invalid_request', fields } }));
     return;
   }
-  console.error('The plan is refused:');
-  for (const { field, message } of fields) console.error(`  ${field} ${message}`);
+  terminal.printError('The plan is refused:');
+  for (const { field, message } of fields) terminal.printError(`  ${field} ${message}`);
 };

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import measured from '../../../bench/operations/table.json' with { type: 'json' };
 import type { FieldError } from '../../../shared/domain/errors.ts';
-import { readInput } from '../../options/input.ts';
 import { operationTableSchema, type OperationTable } from './model/operation-table.ts';
 import { pricesSchema, type Prices, type RegionPrices } from './model/prices.ts';
 import listPrices from './prices.json' with { type: 'json' };
@@ -11,17 +10,12 @@ export const operationTable = (): OperationTable => operationTableSchema.parse(m
 
 export type Read<Value> = { ok: true; value: Value } | { ok: false; fields: FieldError[] };
 
-const MOST_PRICES_BYTES = 1024 * 1024;
-
-/**
- * The prices of a region: those that come with the command, or of a file in their form.
- * @throws Problem when the file cannot be read
- */
-export const regionPrices = async (
+/** The prices of a region: those that come with the command, or `given` ones, which are JSON in their form. */
+export const regionPrices = (
   region: string,
-  file: string | undefined,
-): Promise<Read<{ asOf: string; prices: RegionPrices }>> => {
-  const source = file === undefined ? { ok: true as const, value: listPrices } : await jsonFile(file);
+  given?: string,
+): Read<{ asOf: string; prices: RegionPrices }> => {
+  const source = given === undefined ? { ok: true as const, value: listPrices } : parsedJson(given);
   if (!source.ok) return source;
   const prices = pricesSchema.safeParse(source.value);
   if (!prices.success) return { ok: false, fields: prices.error.issues.map(fieldOf) };
@@ -31,8 +25,7 @@ export const regionPrices = async (
     : { ok: true, value: { asOf: prices.data.asOf, prices: found } };
 };
 
-const jsonFile = async (file: string): Promise<Read<unknown>> => {
-  const text = await readInput(file, MOST_PRICES_BYTES);
+const parsedJson = (text: string): Read<unknown> => {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {

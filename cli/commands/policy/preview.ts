@@ -4,6 +4,7 @@ import type { PolicyInForce } from '../../../shared/domain/policy-in-force.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
 import { retrySchedule, totalSeconds } from '../../../shared/domain/retry-schedule.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/retry-policy.ts';
+import type { Terminal } from '../../terminal.ts';
 import { describeSchedule } from './schedule-table.ts';
 
 type PreviewOptions = { policy?: string; queuePolicy?: string; json?: true };
@@ -16,12 +17,12 @@ Example:
 
 Exit status: 0, or 2 when a policy is refused.`;
 
-export const addPolicyCommands = (policy: Command): void => {
-  addPolicyPreview(policy);
+export const addPolicyCommands = (policy: Command, terminal: Terminal): void => {
+  addPolicyPreview(policy, terminal);
 };
 
 /** `posthaste policy preview`: the schedule that a subscription's and its queue's policy come to. */
-const addPolicyPreview = (policy: Command): void => {
+const addPolicyPreview = (policy: Command, terminal: Terminal): void => {
   policy
     .command('preview')
     .description('Print the retry schedule in force.')
@@ -30,17 +31,17 @@ const addPolicyPreview = (policy: Command): void => {
     .option('--json', 'print JSON: source, policy, retries, totalSeconds')
     .addHelpText('after', HELP)
     .action((options: PreviewOptions) => {
-      preview(options);
+      preview(options, terminal);
     });
 };
 
-const preview = (options: PreviewOptions): void => {
+const preview = (options: PreviewOptions, terminal: Terminal): void => {
   const subscription = givenPolicy(options.policy, '');
   const queue = givenPolicy(options.queuePolicy, 'queue.');
   const refusal = refusalOf([subscription, queue]);
   if (refusal !== undefined) {
-    printRefusal(refusal, options.json === true);
-    process.exitCode = 2;
+    printRefusal(refusal, options.json === true, terminal);
+    terminal.exitStatus = 2;
     return;
   }
   const inForce = policyInForce({
@@ -49,7 +50,7 @@ const preview = (options: PreviewOptions): void => {
     defaults: DEFAULT_RETRY_POLICY,
   });
   const overridden = subscription.policy !== undefined && inForce.source !== 'subscription';
-  console.log(options.json === true ? asJson(inForce) : describeSchedule(inForce, overridden));
+  terminal.print(options.json === true ? asJson(inForce) : describeSchedule(inForce, overridden));
 };
 
 /** Both policies' faults at once; one code has to do for both, and text that is not JSON comes first. */
@@ -62,13 +63,13 @@ const refusalOf = (policies: GivenPolicy[]): PolicyRefusal | undefined => {
   return { code, fields: refusals.flatMap(({ fields }) => fields) };
 };
 
-const printRefusal = (refusal: PolicyRefusal, json: boolean): void => {
+const printRefusal = (refusal: PolicyRefusal, json: boolean, terminal: Terminal): void => {
   if (json) {
-    console.log(JSON.stringify({ error: refusal }));
+    terminal.print(JSON.stringify({ error: refusal }));
     return;
   }
-  console.error('The retry policy is refused:');
-  for (const { field, message } of refusal.fields) console.error(`  ${field} ${message}`);
+  terminal.printError('The retry policy is refused:');
+  for (const { field, message } of refusal.fields) terminal.printError(`  ${field} ${message}`);
 };
 
 const asJson = ({ source, policy }: PolicyInForce): string =>

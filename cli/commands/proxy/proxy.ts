@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
 import { findApi } from '../../api/api-access.ts';
-import { untilInterrupted } from '../../interruption.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import type { Terminal } from '../../terminal.ts';
 import { startSigningProxy } from './signing-proxy.ts';
 
 type Options = DeploymentOptions & { port?: number };
@@ -14,16 +14,16 @@ web pages of others send. Every program on this machine can use it, so end it wh
 `;
 
 /** `posthaste proxy` */
-export const addProxy = (command: Command): void => {
+export const addProxy = (command: Command, terminal: Terminal): void => {
   command
     .option('--port <N>', 'on this port of 127.0.0.1 (default: a free one)', wholeNumberOf(1, 65_535))
     .action(async ({ port, json, ...choice }: Options) => {
-      const access = await findApi(choice);
-      await untilInterrupted(async (signal) => {
+      const access = await findApi(choice, terminal.env);
+      await terminal.untilInterrupted(async (signal) => {
         const proxy = await startSigningProxy(access, port);
         try {
-          if (json === true) console.log(JSON.stringify({ url: proxy.url }));
-          else console.log(`${proxy.url} is the API of ${access.name}. Ctrl-C ends it.`);
+          if (json === true) terminal.print(JSON.stringify({ url: proxy.url }));
+          else terminal.print(`${proxy.url} is the API of ${access.name}. Ctrl-C ends it.`);
           if (!signal.aborted) await once(signal, 'abort');
         } finally {
           await proxy.close();

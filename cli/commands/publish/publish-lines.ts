@@ -3,6 +3,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import type { ApiClient } from '../../api/api-request.ts';
 import { inputLines } from '../../options/input-lines.ts';
 import { notReadable } from '../../options/input.ts';
+import type { Terminal } from '../../terminal.ts';
 import { batchesOf, type Refused } from './batches.ts';
 import { MOST_REQUEST_BYTES, readLine, type Defaults, type Outgoing, type ReadLine } from './message-line.ts';
 import { postBatch, type Posted } from './post-batch.ts';
@@ -30,11 +31,15 @@ export type LinesEnd = { read: number; unpublished: number[]; failure?: unknown 
  * Publishes the lines of an input as they are read, several batches at once. What cannot be published for reasons of its own
  * keeps nothing else back; any other failure ends it when the batches under way are through.
  */
-export const publishLines = async (api: ApiClient, order: LinesOrder): Promise<LinesEnd> => {
+export const publishLines = async (
+  api: ApiClient,
+  order: LinesOrder,
+  terminal: Terminal,
+): Promise<LinesEnd> => {
   const end: LinesEnd = { read: 0, unpublished: [] };
   const stopped = new AbortController();
   const signal = AbortSignal.any([order.signal, stopped.signal]);
-  const source = openSource(order.file, signal);
+  const source = openSource(order.file, signal, terminal);
   const underWay = new Set<Promise<void>>();
   const post = async (batch: readonly Outgoing[]): Promise<void> => {
     try {
@@ -85,8 +90,8 @@ const linesIn = async function* (
 
 type Source = { input: Readable; done: () => number | undefined };
 
-const openSource = (file: string, signal: AbortSignal): Source => {
-  if (file === '-') return { input: addAbortSignal(signal, process.stdin), done: () => undefined };
+const openSource = (file: string, signal: AbortSignal, terminal: Terminal): Source => {
+  if (file === '-') return { input: addAbortSignal(signal, terminal.stdin), done: () => undefined };
   const input = createReadStream(file);
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return {

@@ -1,8 +1,8 @@
 import { reportFailure } from '../../failure-report.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
 import { progressBar } from '../../output/progress-bar.ts';
 import { progressLine } from '../../output/progress-line.ts';
+import type { Terminal } from '../../terminal.ts';
 import type { LinesEnd, LinesOrder } from './publish-lines.ts';
 
 export type PublishReport = Pick<LinesOrder, 'onPublished' | 'onRefused' | 'onProgress'> & {
@@ -14,21 +14,21 @@ export type PublishReport = Pick<LinesOrder, 'onPublished' | 'onRefused' | 'onPr
 const MOST_TOLD = 20;
 
 /** What is said while lines are published: for programs a line of JSON for each, for people how far it is. */
-export const publishReport = (queue: string, json: boolean): PublishReport => {
-  const progress = progressLine(process.stderr, () => Date.now());
+export const publishReport = (queue: string, json: boolean, terminal: Terminal): PublishReport => {
+  const progress = progressLine(terminal.stderr, () => Date.now());
   let published = 0;
   let refused = 0;
   return {
     onPublished: (messages) => {
       published += messages.length;
-      if (json) messages.forEach(printJson);
+      if (json) messages.forEach(terminal.printJson);
     },
     onRefused: ({ line, why }) => {
       refused += 1;
-      if (json) printJson({ line, error: { message: why } });
+      if (json) terminal.printJson({ line, error: { message: why } });
       else if (refused <= MOST_TOLD) {
         progress.clear();
-        console.error(`line ${line} ${printable(why)}`);
+        terminal.printError(`line ${line} ${printable(why)}`);
       }
     },
     onProgress: (part) => {
@@ -37,13 +37,15 @@ export const publishReport = (queue: string, json: boolean): PublishReport => {
     },
     finish: ({ read, unpublished, failure }) => {
       progress.clear();
-      if (failure !== undefined) reportFailure(failure, json);
+      if (failure !== undefined) reportFailure(failure, json, terminal);
       if (!json) {
-        if (refused > MOST_TOLD) console.error(`and ${refused - MOST_TOLD} lines more`);
-        console.log(`Queue ${queue}: ${published} published, ${refused} refused.`);
+        if (refused > MOST_TOLD) terminal.printError(`and ${refused - MOST_TOLD} lines more`);
+        terminal.print(`Queue ${queue}: ${published} published, ${refused} refused.`);
       }
       if (unpublished.length > 0 && !json) {
-        console.error(`Not published: lines ${rangesOf(unpublished)}, and what comes after line ${read}.`);
+        terminal.printError(
+          `Not published: lines ${rangesOf(unpublished)}, and what comes after line ${read}.`,
+        );
       }
       return failure === undefined && refused === 0 && unpublished.length === 0;
     },

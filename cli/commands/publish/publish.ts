@@ -1,12 +1,12 @@
 import { Option, type Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
 import { postMessages } from '../../api/messages.ts';
-import { INTERRUPTED, untilInterrupted } from '../../interruption.ts';
+import { INTERRUPTED } from '../../interruption.ts';
 import { jsonOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { textOf } from '../../options/json-text.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import { outgoing, type Defaults } from './message-line.ts';
 import { publishLines } from './publish-lines.ts';
 import { publishReport } from './publish-report.ts';
@@ -32,7 +32,7 @@ Exit status: 1 if a line was refused or it broke off, 130 when interrupted.
 `;
 
 /** `posthaste publish` */
-export const addPublish = (command: Command): void => {
+export const addPublish = (command: Command, terminal: Terminal): void => {
   command
     .argument('<queue>', "the queue's name", queueOf)
     .option('--data <JSON>', 'one message with this data', jsonOf)
@@ -46,17 +46,14 @@ export const addPublish = (command: Command): void => {
       const { data, id, file } = options;
       const defaults = defaultsOf(options);
       if (data !== undefined) {
-        await publishOne(queue, options, {
-          ...defaults,
-          data,
-          ...(id !== undefined && { id: JSON.stringify(id) }),
-        });
+        const message = { ...defaults, data, ...(id !== undefined && { id: JSON.stringify(id) }) };
+        await publishOne(queue, options, message, terminal);
         return;
       }
       if (id !== undefined) command.error("error: option '--id' needs option '--data'");
-      if (file === undefined && process.stdin.isTTY)
+      if (file === undefined && terminal.stdin.isTTY === true)
         command.error('error: nothing to publish: give --data or --file');
-      process.exitCode = await publishMany(queue, options, defaults);
+      terminal.exitStatus = await publishMany(queue, options, defaults, terminal);
     });
   onDeployment(command, {
     json: 'one message a line: line, and id or error; with --data id',
@@ -82,25 +79,28 @@ const publishOne = async (
   queue: string,
   options: Options,
   message: Parameters<typeof outgoing>[1],
+  terminal: Terminal,
 ): Promise<void> => {
   const body = `{"messages":[${outgoing(1, message).text}]}`;
-  const [id = ''] = await postMessages(await openApi(options), queue, { body });
-  if (options.json === true) printJson({ id });
-  else console.log(`Message ${printable(id)} is published to ${queue}.`);
+  const [id = ''] = await postMessages(await openApi(options, terminal.env), queue, { body });
+  if (options.json === true) terminal.printJson({ id });
+  else terminal.print(`Message ${printable(id)} is published to ${queue}.`);
 };
 
-const publishMany = async (queue: string, options: Options, defaults: Defaults): Promise<number> => {
-  const api = await openApi(options);
-  const report = publishReport(queue, options.json === true);
-  const { end, isInterrupted } = await untilInterrupted(async (signal) => ({
-    end: await publishLines(api, {
-      queue,
-      file: options.file ?? '-',
-      bare: options.bare === true,
-      defaults,
-      signal,
-      ...report,
-    }),
+const publishMany = async (
+  queue: string,
+  options: Options,
+  defaults: Defaults,
+  terminal: Terminal,
+): Promise<number> => {
+  const api = await openApi(options, terminal.env);
+  const report = publishReport(queue, options.json === true, terminal);
+  const { end, isInterrupted } = await terminal.untilInterrupted(async (signal) => ({
+    end: await publishLines(
+      api,
+      { queue, file: options.file ?? '-', bare: options.bare === true, defaults, signal, ...report },
+      terminal,
+    ),
     isInterrupted: signal.aborted,
   }));
   const isWhole = report.finish(end);

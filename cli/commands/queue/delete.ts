@@ -3,10 +3,10 @@ import { openApi } from '../../api/api-client.ts';
 import { deleteQueue } from '../../api/queues.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { printJson } from '../../output/json-lines.ts';
+import type { Terminal } from '../../terminal.ts';
 
 /** `posthaste queue delete` */
-export const addQueueDelete = (queue: Command): void => {
+export const addQueueDelete = (queue: Command, terminal: Terminal): void => {
   const command = queue
     .command('delete')
     .description(
@@ -14,9 +14,9 @@ export const addQueueDelete = (queue: Command): void => {
     )
     .argument('<queue>', 'its name', queueOf)
     .action(async (name: string, { json, ...choice }: DeploymentOptions) => {
-      await deleteQueue(await openApi(choice), name);
-      if (json === true) printJson({ queue: name });
-      else console.log(`Queue ${name} is deleted.`);
+      await deleteQueue(await openApi(choice, terminal.env), name);
+      if (json === true) terminal.printJson({ queue: name });
+      else terminal.print(`Queue ${name} is deleted.`);
     });
   onDeployment(command, { json: 'queue', examples: ['queue delete orders'] });
 };

@@ -5,17 +5,18 @@ import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { limit?: number };
 
 /** `posthaste queue list` */
-export const addQueueList = (queue: Command): void => {
+export const addQueueList = (queue: Command, terminal: Terminal): void => {
   const command = queue
     .command('list')
     .description('List the queues.')
     .option('--limit <N>', 'at most so many', wholeNumberOf(1))
     .action(async ({ limit, ...options }: Options) => {
-      await printList(listQueues(await openApi(options), limit), {
+      await printList(terminal, listQueues(await openApi(options, terminal.env), limit), {
         ...options,
         columns: COLUMNS,
         rowOf,

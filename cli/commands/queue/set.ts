@@ -4,8 +4,8 @@ import { patchQueue } from '../../api/queues.ts';
 import { collect, jsonObjectOf, jsonOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printableJson } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & {
   policy?: string;
@@ -21,7 +21,7 @@ A value is JSON, so text stands in double quotes. --policy is short for --set _r
 `;
 
 /** `posthaste queue set` */
-export const addQueueSet = (queue: Command): void => {
+export const addQueueSet = (queue: Command, terminal: Terminal): void => {
   const command = queue
     .command('set')
     .description("Change some of a queue's metadata, and leave the rest.")
@@ -32,9 +32,9 @@ export const addQueueSet = (queue: Command): void => {
     .action(async (name: string, { json, ...options }: Options) => {
       const changes = changesOf(options);
       if (changes.length === 0) command.error('error: nothing to change: give --policy, --set or --unset');
-      const metadata = await patchQueue(await openApi(options), name, `[${changes.join(',')}]`);
-      if (json === true) printJson(metadata);
-      else console.log(printableJson(JSON.stringify(metadata, undefined, 2)));
+      const metadata = await patchQueue(await openApi(options, terminal.env), name, `[${changes.join(',')}]`);
+      if (json === true) terminal.printJson(metadata);
+      else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, {
     json: 'the metadata as it is then',

@@ -4,20 +4,20 @@ import { findQueue } from '../../api/queues.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printableJson } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 
 /** `posthaste queue show` */
-export const addQueueShow = (queue: Command): void => {
+export const addQueueShow = (queue: Command, terminal: Terminal): void => {
   const command = queue
     .command('show')
     .description("Show a queue's metadata, its retry policy among it.")
     .argument('<queue>', 'its name', queueOf)
     .action(async (name: string, options: DeploymentOptions) => {
-      const metadata = await findQueue(await openApi(options), name);
+      const metadata = await findQueue(await openApi(options, terminal.env), name);
       if (metadata === undefined) throw new Problem(`There is no queue ${name}.`);
-      if (options.json === true) printJson(metadata);
-      else console.log(printableJson(JSON.stringify(metadata, undefined, 2)));
+      if (options.json === true) terminal.printJson(metadata);
+      else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, { json: 'the metadata', examples: ['queue show orders'] });
 };

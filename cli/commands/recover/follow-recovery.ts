@@ -3,8 +3,9 @@ import type { RecoveryView } from '../../../shared/messages/recovery-view.ts';
 import { pollInterval } from '../../../shared/domain/poll-interval.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { showRecovery } from '../../api/recoveries.ts';
-import { INTERRUPTED, untilInterrupted } from '../../interruption.ts';
+import { INTERRUPTED } from '../../interruption.ts';
 import { progressLine } from '../../output/progress-line.ts';
+import type { Terminal } from '../../terminal.ts';
 import { countsOf, printRecovery } from './recovery-text.ts';
 
 /** Seconds. */
@@ -15,26 +16,29 @@ export const followRecovery = async (
   api: ApiClient,
   started: RecoveryView,
   json: boolean,
+  terminal: Terminal,
 ): Promise<number> => {
-  const progress = progressLine(process.stderr, () => Date.now());
+  const progress = progressLine(terminal.stderr, () => Date.now());
   let last = started;
-  const isInterrupted = await untilInterrupted(async (signal) => {
-    let interval = pollInterval(POLLING);
-    try {
-      while (last.state === 'running') {
-        progress.show(`Recovery ${last.id}: ${countsOf(last)}`);
-        await pause(interval.wait * 1000, undefined, { signal });
-        const now = await showRecovery(api, last.queue, last.id, signal);
-        interval = now.found > last.found ? interval.afterMessage() : interval.afterEmpty();
-        last = now;
+  const isInterrupted = await terminal
+    .untilInterrupted(async (signal) => {
+      let interval = pollInterval(POLLING);
+      try {
+        while (last.state === 'running') {
+          progress.show(`Recovery ${last.id}: ${countsOf(last)}`);
+          await pause(interval.wait * 1000, undefined, { signal });
+          const now = await showRecovery(api, last.queue, last.id, signal);
+          interval = now.found > last.found ? interval.afterMessage() : interval.afterEmpty();
+          last = now;
+        }
+        return false;
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        return true;
       }
-      return false;
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      return true;
-    }
-  }).finally(progress.clear);
-  printRecovery(last, json);
+    })
+    .finally(progress.clear);
+  printRecovery(last, json, terminal);
   if (isInterrupted) return INTERRUPTED;
   return last.state === 'completed' ? 0 : 1;
 };

@@ -7,20 +7,21 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { clockTime } from '../../output/clock-time.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import { countsOf } from './recovery-text.ts';
 
 type Options = DeploymentOptions & { limit?: number };
 
 /** `posthaste recover list` */
-export const addRecoverList = (recover: Command): void => {
+export const addRecoverList = (recover: Command, terminal: Terminal): void => {
   const command = recover
     .command('list')
     .description('List the recoveries of a queue, the newest first.')
     .argument('<queue>', 'its name', queueOf)
     .option('--limit <N>', 'at most so many', wholeNumberOf(1))
     .action(async (queue: string, { limit, ...options }: Options) => {
-      const recoveries = listRecoveries(await openApi(options), queue, limit);
-      await printList(recoveries, { ...options, columns: COLUMNS, rowOf, none: 'No recoveries.' });
+      const recoveries = listRecoveries(await openApi(options, terminal.env), queue, limit);
+      await printList(terminal, recoveries, { ...options, columns: COLUMNS, rowOf, none: 'No recoveries.' });
     });
   onDeployment(command, {
     json: 'one recovery a line, as the API shows it',

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
+import type { Terminal } from '../../terminal.ts';
 import { addRecoverList } from './list.ts';
 import { addRecoverStart } from './start.ts';
 import { addRecoverStatus } from './status.ts';
 import { addRecoverStop } from './stop.ts';
 
-export const addRecoverCommands = (recover: Command): void => {
-  addRecoverStart(recover);
-  addRecoverStatus(recover);
-  addRecoverList(recover);
-  addRecoverStop(recover);
+export const addRecoverCommands = (recover: Command, terminal: Terminal): void => {
+  addRecoverStart(recover, terminal);
+  addRecoverStatus(recover, terminal);
+  addRecoverList(recover, terminal);
+  addRecoverStop(recover, terminal);
 };

@@ -1,12 +1,12 @@
 import type { RecoveryView } from '../../../shared/messages/recovery-view.ts';
 import { clockTime } from '../../output/clock-time.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
+import type { Terminal } from '../../terminal.ts';
 
-export const printRecovery = (recovery: RecoveryView, json: boolean): void => {
-  if (json) printJson(recovery);
-  else console.log(describeRecovery(recovery));
+export const printRecovery = (recovery: RecoveryView, json: boolean, terminal: Terminal): void => {
+  if (json) terminal.printJson(recovery);
+  else terminal.print(describeRecovery(recovery));
 };
 
 const describeRecovery = (recovery: RecoveryView): string => {

@@ -5,6 +5,7 @@ import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import { followRecovery } from './follow-recovery.ts';
 import { printRecovery } from './recovery-text.ts';
 
@@ -22,7 +23,7 @@ goes on when this command ends; Ctrl-C under --wait does not stop it either.
 `;
 
 /** `posthaste recover start` */
-export const addRecoverStart = (recover: Command): void => {
+export const addRecoverStart = (recover: Command, terminal: Terminal): void => {
   const command = recover
     .command('start')
     .description('Replay the failed deliveries of a queue.')
@@ -41,18 +42,18 @@ export const addRecoverStart = (recover: Command): void => {
     .action(async (queue: string, options: Options) => {
       const { since, until = Date.now(), subscription, status, wait, json } = options;
       if (until <= since) command.error('error: --until has to be after --since');
-      const api = await openApi(options);
+      const api = await openApi(options, terminal.env);
       const started = await startRecovery(api, queue, {
         since: timeText(since),
         until: timeText(until),
         ...(subscription !== undefined && { subscription }),
         ...(status !== undefined && { status }),
       });
-      if (wait === true) process.exitCode = await followRecovery(api, started, json === true);
+      if (wait === true) terminal.exitStatus = await followRecovery(api, started, json === true, terminal);
       else {
-        printRecovery(started, json === true);
+        printRecovery(started, json === true, terminal);
         if (json !== true)
-          console.log(`How far it is: posthaste recover status ${queue} ${printable(started.id)} --wait`);
+          terminal.print(`How far it is: posthaste recover status ${queue} ${printable(started.id)} --wait`);
       }
     });
   onDeployment(command, {

@@ -3,13 +3,14 @@ import { openApi } from '../../api/api-client.ts';
 import { showRecovery } from '../../api/recoveries.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import type { Terminal } from '../../terminal.ts';
 import { followRecovery } from './follow-recovery.ts';
 import { printRecovery } from './recovery-text.ts';
 
 type Options = DeploymentOptions & { wait?: true };
 
 /** `posthaste recover status` */
-export const addRecoverStatus = (recover: Command): void => {
+export const addRecoverStatus = (recover: Command, terminal: Terminal): void => {
   const command = recover
     .command('status')
     .description('Show how far a recovery is.')
@@ -17,11 +18,11 @@ export const addRecoverStatus = (recover: Command): void => {
     .argument('<recovery>', 'its id', idOf)
     .option('--wait', 'wait until it is done; exit status 1 if it was stopped')
     .action(async (queue: string, id: string, options: Options) => {
-      const api = await openApi(options);
+      const api = await openApi(options, terminal.env);
       const recovery = await showRecovery(api, queue, id);
       if (options.wait === true)
-        process.exitCode = await followRecovery(api, recovery, options.json === true);
-      else printRecovery(recovery, options.json === true);
+        terminal.exitStatus = await followRecovery(api, recovery, options.json === true, terminal);
+      else printRecovery(recovery, options.json === true, terminal);
     });
   onDeployment(command, {
     json: 'the recovery as the API shows it',

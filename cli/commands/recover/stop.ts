@@ -3,20 +3,20 @@ import { openApi } from '../../api/api-client.ts';
 import { stopRecovery } from '../../api/recoveries.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 
 /** `posthaste recover stop` */
-export const addRecoverStop = (recover: Command): void => {
+export const addRecoverStop = (recover: Command, terminal: Terminal): void => {
   const command = recover
     .command('stop')
     .description('Stop a recovery. What it has reopened goes on.')
     .argument('<queue>', 'its queue', queueOf)
     .argument('<recovery>', 'its id', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await stopRecovery(await openApi(options), queue, id);
-      if (options.json === true) printJson({ queue, recovery: id });
-      else console.log(`Recovery ${printable(id)} is stopped.`);
+      await stopRecovery(await openApi(options, terminal.env), queue, id);
+      if (options.json === true) terminal.printJson({ queue, recovery: id });
+      else terminal.print(`Recovery ${printable(id)} is stopped.`);
     });
   onDeployment(command, {
     json: 'queue, recovery',

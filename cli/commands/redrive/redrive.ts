@@ -2,6 +2,7 @@ import { Argument, type Command } from 'commander';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
 import { pastTimeOf, TIME_FORMS } from '../../options/time.ts';
+import type { Terminal } from '../../terminal.ts';
 import type { RedrivenQueue } from './redrive-text.ts';
 import type { RedriveOptions } from './run.ts';
 
@@ -18,7 +19,7 @@ Exit status: 0; 1 when it failed; 2 when asked wrongly; 130 when interrupted.
 `;
 
 /** `posthaste redrive` */
-export const addRedrive = (command: Command): void => {
+export const addRedrive = (command: Command, terminal: Terminal): void => {
   command
     .addArgument(
       new Argument('<queue>', 'whose dead letters').choices([
@@ -33,7 +34,7 @@ export const addRedrive = (command: Command): void => {
     .action(async (queue: RedrivenQueue, options: RedriveOptions) => {
       // Not loaded before: the SDK would slow everything else down.
       const { runRedrive } = await import('./run.ts');
-      process.exitCode = await runRedrive(queue, options);
+      terminal.exitStatus = await runRedrive(queue, options, terminal);
     });
   onDeployment(command, {
     json: 'queue, redriven, skipped, left; of undeliverable settled, too',

@@ -20,9 +20,9 @@ import { apiOf } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { findDeployment, type Deployment, type DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
-import { untilInterrupted } from '../../interruption.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { progressLine } from '../../output/progress-line.ts';
+import type { Terminal } from '../../terminal.ts';
 import { asJson, countsOf, sentenceOf, statusOf, type RedrivenQueue } from './redrive-text.ts';
 import { retryUndeliverable } from './undeliverable.ts';
 
@@ -41,10 +41,11 @@ const LETTERS = {
 export const runRedrive = async (
   queue: RedrivenQueue,
   { since, limit, json, ...choice }: RedriveOptions,
+  terminal: Terminal,
 ): Promise<number> => {
   const startedAt = Date.now();
   const deployment = await findDeployment(choice);
-  const progress = progressLine(process.stderr, () => Date.now());
+  const progress = progressLine(terminal.stderr, () => Date.now());
   const order = {
     startedAt,
     ...(since === undefined ? {} : { since }),
@@ -53,13 +54,15 @@ export const runRedrive = async (
       progress.show(`Redriving ${queue}: ${countsOf(tally)}`);
     },
   };
-  const work = queue === 'undeliverable' ? reopen : (to: Deployment, all: Order) => sendBack(queue, to, all);
-  const result = await untilInterrupted((signal) => work(deployment, { ...order, signal }))
+  const work = (all: Order): Promise<RedriveResult> =>
+    queue === 'undeliverable' ? reopen(deployment, all, terminal.env) : sendBack(queue, deployment, all);
+  const result = await terminal
+    .untilInterrupted((signal) => work({ ...order, signal }))
     .catch((failure: unknown) => {
       throw failure instanceof RedriveFailedError ? brokenOff(failure) : failure;
     })
     .finally(progress.clear);
-  console.log(json === true ? asJson(queue, result) : sentenceOf(queue, deployment.name, result));
+  terminal.print(json === true ? asJson(queue, result) : sentenceOf(queue, deployment.name, result));
   return statusOf(result);
 };
 
@@ -84,8 +87,12 @@ const sendBack = (
 };
 
 /** What opens a delivery that is over is the API: the pipeline does not touch one. */
-const reopen = async (deployment: Deployment, order: Order): Promise<RedriveResult> => {
-  const api = apiClient(await apiOf(deployment));
+const reopen = async (
+  deployment: Deployment,
+  order: Order,
+  env: NodeJS.ProcessEnv,
+): Promise<RedriveResult> => {
+  const api = apiClient(await apiOf(deployment, env));
   const queueUrl = deployment.undeliverableQueueUrl;
   const deadLetters = sqsDeadLetterQueue({ sqs: operatorSqs(deployment.client), queueUrl, sleep });
   return redriveBy(

@@ -4,14 +4,14 @@ import { createSubscription } from '../../api/subscriptions.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import { addHowToCall, optionsText, ttlOf, type HowToCall } from './how-to-call.ts';
 
 type Options = DeploymentOptions & HowToCall & { ttl?: number };
 
 /** `posthaste subscription create` */
-export const addSubscriptionCreate = (subscription: Command): void => {
+export const addSubscriptionCreate = (subscription: Command, terminal: Terminal): void => {
   const command = subscription
     .command('create')
     .description(
@@ -26,16 +26,16 @@ export const addSubscriptionCreate = (subscription: Command): void => {
         ['ttl', textOf(ttl)],
         ['options', optionsText(options)],
       ]);
-      const created = await createSubscription(await openApi(options), queue, body);
+      const created = await createSubscription(await openApi(options, terminal.env), queue, body);
       if (options.json === true) {
-        printJson(created);
+        terminal.printJson(created);
         return;
       }
-      console.log(`Subscription ${printable(created.subscription_id)} is created.`);
+      terminal.print(`Subscription ${printable(created.subscription_id)} is created.`);
       if (created.secret !== undefined)
-        console.log(`Its secret, which is not shown again: ${printable(created.secret)}`);
+        terminal.print(`Its secret, which is not shown again: ${printable(created.secret)}`);
       if (created.confirmation === 'owed')
-        console.log(
+        terminal.print(
           'Its subscriber could not be asked to confirm. `subscription update` with its --url asks again.',
         );
     });

@@ -3,20 +3,20 @@ import { openApi } from '../../api/api-client.ts';
 import { deleteSubscription } from '../../api/subscriptions.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 
 /** `posthaste subscription delete` */
-export const addSubscriptionDelete = (subscription: Command): void => {
+export const addSubscriptionDelete = (subscription: Command, terminal: Terminal): void => {
   const command = subscription
     .command('delete')
     .description('Delete a subscription. What is pending for it is cancelled. No error if there is none.')
     .argument('<queue>', 'its queue', queueOf)
     .argument('<subscription>', 'its id', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await deleteSubscription(await openApi(options), queue, id);
-      if (options.json === true) printJson({ queue, subscriptionId: id });
-      else console.log(`Subscription ${printable(id)} is deleted.`);
+      await deleteSubscription(await openApi(options, terminal.env), queue, id);
+      if (options.json === true) terminal.printJson({ queue, subscriptionId: id });
+      else terminal.print(`Subscription ${printable(id)} is deleted.`);
     });
   onDeployment(command, {
     json: 'queue, subscriptionId',

@@ -3,13 +3,13 @@ import { openApi } from '../../api/api-client.ts';
 import { exportSubscriptions } from '../../api/subscriptions.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { readerLeft } from '../../output/lost-output.ts';
 import { printableJson } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { withCredentials?: boolean };
 
 /** `posthaste subscription export` */
-export const addSubscriptionExport = (subscription: Command): void => {
+export const addSubscriptionExport = (subscription: Command, terminal: Terminal): void => {
   const command = subscription
     .command('export')
     .description('Print the subscriptions of a queue as JSON lines, without their secrets.')
@@ -19,9 +19,13 @@ export const addSubscriptionExport = (subscription: Command): void => {
       'with the values of headers that carry credentials, which are *** otherwise',
     )
     .action(async (queue: string, { withCredentials = false, ...options }: Options) => {
-      for await (const lines of exportSubscriptions(await openApi(options), queue, withCredentials)) {
-        if (readerLeft.aborted) return;
-        process.stdout.write(printableJson(lines));
+      for await (const lines of exportSubscriptions(
+        await openApi(options, terminal.env),
+        queue,
+        withCredentials,
+      )) {
+        if (terminal.readerLeft.aborted) return;
+        terminal.stdout.write(printableJson(lines));
       }
     });
   onDeployment(command, { examples: ['subscription export orders > orders.jsonl'] });

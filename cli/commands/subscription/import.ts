@@ -5,8 +5,8 @@ import { importSubscriptions, type Imported } from '../../api/subscriptions.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 
 /** What one request takes. */
 const REQUEST_BYTES = 1_048_576;
@@ -23,7 +23,7 @@ keeps none of the others back. Exit status: 1 if any was refused.
 type Options = DeploymentOptions & { replace?: boolean };
 
 /** `posthaste subscription import` */
-export const addSubscriptionImport = (subscription: Command): void => {
+export const addSubscriptionImport = (subscription: Command, terminal: Terminal): void => {
   const command = subscription
     .command('import')
     .description('Subscribe what a file of JSON lines holds.')
@@ -31,11 +31,11 @@ export const addSubscriptionImport = (subscription: Command): void => {
     .argument('[file]', '- or none for stdin', '-')
     .option('--replace', 'change subscribers that are there already into what their lines say')
     .action(async (queue: string, file: string, { replace = false, ...options }: Options) => {
-      const text = await readInput(file, MOST_BYTES);
-      const result = await importAll(await openApi(options), queue, { text, replace });
-      if (options.json === true) printJson(result);
-      else report(queue, result);
-      if (result.failed.length > 0) process.exitCode = 1;
+      const text = await readInput(file, MOST_BYTES, terminal);
+      const result = await importAll(await openApi(options, terminal.env), queue, { text, replace });
+      if (options.json === true) terminal.printJson(result);
+      else report(queue, result, terminal);
+      if (result.failed.length > 0) terminal.exitStatus = 1;
     });
   onDeployment(command, {
     json: 'imported, replaced, unchanged, failed: [{line, error}]',
@@ -79,15 +79,19 @@ const requestsOf = (text: string): { firstLine: number; lines: string[] }[] => {
   return requests.filter(({ lines }) => lines.some((line) => line.trim() !== ''));
 };
 
-const report = (queue: string, { imported, replaced, unchanged, failed }: Imported): void => {
+const report = (
+  queue: string,
+  { imported, replaced, unchanged, failed }: Imported,
+  terminal: Terminal,
+): void => {
   const counts = `${imported} imported, ${replaced} replaced, ${unchanged} unchanged`;
-  console.log(`Queue ${queue}: ${counts}, ${failed.length} refused.`);
+  terminal.print(`Queue ${queue}: ${counts}, ${failed.length} refused.`);
   for (const { line, error } of failed) {
     const { fields = [] } = error;
     const why =
       fields.length === 0
         ? error.message
         : fields.map(({ field, message }) => `${field} ${message}`).join('; ');
-    console.error(`  line ${line}: ${printable(why)}`);
+    terminal.printError(`  line ${line}: ${printable(why)}`);
   }
 };

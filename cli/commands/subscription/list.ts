@@ -6,20 +6,26 @@ import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import { stateOf } from './subscription-fields.ts';
 
 type Options = DeploymentOptions & { limit?: number };
 
 /** `posthaste subscription list` */
-export const addSubscriptionList = (subscription: Command): void => {
+export const addSubscriptionList = (subscription: Command, terminal: Terminal): void => {
   const command = subscription
     .command('list')
     .description('List the subscriptions of a queue.')
     .argument('<queue>', 'its name', queueOf)
     .option('--limit <N>', 'at most so many', wholeNumberOf(1))
     .action(async (queue: string, { limit, ...options }: Options) => {
-      const subscriptions = listSubscriptions(await openApi(options), queue, limit);
-      await printList(subscriptions, { ...options, columns: COLUMNS, rowOf, none: 'No subscriptions.' });
+      const subscriptions = listSubscriptions(await openApi(options, terminal.env), queue, limit);
+      await printList(terminal, subscriptions, {
+        ...options,
+        columns: COLUMNS,
+        rowOf,
+        none: 'No subscriptions.',
+      });
     });
   onDeployment(command, {
     json: 'one subscription a line, as the API shows it',

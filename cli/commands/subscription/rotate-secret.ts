@@ -4,8 +4,8 @@ import { rotateSecret } from '../../api/subscriptions.ts';
 import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { type?: string; secretFile?: string; grace?: number };
 
@@ -14,7 +14,7 @@ Until the old secret ends, requests carry signatures of both. A secret is no arg
 `;
 
 /** `posthaste subscription rotate-secret` */
-export const addRotateSecret = (subscription: Command): void => {
+export const addRotateSecret = (subscription: Command, terminal: Terminal): void => {
   const command = subscription
     .command('rotate-secret')
     .description('Give a subscription another secret, which is shown this once.')
@@ -29,20 +29,22 @@ export const addRotateSecret = (subscription: Command): void => {
     .option('--secret-file <FILE>', 'take the secret from this file, - for stdin, instead of a new one')
     .option('--grace <SECONDS>', 'for how long the old one goes on (default 86400)', wholeNumberOf(0))
     .action(async (queue: string, id: string, { type, secretFile, grace, ...options }: Options) => {
-      const rotated = await rotateSecret(await openApi(options), queue, id, {
+      const rotated = await rotateSecret(await openApi(options, terminal.env), queue, id, {
         ...(type !== undefined && { type }),
-        ...(secretFile !== undefined && { secret: (await readInput(secretFile, MOST_BYTES)).trim() }),
+        ...(secretFile !== undefined && {
+          secret: (await readInput(secretFile, MOST_BYTES, terminal)).trim(),
+        }),
         ...(grace !== undefined && { graceSeconds: grace }),
       });
       if (options.json === true) {
-        printJson(rotated);
+        terminal.printJson(rotated);
         return;
       }
       const { secret, publicKey, previousExpiresAt } = rotated;
-      if (secret !== undefined) console.log(`The secret, which is not shown again: ${printable(secret)}`);
-      if (publicKey !== undefined) console.log(`The public key: ${printable(publicKey)}`);
+      if (secret !== undefined) terminal.print(`The secret, which is not shown again: ${printable(secret)}`);
+      if (publicKey !== undefined) terminal.print(`The public key: ${printable(publicKey)}`);
       if (typeof previousExpiresAt === 'string')
-        console.log(`The one before is used beside it until ${printable(previousExpiresAt)}.`);
+        terminal.print(`The one before is used beside it until ${printable(previousExpiresAt)}.`);
     });
   onDeployment(command, {
     json: 'secret or publicKey, previousExpiresAt',

@@ -3,20 +3,20 @@ import { openApi } from '../../api/api-client.ts';
 import { showSubscription } from '../../api/subscriptions.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { printJson } from '../../output/json-lines.ts';
+import type { Terminal } from '../../terminal.ts';
 import { describeSubscription } from './subscription-fields.ts';
 
 /** `posthaste subscription show` */
-export const addSubscriptionShow = (subscription: Command): void => {
+export const addSubscriptionShow = (subscription: Command, terminal: Terminal): void => {
   const command = subscription
     .command('show')
     .description('Show a subscription.')
     .argument('<queue>', 'its queue', queueOf)
     .argument('<subscription>', 'its id', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      const view = await showSubscription(await openApi(options), queue, id);
-      if (options.json === true) printJson(view);
-      else console.log(describeSubscription(view));
+      const view = await showSubscription(await openApi(options, terminal.env), queue, id);
+      if (options.json === true) terminal.printJson(view);
+      else terminal.print(describeSubscription(view));
     });
   onDeployment(command, {
     json: 'the subscription as the API shows it',

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Terminal } from '../../terminal.ts';
 import { addSubscriptionCreate } from './create.ts';
 import { addSubscriptionDelete } from './delete.ts';
 import { addSubscriptionExport } from './export.ts';
@@ -10,15 +11,15 @@ import { addSubscriptionSwitches } from './switch.ts';
 import { addSubscriptionTest } from './test.ts';
 import { addSubscriptionUpdate } from './update.ts';
 
-export const addSubscriptionCommands = (subscription: Command): void => {
-  addSubscriptionList(subscription);
-  addSubscriptionShow(subscription);
-  addSubscriptionCreate(subscription);
-  addSubscriptionUpdate(subscription);
-  addSubscriptionSwitches(subscription);
-  addSubscriptionDelete(subscription);
-  addRotateSecret(subscription);
-  addSubscriptionTest(subscription);
-  addSubscriptionExport(subscription);
-  addSubscriptionImport(subscription);
+export const addSubscriptionCommands = (subscription: Command, terminal: Terminal): void => {
+  addSubscriptionList(subscription, terminal);
+  addSubscriptionShow(subscription, terminal);
+  addSubscriptionCreate(subscription, terminal);
+  addSubscriptionUpdate(subscription, terminal);
+  addSubscriptionSwitches(subscription, terminal);
+  addSubscriptionDelete(subscription, terminal);
+  addRotateSecret(subscription, terminal);
+  addSubscriptionTest(subscription, terminal);
+  addSubscriptionExport(subscription, terminal);
+  addSubscriptionImport(subscription, terminal);
 };

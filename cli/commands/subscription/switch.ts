@@ -3,8 +3,8 @@ import { openApi } from '../../api/api-client.ts';
 import { switchSubscription } from '../../api/subscriptions.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { printJson } from '../../output/json-lines.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 
 const DESCRIPTIONS = {
   enable: 'Let a disabled subscription get messages again, from now on.',
@@ -13,7 +13,7 @@ const DESCRIPTIONS = {
 };
 
 /** `posthaste subscription enable` and `disable` */
-export const addSubscriptionSwitches = (subscription: Command): void => {
+export const addSubscriptionSwitches = (subscription: Command, terminal: Terminal): void => {
   for (const to of ['enable', 'disable'] as const) {
     const command = subscription
       .command(to)
@@ -21,9 +21,9 @@ export const addSubscriptionSwitches = (subscription: Command): void => {
       .argument('<queue>', 'its queue', queueOf)
       .argument('<subscription>', 'its id', idOf)
       .action(async (queue: string, id: string, options: DeploymentOptions) => {
-        const view = await switchSubscription(await openApi(options), queue, id, to);
-        if (options.json === true) printJson(view);
-        else console.log(`Subscription ${printable(view.id)} is ${to}d.`);
+        const view = await switchSubscription(await openApi(options, terminal.env), queue, id, to);
+        if (options.json === true) terminal.printJson(view);
+        else terminal.print(`Subscription ${printable(view.id)} is ${to}d.`);
       });
     onDeployment(command, {
       json: 'the subscription as it is then',

@@ -4,7 +4,7 @@ import { testSubscription } from '../../api/subscriptions.ts';
 import { idOf, jsonOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
-import { printJson } from '../../output/json-lines.ts';
+import type { Terminal } from '../../terminal.ts';
 import { describeDelivery } from '../deliveries/delivery-text.ts';
 
 type Options = DeploymentOptions & { type?: string; data?: string };
@@ -14,7 +14,7 @@ Exit status: 0 when the subscriber took it at the first attempt, else 1.
 `;
 
 /** `posthaste subscription test` */
-export const addSubscriptionTest = (subscription: Command): void => {
+export const addSubscriptionTest = (subscription: Command, terminal: Terminal): void => {
   const command = subscription
     .command('test')
     .description('Send a test message to one subscription, and show what came of it.')
@@ -27,10 +27,10 @@ export const addSubscriptionTest = (subscription: Command): void => {
         ['type', textOf(type)],
         ['data', data],
       ]);
-      const delivery = await testSubscription(await openApi(options), queue, id, body);
-      if (options.json === true) printJson(delivery);
-      else console.log(describeDelivery(delivery));
-      if (delivery.status !== 'delivered') process.exitCode = 1;
+      const delivery = await testSubscription(await openApi(options, terminal.env), queue, id, body);
+      if (options.json === true) terminal.printJson(delivery);
+      else terminal.print(describeDelivery(delivery));
+      if (delivery.status !== 'delivered') terminal.exitStatus = 1;
     });
   onDeployment(command, {
     json: 'the delivery',

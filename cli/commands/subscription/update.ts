@@ -5,7 +5,7 @@ import { showSubscription, updateSubscription } from '../../api/subscriptions.ts
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
-import { printJson } from '../../output/json-lines.ts';
+import type { Terminal } from '../../terminal.ts';
 import { addHowToCall, isSaid, optionsText, ttlOf, type HowToCall } from './how-to-call.ts';
 import { describeSubscription } from './subscription-fields.ts';
 
@@ -16,7 +16,7 @@ What is not given stays as it is. With --options they are replaced as a whole.
 `;
 
 /** `posthaste subscription update` */
-export const addSubscriptionUpdate = (subscription: Command): void => {
+export const addSubscriptionUpdate = (subscription: Command, terminal: Terminal): void => {
   const command = subscription
     .command('update')
     .description('Change a subscription.')
@@ -28,7 +28,7 @@ export const addSubscriptionUpdate = (subscription: Command): void => {
       if (url === undefined && ttl === undefined && options.options === undefined && !isSaid(options)) {
         command.error('error: nothing to change: give one of the options');
       }
-      const api = await openApi(options);
+      const api = await openApi(options, terminal.env);
       const before = (): Promise<SubscriptionView> => showSubscription(api, queue, id);
       const body = objectText([
         ['subscriber', textOf(url)],
@@ -36,8 +36,8 @@ export const addSubscriptionUpdate = (subscription: Command): void => {
         ['options', await changedOptions(options, before)],
       ]);
       const view = await updateSubscription(api, queue, id, body);
-      if (json === true) printJson(view);
-      else console.log(describeSubscription(view));
+      if (json === true) terminal.printJson(view);
+      else terminal.print(describeSubscription(view));
     });
   onDeployment(addHowToCall(command), {
     json: 'the subscription as it is then',

@@ -10,7 +10,7 @@ import { plain, table } from '../plan/plans.ts';
 
 describe('what a million deliveries cost, part by part', () => {
   it('is together what the plan says of the same traffic', async () => {
-    const prices = await regionPrices('us-east-1', undefined);
+    const prices = regionPrices('us-east-1');
     if (!prices.ok) throw new Error('no prices');
     for (const { together, eachByItself, fanOut, messagesPerBatch } of costsOf(table)) {
       const bill = (firstAttemptsPerJob: number): number => {

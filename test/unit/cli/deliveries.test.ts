@@ -160,8 +160,8 @@ describe('posthaste deliveries watch', () => {
       [`GET ${ONE}`]: () => detail(delivered),
     });
     const { status, stdout, stderr } = await api.run(['deliveries', 'watch', 'orders', '--json'], {
-      onStart: (child) => {
-        interrupt = () => child.kill('SIGINT');
+      onStart: (command) => {
+        ({ interrupt } = command);
       },
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -1,11 +1,9 @@
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { StubAnswer } from '../adapters/aws-stub.ts';
 import { jsonLines, posthaste } from './run-command.ts';
 import { json } from './stub-api.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const stubs: StubbedDeployment[] = [];
 afterAll(async () => {

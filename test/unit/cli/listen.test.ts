@@ -147,8 +147,8 @@ describe('posthaste listen', () => {
     };
     const args = ['listen', '--subscribe', 'orders', '--path', '/hook', '--policy', '{"minimum_delay": 2}'];
     const run = await api.run([...args, '--answer', '503,200', '--count', '2', '--json'], {
-      onStart: (child) => {
-        child.stderr?.once('data', (data: Buffer | string) => {
+      onStart: ({ stderr }) => {
+        stderr.once('data', (data: Buffer) => {
           void deliver(/http:\S+hook/.exec(String(data))?.[0] ?? '');
         });
       },
@@ -170,8 +170,8 @@ describe('posthaste listen', () => {
       'DELETE /v2/queues/orders/subscriptions/s1': () => ({ status: 204, body: '' }),
     });
     const run = await api.run(['listen', '--subscribe', 'orders'], {
-      onStart: (child) => {
-        child.stderr?.once('data', () => child.kill('SIGINT'));
+      onStart: ({ stderr, interrupt }) => {
+        stderr.once('data', interrupt);
       },
     });
     expect(run.status).toBe(0);

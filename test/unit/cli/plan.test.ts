@@ -1,12 +1,10 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { pricesSchema } from '../../../cli/commands/plan/model/prices.ts';
 import { posthaste } from './run-command.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const plan = (...args: string[]) => posthaste(['plan', ...args]);
 

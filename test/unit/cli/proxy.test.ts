@@ -142,14 +142,14 @@ describe('the signing proxy', () => {
     await stranded.close();
   });
 
-  it('listens on loopback as a command, and ends with status 0 on Ctrl-C', { timeout: 30_000 }, async () => {
+  it('listens on loopback as a command, and ends with status 0 on Ctrl-C', async () => {
     const run = await posthaste(['proxy', '--json'], {
       env: apiEnvironment(api.config.endpoint),
-      onStart: (child) => {
-        child.stdout?.once('data', (data: Buffer) => {
+      onStart: ({ stdout, interrupt }) => {
+        stdout.once('data', (data: Buffer) => {
           const { url } = JSON.parse(data.toString()) as { url: string };
           void fetch(`${url}/v2/queues`).then(({ status }) => {
-            if (status === 200) child.kill('SIGINT');
+            if (status === 200) interrupt();
           });
         });
       },
@@ -159,11 +159,7 @@ describe('the signing proxy', () => {
   });
 
   it('finds the API by its URL, and refuses one that is none', async () => {
-    process.env['POSTHASTE_API_URL'] = 'ftp://example.com';
-    try {
-      await expect(findApi({})).rejects.toThrow('POSTHASTE_API_URL takes an http or https URL');
-    } finally {
-      delete process.env['POSTHASTE_API_URL'];
-    }
+    const found = findApi({}, { POSTHASTE_API_URL: 'ftp://example.com' });
+    await expect(found).rejects.toThrow('POSTHASTE_API_URL takes an http or https URL');
   });
 });

@@ -145,10 +145,10 @@ describe('posthaste publish', () => {
     });
     const input = Array.from({ length: 100 }, (_, n) => `{"id":"m${n}","data":${n}}`).join('\n');
     const run = await api.run(['publish', 'orders'], {
-      onStart: (child) => {
-        interrupt = () => child.kill('SIGINT');
+      onStart: (command) => {
+        ({ interrupt } = command);
         // Left open: more might come.
-        child.stdin?.write(input);
+        command.stdin.write(input);
       },
     });
     expect(run.status).toBe(130);

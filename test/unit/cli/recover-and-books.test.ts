@@ -51,8 +51,8 @@ describe('posthaste recover', () => {
       },
     });
     const run = await api.run(['recover', 'status', 'orders', 'r1', '--wait', '--json'], {
-      onStart: (child) => {
-        interrupt = () => child.kill('SIGINT');
+      onStart: (command) => {
+        ({ interrupt } = command);
       },
     });
     expect({ status: run.status, lines: jsonLines(run.stdout) }).toEqual({

@@ -1,10 +1,8 @@
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { StubAnswer } from '../adapters/aws-stub.ts';
 import { posthaste } from './run-command.ts';
 import { json, refusal } from './stub-api.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const stubs: StubbedDeployment[] = [];
 afterAll(async () => {

@@ -1,12 +1,9 @@
-import { execFile, type ChildProcess } from 'node:child_process';
-import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { posthaste, type RunningCommand } from './run-command.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
 
-const PROJECT = path.resolve(import.meta.dirname, '../../..');
 const AN_HOUR = 3_600_000;
 
-type Run = { status: number | string | null | undefined; stdout: string; stderr: string };
 type Options = Parameters<typeof stubbedDeployment>[0];
 
 const stubs: StubbedDeployment[] = [];
@@ -20,25 +17,14 @@ const deployed = async (options: Partial<Options> = {}): Promise<StubbedDeployme
   return stub;
 };
 
-const redrive = (
-  args: string[],
-  env: NodeJS.ProcessEnv = process.env,
-  onStart: (child: ChildProcess) => void = () => undefined,
-): Promise<Run> =>
-  new Promise((resolve) => {
-    const command = ['cli/posthaste.ts', 'redrive', ...args];
-    const child = execFile(process.execPath, command, { cwd: PROJECT, env }, (error, stdout, stderr) => {
-      resolve({ status: error === null ? 0 : error.code, stdout, stderr });
-    });
-    onStart(child);
-  });
+const redrive = (args: string[], env?: NodeJS.ProcessEnv, onStart?: (command: RunningCommand) => void) =>
+  posthaste(['redrive', ...args], { ...(env && { env }), ...(onStart && { onStart }) });
 
 const ON_AWS = ['ingress', '--deployment', 'Posthaste'];
 const summary = (redriven: number, left: number) =>
   `${JSON.stringify({ queue: 'ingress', redriven, skipped: 0, left })}\n`;
 
-// Every test starts a process or two, and an empty queue is waited for.
-describe('posthaste redrive', { timeout: 20_000 }, () => {
+describe('posthaste redrive', () => {
   it('finds the deployment by its stacks, sends its dead letters back and prints one line of JSON', async () => {
     const { environment, sent, letters } = await deployed({ bodies: ['one', '{"n": 2}'] });
     expect(await redrive([...ON_AWS, '--json'], environment)).toEqual({
@@ -85,17 +71,17 @@ describe('posthaste redrive', { timeout: 20_000 }, () => {
   });
 
   it('finishes the batch at hand on Ctrl-C, however often, prints the sum and ends with status 130', async () => {
-    let child: ChildProcess | undefined;
+    let interrupt = (): void => undefined;
     const { environment, letters } = await deployed({
       bodies: Array.from({ length: 60 }, (_, n) => String(n)),
       onSend: () => {
-        child?.kill('SIGINT');
-        child?.kill('SIGINT');
+        interrupt();
+        interrupt();
         return undefined;
       },
     });
-    const run = await redrive([...ON_AWS, '--json'], environment, (started) => {
-      child = started;
+    const run = await redrive([...ON_AWS, '--json'], environment, (command) => {
+      ({ interrupt } = command);
     });
     expect(run).toEqual({ status: 130, stdout: summary(50, 10), stderr: '' });
     expect(letters.size).toBe(10);

@@ -1,37 +1,67 @@
-import { execFile, type ChildProcess } from 'node:child_process';
-import path from 'node:path';
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { awsEnvironment, plainEnvironment } from '../../../cli/local/local-aws.ts';
+import { runCommand } from '../../../cli/run-command.ts';
 
-const PROJECT = path.resolve(import.meta.dirname, '../../..');
-
-export type Run = { status: number | string | null | undefined; stdout: string; stderr: string };
+export type Run = { status: number; stdout: string; stderr: string };
 
 export type RunOptions = {
   env?: NodeJS.ProcessEnv;
   /** Given on stdin. */
   input?: string | Buffer;
   /** Has stdin to itself. */
-  onStart?: (child: ChildProcess) => void;
+  onStart?: (command: RunningCommand) => void;
 };
 
-/** The command as an operator runs it: a process of its own. */
-export const posthaste = (
+export type RunningCommand = {
+  stdin: PassThrough;
+  stdout: PassThrough;
+  stderr: PassThrough;
+  /** As Ctrl-C does. */
+  interrupt: () => void;
+};
+
+/** Runs the command in this process. */
+export const posthaste = async (
   args: readonly string[],
-  { env = plainEnvironment(), input, onStart }: RunOptions = {},
-): Promise<Run> =>
-  new Promise((resolve) => {
-    const options = { cwd: PROJECT, env, maxBuffer: 64 * 1024 * 1024 };
-    const child = execFile(
-      process.execPath,
-      ['cli/posthaste.mjs', ...args],
-      options,
-      (error, stdout, stderr) => {
-        resolve({ status: error === null ? 0 : error.code, stdout, stderr });
-      },
-    );
-    if (onStart === undefined) child.stdin?.end(input ?? '');
-    else onStart(child);
+  { env = plainEnvironment(), input = '', onStart }: RunOptions = {},
+): Promise<Run> => {
+  const surroundings = captured(env);
+  const { stdin, stdout, stderr } = surroundings;
+  const written = Promise.all([text(stdout), text(stderr)]);
+  giveSdk(env);
+  const ended = runCommand(args, surroundings);
+  if (onStart === undefined) stdin.end(input);
+  else {
+    const interrupt = (): void => {
+      if (!surroundings.emit('SIGINT')) throw new Error('the command does not handle Ctrl-C now');
+    };
+    onStart({ stdin, stdout, stderr, interrupt });
+  }
+  const status = await ended;
+  stdout.end();
+  stderr.end();
+  const [printed, said] = await written;
+  return { status, stdout: printed, stderr: said };
+};
+
+/** What a run has around it, with nothing in it yet. */
+export const captured = (env: NodeJS.ProcessEnv = {}) =>
+  Object.assign(new EventEmitter(), {
+    env,
+    stdin: new PassThrough(),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
   });
+
+/** The AWS SDK reads its variables from `process.env`, so runs side by side have to agree about them. */
+const giveSdk = (env: NodeJS.ProcessEnv): void => {
+  for (const name of Object.keys(process.env).filter(isForSdk)) Reflect.deleteProperty(process.env, name);
+  Object.assign(process.env, Object.fromEntries(Object.entries(env).filter(([name]) => isForSdk(name))));
+};
+
+const isForSdk = (name: string): boolean => name.startsWith('AWS_') || name === 'HOME';
 
 /** For a command that finds the API here, and AWS nowhere. */
 export const apiEnvironment = (apiUrl: string): NodeJS.ProcessEnv => ({

@@ -12,7 +12,7 @@ export type StubApi = {
 /** Answers by method and path, such as `GET /v2/queues`; the query is no part of it. */
 export type StubRoutes = Record<string, (request: StubRequest, index: number) => StubAnswer>;
 
-// Every test starts a process or two.
+// Some wait until the command polls again.
 vi.setConfig({ testTimeout: 30_000 });
 
 const closing: (() => Promise<void>)[] = [];

@@ -1,0 +1,91 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, vi } from 'vitest';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+import { apiEnvironment } from './run-command.ts';
+import { json, stubApi } from './stub-api.ts';
+
+// What only a process of its own shows. Everything else about the command is tested in process.
+vi.setConfig({ testTimeout: 30_000 });
+
+const PROJECT = path.resolve(import.meta.dirname, '../../..');
+const COMMAND = 'cli/posthaste.mjs';
+const PREVIEW = ['policy', 'preview', '--json'];
+
+const run = (program: string, args: readonly string[]) =>
+  new Promise<{ status: ChildProcess['exitCode'] | string | undefined; stdout: string; stderr: string }>(
+    (resolve) => {
+      execFile(program, args, { cwd: PROJECT }, (error, stdout, stderr) => {
+        resolve({ status: error === null ? 0 : error.code, stdout, stderr });
+      });
+    },
+  );
+
+describe('the command as a process', () => {
+  it('is there as an npm script', async () => {
+    const { status, stdout } = await run('npm', ['run', '-s', 'posthaste', '--', ...PREVIEW]);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      source: 'defaults',
+      policy: DEFAULT_RETRY_POLICY,
+      totalSeconds: 280,
+    });
+  });
+
+  it('ends with the exit status of what was asked wrongly', async () => {
+    const { status, stdout, stderr } = await run(process.execPath, [COMMAND, 'queue', 'show', 'a b']);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('Usage: posthaste queue show');
+  });
+
+  it('reads stdin and ends with status 130 on Ctrl-C', async () => {
+    let interrupt = (): void => undefined;
+    const api = await stubApi({
+      'POST /v2/queues/orders/messages': () => {
+        interrupt();
+        return json({ ids: ['m1'] }, 201);
+      },
+    });
+    const options = { cwd: PROJECT, env: apiEnvironment(api.url) };
+    const child = spawn(process.execPath, [COMMAND, 'publish', 'orders', '--json'], options);
+    interrupt = () => child.kill('SIGINT');
+    const printed = text(child.stdout);
+    // Left open: more might come.
+    child.stdin.write('{"id":"m1","data":1}\n');
+    expect(await once(child, 'exit')).toEqual([130, null]);
+    expect(await printed).toBe('{"line":1,"id":"m1"}\n');
+  });
+
+  it('ends with status 0 and says nothing where nobody reads what it prints', async () => {
+    const child = spawn(process.execPath, [COMMAND, ...PREVIEW], { cwd: PROJECT });
+    child.stdout.destroy();
+    const said = text(child.stderr);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(await said).toBe('');
+  });
+
+  it.runIf(process.platform === 'linux')('fails in a sentence where its output has no room', async () => {
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [COMMAND, ...PREVIEW], {
+      cwd: PROJECT,
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    const said = child.stderr === null ? '' : text(child.stderr);
+    expect(await once(child, 'exit')).toEqual([1, null]);
+    expect(await said).toMatch(/^posthaste: the output could not be written: ENOSPC.*\n$/);
+  });
+
+  it('starts in under a second', async () => {
+    const durations: number[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const startedAt = performance.now();
+      await run(process.execPath, [COMMAND, ...PREVIEW]);
+      durations.push(performance.now() - startedAt);
+    }
+    expect(Math.min(...durations)).toBeLessThan(1000);
+  });
+});
