@@ -13,6 +13,13 @@ export default defineConfig({
       },
       {
         test: {
+          // What measures for us: `npm run bench:check` runs these, `npm test` does not.
+          name: 'bench',
+          include: ['test/bench/**/*.test.ts'],
+        },
+      },
+      {
+        test: {
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
           testTimeout: 120_000,

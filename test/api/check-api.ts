@@ -44,7 +44,9 @@ const checkAll = async (endpoints: Endpoints, python: Python, signal: AbortSigna
   const { endpoint, region, ...resources } = endpoints;
   const client = { endpoint, region, credentials: localAws.credentials };
   const receiver = await startReceiver();
-  const proxy = await startSigningProxy(await apiOf({ ...resources, name: 'the API under check', client }, process.env));
+  const proxy = await startSigningProxy(
+    await apiOf({ ...resources, name: 'the API under check', client }, process.env),
+  );
   try {
     const zaqar = [join(here, 'zaqar_client.py'), proxy.url, receiver.url('')];
     await run(python, { label: "OpenStack's client of Zaqar", args: zaqar }, signal);

@@ -39,8 +39,9 @@ export const addDeliveriesWatch = (deliveries: Command, terminal: Terminal): voi
           ...(message !== undefined && { message }),
           filter: definedOf({ status, subscription, since, until }),
           signal: endOf(options, interrupted),
-          onChange: options.json === true ? terminal.printJson : (change) => {
-            terminal.print(changeText(change));
+          onChange: (change) => {
+            if (options.json === true) terminal.printJson(change);
+            else terminal.print(changeText(change));
           },
         }),
       );
@@ -63,6 +64,6 @@ const changeText = (change: Change): string => {
   const answer = last === undefined ? '' : `, ${printable(last)}`;
   return (
     `${clockTime(at)}  ${printable(messageId)}  ${printable(subscriptionId)}  ` +
-      `${statusText(change)}  #${attemptCount}${answer}${next}`
+    `${statusText(change)}  #${attemptCount}${answer}${next}`
   );
 };

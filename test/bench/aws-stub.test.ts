@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dynamoStub } from '../../../bench/aws-stub/dynamo.ts';
-import { updated } from '../../../bench/aws-stub/update-expression.ts';
+import { dynamoStub } from '../../bench/aws-stub/dynamo.ts';
+import { updated } from '../../bench/aws-stub/update-expression.ts';
 
 const text = (S: string) => ({ S });
 

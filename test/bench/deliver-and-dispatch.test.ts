@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { median } from '../../../bench/measured/figures.ts';
-import { ratiosIn } from '../../../bench/measured/ratios.ts';
+import { median } from '../../bench/measured/figures.ts';
+import { ratiosIn } from '../../bench/measured/ratios.ts';
 
-const entryOf = (name: string): string =>
-  new URL(`../../../bench/${name}/${name}.ts`, import.meta.url).pathname;
+const entryOf = (name: string): string => new URL(`../../bench/${name}/${name}.ts`, import.meta.url).pathname;
 
 const run = (name: string, ...args: string[]) =>
   spawnSync(process.execPath, [entryOf(name), ...args], { encoding: 'utf8', timeout: 100_000 });

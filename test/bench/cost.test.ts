@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { costsOf, costText } from '../../../bench/operations/cost.ts';
-import { KEPT, MESSAGES, answersOf, groupsOf, REQUESTS, subscribers } from '../../../bench/operations/mix.ts';
-import { paths, requestsOf } from '../../../bench/operations/paths.ts';
-import { billOf } from '../../../cli/commands/plan/model/cost.ts';
-import { operationsOf } from '../../../cli/commands/plan/model/operations.ts';
-import { workOfDay } from '../../../cli/commands/plan/model/work.ts';
-import { regionPrices } from '../../../cli/commands/plan/tables.ts';
-import { plain, table } from '../plan/plans.ts';
+import { costsOf, costText } from '../../bench/operations/cost.ts';
+import { KEPT, MESSAGES, answersOf, groupsOf, REQUESTS, subscribers } from '../../bench/operations/mix.ts';
+import { paths, requestsOf } from '../../bench/operations/paths.ts';
+import { billOf } from '../../cli/commands/plan/model/cost.ts';
+import { operationsOf } from '../../cli/commands/plan/model/operations.ts';
+import { workOfDay } from '../../cli/commands/plan/model/work.ts';
+import { regionPrices } from '../../cli/commands/plan/tables.ts';
+import { plain, table } from '../unit/plan/plans.ts';
 
 describe('what a million deliveries cost, part by part', () => {
-  it('is together what the plan says of the same traffic', async () => {
+  it('is together what the plan says of the same traffic', () => {
     const prices = regionPrices('us-east-1');
     if (!prices.ok) throw new Error('no prices');
     for (const { together, eachByItself, fanOut, messagesPerBatch } of costsOf(table)) {

@@ -7,7 +7,7 @@ import {
   retriedOf,
   waitsOf,
   type Request,
-} from '../../../bench/storm/figures.ts';
+} from '../../bench/storm/figures.ts';
 
 const request = (id: string, at: number, statusCode = 200): Request => ({
   id,

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { priceOf } from '../../../bench/memory/price.ts';
-import { ratiosIn } from '../../../bench/measured/ratios.ts';
+import { priceOf } from '../../bench/memory/price.ts';
+import { ratiosIn } from '../../bench/measured/ratios.ts';
 
-const entry = new URL('../../../bench/memory/memory.ts', import.meta.url).pathname;
+const entry = new URL('../../bench/memory/memory.ts', import.meta.url).pathname;
 
 const run = (...args: string[]) =>
   spawnSync(process.execPath, [entry, ...args], { encoding: 'utf8', timeout: 100_000 });

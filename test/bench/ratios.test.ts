@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compared, ratiosIn } from '../../../bench/measured/ratios.ts';
+import { compared, ratiosIn } from '../../bench/measured/ratios.ts';
 
 const deliver = { name: 'deliver', ratio: 1.2, tolerance: 0.1 };
 

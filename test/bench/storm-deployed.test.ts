@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { othersWait } from '../../../bench/storm/deployed/others.ts';
-import { requestsOf, strike } from '../../../bench/storm/deployed/outage.ts';
-import { pathOf, type StormySystem } from '../../../bench/storm/deployed/stormy-system.ts';
-import { Problem } from '../../../cli/local/install/problem.mjs';
-import { EMPTY_BOOKS } from '../../../shared/domain/books.ts';
-import { startReceiver, type Receiver } from '../../support/receiver.ts';
+import { othersWait } from '../../bench/storm/deployed/others.ts';
+import { requestsOf, strike } from '../../bench/storm/deployed/outage.ts';
+import { pathOf, type StormySystem } from '../../bench/storm/deployed/stormy-system.ts';
+import { Problem } from '../../cli/local/install/problem.mjs';
+import { EMPTY_BOOKS } from '../../shared/domain/books.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
 
 let receiver: Receiver;
 beforeEach(async () => {

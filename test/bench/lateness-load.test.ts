@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { handler } from '../../../bench/lateness/bare/wait-and-post.ts';
-import type { Cell } from '../../../bench/lateness/cells.ts';
-import { measureLateness } from '../../../bench/lateness/measure.ts';
-import { playOut, releasesOf, type Release } from '../../../bench/lateness/releases.ts';
-import { BARE_PATH, startSubscriber } from '../../../bench/lateness/subscriber.ts';
-import { Problem } from '../../../cli/local/install/problem.mjs';
+import { handler } from '../../bench/lateness/bare/wait-and-post.ts';
+import type { Cell } from '../../bench/lateness/cells.ts';
+import { measureLateness } from '../../bench/lateness/measure.ts';
+import { playOut, releasesOf, type Release } from '../../bench/lateness/releases.ts';
+import { BARE_PATH, startSubscriber } from '../../bench/lateness/subscriber.ts';
+import { Problem } from '../../cli/local/install/problem.mjs';
 
 const cells: readonly Cell[] = [
   { by: 'sqs_delay', delaySeconds: 1 },
@@ -119,7 +119,7 @@ describe('the subscriber', () => {
 
 describe('npm run bench:lateness', () => {
   it('answers what it does not know with a usage line, and measures nothing', () => {
-    const entry = new URL('../../../bench/lateness/lateness.ts', import.meta.url).pathname;
+    const entry = new URL('../../bench/lateness/lateness.ts', import.meta.url).pathname;
     const { status, stdout, stderr } = spawnSync(process.execPath, [entry, '--fast'], { encoding: 'utf8' });
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^usage: npm run bench:lateness /);

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startOnce } from '../../../bench/cold/start-once.ts';
-import { Problem } from '../../../cli/local/install/problem.mjs';
+import { startOnce } from '../../bench/cold/start-once.ts';
+import { Problem } from '../../cli/local/install/problem.mjs';
 
 let folder: string;
 

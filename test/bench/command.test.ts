@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runBench, type Bench } from '../../../bench/measured/command.ts';
-import { Problem } from '../../../cli/local/install/problem.mjs';
+import { runBench, type Bench } from '../../bench/measured/command.ts';
+import { Problem } from '../../cli/local/install/problem.mjs';
 
 type Result = { name: string; milliseconds: number };
 
 /** Not one of ours, so that nothing that is kept can be overwritten. */
 const name = 'of-a-test';
 
-const kept = new URL(`../../../bench/results/${name}.json`, import.meta.url);
+const kept = new URL(`../../bench/results/${name}.json`, import.meta.url);
 
 const bench = (overrides: Partial<Bench<Result>> = {}): Bench<Result> => ({
   name,

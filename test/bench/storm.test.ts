@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { faultsIn } from '../../../bench/storm/faults.ts';
-import { measureStorm, type VirtualStorm } from '../../../bench/storm/virtual/measure-storm.ts';
-import type { StormPlan } from '../../../bench/storm/virtual/play-storm.ts';
-import type { Sabotage } from '../../../bench/storm/virtual/storm-world.ts';
-import { addresses } from '../../../bench/storm/virtual/timeline.ts';
+import { faultsIn } from '../../bench/storm/faults.ts';
+import { measureStorm, type VirtualStorm } from '../../bench/storm/virtual/measure-storm.ts';
+import type { StormPlan } from '../../bench/storm/virtual/play-storm.ts';
+import type { Sabotage } from '../../bench/storm/virtual/storm-world.ts';
+import { addresses } from '../../bench/storm/virtual/timeline.ts';
 
 const plan: StormPlan = {
   retries: 300,
@@ -137,7 +137,7 @@ describe('the faults of a result', () => {
 
 describe('npm run bench:storm', () => {
   it('answers what it does not know with a usage line, and measures nothing', () => {
-    const entry = new URL('../../../bench/storm/storm.ts', import.meta.url).pathname;
+    const entry = new URL('../../bench/storm/storm.ts', import.meta.url).pathname;
     const { status, stdout, stderr } = spawnSync(process.execPath, [entry, '--fast'], { encoding: 'utf8' });
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^usage: npm run bench:storm /);

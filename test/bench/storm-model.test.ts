@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { mostWithin } from '../../../bench/storm/figures.ts';
-import { fedQueue } from '../../../bench/storm/virtual/fed-queue.ts';
-import { EndlessStormError, heapClock } from '../../../bench/storm/virtual/heap-clock.ts';
-import { quotaOf } from '../../../bench/storm/virtual/quota.ts';
-import { repeating } from '../../../bench/storm/virtual/repeats.ts';
-import { simulatedScheduler } from '../../../bench/storm/virtual/simulated-scheduler.ts';
-import { schedulerWakeUps } from '../../../shared/adapters/scheduler-wake-ups.ts';
-import type { WakeUp } from '../../../shared/domain/delivery-job.ts';
-import { seededChance } from '../../simulation/chance.ts';
-import { virtualTime } from '../../simulation/virtual-time.ts';
+import { mostWithin } from '../../bench/storm/figures.ts';
+import { fedQueue } from '../../bench/storm/virtual/fed-queue.ts';
+import { EndlessStormError, heapClock } from '../../bench/storm/virtual/heap-clock.ts';
+import { quotaOf } from '../../bench/storm/virtual/quota.ts';
+import { repeating } from '../../bench/storm/virtual/repeats.ts';
+import { simulatedScheduler } from '../../bench/storm/virtual/simulated-scheduler.ts';
+import { schedulerWakeUps } from '../../shared/adapters/scheduler-wake-ups.ts';
+import type { WakeUp } from '../../shared/domain/delivery-job.ts';
+import { seededChance } from '../simulation/chance.ts';
+import { virtualTime } from '../simulation/virtual-time.ts';
 
 const START = Date.UTC(2026, 0, 1);
 

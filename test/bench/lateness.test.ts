@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { asideOf } from '../../../bench/lateness/bare-retries.ts';
-import { cellsOf, thresholds, type By, type Cell } from '../../../bench/lateness/cells.ts';
-import { figuresOf, p95ByBare, quantilesOf, type Retry } from '../../../bench/lateness/figures.ts';
-import { faultsOf } from '../../../bench/lateness/measure.ts';
-import { resultText } from '../../../bench/lateness/result-text.ts';
-import { retryOf } from '../../../bench/lateness/retry-records.ts';
-import { planWakeUp } from '../../../shared/domain/wake-up-plan.ts';
-import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { asideOf } from '../../bench/lateness/bare-retries.ts';
+import { cellsOf, thresholds, type By, type Cell } from '../../bench/lateness/cells.ts';
+import { figuresOf, p95ByBare, quantilesOf, type Retry } from '../../bench/lateness/figures.ts';
+import { faultsOf } from '../../bench/lateness/measure.ts';
+import { resultText } from '../../bench/lateness/result-text.ts';
+import { retryOf } from '../../bench/lateness/retry-records.ts';
+import { planWakeUp } from '../../shared/domain/wake-up-plan.ts';
+import { aDelivery, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 
 const delays = [1, 5, 30, 60, 300];
 
