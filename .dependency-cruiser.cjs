@@ -1,4 +1,4 @@
-/** Import direction: functions → pipeline → domain ← ports ← adapters. See CONTRIBUTING.md. */
+/** Import direction: functions → steps → domain ← ports ← adapters. See CONTRIBUTING.md. */
 const only = (name, from, to, comment) => ({
   name,
   comment,
@@ -31,36 +31,50 @@ module.exports = {
       'A port is described in domain words.',
     ),
     only(
-      'pipeline-on-ports',
-      '^shared/pipeline/',
-      '^shared/(pipeline|domain|ports)/',
+      'steps-on-ports',
+      '^shared/steps/',
+      '^shared/(steps|domain|ports)/',
       'Steps meet the world only through ports.',
     ),
     only(
-      'messages',
-      '^shared/messages/',
-      `^shared/(messages|domain)/|${nodeModules('zod')}|^(node:)?crypto$`,
+      'wire',
+      '^shared/wire/',
+      `^shared/(wire|domain)/|${nodeModules('zod')}|^(node:)?crypto$`,
       'Wire schemas.',
     ),
     only('config', '^shared/config/', `^shared/config/|${nodeModules('zod')}`, 'Configuration stands alone.'),
     {
       name: 'adapters',
-      comment: 'An adapter implements ports; it never calls a pipeline step.',
+      comment: 'An adapter implements ports; it never calls a step.',
       severity: 'error',
       from: { path: '^shared/adapters/' },
-      to: { path: '^(shared/(pipeline|config/(environment|variables))|functions|infra|cli|test)' },
+      to: { path: '^shared/(steps|config/(environment|variables))' },
     },
     {
       name: 'shared-is-below',
       severity: 'error',
       from: { path: '^shared/' },
-      to: { path: '^(functions|infra|cli|bench|test)/' },
+      to: { path: '^(functions|infra|cli|local|bench|test)/' },
     },
     {
-      name: 'functions-compose',
+      name: 'functions-stand-alone',
+      comment: 'What two functions need is in shared/.',
+      severity: 'error',
+      from: { path: '^functions/([^/]+)/' },
+      to: { path: '^functions/', pathNot: '^functions/$1/' },
+    },
+    {
+      name: 'handlers-compose',
+      comment: 'Only handler.ts brings adapters and settings together with steps.',
+      severity: 'error',
+      from: { path: '^functions/', pathNot: '/handler[.]ts$' },
+      to: { path: '^shared/(adapters/|config/environment)' },
+    },
+    {
+      name: 'functions-are-deployed',
       severity: 'error',
       from: { path: '^functions/' },
-      to: { path: '^(infra|cli|bench|test)/' },
+      to: { path: '^(infra|cli|local|bench|test)/' },
     },
     {
       name: 'infra-knows-names-only',
@@ -69,13 +83,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^infra/' },
       to: {
-        path: '^(functions|cli|bench|test|shared/(adapters|pipeline|ports|messages|config/environment))',
+        path: '^(functions|cli|local|bench|test|shared/(adapters|steps|ports|wire|config/environment))',
       },
     },
     only(
       'console-in-a-browser',
       '^console/src/',
-      `^console/src/|^cli/api/|^shared/(domain|messages)/|${nodeModules('preact', 'uplot', 'zod')}`,
+      `^console/src/|^cli/api/|^shared/(domain|wire)/|${nodeModules('preact', 'uplot', 'zod')}`,
       'The page runs in a browser: of ours it knows values, wire schemas, and how the API is asked.',
     ),
     {
@@ -90,7 +104,7 @@ module.exports = {
       comment: 'An example uses the constructs as somebody else would, and nothing of ours needs it.',
       severity: 'error',
       from: { path: '^examples/' },
-      to: { path: '^(functions|shared|cli|bench|console|test)/' },
+      to: { path: '^(functions|shared|cli|local|bench|console|test)/' },
     },
     {
       name: 'no-examples-in-product',
@@ -102,7 +116,7 @@ module.exports = {
       name: 'no-tests-in-product',
       severity: 'error',
       from: { pathNot: '^(test|bench|vitest)' },
-      to: { path: '^test/' },
+      to: { path: '^(test|bench)/' },
     },
   ],
   options: {

@@ -83,7 +83,7 @@ export default tseslint.config(
       'no-restricted-globals': ['error', 'Buffer', 'process', 'global', 'require'],
     },
   },
-  { files: ['cli/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
+  { files: ['cli/**/*.ts', 'local/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['**/*.{js,mjs,cjs}'],
     rules: {

@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { build, type BuildOptions, type Metafile } from 'esbuild';
-import { projectRoot } from '../cli/local/install/paths.mjs';
+import { projectRoot } from '../local/install/paths.mjs';
 import { bundling } from '../infra/bundling.ts';
 
 /** Made otherwise than as in a deployment. */

@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { INTERRUPTED, untilInterrupted } from '../cli/interruption.ts';
-import { Problem } from '../cli/local/install/problem.mjs';
+import { Problem } from '../local/install/problem.mjs';
 import { tableLines } from '../cli/output/table.ts';
 import { compared, ratiosIn, type Compared, type Ratio } from './measured/ratios.ts';
 

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { ZodType } from 'zod';
-import { Problem } from '../cli/local/install/problem.mjs';
+import { Problem } from '../local/install/problem.mjs';
 
 /** A process of a bench, which answers each question before it gets the next one. */
 export type Child = AsyncDisposable & {

@@ -1,5 +1,5 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { Problem } from '../cli/local/install/problem.mjs';
+import { Problem } from '../local/install/problem.mjs';
 
 export type Machine = { cpus: number; model: string; node: string; memoryGigabytes: number };
 

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 
 /** All that a stream holds. Undefined: that is more than `mostBytes`, and the rest was not read. */
-export const boundedBody = async (
+export async function boundedBody(
   stream: Readable,
   mostBytes: number,
-): Promise<Buffer<ArrayBuffer> | undefined> => {
+): Promise<Buffer<ArrayBuffer> | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream) {
@@ -14,4 +14,4 @@ export const boundedBody = async (
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-};
+}

@@ -1,9 +1,9 @@
 import type { CloudFormation, Output } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
 import { failureText } from './failure-text.ts';
-import { endpointsFile, readEndpoints, resourcesOf, type Endpoints } from './local/endpoints.ts';
-import { Problem } from './local/install/problem.mjs';
-import { localAws } from './local/local-aws.ts';
+import { endpointsFile, readEndpoints, resourcesOf, type Endpoints } from '../local/endpoints.ts';
+import { Problem } from '../local/install/problem.mjs';
+import { localAws } from '../local/local-aws.ts';
 
 /** Which one is meant. Neither: the local start if one is up, else the default one in AWS. */
 export type DeploymentChoice = { local?: true; deployment?: string };
@@ -26,10 +26,10 @@ const DEFAULT_DEPLOYMENT = 'Posthaste';
  * of the environment.
  * @throws Problem with what to do, when there is none.
  */
-export const findDeployment = async (
+export async function findDeployment(
   { local, deployment }: DeploymentChoice,
   localFile = endpointsFile,
-): Promise<Deployment> => {
+): Promise<Deployment> {
   if (deployment === undefined) {
     const found = localDeployment(localFile);
     if (found !== undefined) return found;
@@ -37,9 +37,9 @@ export const findDeployment = async (
       throw new Problem('No local start is up. Start one with npm start, in another terminal.');
   }
   return deployedAs(deployment ?? DEFAULT_DEPLOYMENT);
-};
+}
 
-const localDeployment = (file: string): Deployment | undefined => {
+function localDeployment(file: string): Deployment | undefined {
   try {
     const endpoints = readEndpoints(file);
     if (endpoints === undefined) return undefined;
@@ -54,9 +54,9 @@ const localDeployment = (file: string): Deployment | undefined => {
       cause,
     });
   }
-};
+}
 
-const deployedAs = async (name: string): Promise<Deployment> => {
+async function deployedAs(name: string): Promise<Deployment> {
   // Not loaded before: what works on the local start has no use for it.
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const cloudFormation = new CloudFormation();
@@ -72,27 +72,31 @@ const deployedAs = async (name: string): Promise<Deployment> => {
       { cause },
     );
   }
-};
+}
 
-const outputsOf = async (
+async function outputsOf(
   cloudFormation: CloudFormation,
   stack: string,
-): Promise<(readonly [string, string])[]> => {
+): Promise<(readonly [string, string])[]> {
   try {
     const { Stacks = [] } = await cloudFormation.describeStacks({ StackName: stack });
     return Stacks.flatMap(({ Outputs = [] }) => Outputs).flatMap(namedValue);
   } catch (cause) {
     throw new Problem(notFound(stack, cause), { cause });
   }
-};
+}
 
-const namedValue = ({ OutputKey, OutputValue }: Output): (readonly [string, string])[] =>
-  OutputKey === undefined || OutputValue === undefined ? [] : [[OutputKey, OutputValue]];
+function namedValue({ OutputKey, OutputValue }: Output): (readonly [string, string])[] {
+  return OutputKey === undefined || OutputValue === undefined ? [] : [[OutputKey, OutputValue]];
+}
 
 /** CloudFormation has no error of its own for a stack that is not there. */
-const notFound = (stack: string, cause: unknown): string =>
-  cause instanceof Error && cause.name === 'ValidationError' && cause.message.includes('does not exist')
+function notFound(stack: string, cause: unknown): string {
+  return cause instanceof Error &&
+    cause.name === 'ValidationError' &&
+    cause.message.includes('does not exist')
     ? `There is no stack ${stack} in this AWS account and region, and no local start is meant or up. ` +
-      'Check AWS_PROFILE and AWS_REGION, or name another prefix with --deployment.'
+        'Check AWS_PROFILE and AWS_REGION, or name another prefix with --deployment.'
     : `The stack ${stack} could not be looked up in AWS: ${failureText(cause)}. ` +
-      'Credentials and region come from the environment, as for the AWS CLI.';
+        'Credentials and region come from the environment, as for the AWS CLI.';
+}

@@ -4,22 +4,22 @@ import { printable, printableJson } from './output/printable.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Says on stderr what went wrong, without a stack trace: in sentences, or with `--json` as one line of JSON. */
-export const reportFailure = (
+export function reportFailure(
   failure: unknown,
   json: boolean,
   { printError }: Pick<Terminal, 'printError'>,
-): void => {
+): void {
   if (json) printError(printableJson(JSON.stringify({ error: errorOf(failure) })));
   else for (const line of linesOf(failure)) printError(line);
-};
+}
 
-const errorOf = (failure: unknown): object => {
+function errorOf(failure: unknown): object {
   if (!(failure instanceof ApiRefusal)) return { message: failureText(failure) };
   const { status, code, message, fields } = failure;
   return { status, ...(code !== undefined && { code }), message, ...(fields.length > 0 && { fields }) };
-};
+}
 
-const linesOf = (failure: unknown): string[] => {
+function linesOf(failure: unknown): string[] {
   if (!(failure instanceof ApiRefusal)) return [`posthaste: ${printable(failureText(failure))}`];
   const { request, status, code = 'by API Gateway', message, fields } = failure;
   const advice = adviceFor(failure);
@@ -30,4 +30,4 @@ const linesOf = (failure: unknown): string[] => {
     ...fields.map((fault) => `  ${printable(fault.field)} ${printable(fault.message)}`),
     ...(advice === undefined ? [] : [advice]),
   ];
-};
+}

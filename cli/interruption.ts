@@ -13,10 +13,10 @@ export type Signals = {
  * Works with a signal that Ctrl-C aborts. A second Ctrl-C changes nothing: under npm one comes as two, since npm passes on
  * what the terminal has sent already.
  */
-export const untilInterrupted = async <Result>(
+export async function untilInterrupted<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
   signals: Signals = process,
-): Promise<Result> => {
+): Promise<Result> {
   const interrupted = new AbortController();
   const abort = (): void => {
     interrupted.abort();
@@ -27,4 +27,4 @@ export const untilInterrupted = async <Result>(
   } finally {
     for (const name of SIGNALS) signals.off(name, abort);
   }
-};
+}

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import * as module from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { localFolder, projectNode } from './local/install/paths.mjs';
+import { localFolder, projectNode } from '../local/install/paths.mjs';
 
 const OLDEST = 24;
 

@@ -93,7 +93,7 @@ const PARTS: readonly Part[] = [
 ];
 
 /** The command with all its parts by name, and those that the words ask for complete. */
-export const programFor = async (words: readonly string[], terminal: Terminal): Promise<Command> => {
+export async function programFor(words: readonly string[], terminal: Terminal): Promise<Command> {
   const program = emptyProgram(terminal)
     .description("The operator's command for Posthaste.")
     .version(packageJson.version, '--version', 'Print the version.')
@@ -104,29 +104,32 @@ export const programFor = async (words: readonly string[], terminal: Terminal): 
     if (asked === name) (await load())(command, terminal);
   }
   return program;
-};
+}
 
 /** All of it. */
-export const wholeProgram = async (terminal: Terminal): Promise<Command> => {
+export async function wholeProgram(terminal: Terminal): Promise<Command> {
   const program = emptyProgram(terminal);
   for (const { name, description, load } of PARTS) {
     (await load())(program.command(name).description(description), terminal);
   }
   return program;
-};
+}
 
-const emptyProgram = ({ stdout, stderr }: Terminal): Command =>
-  new Command('posthaste').exitOverride().configureOutput({
+function emptyProgram({ stdout, stderr }: Terminal): Command {
+  return new Command('posthaste').exitOverride().configureOutput({
     writeOut: (text) => stdout.write(text),
     writeErr: (text) => stderr.write(text),
     getOutHelpWidth: () => widthOf(stdout),
     getErrHelpWidth: () => widthOf(stderr),
   });
+}
 
 /** Columns that the help may take. */
-const widthOf = ({ isTTY, columns = 80 }: Output): number => (isTTY === true ? columns : 80);
+function widthOf({ isTTY, columns = 80 }: Output): number {
+  return isTTY === true ? columns : 80;
+}
 
-const askedFor = (words: readonly string[]): string | undefined => {
+function askedFor(words: readonly string[]): string | undefined {
   const [first, second] = words.filter((word) => !word.startsWith('-'));
   return first === 'help' ? second : first;
-};
+}

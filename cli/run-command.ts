@@ -10,14 +10,14 @@ import { terminalIn, type Surroundings, type Terminal } from './terminal.ts';
  *
  * The AWS SDK reads its variables, such as AWS_PROFILE, from `process.env` all the same.
  */
-export const runCommand = async (args: readonly string[], surroundings: Surroundings): Promise<number> => {
+export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const terminal = terminalIn(surroundings);
   const status = await statusOf(args, terminal);
   const isWritten = await terminal.allWritten();
   return status === 0 && !isWritten ? 1 : status;
-};
+}
 
-const statusOf = async (args: readonly string[], terminal: Terminal): Promise<number> => {
+async function statusOf(args: readonly string[], terminal: Terminal): Promise<number> {
   let json = false;
   try {
     const program = await programFor(args, terminal);
@@ -34,4 +34,4 @@ const statusOf = async (args: readonly string[], terminal: Terminal): Promise<nu
     reportFailure(failure, json, terminal);
     return 1;
   }
-};
+}

@@ -31,7 +31,7 @@ export type Terminal = Pick<Surroundings, 'env' | 'stdin' | 'stdout' | 'stderr'>
   allWritten: () => Promise<boolean>;
 };
 
-export const terminalIn = (surroundings: Surroundings): Terminal => {
+export function terminalIn(surroundings: Surroundings): Terminal {
   const { env, stdout, stderr } = surroundings;
   const leaving = new AbortController();
   const readerLeft = leaving.signal;
@@ -77,12 +77,13 @@ export const terminalIn = (surroundings: Surroundings): Terminal => {
       return !isLost;
     },
   };
-};
+}
 
 /** Errors are told by the stream's event. */
-const written = (stream: Writable): Promise<void> =>
-  new Promise((resolve) => {
+function written(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
     stream.write('', () => {
       resolve();
     });
   });
+}

@@ -3,14 +3,14 @@ import { placeStacks } from './deployment.ts';
 import { SettingsError, settingsFromContext } from './settings.ts';
 
 /** Entry of the CDK app (cdk.json), and the only file of infra that reads the context and the environment. */
-const synthesise = (): void => {
+function synthesise(): void {
   const app = new App();
   const settings = settingsFromContext(app.node.getAllContext());
   placeStacks(app, settings, {
     account: process.env['CDK_DEFAULT_ACCOUNT'],
     region: process.env['CDK_DEFAULT_REGION'],
   });
-};
+}
 
 try {
   synthesise();

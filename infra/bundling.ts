@@ -31,5 +31,5 @@ export const bundling = {
   // Undici's parser for processors without SIMD, which Lambda has none of.
   external: ['../llhttp/llhttp-wasm.js'],
   // Resolved by esbuild, in the folder of the project.
-  alias: { '@aws-sdk/credential-provider-node': './functions/lambda-credentials.ts' },
+  alias: { '@aws-sdk/credential-provider-node': './shared/adapters/lambda/credentials.ts' },
 } satisfies BuildOptions;

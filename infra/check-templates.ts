@@ -23,11 +23,11 @@ const tool = join(project, '.local', 'cfn-lint');
 const templates = join(project, '.local', 'templates');
 
 /** Runs a program and ends this one with its sentence if it fails. */
-const run = (
+function run(
   program: string,
   parameters: readonly string[],
   { complaint, env = {} }: { complaint: string; env?: Record<string, string> },
-): void => {
+): void {
   const { status, error } = spawnSync(program, parameters, {
     cwd: project,
     env: { ...process.env, ...env },
@@ -36,9 +36,9 @@ const run = (
   if (status === 0) return;
   process.stderr.write(`${complaint}${error === undefined ? '' : ` (${error.message})`}\n`);
   process.exit(1);
-};
+}
 
-const install = (): void => {
+function install(): void {
   if (existsSync(join(tool, `cfn_lint-${CFN_LINT}.dist-info`))) return;
   rmSync(tool, { recursive: true, force: true });
   process.stdout.write(`Installing cfn-lint ${CFN_LINT} into .local/cfn-lint …\n`);
@@ -47,13 +47,13 @@ const install = (): void => {
     complaint:
       'cfn-lint could not be installed. It needs Python 3.10 or later with pip, and a package index.',
   });
-};
+}
 
 /** CDK's feature flags, which the CLI reads. */
 const { context } = cdkJson.parse(JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8')));
 
 /** What the CDK CLI would do, without its start-up: context and output folder go to the app by its environment. */
-const synthesise = (name: string, settings: Readonly<Record<string, unknown>>): string[] => {
+function synthesise(name: string, settings: Readonly<Record<string, unknown>>): string[] {
   const outdir = join(templates, name);
   run(process.execPath, ['infra/app.ts'], {
     complaint: `The stacks could not be synthesised (${name}).`,
@@ -65,24 +65,24 @@ const synthesise = (name: string, settings: Readonly<Record<string, unknown>>): 
   return readdirSync(outdir)
     .filter((file) => file.endsWith('.template.json'))
     .map((file) => join(outdir, file));
-};
+}
 
-const lint = (files: readonly string[]): void => {
+function lint(files: readonly string[]): void {
   const main = 'import sys; from cfnlint.runner import main; sys.exit(main())';
   run('python3', ['-c', main, '--ignore-checks', ...IGNORED, '--', ...files], {
     complaint: 'cfn-lint found faults in the templates.',
     env: { PYTHONPATH: tool },
   });
-};
+}
 
-const examine = (): void => {
+function examine(): void {
   const findings = Object.entries(checkedVariants).flatMap(([name, settings]) =>
     securityFindings(settings, context).map((finding) => `  ${name}: ${finding}\n`),
   );
   if (findings.length === 0) return;
   process.stderr.write(`cdk-nag found faults in the stacks.\n${findings.join('')}`);
   process.exit(1);
-};
+}
 
 install();
 rmSync(templates, { recursive: true, force: true });

@@ -52,20 +52,20 @@ export type Widget = z.output<typeof body>['widgets'][number];
 const joined = z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) });
 
 /** The logical id or the name of an export that a reference leads to. */
-const referred = (reference: unknown): string => {
+function referred(reference: unknown): string {
   const names = z.record(z.string(), z.union([z.string(), z.array(z.string())])).parse(reference);
   return Object.values(names).flat()[0] ?? '';
-};
+}
 
 /**
  * The widgets of a dashboard in a template, with references by the name that `nameOf` has for their logical id.
  * @throws ZodError if a widget is none of those that we make
  */
-export const widgetsOf = (
+export function widgetsOf(
   dashboardBody: unknown,
   nameOf: (logicalId: string) => string = (logicalId) => logicalId,
-): readonly Widget[] => {
+): readonly Widget[] {
   const [, parts] = joined.parse(dashboardBody)['Fn::Join'];
   const json = parts.map((part) => (typeof part === 'string' ? part : nameOf(referred(part)))).join('');
   return body.parse(JSON.parse(json)).widgets;
-};
+}

@@ -24,7 +24,8 @@ pre { font-size: 11px; white-space: pre-wrap; margin: 0; }
 }`;
 
 /** The dashboard as CloudWatch lays it out, with what each widget shows in place of its data. */
-export const dashboardPage = (title: string, widgets: readonly Widget[]): string => `<!doctype html>
+export function dashboardPage(title: string, widgets: readonly Widget[]): string {
+  return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${STYLE}</style></head>
 <body>
 <p class="preview"><b>Preview: the layout, without data.</b> It says nothing about the state of any alarm. The dashboard with data is in CloudWatch.</p>
@@ -32,14 +33,15 @@ export const dashboardPage = (title: string, widgets: readonly Widget[]): string
 ${widgets.map(sectionOf).join('\n')}
 </main></body></html>
 `;
+}
 
-const sectionOf = (widget: Widget): string => {
+function sectionOf(widget: Widget): string {
   const { x, y, width, height } = widget;
   const area = `grid-area: ${y + 1} / ${x + 1} / span ${height} / span ${width}`;
   return `<section class="${widget.type}" style="${area}">${contentOf(widget)}</section>`;
-};
+}
 
-const contentOf = (widget: Widget): string => {
+function contentOf(widget: Widget): string {
   switch (widget.type) {
     case 'text':
       return marked(widget.properties.markdown);
@@ -52,12 +54,12 @@ const contentOf = (widget: Widget): string => {
       return headed(title, `<div class="plot">${escaped(yAxis.left.label)}</div>${legendOf(metrics)}`);
     }
   }
-};
+}
 
 type Metrics = Extract<Widget, { type: 'metric' }>['properties']['metrics'];
 
-const legendOf = (metrics: Metrics): string =>
-  [...Map.groupBy(metrics, ({ namespace }) => namespace)]
+function legendOf(metrics: Metrics): string {
+  return [...Map.groupBy(metrics, ({ namespace }) => namespace)]
     .map(([namespace, rows]) => {
       const shown = rows.map(({ label, metricName }) =>
         label === metricName ? label : `${label}: ${metricName}`,
@@ -65,19 +67,29 @@ const legendOf = (metrics: Metrics): string =>
       return `<p class="namespace">${escaped(namespace)}</p>${listOf(shown)}`;
     })
     .join('');
+}
 
-const headed = (title: string, content: string): string => `<h3>${escaped(title)}</h3>${content}`;
+function headed(title: string, content: string): string {
+  return `<h3>${escaped(title)}</h3>${content}`;
+}
 
-const listOf = (items: readonly string[]): string =>
-  `<ul>${items.map((item) => `<li>${escaped(item)}</li>`).join('')}</ul>`;
+function listOf(items: readonly string[]): string {
+  return `<ul>${items.map((item) => `<li>${escaped(item)}</li>`).join('')}</ul>`;
+}
 
 /** As much of Markdown as our widgets use: headings, bold, italics, code, lines. */
-const marked = (markdown: string): string =>
-  escaped(markdown)
+function marked(markdown: string): string {
+  return escaped(markdown)
     .replaceAll(/^#+ (.*)$/gm, '<h2>$1</h2>')
     .replaceAll(/\*\*(.+?)\*\*/g, '<b>$1</b>')
     .replaceAll(/\*(.+?)\*/g, '<i>$1</i>')
     .replaceAll(/`(.+?)`/g, '<code>$1</code>');
+}
 
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}

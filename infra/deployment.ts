@@ -7,7 +7,7 @@ import { StateStack } from './stacks/state-stack.ts';
 export type Stacks = { state: StateStack; pipeline: PipelineStack; monitoring: MonitoringStack };
 
 /** The three stacks of one deployment: the stateful one apart from what comes and goes with every release. */
-export const placeStacks = (app: App, settings: DeploymentSettings, env: Environment = {}): Stacks => {
+export function placeStacks(app: App, settings: DeploymentSettings, env: Environment = {}): Stacks {
   const name = settings.deployment;
   const state = new StateStack(app, `${name}State`, { env, settings });
   const pipeline = new PipelineStack(app, `${name}Pipeline`, { env, settings, state: state.state });
@@ -18,4 +18,4 @@ export const placeStacks = (app: App, settings: DeploymentSettings, env: Environ
     pipeline: pipeline.pipeline,
   });
   return { state, pipeline, monitoring };
-};
+}

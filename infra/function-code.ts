@@ -10,8 +10,8 @@ const project = fileURLToPath(new URL('../', import.meta.url));
  * The bundle of a folder under `functions/`, made on this machine. CDK's own construct for Node.js makes one file, in which
  * what only rare paths need is read at every start.
  */
-export const functionCode = (name: string): Code =>
-  Code.fromAsset(`${project}functions/${name}`, {
+export function functionCode(name: string): Code {
+  return Code.fromAsset(`${project}functions/${name}`, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       // Never asked for: what is below always succeeds, or throws.
@@ -29,3 +29,4 @@ export const functionCode = (name: string): Code =>
       },
     },
   });
+}

@@ -1,8 +1,8 @@
-import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
+import { z } from 'zod';
 
 /** What we are: the version, and the page of the sources or of the project, if package.json names one. */
-export type Product = { readonly version: string; readonly page?: string };
+type Product = { readonly version: string; readonly page?: string };
 
 const packageSchema = z.object({
   version: z.string(),
@@ -11,22 +11,30 @@ const packageSchema = z.object({
 });
 
 /** Reads what npm lets `repository` be: a URL with or without `git+`, or a short form of GitHub's. */
-export const productOf = (content: unknown): Product => {
+export function productOf(content: unknown): Product {
   const { version, homepage, repository } = packageSchema.parse(content);
   const page = [repository, homepage].map(pageOf).find((one) => one !== undefined);
   return { version, ...(page === undefined ? {} : { page }) };
-};
+}
 
 const GITHUB = /^(?:github:)?([A-Za-z0-9-]+\/[A-Za-z0-9._-]+)$/;
 
 /** It goes into a header, in parentheses. */
 const PAGE = /^https?:\/\/[^\s()\\]+$/;
 
-const pageOf = (place: string | undefined): string | undefined => {
+function pageOf(place: string | undefined): string | undefined {
   const [, shorthand] = GITHUB.exec(place ?? '') ?? [];
   const url = shorthand === undefined ? place?.replace(/^git\+/, '') : `https://github.com/${shorthand}`;
   const page = url?.replace(/\.git$/, '');
   return page !== undefined && PAGE.test(page) ? page : undefined;
-};
+}
 
 export const product = productOf(packageJson);
+
+/**
+ * `user-agent` of requests to subscribers: the product, and as a comment the page that says what it is, if there is one
+ * (RFC 9110 §10.1.5).
+ */
+export function userAgentOf({ version, page }: { version: string; page?: string | undefined }): string {
+  return page === undefined ? `Posthaste/${version}` : `Posthaste/${version} (+${page})`;
+}

@@ -16,7 +16,7 @@ import { parseSettings, SettingsError } from './settings.ts';
 const project = fileURLToPath(new URL('..', import.meta.url));
 const page = join(project, '.local', 'dashboard.html');
 
-const render = (): void => {
+function render(): void {
   const cdkJson = z.object({ context: z.record(z.string(), z.unknown()) });
   const { context } = cdkJson.parse(JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8')));
   const given = process.argv.slice(2).map((argument): [string, string] => {
@@ -42,7 +42,7 @@ const render = (): void => {
   process.stdout.write(
     `${page}: ${widgets.length} widgets. To see it, open ${pathToFileURL(page).href} in a browser.\n`,
   );
-};
+}
 
 try {
   render();

@@ -8,10 +8,10 @@ import { parseSettings } from './settings.ts';
  * acknowledge with a reason. It looks at the constructs, so nothing has to be synthesised.
  * @throws SettingsError
  */
-export const securityFindings = (
+export function securityFindings(
   settings: Readonly<Record<string, unknown>>,
   context: Readonly<Record<string, unknown>>,
-): readonly string[] => {
+): readonly string[] {
   const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
   placeStacks(app, parseSettings(settings));
   return new AwsSolutionsChecks(app)
@@ -19,4 +19,4 @@ export const securityFindings = (
     .violations.flatMap(({ ruleName, description, violatingResources }) =>
       violatingResources.map(({ constructPath = '' }) => `${constructPath}: ${ruleName}, ${description}`),
     );
-};
+}

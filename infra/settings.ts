@@ -60,7 +60,7 @@ export class SettingsError extends Error {
  * Validates and completes settings.
  * @throws SettingsError naming every key that is wrong, and what it may be.
  */
-export const parseSettings = (given: Readonly<Record<string, unknown>>): DeploymentSettings => {
+export function parseSettings(given: Readonly<Record<string, unknown>>): DeploymentSettings {
   const parsed = schema.safeParse(given);
   if (!parsed.success) throw new SettingsError(parsed.error.issues.flatMap(problemsOf));
   const settings = parsed.data;
@@ -77,28 +77,28 @@ export const parseSettings = (given: Readonly<Record<string, unknown>>): Deploym
     ? [...settings.allowedAddresses, ...LOOPBACK]
     : settings.allowedAddresses;
   return { ...settings, allowedAddresses, apiAuthorization };
-};
+}
 
 /**
  * Settings from all of an app's context. CDK's own keys hold a colon, a hyphen or an at sign, ours letters only: so a
  * misspelt setting is told from them, and refused.
  * @throws SettingsError
  */
-export const settingsFromContext = (context: unknown): DeploymentSettings => {
+export function settingsFromContext(context: unknown): DeploymentSettings {
   const entries = Object.entries(z.record(z.string(), z.unknown()).parse(context));
   return parseSettings(Object.fromEntries(entries.filter(([key]) => /^[A-Za-z0-9_]+$/.test(key))));
-};
+}
 
-const problemsOf = (issue: z.core.$ZodIssue): string[] => {
+function problemsOf(issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'unrecognized_keys') {
     const known = Object.keys(schema.shape).join(', ');
     return issue.keys.map((key) => `${key} is no setting. There are: ${known}`);
   }
   const [key, ...rest] = issue.path.map(String);
   return [`${[key, ...rest].join('.')} ${issue.message}`];
-};
+}
 
-const authorizationOf = ({ apiAuthorization, local, jwtIssuer, jwtAudience }: Parsed): ApiAuthorization => {
+function authorizationOf({ apiAuthorization, local, jwtIssuer, jwtAudience }: Parsed): ApiAuthorization {
   if (apiAuthorization === 'jwt') return { kind: 'jwt', ...tokensOf({ jwtIssuer, jwtAudience }) };
   const unused = Object.entries({ jwtIssuer, jwtAudience }).filter(([, value]) => value !== undefined);
   const problems = unused.map(([key]) => `${key} is of use only with apiAuthorization=jwt`);
@@ -106,11 +106,11 @@ const authorizationOf = ({ apiAuthorization, local, jwtIssuer, jwtAudience }: Pa
     problems.push('apiAuthorization may be none only with local=true');
   if (problems.length > 0) throw new SettingsError(problems);
   return { kind: apiAuthorization };
-};
+}
 
-const tokensOf = ({ jwtIssuer, jwtAudience }: Pick<Parsed, 'jwtIssuer' | 'jwtAudience'>) => {
+function tokensOf({ jwtIssuer, jwtAudience }: Pick<Parsed, 'jwtIssuer' | 'jwtAudience'>) {
   if (jwtIssuer !== undefined && jwtAudience !== undefined)
     return { issuer: jwtIssuer, audience: jwtAudience };
   const missing = Object.entries({ jwtIssuer, jwtAudience }).filter(([, value]) => value === undefined);
   throw new SettingsError(missing.map(([key]) => `${key} is needed with apiAuthorization=jwt`));
-};
+}

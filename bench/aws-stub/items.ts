@@ -1,9 +1,9 @@
 import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { kmsSecretSealer } from '../../shared/adapters/kms-signing-secrets.ts';
-import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/subscription-item.ts';
-import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
-import { makeSecret } from '../../shared/domain/signing-secret.ts';
+import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
+import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
+import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
 import type { Item } from './dynamo-request.ts';
 
 /** Only dispatch reads lists that are longer, and it opens no secrets. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { sealBox } from '../../shared/adapters/sealed-box.ts';
-import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/subscription-item.ts';
-import type { Message } from '../../shared/domain/message.ts';
-import { makeSecret, secretText } from '../../shared/domain/signing-secret.ts';
-import { encodeFirstJob } from '../../shared/messages/delivery-job.ts';
-import { encodeOperation } from '../../shared/messages/operation.ts';
+import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
+import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
+import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
+import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
 import type { Items } from './stub-aws.ts';
 

@@ -1,4 +1,4 @@
-import { Problem } from '../../cli/local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import type { Counts } from '../aws-stub/questions.ts';
 import { median, spreadOf, type Spread } from '../measured/figures.ts';
 import type { MeasuredFunction } from '../measured/measured-function.ts';

@@ -1,6 +1,6 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import type { CallLogEntry } from '../../cli/local/call-log.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import type { CallLogEntry } from '../../local/call-log.ts';
+import { Problem } from '../../local/install/problem.mjs';
 import { median } from '../measured/figures.ts';
 import { ingressMessages } from '../measured/messages.ts';
 import { observed } from '../operations/observe.ts';

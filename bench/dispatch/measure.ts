@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import { demandMachine, machine, type Machine } from '../machine.ts';
 import type { BenchMeans } from '../measured/command.ts';
 import { median } from '../measured/figures.ts';
@@ -40,7 +40,7 @@ export type DispatchResult = {
   deployed: readonly DeployedFanOut[];
 };
 
-/** Seconds that the function has (infra/constructs/dispatch-function.ts). */
+/** Seconds that the function has (infra/constructs/functions/dispatch-function.ts). */
 const TIMEOUT_SECONDS = 30;
 
 /** A tenth of what makes a full batch of jobs: from here on what a message costs by itself is spread thin. */

@@ -7,7 +7,7 @@ import {
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
-import type { Endpoints } from '../../cli/local/endpoints.ts';
+import type { Endpoints } from '../../local/endpoints.ts';
 import { clientOf } from '../measured/deployed.ts';
 import type { Cell } from './cells.ts';
 

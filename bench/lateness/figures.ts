@@ -1,4 +1,4 @@
-import type { BroughtBy } from '../../shared/domain/attempt.ts';
+import type { BroughtBy } from '../../shared/domain/delivery/attempt.ts';
 import { quantile } from '../measured/figures.ts';
 import type { Cell } from './cells.ts';
 

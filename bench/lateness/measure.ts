@@ -1,5 +1,5 @@
 import { cpus } from 'node:os';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import { demandMachine, machine, type Machine } from '../machine.ts';
 import type { BenchMeans } from '../measured/command.ts';
 import type { Ratio } from '../measured/ratios.ts';

@@ -1,9 +1,9 @@
 import { paginateScan, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { deliveryOf } from '../../shared/adapters/delivery-item.ts';
-import { deliveryPrefix } from '../../shared/adapters/delivery-keys.ts';
+import { deliveryOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
+import { deliveryPrefix } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { primaryKey } from '../../shared/config/tables.ts';
-import type { Attempt } from '../../shared/domain/attempt.ts';
-import type { Delivery } from '../../shared/domain/delivery.ts';
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 
 /** Items. The local AWS does nothing else while it puts a page together. */
 const PAGE = 200;

@@ -1,5 +1,5 @@
-import { Problem } from '../../cli/local/install/problem.mjs';
-import { pollUntil } from '../../cli/local/poll-until.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { pollUntil } from '../../local/poll-until.ts';
 import type { Deployed } from '../measured/deployed.ts';
 import { bySqs } from '../operations/paths.ts';
 import type { BareRetries } from './bare-retries.ts';

@@ -27,7 +27,7 @@ export type Results = { retries: readonly Retry[]; bare: readonly BareRetried[] 
 
 export type WorldOptions = { by: By; cells: readonly Cell[]; subscriber: Subscriber; signal: AbortSignal };
 
-/** Twice a laptop's (cli/local/local-system.ts): an invocation may wait half a second for a retry to be due. */
+/** Twice a laptop's (local/local-system.ts): an invocation may wait half a second for a retry to be due. */
 const RETRY_CONCURRENCY = '10';
 
 /** @throws Problem when it cannot be brought up */

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 
 export type Bench<Result> = {
   /** Of the npm script after `bench:`, and of the file with its result. */

@@ -1,13 +1,13 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../../cli/local/assembly.ts';
-import type { Endpoints } from '../../cli/local/endpoints.ts';
-import { isRunning } from '../../cli/local/install/lock.mjs';
-import { localFolder } from '../../cli/local/install/paths.mjs';
-import { localAws } from '../../cli/local/local-aws.ts';
-import { startLocalSystem } from '../../cli/local/local-system.ts';
-import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { Settings } from '../../local/assembly.ts';
+import type { Endpoints } from '../../local/endpoints.ts';
+import { isRunning } from '../../local/install/lock.mjs';
+import { localFolder } from '../../local/install/paths.mjs';
+import { localAws } from '../../local/local-aws.ts';
+import { startLocalSystem } from '../../local/local-system.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /** Amazon SQS: messages in a batch. */
 const MOST_IN_BATCH = 10;
@@ -25,7 +25,7 @@ export type DeployedOptions = {
   folder: string;
   /** `apiAuthorization` is `none`. */
   settings: Settings;
-  /** A file that every call of a function is written into (cli/local/call-log.ts). @default none */
+  /** A file that every call of a function is written into (local/call-log.ts). @default none */
   callLog?: string;
   signal: AbortSignal;
 };

@@ -4,7 +4,7 @@ import { variables } from '../../shared/config/variables.ts';
 import { completeEnvironment } from '../../test/support/complete-environment.ts';
 import { bundle } from '../bundle.ts';
 import { startChild } from '../child.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import { runAnswer, type Run } from './questions.ts';
 
 export type MeasuredFunction = {

@@ -1,4 +1,4 @@
-import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
+import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
 
 /**
  * How many deliveries jobs order, as the delivery queue carries them: one may be for several.

@@ -1,5 +1,5 @@
 import { variables } from '../../shared/config/variables.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import { median } from '../measured/figures.ts';
 import { startFunction, type MeasuredFunction } from '../measured/measured-function.ts';
 import { DATA_BYTES, ingressMessages } from '../measured/messages.ts';

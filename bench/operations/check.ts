@@ -4,8 +4,8 @@ import { operationTableSchema, type OperationTable } from '../../cli/commands/pl
 import { sum } from '../../cli/commands/plan/model/units.ts';
 import { REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/model/weight.ts';
 import type { Work } from '../../cli/commands/plan/model/work.ts';
-import type { CallLogEntry } from '../../cli/local/call-log.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import type { CallLogEntry } from '../../local/call-log.ts';
+import { Problem } from '../../local/install/problem.mjs';
 import { tableLines } from '../../cli/output/table.ts';
 import { deliverySettings } from '../../infra/settings/delivery-settings.ts';
 import { answersOf, groupsOf, KEPT, MESSAGES, PAYLOAD_BYTES, REQUESTS, subscribers } from './mix.ts';
@@ -30,7 +30,7 @@ export type PlanCheck = { ok: boolean; circumstances: Circumstances; lines: read
 /** Runs what the table does not hold, and compares what it came to with what the plan says of it. */
 export const checkPlan = async (system: System, say: (line: string) => void): Promise<PlanCheck> => {
   const table = operationTableSchema.parse(
-    JSON.parse(readFileSync(new URL('table.json', import.meta.url), 'utf8')),
+    JSON.parse(readFileSync(new URL('../../cli/commands/plan/operations.json', import.meta.url), 'utf8')),
   );
   const queue = 'operations-mixed';
   await system.makeQueue(queue, {});

@@ -5,7 +5,7 @@ import { pricesSchema, type RegionPrices } from '../../cli/commands/plan/model/p
 import { peerNames } from '../../cli/commands/plan/names.ts';
 import listPrices from '../../cli/commands/plan/prices.json' with { type: 'json' };
 import { tableLines, type Column } from '../../cli/output/table.ts';
-import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
 import { partsOf, type Part } from './parts.ts';
 
 /** Dollars for a million deliveries, without what is there without any. */

@@ -4,7 +4,7 @@ import {
   completeRetryPolicy,
   DEFAULT_RETRY_POLICY,
   type PartialRetryPolicy,
-} from '../../shared/domain/retry-policy.ts';
+} from '../../shared/domain/retry/policy.ts';
 import { byScheduler, bySqs, DEFAULT_SHAPE, noRetries, THRESHOLD_SECONDS } from './paths.ts';
 
 export const MESSAGES = 120;

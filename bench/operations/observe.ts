@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CallLogEntry } from '../../cli/local/call-log.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
-import { pollUntil } from '../../cli/local/poll-until.ts';
+import type { CallLogEntry } from '../../local/call-log.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { pollUntil } from '../../local/poll-until.ts';
 import type { System } from './system.ts';
 
 /** The log is whole when nothing was added for this long: longer than any step of a path takes. */

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { untilInterrupted } from '../../cli/interruption.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import { operationTable } from '../../cli/commands/plan/tables.ts';
 import { checkPlan } from './check.ts';
 import { costsOf, costText } from './cost.ts';
@@ -14,7 +14,7 @@ import { startSystem } from './system.ts';
 const USAGE =
   'usage: npm run bench:operations -- [--json] [--check | --cost]\n  --check  compare the plan with a mixed run that is not in the table, and leave the table alone\n  --cost   a million deliveries by what each part of their price is for, from the table as it is';
 
-const TABLE = fileURLToPath(new URL('table.json', import.meta.url));
+const TABLE = fileURLToPath(new URL('../../cli/commands/plan/operations.json', import.meta.url));
 
 type Request = { json: boolean; check: boolean; cost: boolean };
 

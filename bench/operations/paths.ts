@@ -1,5 +1,5 @@
 import type { PathName } from '../../cli/commands/plan/model/operation-table.ts';
-import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /**
  * What is counted, each by itself. A subscriber's first `failures` requests for a message are answered 503: every

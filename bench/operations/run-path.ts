@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PathCount, PathName } from '../../cli/commands/plan/model/operation-table.ts';
-import type { CallLogEntry } from '../../cli/local/call-log.ts';
+import type { CallLogEntry } from '../../local/call-log.ts';
 import { observed } from './observe.ts';
 import { requestsOf, type Path } from './paths.ts';
 import type { System } from './system.ts';

@@ -1,5 +1,5 @@
 import type { Units } from '../../cli/commands/plan/model/units.ts';
-import type { Call } from '../../cli/local/call-log.ts';
+import type { Call } from '../../local/call-log.ts';
 import { isJoined, requestUnits } from './tally.ts';
 
 /**

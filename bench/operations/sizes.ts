@@ -1,5 +1,5 @@
 import type { OperationTable, PathName } from '../../cli/commands/plan/model/operation-table.ts';
-import type { Call, CallLogEntry, Invocation } from '../../cli/local/call-log.ts';
+import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
 import { ofPath, type PathRun } from './run-path.ts';
 import type { System } from './system.ts';
 import { isChunk, isDelivery } from './tally.ts';

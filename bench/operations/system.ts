@@ -1,8 +1,8 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { join } from 'node:path';
-import { readCallLog, type CallLogEntry } from '../../cli/local/call-log.ts';
-import type { Endpoints } from '../../cli/local/endpoints.ts';
-import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import { readCallLog, type CallLogEntry } from '../../local/call-log.ts';
+import type { Endpoints } from '../../local/endpoints.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { startReceiver, type Receiver } from '../../test/support/receiver.ts';
 import { clientOf, runFolder, startDeployed } from '../measured/deployed.ts';
 import { THRESHOLD_SECONDS } from './paths.ts';

@@ -1,7 +1,7 @@
 import { noUnits, sum, type Counter, type Units } from '../../cli/commands/plan/model/units.ts';
 import { REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/model/weight.ts';
-import type { Call, CallLogEntry, Invocation } from '../../cli/local/call-log.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
+import { Problem } from '../../local/install/problem.mjs';
 
 /**
  * What a function's calls weigh, by what AWS counts, and the messages it got. What the SDK repeated because this machine was

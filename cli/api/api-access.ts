@@ -1,7 +1,7 @@
 import { AwsV4Signer } from 'aws4fetch';
 import { findDeployment, type Deployment, type DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
-import { Problem } from '../local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import { CredentialsProblem } from './credentials-problem.ts';
 
 export type ApiCall = {
@@ -40,78 +40,82 @@ type Identity = {
  * `POSTHASTE_API_URL` is for an API behind a name of its own: nothing is looked up in CloudFormation then.
  * @throws Problem with what to do, when there is no deployment.
  */
-export const findApi = async (choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiAccess> => {
+export async function findApi(choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
   const given = env['POSTHASTE_API_URL'];
   if (given === undefined || given === '' || choice.local === true) {
     return apiOf(await findDeployment(choice), env);
   }
   return accessTo({ name: given, apiUrl: checkedUrl(given), client: {} }, env);
-};
+}
 
 /** The API of a deployment that was found already. */
-export const apiOf = ({ name, apiUrl, client }: Deployment, env: NodeJS.ProcessEnv): Promise<ApiAccess> => {
+export function apiOf({ name, apiUrl, client }: Deployment, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
   const given = client.endpoint === undefined ? env['POSTHASTE_API_URL'] : undefined;
   return accessTo(
     { name, apiUrl: given === undefined || given === '' ? apiUrl : checkedUrl(given), client },
     env,
   );
-};
+}
 
-const checkedUrl = (text: string): string => {
+function checkedUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
     throw new Problem(`POSTHASTE_API_URL takes an http or https URL without a query, not "${text}".`);
   }
   return text;
-};
+}
 
-const accessTo = async (
+async function accessTo(
   { name, apiUrl, client }: Pick<Deployment, 'name' | 'apiUrl' | 'client'>,
   env: NodeJS.ProcessEnv,
-): Promise<ApiAccess> => ({
-  name,
-  apiUrl: apiUrl.replace(/\/+$/, ''),
-  isLocal: client.endpoint !== undefined,
-  ...(await proofFor(client, env)),
-});
+): Promise<ApiAccess> {
+  return {
+    name,
+    apiUrl: apiUrl.replace(/\/+$/, ''),
+    isLocal: client.endpoint !== undefined,
+    ...(await proofFor(client, env)),
+  };
+}
 
 /** A token where there is one (`apiAuthorization: jwt`), else Signature Version 4. */
-const proofFor = async (
+async function proofFor(
   client: Deployment['client'],
   env: NodeJS.ProcessEnv,
-): Promise<Pick<ApiAccess, 'authorize' | 'region'>> => {
+): Promise<Pick<ApiAccess, 'authorize' | 'region'>> {
   const token = env['POSTHASTE_TOKEN'];
   return token === undefined || token === ''
     ? signing(await identityOf(client))
     : { authorize: ({ headers }) => Promise.resolve(withToken(headers, token)) };
-};
+}
 
-const withToken = (headers: Headers, token: string): Headers => {
+function withToken(headers: Headers, token: string): Headers {
   const authorized = new Headers(headers);
   authorized.set('authorization', `Bearer ${token}`);
   return authorized;
-};
+}
 
-const signing = ({ region, credentials }: Identity): Required<Pick<ApiAccess, 'authorize' | 'region'>> => ({
-  region,
-  authorize: async ({ method, url, headers, body }) => {
-    const { accessKeyId, secretAccessKey, sessionToken } = notExpired(await credentials());
-    const signer = new AwsV4Signer({
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken === undefined ? {} : { sessionToken }),
-      method,
-      url,
-      headers,
-      ...(body === undefined ? {} : { body }),
-      service: 'execute-api',
-      region,
-    });
-    return (await signer.sign()).headers;
-  },
-});
+function signing({ region, credentials }: Identity): Required<Pick<ApiAccess, 'authorize' | 'region'>> {
+  return {
+    region,
+    authorize: async ({ method, url, headers, body }) => {
+      const { accessKeyId, secretAccessKey, sessionToken } = notExpired(await credentials());
+      const signer = new AwsV4Signer({
+        accessKeyId,
+        secretAccessKey,
+        ...(sessionToken === undefined ? {} : { sessionToken }),
+        method,
+        url,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        service: 'execute-api',
+        region,
+      });
+      return (await signer.sign()).headers;
+    },
+  };
+}
 
-const notExpired = (credentials: Credentials): Credentials => {
+function notExpired(credentials: Credentials): Credentials {
   const { expiration } = credentials;
   if (expiration === undefined || expiration.getTime() > Date.now()) return credentials;
   const since = expiration.toISOString();
@@ -119,11 +123,11 @@ const notExpired = (credentials: Credentials): Credentials => {
     'credentials_expired',
     `Your AWS credentials have expired at ${since}. ${RENEW}`,
   );
-};
+}
 
 const RENEW = 'Renew them the way you got them, for instance by aws sso login.';
 
-const identityOf = async ({ region, credentials }: Deployment['client']): Promise<Identity> => {
+async function identityOf({ region, credentials }: Deployment['client']): Promise<Identity> {
   if (region !== undefined && credentials !== undefined) {
     return { region, credentials: () => Promise.resolve(credentials) };
   }
@@ -142,10 +146,10 @@ const identityOf = async ({ region, credentials }: Deployment['client']): Promis
         throw withoutCredentials(cause);
       }),
   };
-};
+}
 
 /** The SDK says only in its sentences that a session, as of SSO, is over. */
-const withoutCredentials = (cause: unknown): CredentialsProblem => {
+function withoutCredentials(cause: unknown): CredentialsProblem {
   const text = failureText(cause);
   return /expired/i.test(text)
     ? new CredentialsProblem('credentials_expired', `Your AWS credentials have expired: ${text}. ${RENEW}`, {
@@ -157,4 +161,4 @@ const withoutCredentials = (cause: unknown): CredentialsProblem => {
           'where the API takes tokens instead, set POSTHASTE_TOKEN.',
         { cause },
       );
-};
+}

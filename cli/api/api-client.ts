@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { pollInterval, type PollInterval } from '../../shared/domain/poll-interval.ts';
+import { pollInterval, type PollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
-import { Problem } from '../local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import { findApi, type ApiAccess, type ApiCall } from './api-access.ts';
 import { ApiRefusal, isAnswer } from './api-refusal.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from './api-request.ts';
@@ -21,10 +21,11 @@ const TURNED_AWAY = 429;
 /** What it says of a function that has not answered. */
 const PASSING: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
-export const openApi = async (choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiClient> =>
-  apiClient(await findApi(choice, env));
+export async function openApi(choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiClient> {
+  return apiClient(await findApi(choice, env));
+}
 
-export const apiClient = (access: ApiAccess): ApiClient => {
+export function apiClient(access: ApiAccess): ApiClient {
   const send = async (request: ApiRequest): Promise<ApiAnswer> => {
     let interval = pollInterval(INTERVAL);
     for (let tries = 1; ; tries += 1) {
@@ -39,22 +40,22 @@ export const apiClient = (access: ApiAccess): ApiClient => {
     send,
     call: async (request, schema) => parsedAnswer(await send(request), request, schema),
   };
-};
+}
 
-const mayComeAgain = (request: ApiRequest, { kind }: Outcome): boolean =>
-  kind === 'turned_away' || (kind === 'passing' && isRepeatable(request));
+function mayComeAgain(request: ApiRequest, { kind }: Outcome): boolean {
+  return kind === 'turned_away' || (kind === 'passing' && isRepeatable(request));
+}
 
-const isRepeatable = ({
-  method,
-  repeatable = method !== 'POST' && method !== 'PATCH',
-}: ApiRequest): boolean => repeatable;
+function isRepeatable({ method, repeatable = method !== 'POST' && method !== 'PATCH' }: ApiRequest): boolean {
+  return repeatable;
+}
 
 /** With some chance in it, so that commands that failed together do not come again together. */
-const afterWaiting = async (interval: PollInterval, signal?: AbortSignal): Promise<PollInterval> => {
+async function afterWaiting(interval: PollInterval, signal?: AbortSignal): Promise<PollInterval> {
   const milliseconds = interval.wait * 1000 * (0.5 + Math.random() / 2);
   await pause(milliseconds, undefined, signal === undefined ? {} : { signal });
   return interval.afterEmpty();
-};
+}
 
 /** `passing`: it may be different at another try. `turned_away`: so may it, and nothing has happened yet. */
 type Outcome =
@@ -62,7 +63,7 @@ type Outcome =
   | { kind: 'refused'; failure: ApiRefusal }
   | { kind: 'passing' | 'turned_away'; failure: Error };
 
-const once = async (access: ApiAccess, request: ApiRequest): Promise<Outcome> => {
+async function once(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
   const { method, path, query = {}, signal } = request;
   const call = { method, url: access.apiUrl + path + searchOf(query), ...contentOf(request) };
   const headers = await access.authorize(call);
@@ -84,27 +85,28 @@ const once = async (access: ApiAccess, request: ApiRequest): Promise<Outcome> =>
     if (signal?.aborted === true) throw cause;
     return { kind: 'passing', failure: noAnswer(access, cause) };
   }
-};
+}
 
-const contentOf = ({
+function contentOf({
   body,
   contentType = 'application/json',
-}: ApiRequest): Pick<ApiCall, 'headers' | 'body'> =>
-  body === undefined
+}: ApiRequest): Pick<ApiCall, 'headers' | 'body'> {
+  return body === undefined
     ? { headers: new Headers() }
     : { headers: new Headers({ 'content-type': contentType }), body };
+}
 
-const outcomeOf = (request: ApiRequest, answer: ApiAnswer): Outcome => {
+function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
   if (isAnswer(request, answer)) return { kind: 'answer', answer };
   const { method, path } = request;
   const { status, text } = answer;
   const failure = new ApiRefusal(`${method} ${path}`, status, text);
   if (status === TURNED_AWAY) return { kind: 'turned_away', failure };
   return { kind: PASSING.has(status) ? 'passing' : 'refused', failure };
-};
+}
 
 /** What fetch throws says nothing; its cause does. */
-const noAnswer = ({ name, apiUrl }: ApiAccess, cause: unknown): Problem => {
+function noAnswer({ name, apiUrl }: ApiAccess, cause: unknown): Problem {
   const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
   return new Problem(`The API of ${name} does not answer at ${apiUrl}: ${failureText(reason)}.`, { cause });
-};
+}

@@ -1,3 +1,4 @@
 /** A path of the API. Each value is one segment of it, whatever it holds. */
-export const apiPath = (texts: TemplateStringsArray, ...values: readonly string[]): string =>
-  texts.reduce((path, text, index) => path + encodeURIComponent(values[index - 1] ?? '') + text);
+export function apiPath(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return texts.reduce((path, text, index) => path + encodeURIComponent(values[index - 1] ?? '') + text);
+}

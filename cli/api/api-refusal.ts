@@ -19,14 +19,14 @@ const errorBody = z.union([
  * Whether it is what was asked for. With the status that is accepted, refusals come, too: of API Gateway, and of the console
  * where there is no deployment. Their body tells.
  */
-export const isAnswer = (
+export function isAnswer(
   { accept }: Pick<ApiRequest, 'accept'>,
   { status, text }: Pick<ApiAnswer, 'status' | 'text'>,
-): boolean => {
+): boolean {
   if (status >= 200 && status < 300) return true;
   const body = status === accept ? jsonOrUndefined(text) : undefined;
   return body !== undefined && !errorBody.safeParse(body).success;
-};
+}
 
 /** The API answered, but not with what was asked for. */
 export class ApiRefusal extends Error {
@@ -49,18 +49,18 @@ export class ApiRefusal extends Error {
 
 type Said = { message: string; code?: string; fields: readonly FieldError[] };
 
-const refusalOf = (text: string): Said => {
+function refusalOf(text: string): Said {
   const parsed = errorBody.safeParse(jsonOrUndefined(text));
   if (!parsed.success) return { message: text.slice(0, 200), fields: [] };
   return 'error' in parsed.data ? parsed.data.error : { message: parsed.data.message, fields: [] };
-};
+}
 
 /** What somebody can do about it whom the API, or API Gateway in front of it, does not let in. */
-export const adviceFor = ({ status, code }: ApiRefusal): string | undefined => {
+export function adviceFor({ status, code }: ApiRefusal): string | undefined {
   if (code !== undefined) return undefined;
   if (status === 403)
     return 'Your credentials may not call this: they need execute-api:Invoke on the API (docs/api.md).';
   if (status === 401)
     return 'The API wants a token: set POSTHASTE_TOKEN to one that its issuer has given you.';
   return undefined;
-};
+}

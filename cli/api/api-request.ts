@@ -29,10 +29,10 @@ export type ApiClient = {
 };
 
 /** A query with its question mark; empty where there is none. */
-export const searchOf = (query: NonNullable<ApiRequest['query']>): string => {
+export function searchOf(query: NonNullable<ApiRequest['query']>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) search.set(name, String(value));
   }
   return search.size === 0 ? '' : `?${search.toString()}`;
-};
+}

@@ -1,5 +1,5 @@
-import type { Books } from '../../shared/domain/books.ts';
-import { booksViewSchema } from '../../shared/messages/books-view.ts';
+import type { Books } from '../../shared/domain/message/books.ts';
+import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import type { ApiClient } from './api-request.ts';
 import { apiPath } from './api-path.ts';
 import { linksSchema, markerIn } from './listing.ts';

@@ -1,4 +1,4 @@
-import { Problem } from '../local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 
 /** Nothing can be signed: there are no credentials, or their time is over. */
 export class CredentialsProblem extends Problem {

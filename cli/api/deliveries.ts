@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { deliveryDetailSchema } from '../../shared/messages/delivery-detail-view.ts';
-import { deliverySummarySchema } from '../../shared/messages/delivery-summary-view.ts';
-import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
+import { deliveryDetailSchema } from '../../shared/wire/views/delivery-detail.ts';
+import { deliverySummarySchema } from '../../shared/wire/views/delivery-summary.ts';
+import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { ApiClient } from './api-request.ts';
 import { apiPath } from './api-path.ts';
 import { linksSchema, listing } from './listing.ts';
@@ -23,53 +23,60 @@ export type DeliveryFilter = { status?: string; subscription?: string; since?: n
 type Most = { most?: number; signal?: AbortSignal };
 
 /** Newest first. */
-export const listDeliveries = (
+export function listDeliveries(
   api: ApiClient,
   queue: string,
   { since, until, ...filter }: DeliveryFilter,
   { most, signal }: Most = {},
-): AsyncGenerator<ListedDelivery> =>
-  listing(api, {
+): AsyncGenerator<ListedDelivery> {
+  return listing(api, {
     path: apiPath`/v2/queues/${queue}/deliveries`,
     query: { ...filter, since: textOf(since), until: textOf(until) },
     schema: listedPage,
     ...(most === undefined ? {} : { most }),
     ...(signal && { signal }),
   });
+}
 
-const textOf = (time: number | undefined): string | undefined =>
-  time === undefined ? undefined : new Date(time).toISOString();
+function textOf(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString();
+}
 
 /** All of a message, the delivered ones among them. */
-export const deliveriesOfMessage = (
+export function deliveriesOfMessage(
   api: ApiClient,
   { queue, messageId }: { queue: string; messageId: string },
   { most, signal }: Most = {},
-): AsyncGenerator<DeliveryView> =>
-  listing(api, {
+): AsyncGenerator<DeliveryView> {
+  return listing(api, {
     path: apiPath`/v2/queues/${queue}/messages/${messageId}/deliveries`,
     schema: ofMessagePage,
     ...(most === undefined ? {} : { most }),
     ...(signal && { signal }),
   });
+}
 
 export type DeliveryDetail = z.infer<typeof deliveryDetailSchema>;
 
 export type DeliveryAddress = { queue: string; messageId: string; subscriptionId: string };
 
-const pathOf = ({ queue, messageId, subscriptionId }: DeliveryAddress): string =>
-  apiPath`/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}`;
+function pathOf({ queue, messageId, subscriptionId }: DeliveryAddress): string {
+  return apiPath`/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}`;
+}
 
-export const showDelivery = (
+export function showDelivery(
   api: ApiClient,
   address: DeliveryAddress,
   signal?: AbortSignal,
-): Promise<DeliveryDetail> =>
-  api.call({ method: 'GET', path: pathOf(address), ...(signal && { signal }) }, deliveryDetailSchema);
+): Promise<DeliveryDetail> {
+  return api.call({ method: 'GET', path: pathOf(address), ...(signal && { signal }) }, deliveryDetailSchema);
+}
 
 /** Never repeated by itself: a second one would open a second round where the first has ended at once. */
-export const retryDelivery = (api: ApiClient, address: DeliveryAddress): Promise<DeliveryView> =>
-  api.call({ method: 'POST', path: `${pathOf(address)}/retry` }, deliveryViewSchema);
+export function retryDelivery(api: ApiClient, address: DeliveryAddress): Promise<DeliveryView> {
+  return api.call({ method: 'POST', path: `${pathOf(address)}/retry` }, deliveryViewSchema);
+}
 
-export const cancelDelivery = (api: ApiClient, address: DeliveryAddress): Promise<DeliveryView> =>
-  api.call({ method: 'POST', path: `${pathOf(address)}/cancel` }, deliveryViewSchema);
+export function cancelDelivery(api: ApiClient, address: DeliveryAddress): Promise<DeliveryView> {
+  return api.call({ method: 'POST', path: `${pathOf(address)}/cancel` }, deliveryViewSchema);
+}

@@ -33,8 +33,8 @@ export const listing = async function* <Item>(
 };
 
 /** What stands in the link to the next page. */
-export const markerIn = (links: ListedPage<unknown>['links']): string | undefined => {
+export function markerIn(links: ListedPage<unknown>['links']): string | undefined {
   const next = links.find(({ rel }) => rel === 'next');
   if (next === undefined) return undefined;
   return URL.parse(next.href, 'https://api.invalid')?.searchParams.get('marker') ?? undefined;
-};
+}

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { messageSummarySchema, messageViewSchema } from '../../shared/messages/message-view.ts';
+import { messageSummarySchema, messageViewSchema } from '../../shared/wire/views/message.ts';
 import type { ApiClient } from './api-request.ts';
 import { parsedAnswer } from './parsed-answer.ts';
 import { apiPath } from './api-path.ts';
@@ -8,15 +8,15 @@ import { linksSchema, listing } from './listing.ts';
 export type MessageView = z.infer<typeof messageViewSchema>;
 
 /** `text` is the answer as it came: printed anew, its `body` would not be what was published. */
-export const showMessage = async (
+export async function showMessage(
   api: ApiClient,
   queue: string,
   id: string,
-): Promise<{ view: MessageView; text: string }> => {
+): Promise<{ view: MessageView; text: string }> {
   const request = { method: 'GET', path: apiPath`/v2/queues/${queue}/messages/${id}` } as const;
   const { text } = await api.send(request);
   return { view: parsedAnswer({ text }, request, messageViewSchema), text };
-};
+}
 
 export type ListedMessage = z.infer<typeof messageSummarySchema>;
 
@@ -25,22 +25,23 @@ const pageSchema = z
   .transform(({ messages, links }) => ({ items: messages, links }));
 
 /** Those accepted in a window (RFC 3339; of the last 24 hours by default), newest first. */
-export const listMessages = (
+export function listMessages(
   api: ApiClient,
   queue: string,
   { most, signal, ...window }: { since?: string; until?: string; most?: number; signal?: AbortSignal } = {},
-): AsyncGenerator<ListedMessage> =>
-  listing(api, {
+): AsyncGenerator<ListedMessage> {
+  return listing(api, {
     path: apiPath`/v2/queues/${queue}/messages`,
     query: window,
     schema: pageSchema,
     ...(most === undefined ? {} : { most }),
     ...(signal && { signal }),
   });
+}
 
-export const eraseBody = async (api: ApiClient, queue: string, id: string): Promise<void> => {
+export async function eraseBody(api: ApiClient, queue: string, id: string): Promise<void> {
   await api.send({ method: 'DELETE', path: apiPath`/v2/queues/${queue}/messages/${id}/body` });
-};
+}
 
 const postedSchema = z.object({ ids: z.array(z.string()) });
 
@@ -48,12 +49,12 @@ const postedSchema = z.object({ ids: z.array(z.string()) });
  * `body` is the source text of `{"messages": [...]}`. Messages that bring ids can be posted twice: the second is a duplicate.
  * @returns their ids, in order
  */
-export const postMessages = async (
+export async function postMessages(
   api: ApiClient,
   queue: string,
   { body, signal }: { body: string; signal?: AbortSignal },
-): Promise<string[]> => {
+): Promise<string[]> {
   const path = apiPath`/v2/queues/${queue}/messages`;
   const request = { method: 'POST', path, body, repeatable: true, ...(signal && { signal }) } as const;
   return (await api.call(request, postedSchema)).ids;
-};
+}

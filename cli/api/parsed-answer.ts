@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { firstField } from '../../shared/messages/field-fault.ts';
+import { firstField } from '../../shared/wire/fields.ts';
 import type { ApiAnswer, ApiRequest } from './api-request.ts';
 
 /** An answer, but not one that is known here. */
@@ -18,11 +18,11 @@ export class UnknownAnswer extends Error {
 }
 
 /** The answer's JSON as the schema reads it. @throws UnknownAnswer when it is something else */
-export const parsedAnswer = <Answer>(
+export function parsedAnswer<Answer>(
   { text }: Pick<ApiAnswer, 'text'>,
   request: Pick<ApiRequest, 'method' | 'path'>,
   schema: z.ZodType<Answer>,
-): Answer => {
+): Answer {
   const parsed = z
     .string()
     .transform((source, context): unknown => {
@@ -37,4 +37,4 @@ export const parsedAnswer = <Answer>(
     .safeParse(text);
   if (parsed.success) return parsed.data;
   throw new UnknownAnswer(request, firstField(parsed.error));
-};
+}

@@ -13,35 +13,33 @@ const pageSchema = z
   .object({ queues: z.array(queueSchema), links: linksSchema })
   .transform(({ queues, links }) => ({ items: queues, links }));
 
-export const listQueues = (api: ApiClient, most?: number): AsyncGenerator<ListedQueue> =>
-  listing(api, {
+export function listQueues(api: ApiClient, most?: number): AsyncGenerator<ListedQueue> {
+  return listing(api, {
     path: '/v2/queues',
     query: { detailed: 'true' },
     schema: pageSchema,
     ...(most === undefined ? {} : { most }),
   });
+}
 
 /** Its metadata. */
-export const findQueue = async (
-  api: ApiClient,
-  queue: string,
-): Promise<Record<string, unknown> | undefined> => {
+export async function findQueue(api: ApiClient, queue: string): Promise<Record<string, unknown> | undefined> {
   try {
     return await api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}` }, metadataSchema);
   } catch (error) {
     if (error instanceof ApiRefusal && error.code === 'not_found') return undefined;
     throw error;
   }
-};
+}
 
 /** `metadata` is JSON source text. */
-export const putQueue = async (api: ApiClient, queue: string, metadata: string): Promise<void> => {
+export async function putQueue(api: ApiClient, queue: string, metadata: string): Promise<void> {
   await api.send({ method: 'PUT', path: apiPath`/v2/queues/${queue}`, body: metadata });
-};
+}
 
 /** `patch` is an RFC 6902 document. The metadata as it is then. */
-export const patchQueue = (api: ApiClient, queue: string, patch: string): Promise<Record<string, unknown>> =>
-  api.call(
+export function patchQueue(api: ApiClient, queue: string, patch: string): Promise<Record<string, unknown>> {
+  return api.call(
     {
       method: 'PATCH',
       path: apiPath`/v2/queues/${queue}`,
@@ -50,7 +48,8 @@ export const patchQueue = (api: ApiClient, queue: string, patch: string): Promis
     },
     metadataSchema,
   );
+}
 
-export const deleteQueue = async (api: ApiClient, queue: string): Promise<void> => {
+export async function deleteQueue(api: ApiClient, queue: string): Promise<void> {
   await api.send({ method: 'DELETE', path: apiPath`/v2/queues/${queue}` });
-};
+}

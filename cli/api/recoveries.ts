@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { recoveryViewSchema, type RecoveryView } from '../../shared/messages/recovery-view.ts';
+import { recoveryViewSchema, type RecoveryView } from '../../shared/wire/views/recovery.ts';
 import type { ApiClient } from './api-request.ts';
 import { apiPath } from './api-path.ts';
 import { linksSchema, listing } from './listing.ts';
@@ -10,31 +10,34 @@ const pageSchema = z
 
 export type RecoveryOrder = { since: string; until: string; subscription?: string; status?: string };
 
-export const startRecovery = (api: ApiClient, queue: string, order: RecoveryOrder): Promise<RecoveryView> =>
-  api.call(
+export function startRecovery(api: ApiClient, queue: string, order: RecoveryOrder): Promise<RecoveryView> {
+  return api.call(
     { method: 'POST', path: apiPath`/v2/queues/${queue}/recoveries`, body: JSON.stringify(order) },
     recoveryViewSchema,
   );
+}
 
 /** Newest first. */
-export const listRecoveries = (api: ApiClient, queue: string, most?: number): AsyncGenerator<RecoveryView> =>
-  listing(api, {
+export function listRecoveries(api: ApiClient, queue: string, most?: number): AsyncGenerator<RecoveryView> {
+  return listing(api, {
     path: apiPath`/v2/queues/${queue}/recoveries`,
     schema: pageSchema,
     ...(most === undefined ? {} : { most }),
   });
+}
 
-export const showRecovery = (
+export function showRecovery(
   api: ApiClient,
   queue: string,
   id: string,
   signal?: AbortSignal,
-): Promise<RecoveryView> =>
-  api.call(
+): Promise<RecoveryView> {
+  return api.call(
     { method: 'GET', path: apiPath`/v2/queues/${queue}/recoveries/${id}`, ...(signal && { signal }) },
     recoveryViewSchema,
   );
+}
 
-export const stopRecovery = async (api: ApiClient, queue: string, id: string): Promise<void> => {
+export async function stopRecovery(api: ApiClient, queue: string, id: string): Promise<void> {
   await api.send({ method: 'DELETE', path: apiPath`/v2/queues/${queue}/recoveries/${id}` });
-};
+}

@@ -13,10 +13,14 @@ const healthSchema = z.object({
 export type Health = z.infer<typeof healthSchema>;
 
 /** Failing is an answer, too. */
-export const readHealth = (api: ApiClient, signal?: AbortSignal): Promise<Health> =>
-  api.call({ method: 'GET', path: '/v2/health', accept: 503, ...(signal && { signal }) }, healthSchema);
+export function readHealth(api: ApiClient, signal?: AbortSignal): Promise<Health> {
+  return api.call(
+    { method: 'GET', path: '/v2/health', accept: 503, ...(signal && { signal }) },
+    healthSchema,
+  );
+}
 
 /** Anybody may ask. */
-export const ping = async (api: ApiClient): Promise<void> => {
+export async function ping(api: ApiClient): Promise<void> {
   await api.send({ method: 'GET', path: '/v2/ping' });
-};
+}

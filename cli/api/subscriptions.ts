@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
+import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import {
   confirmationSchema,
   subscriptionViewSchema,
   type SubscriptionView,
-} from '../../shared/messages/subscription-view.ts';
+} from '../../shared/wire/views/subscription.ts';
 import type { ApiClient } from './api-request.ts';
 import { apiPath } from './api-path.ts';
 import { linksSchema, listing, markerIn } from './listing.ts';
@@ -21,47 +21,54 @@ const createdSchema = z.object({
 
 export type CreatedSubscription = z.infer<typeof createdSchema>;
 
-export const listSubscriptions = (
+export function listSubscriptions(
   api: ApiClient,
   queue: string,
   most?: number,
-): AsyncGenerator<SubscriptionView> =>
-  listing(api, {
+): AsyncGenerator<SubscriptionView> {
+  return listing(api, {
     path: apiPath`/v2/queues/${queue}/subscriptions`,
     schema: pageSchema,
     ...(most === undefined ? {} : { most }),
   });
+}
 
-export const showSubscription = (api: ApiClient, queue: string, id: string): Promise<SubscriptionView> =>
-  api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}/subscriptions/${id}` }, subscriptionViewSchema);
+export function showSubscription(api: ApiClient, queue: string, id: string): Promise<SubscriptionView> {
+  return api.call(
+    { method: 'GET', path: apiPath`/v2/queues/${queue}/subscriptions/${id}` },
+    subscriptionViewSchema,
+  );
+}
 
 /** `body` is JSON source text. */
-export const createSubscription = (
+export function createSubscription(
   api: ApiClient,
   queue: string,
   body: string,
-): Promise<CreatedSubscription> =>
-  api.call({ method: 'POST', path: apiPath`/v2/queues/${queue}/subscriptions`, body }, createdSchema);
+): Promise<CreatedSubscription> {
+  return api.call({ method: 'POST', path: apiPath`/v2/queues/${queue}/subscriptions`, body }, createdSchema);
+}
 
 /** `body` is JSON source text. */
-export const updateSubscription = (
+export function updateSubscription(
   api: ApiClient,
   queue: string,
   id: string,
   body: string,
-): Promise<SubscriptionView> =>
-  api.call(
+): Promise<SubscriptionView> {
+  return api.call(
     { method: 'PATCH', path: apiPath`/v2/queues/${queue}/subscriptions/${id}`, body },
     subscriptionViewSchema,
   );
+}
 
-export const switchSubscription = (
+export function switchSubscription(
   api: ApiClient,
   queue: string,
   id: string,
   to: 'enable' | 'disable',
-): Promise<SubscriptionView> =>
-  api.call(
+): Promise<SubscriptionView> {
+  return api.call(
     {
       method: 'POST',
       path: apiPath`/v2/queues/${queue}/subscriptions/${id}/${to}`,
@@ -69,10 +76,11 @@ export const switchSubscription = (
     },
     subscriptionViewSchema,
   );
+}
 
-export const deleteSubscription = async (api: ApiClient, queue: string, id: string): Promise<void> => {
+export async function deleteSubscription(api: ApiClient, queue: string, id: string): Promise<void> {
   await api.send({ method: 'DELETE', path: apiPath`/v2/queues/${queue}/subscriptions/${id}` });
-};
+}
 
 const rotatedSchema = z.looseObject({
   secret: z.string().exactOptional(),
@@ -82,13 +90,13 @@ const rotatedSchema = z.looseObject({
 
 export type RotatedSecret = z.infer<typeof rotatedSchema>;
 
-export const rotateSecret = (
+export function rotateSecret(
   api: ApiClient,
   queue: string,
   id: string,
   order: { secret?: string; type?: string; graceSeconds?: number },
-): Promise<RotatedSecret> =>
-  api.call(
+): Promise<RotatedSecret> {
+  return api.call(
     {
       method: 'POST',
       path: apiPath`/v2/queues/${queue}/subscriptions/${id}/secret/rotate`,
@@ -96,20 +104,22 @@ export const rotateSecret = (
     },
     rotatedSchema,
   );
+}
 
 const testedSchema = z.object({ delivery: deliveryViewSchema }).transform(({ delivery }) => delivery);
 
 /** `body` is JSON source text. */
-export const testSubscription = (
+export function testSubscription(
   api: ApiClient,
   queue: string,
   id: string,
   body: string,
-): Promise<DeliveryView> =>
-  api.call(
+): Promise<DeliveryView> {
+  return api.call(
     { method: 'POST', path: apiPath`/v2/queues/${queue}/subscriptions/${id}/test`, body },
     testedSchema,
   );
+}
 
 /** Its subscriptions as JSON lines, a part of them at a time. */
 export const exportSubscriptions = async function* (
@@ -131,10 +141,10 @@ export const exportSubscriptions = async function* (
 };
 
 /** `<href>; rel="next"` (RFC 8288). */
-const markerInHeader = (link: string): string | undefined => {
+function markerInHeader(link: string): string | undefined {
   const href = /<([^>]*)>;\s*rel="next"/.exec(link)?.[1];
   return href === undefined ? undefined : markerIn([{ rel: 'next', href }]);
-};
+}
 
 const importedSchema = z.object({
   imported: z.int(),
@@ -155,12 +165,12 @@ const importedSchema = z.object({
 export type Imported = z.infer<typeof importedSchema>;
 
 /** Can be repeated: what is there already is left as it is, or with `replace` has become so. */
-export const importSubscriptions = (
+export function importSubscriptions(
   api: ApiClient,
   queue: string,
   { lines, replace }: { lines: string; replace: boolean },
-): Promise<Imported> =>
-  api.call(
+): Promise<Imported> {
+  return api.call(
     {
       method: 'POST',
       path: apiPath`/v2/queues/${queue}/import`,
@@ -171,3 +181,4 @@ export const importSubscriptions = (
     },
     importedSchema,
   );
+}

@@ -19,11 +19,11 @@ const RETURNED = ['content-type', 'location', 'allow', 'retry-after', 'cache-con
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /** Signs a request and makes it. `path`: under the API's URL. */
-export const forward = async (
+export async function forward(
   { apiUrl, authorize }: ApiAccess,
   request: IncomingMessage,
   path: string,
-): Promise<Response | Refusal> => {
+): Promise<Response | Refusal> {
   const body = await boundedBody(request, MOST_BYTES);
   if (body === undefined) {
     return { status: 413, code: 'too_large', message: `the body is over ${MOST_BYTES} bytes` };
@@ -42,54 +42,57 @@ export const forward = async (
   } catch (error) {
     return noAnswer(error);
   }
-};
+}
 
 /** Why there is no answer, or not all of one. */
-export const noAnswer = (error: unknown): Refusal => {
+export function noAnswer(error: unknown): Refusal {
   if (error instanceof CredentialsProblem) return { status: 502, code: error.code, message: error.message };
   const cause = error instanceof TypeError ? (error.cause ?? error) : error;
   if (cause instanceof DOMException && cause.name === 'TimeoutError') {
     return { status: 504, code: 'timeout', message: `the API has not answered for ${TIMEOUT_MS / 1000} s` };
   }
   return { status: 502, code: 'unreachable', message: `the API does not answer: ${failureText(cause)}` };
-};
+}
 
 /**
  * Gives the caller what came of it, once all of it is there: API Gateway's answers are small, and a caller that went away
  * meanwhile leaves nothing behind that could fail later.
  */
-export const relay = async (answer: Response | Refusal, response: ServerResponse): Promise<void> => {
+export async function relay(answer: Response | Refusal, response: ServerResponse): Promise<void> {
   const whole = answer instanceof Response ? await wholeOf(answer) : answer;
   if (response.destroyed) return;
   if ('body' in whole) response.writeHead(whole.status, whole.headers).end(whole.body);
   else refuse(response, whole);
-};
+}
 
 type Whole = { status: number; headers: Record<string, string>; body: Uint8Array };
 
-const wholeOf = async (answer: Response): Promise<Whole | Refusal> => {
+async function wholeOf(answer: Response): Promise<Whole | Refusal> {
   try {
     return { status: answer.status, headers: headersOf(answer.headers), body: await answer.bytes() };
   } catch (error) {
     return noAnswer(error);
   }
-};
+}
 
-const forwardedOf = ({ headers }: IncomingMessage): Headers =>
-  new Headers(
+function forwardedOf({ headers }: IncomingMessage): Headers {
+  return new Headers(
     FORWARDED.flatMap((name): [string, string][] => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value]] : [];
     }),
   );
+}
 
-const headersOf = (headers: Headers): Record<string, string> => ({
-  ...Object.fromEntries(
-    RETURNED.flatMap((name) => {
-      const value = headers.get(name);
-      return value === null ? [] : [[name, value]];
-    }),
-  ),
-  // A browser shall take an answer for nothing but what it says it is.
-  'x-content-type-options': 'nosniff',
-});
+function headersOf(headers: Headers): Record<string, string> {
+  return {
+    ...Object.fromEntries(
+      RETURNED.flatMap((name) => {
+        const value = headers.get(name);
+        return value === null ? [] : [[name, value]];
+      }),
+    ),
+    // A browser shall take an answer for nothing but what it says it is.
+    'x-content-type-options': 'nosniff',
+  };
+}

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { loopbackPort } from '../local/loopback-port.ts';
+import { loopbackPort } from '../../local/loopback-port.ts';
 
 export type LoopbackServer = { url: string; port: number; close: () => Promise<void> };
 
@@ -9,10 +9,10 @@ export type Exchange = { request: IncomingMessage; response: ServerResponse; por
  * A server on 127.0.0.1, and there alone. Where `serve` fails the connection is cut.
  * @throws Problem when the port is taken.
  */
-export const startLoopbackServer = async (
+export async function startLoopbackServer(
   serve: (exchange: Exchange) => Promise<void>,
   wanted?: number,
-): Promise<LoopbackServer> => {
+): Promise<LoopbackServer> {
   const port = await loopbackPort(wanted);
   const server = createServer((request, response) => {
     serve({ request, response, port }).catch(() => {
@@ -34,4 +34,4 @@ export const startLoopbackServer = async (
         server.closeAllConnections();
       }),
   };
-};
+}

@@ -8,10 +8,10 @@ const WHICH = `
 Without --local and --deployment it works on the local start if one is up, else on the deployment Posthaste in AWS.`;
 
 /** `json` says what is printed with `--json`; `examples` are arguments as typed after the command's name. */
-export const onDeployment = (
+export function onDeployment(
   command: Command,
   { json, examples, more = '' }: { json?: string; examples: readonly string[]; more?: string },
-): Command => {
+): Command {
   if (json !== undefined) command.option('--json', `print JSON: ${json}`);
   return command
     .addOption(new Option('--local', 'on the local start').conflicts('deployment'))
@@ -21,20 +21,21 @@ export const onDeployment = (
       ),
     )
     .addHelpText('after', `${more}${WHICH}${examplesText(examples)}`);
-};
+}
 
-export const examplesText = (examples: readonly string[]): string =>
-  [
+export function examplesText(examples: readonly string[]): string {
+  return [
     '',
     '',
     `Example${examples.length === 1 ? '' : 's'}:`,
     ...examples.map((args) => `  $ npm run -s posthaste -- ${args}`),
   ].join('\n');
+}
 
 /** As the setting `deployment` is: the start of a stack's name. */
-const deploymentOf = (text: string): string => {
+function deploymentOf(text: string): string {
   if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(text)) {
     throw new InvalidArgumentError('It takes a letter, then up to 63 letters, digits and hyphens.');
   }
   return text;
-};
+}

@@ -2,32 +2,36 @@ import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { boundedBody } from '../bounded-body.ts';
 import { failureText } from '../failure-text.ts';
-import { Problem } from '../local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import type { Terminal } from '../terminal.ts';
 
 /** A file's bytes, or with `-` those of stdin. */
-const openInput = (file: string, terminal: Terminal): Readable =>
-  file === '-' ? terminal.stdin : createReadStream(file);
+function openInput(file: string, terminal: Terminal): Readable {
+  return file === '-' ? terminal.stdin : createReadStream(file);
+}
 
 /** For people. */
-const nameOfInput = (file: string): string => (file === '-' ? 'stdin' : file);
+function nameOfInput(file: string): string {
+  return file === '-' ? 'stdin' : file;
+}
 
-export const notReadable = (file: string, cause: unknown): Problem =>
-  new Problem(`${nameOfInput(file)} cannot be read: ${failureText(cause)}.`, { cause });
+export function notReadable(file: string, cause: unknown): Problem {
+  return new Problem(`${nameOfInput(file)} cannot be read: ${failureText(cause)}.`, { cause });
+}
 
 /** @throws Problem when it cannot be read, is over `mostBytes`, or is not UTF-8. */
-export const readInput = async (file: string, mostBytes: number, terminal: Terminal): Promise<string> => {
+export async function readInput(file: string, mostBytes: number, terminal: Terminal): Promise<string> {
   const bytes = await boundedBody(openInput(file, terminal), mostBytes).catch((cause: unknown) => {
     throw notReadable(file, cause);
   });
   if (bytes === undefined) throw new Problem(`${nameOfInput(file)} is over ${mostBytes} bytes.`);
   return decodedUtf8(bytes, file);
-};
+}
 
-const decodedUtf8 = (bytes: Buffer, file: string): string => {
+function decodedUtf8(bytes: Buffer, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     throw new Problem(`${nameOfInput(file)} is not UTF-8.`, { cause });
   }
-};
+}

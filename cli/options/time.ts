@@ -13,30 +13,32 @@ const duration = z
 export const TIME_FORMS = 'RFC 3339, or how long ago (90s, 30m, 1h, 2d)';
 
 /** Milliseconds since the epoch. */
-export const timeOf = (text: string): number => {
+export function timeOf(text: string): number {
   const seconds = duration.safeParse(text);
   if (seconds.success) return Date.now() - seconds.data * 1000;
   if (!z.iso.datetime({ offset: true }).safeParse(text).success) {
     throw new InvalidArgumentError('It takes a time such as 2026-11-21T12:00:00Z, or 90s, 30m, 1h, 2d.');
   }
   return Date.parse(text);
-};
+}
 
 /** Milliseconds since the epoch. */
-export const pastTimeOf = (text: string): number => {
+export function pastTimeOf(text: string): number {
   const at = timeOf(text);
   if (at > Date.now()) throw new InvalidArgumentError('It lies in the future.');
   return at;
-};
+}
 
 /** Seconds: `90`, or with a unit `90s`, `30m`, `1h`, `2d`. */
-export const durationOf = (text: string): number => {
+export function durationOf(text: string): number {
   if (/^\d{1,9}(\.\d{1,3})?$/.test(text)) return Number(text);
   const seconds = duration.safeParse(text);
   if (!seconds.success)
     throw new InvalidArgumentError('It takes seconds, or a duration such as 90s, 30m, 1h, 2d.');
   return seconds.data;
-};
+}
 
 /** RFC 3339 in UTC with milliseconds, as the API takes it. */
-export const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString();
+export function timeText(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

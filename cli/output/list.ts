@@ -14,11 +14,11 @@ export type ListForm<Item> = {
 const ROWS_TOGETHER = 100;
 
 /** A listing: for programs a line of JSON each, for people a table. */
-export const printList = async <Item>(
+export async function printList<Item>(
   { print, printJson, readerLeft }: Terminal,
   items: AsyncIterable<Item> | Iterable<Item>,
   { json, columns, rowOf, none }: ListForm<Item>,
-): Promise<void> => {
+): Promise<void> {
   let rows: (readonly string[])[] = [];
   let printed = 0;
   const flush = (): void => {
@@ -36,4 +36,4 @@ export const printList = async <Item>(
   if (json === true) return;
   if (rows.length > 0) flush();
   else if (printed === 0) print(none);
-};
+}

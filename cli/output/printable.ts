@@ -7,10 +7,16 @@ const UNSAFE = /[\p{Cc}\p{Cs}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 /** The same within JSON, where line breaks and tabs between values are no part of any text. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cs}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
 
 /** Text that others control, on one line and with nothing in it that a terminal would act on. */
-export const printable = (text: string): string => text.replace(UNSAFE, escaped);
+export function printable(text: string): string {
+  return text.replace(UNSAFE, escaped);
+}
 
 /** As JSON text of the same value: in JSON these characters stand in strings only, where an escape means the same. */
-export const printableJson = (json: string): string => json.replace(UNSAFE_IN_JSON, escaped);
+export function printableJson(json: string): string {
+  return json.replace(UNSAFE_IN_JSON, escaped);
+}

@@ -11,7 +11,7 @@ const LINE_EVERY_MS = 10_000;
 const BACK_TO_AN_EMPTY_LINE = '\r\u001b[2K';
 
 /** On a terminal one line that changes; elsewhere a line now and then. `now` is milliseconds. */
-export const progressLine = (stream: Pick<Output, 'write' | 'isTTY'>, now: () => number): ProgressLine => {
+export function progressLine(stream: Pick<Output, 'write' | 'isTTY'>, now: () => number): ProgressLine {
   let lineAt = now();
   if (stream.isTTY === true) {
     return {
@@ -31,4 +31,4 @@ export const progressLine = (stream: Pick<Output, 'write' | 'isTTY'>, now: () =>
     },
     clear: () => undefined,
   };
-};
+}

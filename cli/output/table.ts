@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 export type Column = { head: string; align?: 'right' };
 
 /** Lines of a table without frames. Cells are printed as they are: what others control has to be printable already. */
-export const tableLines = (columns: readonly Column[], rows: readonly (readonly string[])[]): string[] => {
+export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const lines = [columns.map(({ head }) => head), ...rows];
   const widths = columns.map((_, index) =>
     Math.max(...lines.map((cells) => stringWidth(cells[index] ?? ''))),
@@ -18,13 +18,13 @@ export const tableLines = (columns: readonly Column[], rows: readonly (readonly 
       .join('  ')
       .trimEnd(),
   );
-};
+}
 
 /** One thing: its fields below each other. Those without a value are left out. */
-export const fieldLines = (
+export function fieldLines(
   fields: readonly (readonly [name: string, value: string | undefined])[],
-): string[] => {
+): string[] {
   const given = fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
   const width = Math.max(0, ...given.map(([name]) => name.length));
   return given.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
-};
+}

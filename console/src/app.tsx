@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ConsoleInfo } from '../../shared/messages/console-view.ts';
+import type { ConsoleInfo } from '../../shared/wire/views/console.ts';
 import { wordsFor } from './api/failure-words.ts';
 import { pageClient } from './api/page-client.ts';
 import { ConsoleProvider, type ConsoleContext } from './live/console-context.tsx';
@@ -10,7 +10,7 @@ import { Failure, Notice } from './parts/notice.tsx';
 import { Masthead } from './shell/masthead.tsx';
 import { QueueNavigation } from './shell/queue-navigation.tsx';
 
-export const App = ({ token }: { token: string | undefined }): JSX.Element => {
+export function App({ token }: { token: string | undefined }): JSX.Element {
   const route = useRoute();
   const api = useMemo(() => pageClient(token), [token]);
   const [info, setInfo] = useState<ConsoleInfo>();
@@ -40,15 +40,15 @@ export const App = ({ token }: { token: string | undefined }): JSX.Element => {
       </main>
     </ConsoleProvider>
   );
-};
+}
 
 /** The address behind the `#` is the page's own. */
-const toContent = (event: Event): void => {
+function toContent(event: Event): void {
   event.preventDefault();
   document.getElementById('content')?.focus();
-};
+}
 
-const About = ({ info }: { info: ConsoleInfo }): JSX.Element | null => {
+function About({ info }: { info: ConsoleInfo }): JSX.Element | null {
   const { problem, version, commandVersion } = info;
   if (problem?.code === 'no_deployment') {
     const { title, detail, advice } = wordsFor(problem);
@@ -71,4 +71,4 @@ const About = ({ info }: { info: ConsoleInfo }): JSX.Element | null => {
       </p>
     </Notice>
   );
-};
+}

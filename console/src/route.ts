@@ -18,7 +18,7 @@ export type Route =
 /** Of an address. What is undefined is left out. */
 export type Query = Readonly<Record<string, string | undefined>>;
 
-export const parseRoute = (hash: string): Route => {
+export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#/, '').split(/\?(.*)/s, 2);
   const segments = segmentsOf(path);
   if (segments === undefined) return { page: 'unknown' };
@@ -26,9 +26,9 @@ export const parseRoute = (hash: string): Route => {
   const [room, ...rest] = segments;
   if (room === 'queues') return rest.length === 0 ? { page: 'overview' } : ofQueue(rest, query);
   return rest.length === 0 ? withoutQueue(room, query) : { page: 'unknown' };
-};
+}
 
-const segmentsOf = (path: string): string[] | undefined => {
+function segmentsOf(path: string): string[] | undefined {
   try {
     return path
       .split('/')
@@ -38,9 +38,9 @@ const segmentsOf = (path: string): string[] | undefined => {
     if (error instanceof URIError) return undefined;
     throw error;
   }
-};
+}
 
-const withoutQueue = (room: string | undefined, query: Query): Route => {
+function withoutQueue(room: string | undefined, query: Query): Route {
   switch (room) {
     case undefined:
       return { page: 'overview' };
@@ -51,24 +51,25 @@ const withoutQueue = (room: string | undefined, query: Query): Route => {
     default:
       return { page: 'unknown' };
   }
-};
+}
 
-const ofQueue = ([queue = '', room, id, ...rest]: string[], query: Query): Route => {
+function ofQueue([queue = '', room, id, ...rest]: string[], query: Query): Route {
   if (room === undefined) return { page: 'queue', queue };
   if (id === undefined) return listOf(room, queue, query);
   return rest.length === 0 ? oneOf(room, queue, id) : deliveryOf(room, { queue, message: id }, rest);
-};
+}
 
-const deliveryOf = (
+function deliveryOf(
   room: string,
   of: { queue: string; message: string },
   [below, subscription, ...more]: string[],
-): Route =>
-  room === 'messages' && below === 'deliveries' && subscription !== undefined && more.length === 0
+): Route {
+  return room === 'messages' && below === 'deliveries' && subscription !== undefined && more.length === 0
     ? { page: 'delivery', ...of, subscription }
     : { page: 'unknown' };
+}
 
-const listOf = (room: string, queue: string, query: Query): Route => {
+function listOf(room: string, queue: string, query: Query): Route {
   switch (room) {
     case 'messages':
     case 'deliveries':
@@ -78,9 +79,9 @@ const listOf = (room: string, queue: string, query: Query): Route => {
     default:
       return { page: 'unknown' };
   }
-};
+}
 
-const oneOf = (room: string, queue: string, id: string): Route => {
+function oneOf(room: string, queue: string, id: string): Route {
   switch (room) {
     case 'subscriptions':
       return { page: 'subscription', queue, subscription: id };
@@ -89,10 +90,10 @@ const oneOf = (room: string, queue: string, id: string): Route => {
     default:
       return { page: 'unknown' };
   }
-};
+}
 
 /** The address of a page. Whatever an id holds, it is one segment of it. */
-export const hrefTo = (route: Exclude<Route, { page: 'unknown' }>): string => {
+export function hrefTo(route: Exclude<Route, { page: 'unknown' }>): string {
   switch (route.page) {
     case 'overview':
       return '#/';
@@ -116,4 +117,4 @@ export const hrefTo = (route: Exclude<Route, { page: 'unknown' }>): string => {
     case 'designer':
       return `#/designer${searchOf(route.query)}`;
   }
-};
+}

@@ -4,8 +4,9 @@ import type { Page, PageRequest } from '../../shared/ports/page.ts';
 export const MAX_ANSWER_BYTES = 5_000_000;
 
 /** What a part of an answer takes of that: it travels as text within JSON, where each of its quotes is two bytes. */
-export const answerBytesOf = (part: unknown): number =>
-  Buffer.byteLength(JSON.stringify(JSON.stringify(part)));
+export function answerBytesOf(part: unknown): number {
+  return Buffer.byteLength(JSON.stringify(JSON.stringify(part)));
+}
 
 /**
  * A page as it is shown, of as many items as an answer has room for; its marker leads on behind the last of them. Where not all
@@ -13,11 +14,11 @@ export const answerBytesOf = (part: unknown): number =>
  * One item always has room: a record has 400 KB at most (DynamoDB quotas, "Item size"), and is shown in less than ten times that.
  * @throws what `read` throws
  */
-export const fittingPage = async <Item, View>(
+export async function fittingPage<Item, View>(
   request: PageRequest,
   read: (request: PageRequest) => Promise<Page<Item>>,
   viewOf: (item: Item) => View,
-): Promise<Page<View>> => {
+): Promise<Page<View>> {
   for (let { limit } = request; ;) {
     const page = await read({ ...request, limit });
     const items = page.items.map(viewOf);
@@ -25,10 +26,10 @@ export const fittingPage = async <Item, View>(
     if (fitting === items.length || limit === 1) return { ...page, items };
     limit = Math.max(1, fitting);
   }
-};
+}
 
-const countOfFitting = (items: readonly unknown[]): number => {
+function countOfFitting(items: readonly unknown[]): number {
   let room = MAX_ANSWER_BYTES;
   const first = items.findIndex((item) => (room -= answerBytesOf(item)) < 0);
   return first === -1 ? items.length : first;
-};
+}

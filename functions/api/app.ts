@@ -1,24 +1,24 @@
 import { Hono } from 'hono';
-import { messageIdOf } from '../../shared/domain/message.ts';
+import { messageIdOf } from '../../shared/domain/message/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
-import { errorAnswer, notFound, RefusedRequest } from './error-answers.ts';
+import { errorAnswer, notFound, RefusedRequest } from './errors.ts';
 import { refusalOf } from './refusal.ts';
-import { addByHandRoutes } from './routes/by-hand.ts';
-import { addBooksRoutes } from './routes/books.ts';
-import { addConfirmationRoute } from './routes/confirmation.ts';
-import { addDeliveryRoutes } from './routes/deliveries.ts';
-import { addMessageRoutes } from './routes/messages.ts';
-import { addOpenApiRoute } from './routes/openapi.ts';
-import { addQueueRoutes } from './routes/queues.ts';
-import { addRecoveryRoutes } from './routes/recoveries.ts';
-import { addSecretRoutes } from './routes/secrets.ts';
-import { addServiceRoutes } from './routes/service.ts';
-import { addSubscriptionTestRoute } from './routes/subscription-test.ts';
-import { addSubscriptionRoutes } from './routes/subscriptions.ts';
-import { addTransferRoutes } from './routes/transfer.ts';
+import { addByHandRoutes } from './deliveries/by-hand-routes.ts';
+import { addBooksRoutes } from './queues/books.ts';
+import { addConfirmationRoute } from './subscriptions/confirmation-routes.ts';
+import { addDeliveryRoutes } from './deliveries/routes.ts';
+import { addMessageRoutes } from './messages/routes.ts';
+import { addOpenApiRoute } from './openapi/route.ts';
+import { addQueueRoutes } from './queues/routes.ts';
+import { addRecoveryRoutes } from './recoveries/routes.ts';
+import { addSecretRoutes } from './subscriptions/secret-routes.ts';
+import { addServiceRoutes } from './service/routes.ts';
+import { addSubscriptionTestRoute } from './subscriptions/test-routes.ts';
+import { addSubscriptionRoutes } from './subscriptions/routes.ts';
+import { addTransferRoutes } from './subscriptions/transfer-routes.ts';
 
 /** The administration API (docs/api.md). Who may call it is API Gateway's to decide. */
-export const createApi = (dependencies: ApiDependencies): Api => {
+export function createApi(dependencies: ApiDependencies): Api {
   const api: Api = new Hono<ApiEnvironment>({ strict: false });
   addQueueRoutes(api, dependencies);
   addSubscriptionRoutes(api, dependencies);
@@ -45,25 +45,22 @@ export const createApi = (dependencies: ApiDependencies): Api => {
     );
   });
   return api;
-};
+}
 
 /** What the path names, in the words of the log. */
-const idsIn = ({
-  queue,
-  message,
-  subscription,
-  recovery,
-}: Record<string, string>): Record<string, string> => ({
-  ...(queue !== undefined && { queue }),
-  ...(message !== undefined && { messageId: messageIdOf({ id: message }).id }),
-  ...(subscription !== undefined && { subscriptionId: subscription }),
-  ...(recovery !== undefined && { recoveryId: recovery }),
-});
+function idsIn({ queue, message, subscription, recovery }: Record<string, string>): Record<string, string> {
+  return {
+    ...(queue !== undefined && { queue }),
+    ...(message !== undefined && { messageId: messageIdOf({ id: message }).id }),
+    ...(subscription !== undefined && { subscriptionId: subscription }),
+    ...(recovery !== undefined && { recoveryId: recovery }),
+  };
+}
 
-const refuseOtherMethods = (api: Api): void => {
+function refuseOtherMethods(api: Api): void {
   for (const [path, routes] of Map.groupBy(api.routes, (route) => route.path)) {
     const allow = routes.map((route) => route.method).join(', ');
     const refusal = new RefusedRequest('method_not_allowed', `only ${allow} here`);
     api.all(path, () => errorAnswer(refusal, { allow }));
   }
-};
+}

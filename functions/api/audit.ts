@@ -1,6 +1,6 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { Difference, QueueDigest, SubscriptionDigest } from './audit-digest.ts';
-import type { SigningScheme } from '../../shared/domain/signing-secret.ts';
+import type { SigningScheme } from '../../shared/domain/subscription/signing-secret.ts';
 
 /** Who asks: an IAM ARN, a token's subject, or `anonymous` where the deployment authorises nobody. */
 export type Caller = { principal: string; requestId: string };
@@ -55,8 +55,8 @@ export type Change =
 export type Audit = (caller: Caller, change: Change) => void;
 
 /** One log line for every change. */
-export const auditLog =
-  (logger: Logger): Audit =>
-  (caller, change) => {
+export function auditLog(logger: Logger): Audit {
+  return (caller, change) => {
     logger.info('audit', { ...caller, ...change });
   };
+}

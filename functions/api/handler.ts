@@ -1,35 +1,34 @@
 import './jitless.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { subscriberUrlFault } from '../../shared/adapters/address-guard.ts';
+import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
 import { documentClient } from '../../shared/adapters/aws/document-client.ts';
 import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
 import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
-import { dynamoChunks } from '../../shared/adapters/dynamo-chunks.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
-import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
-import { dynamoMessageListings } from '../../shared/adapters/dynamo-message-listings.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
-import { dynamoRecoveries } from '../../shared/adapters/dynamo-recoveries.ts';
-import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
-import { dynamoTakeOut } from '../../shared/adapters/dynamo-take-out.ts';
-import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
-import { kmsSecretSealer } from '../../shared/adapters/kms-signing-secrets.ts';
-import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
-import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
-import { sqsIngress } from '../../shared/adapters/sqs-ingress.ts';
-import { sqsOperations } from '../../shared/adapters/sqs-operations.ts';
-import { sqsQueueDepths } from '../../shared/adapters/sqs-queue-depths.ts';
-import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
+import { dynamoChunks, dynamoTakeOut } from '../../shared/adapters/dynamodb/chunks.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
+import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
+import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
+import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
+import {
+  sqsDeliveryQueue,
+  sqsIngress,
+  sqsOperations,
+  sqsQueueDepths,
+  sqsWakeUps,
+} from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { awsEnvironment, apiEnvironment } from '../../shared/config/environment.ts';
-import { chunkedDeliveries } from '../../shared/pipeline/chunked-deliveries.ts';
-import { laterOperatorEvents, laterPayloads, laterRemoval } from '../later-ports.ts';
+import { chunkedDeliveries } from './deliveries/chunked-deliveries.ts';
+import { laterOperatorEvents, laterPayloads, laterRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import { createApi } from './app.ts';
 import { auditLog } from './audit.ts';
-import { httpApiAnswer, parseHttpApiEvent } from './http-api-event.ts';
-import type { HttpApiAnswer } from './http-api-event.ts';
+import { httpApiAnswer, type HttpApiAnswer, parseHttpApiEvent } from './http-api-event.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import { pacingOf } from '../pacing.ts';
 
 // Once per cold start
 
@@ -91,14 +90,14 @@ const api = createApi({
 // For every request
 
 /** Every fault becomes an answer; only an event that is not an HTTP API's throws, which fails the invocation. */
-const answer = async (event: unknown): Promise<HttpApiAnswer> => {
+async function answer(event: unknown): Promise<HttpApiAnswer> {
   try {
     const { request, ...from } = parseHttpApiEvent(event, environment.publicApiUrl);
     return await httpApiAnswer(await api.fetch(request, from));
   } finally {
     journal.flush();
   }
-};
+}
 
 // Called by Lambda
 

@@ -36,7 +36,7 @@ export type ApiRequest = { request: Request; caller: Caller; publicUrl: string }
  * @throws ZodError for an event that no HTTP API sent. The path is as the `$default` stage gives it, without a stage in
  * front, and already decoded.
  */
-export const parseHttpApiEvent = (event: unknown, publicApiUrl?: string): ApiRequest => {
+export function parseHttpApiEvent(event: unknown, publicApiUrl?: string): ApiRequest {
   const parsed = httpApiEvent.parse(event);
   const { requestId } = parsed.requestContext;
   return {
@@ -44,26 +44,28 @@ export const parseHttpApiEvent = (event: unknown, publicApiUrl?: string): ApiReq
     caller: { principal: principalOf(parsed), requestId },
     publicUrl: publicUrlOf(parsed, publicApiUrl),
   };
-};
+}
 
-const publicUrlOf = ({ headers, requestContext }: HttpApiEvent, publicApiUrl?: string): string => {
+function publicUrlOf({ headers, requestContext }: HttpApiEvent, publicApiUrl?: string): string {
   const { apiId, domainName } = requestContext;
   if (publicApiUrl === undefined) return `https://${domainName}`;
   const { host = domainName } = headers;
   return publicApiUrl.replaceAll('{host}', () => host).replaceAll('{apiId}', () => apiId);
-};
+}
 
-export const httpApiAnswer = async (response: Response): Promise<HttpApiAnswer> => ({
-  statusCode: response.status,
-  headers: Object.fromEntries(response.headers),
-  body: await response.text(),
-});
+export async function httpApiAnswer(response: Response): Promise<HttpApiAnswer> {
+  return {
+    statusCode: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: await response.text(),
+  };
+}
 
 /** Request refuses to be made with these (Fetch §2.2.1). OPTIONS, like them, is a method of no route. */
 const UNBUILDABLE: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /** A body that comes with GET is left behind: Request has no room for it, and no route reads it. */
-const requestOf = (parsed: HttpApiEvent): Request => {
+function requestOf(parsed: HttpApiEvent): Request {
   const { routeKey, rawPath, rawQueryString, requestContext, ...event } = parsed;
   const { method: asked } = requestContext.http;
   const method = UNBUILDABLE.has(asked) ? 'OPTIONS' : asked;
@@ -74,24 +76,28 @@ const requestOf = (parsed: HttpApiEvent): Request => {
       : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
   const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
   return new Request(`https://api.invalid${path}?${rawQueryString}`, { method, ...(body && { body }) });
-};
+}
 
 /**
  * A path that the URL parser would change into another one: API Gateway has authorised the caller for the path as it
  * came, and a queue's boundary must not be crossed by `..` behind its back.
  */
-const isAmbiguous = (path: string): boolean =>
-  /\p{Cc}/u.test(path) || path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+function isAmbiguous(path: string): boolean {
+  return /\p{Cc}/u.test(path) || path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+}
 
 /** Nobody was authorised for what came by an open route, so it reaches nothing else, however its path was written. */
-const isServedBy = (routeKey: string, path: string): boolean =>
-  routeKey === DEFAULT_ROUTE || isOpenPath(path);
+function isServedBy(routeKey: string, path: string): boolean {
+  return routeKey === DEFAULT_ROUTE || isOpenPath(path);
+}
 
 /** No route leads here. */
 const NOWHERE = '/';
 
-const bytesOf = ({ body, isBase64Encoded }: Pick<HttpApiEvent, 'body' | 'isBase64Encoded'>) =>
-  Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
+function bytesOf({ body, isBase64Encoded }: Pick<HttpApiEvent, 'body' | 'isBase64Encoded'>) {
+  return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
+}
 
-const principalOf = ({ requestContext: { authorizer } }: HttpApiEvent): string =>
-  authorizer?.iam?.userArn ?? authorizer?.jwt?.claims?.sub ?? 'anonymous';
+function principalOf({ requestContext: { authorizer } }: HttpApiEvent): string {
+  return authorizer?.iam?.userArn ?? authorizer?.jwt?.claims?.sub ?? 'anonymous';
+}

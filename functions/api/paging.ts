@@ -24,21 +24,23 @@ export const pageFields = {
 export const pageQuery = z.object(pageFields);
 
 /** @throws RefusedRequest `invalid_request` naming `limit` or `marker`. */
-export const pageRequest = (query: Record<string, string>): PageRequest => parsed(pageQuery, query);
+export function pageRequest(query: Record<string, string>): PageRequest {
+  return parsed(pageQuery, query);
+}
 
 export const linksSchema = z.array(z.object({ rel: z.literal('next'), href: z.string() }));
 
 type Link = z.infer<typeof linksSchema>[number];
 
 /** The way to the next page of what `query` asked for, in Zaqar's form; empty on the last page. */
-export const nextLinks = (
+export function nextLinks(
   path: string,
   { marker }: Pick<Page<unknown>, 'marker'>,
   query: Readonly<Record<string, string | number>>,
-): readonly Link[] => {
+): readonly Link[] {
   if (marker === undefined) return [];
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) search.set(name, String(value));
   search.set('marker', marker);
   return [{ rel: 'next', href: `${path}?${search.toString()}` }];
-};
+}

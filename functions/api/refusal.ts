@@ -1,15 +1,11 @@
-import { UnknownCredentialsError } from '../../shared/domain/credential-headers.ts';
-import { ContendedRecoveryError } from '../../shared/pipeline/administer-recoveries.ts';
+import { UnknownCredentialsError } from '../../shared/domain/subscription/credential-headers.ts';
+import { ContendedRecoveryError } from './recoveries/recoveries.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
-import {
-  ContendedChangeError,
-  QueueBusyError,
-  QueueMissingError,
-} from '../../shared/ports/subscription-registry.ts';
-import { invalidFields, RefusedRequest } from './error-answers.ts';
+import { ContendedChangeError, QueueBusyError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
+import { invalidFields, RefusedRequest } from './errors.ts';
 
 /** What a fault is an answer of, if it is the caller's or nobody's; undefined: it is ours. */
-export const refusalOf = (error: unknown): RefusedRequest | undefined => {
+export function refusalOf(error: unknown): RefusedRequest | undefined {
   if (error instanceof RefusedRequest) return error;
   if (error instanceof InvalidMarkerError) {
     return invalidFields([{ field: 'marker', message: 'is not from this listing' }]);
@@ -38,4 +34,4 @@ export const refusalOf = (error: unknown): RefusedRequest | undefined => {
     );
   }
   return undefined;
-};
+}

@@ -1,8 +1,7 @@
 import type * as z from 'zod';
 import type { FieldError } from '../../shared/domain/errors.ts';
-import { parseJson } from '../../shared/messages/json-slice.ts';
-import type { Json } from '../../shared/messages/json-slice.ts';
-import { invalidFields, RefusedRequest } from './error-answers.ts';
+import { type Json, parseJson } from '../../shared/wire/json-slice.ts';
+import { invalidFields, RefusedRequest } from './errors.ts';
 
 /** As much as one SQS message holds (design §8). */
 export const MAX_REQUEST_BYTES = 1_048_576;
@@ -10,14 +9,14 @@ export const MAX_REQUEST_BYTES = 1_048_576;
 type BodyOf = { arrayBuffer(): Promise<ArrayBuffer> };
 
 /** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` for anything that is not one JSON value in UTF-8. */
-export const readJson = async (request: BodyOf): Promise<Json> => {
+export async function readJson(request: BodyOf): Promise<Json> {
   const json = parseJson(await readText(request));
   if (json === undefined) throw notJson();
   return json;
-};
+}
 
 /** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` for anything that is not UTF-8. */
-export const readText = async (request: BodyOf): Promise<string> => {
+export async function readText(request: BodyOf): Promise<string> {
   const bytes = await request.arrayBuffer();
   if (bytes.byteLength > MAX_REQUEST_BYTES) {
     throw new RefusedRequest('too_large', `the request body is over ${MAX_REQUEST_BYTES} bytes`);
@@ -25,31 +24,33 @@ export const readText = async (request: BodyOf): Promise<string> => {
   const text = decodedUtf8(bytes);
   if (text === undefined) throw notJson();
   return text;
-};
+}
 
-const notJson = (): RefusedRequest =>
-  new RefusedRequest('invalid_json', 'the request body is not JSON in UTF-8');
+function notJson(): RefusedRequest {
+  return new RefusedRequest('invalid_json', 'the request body is not JSON in UTF-8');
+}
 
 /** As `readJson`; no body at all is an empty object. */
-export const readOptionalJson = async (request: BodyOf): Promise<Json> =>
-  (await request.arrayBuffer()).byteLength === 0 ? { source: '{}', value: {} } : readJson(request);
+export async function readOptionalJson(request: BodyOf): Promise<Json> {
+  return (await request.arrayBuffer()).byteLength === 0 ? { source: '{}', value: {} } : readJson(request);
+}
 
 /** Undefined: not UTF-8. Nothing is replaced, because what is published must arrive as it is. */
-const decodedUtf8 = (bytes: ArrayBuffer): string | undefined => {
+function decodedUtf8(bytes: ArrayBuffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;
   }
-};
+}
 
 /** @throws RefusedRequest `invalid_request`, every fault named by the path of its field. */
-export const parsed = <T>(schema: z.ZodType<T>, value: unknown): T => {
+export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value, { error: plainMessage });
   if (result.success) return result.data;
   throw invalidFields(result.error.issues.flatMap(faultsOf));
-};
+}
 
 const NAMES: Partial<Record<string, string>> = {
   string: 'text',
@@ -65,7 +66,7 @@ const plainMessage: z.core.$ZodErrorMap = (issue) => {
   return issue.input === undefined ? 'is required' : `must be ${NAMES[issue.expected] ?? issue.expected}`;
 };
 
-const faultsOf = (issue: z.core.$ZodIssue): FieldError[] => {
+function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       field: fieldName([...issue.path, key]),
@@ -73,11 +74,15 @@ const faultsOf = (issue: z.core.$ZodIssue): FieldError[] => {
     }));
   }
   return [{ field: fieldName(issue.path), message: issue.message }];
-};
+}
 
 /** `['messages', 0, 'ttl']` → `messages[0].ttl`; the whole body is `body`. */
-const fieldName = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>(
-    (name, step) => (typeof step === 'number' ? `${name}[${step}]` : `${name}${name && '.'}${String(step)}`),
-    '',
-  ) || 'body';
+function fieldName(path: readonly PropertyKey[]): string {
+  return (
+    path.reduce<string>(
+      (name, step) =>
+        typeof step === 'number' ? `${name}[${step}]` : `${name}${name && '.'}${String(step)}`,
+      '',
+    ) || 'body'
+  );
+}

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import { invalidFields } from './error-answers.ts';
+import { invalidFields } from './errors.ts';
 
 /** Every hour of a window is looked at, whether there is something in it or not. */
 const MOST_DAYS = 400;
@@ -18,13 +18,15 @@ export const timeField = z
 /** `since` is in the window, `until` is not. By when messages were accepted. */
 export const windowFields = { since: timeField.exactOptional(), until: timeField.exactOptional() };
 
-export const isWindow = ({
+export function isWindow({
   since = -Infinity,
   until = Infinity,
 }: {
   since?: number;
   until?: number;
-}): boolean => since < until;
+}): boolean {
+  return since < until;
+}
 
 /** For a schema whose window is none. */
 export const NO_WINDOW = { path: ['until'], error: 'must be after since' };
@@ -33,10 +35,10 @@ export const NO_WINDOW = { path: ['until'], error: 'must be after since' };
  * Of the last 24 hours, unless it says otherwise.
  * @throws RefusedRequest naming `since`, for a window that ends before it begins, or has no end.
  */
-export const windowOf = (
+export function windowOf(
   asked: { since?: number; until?: number },
   now: number,
-): { since: number; until: number } => {
+): { since: number; until: number } {
   const until = asked.until ?? now;
   const since = asked.since ?? until - DAY_MS;
   if (since >= until) throw invalidFields([{ field: 'since', message: 'must be in the past' }]);
@@ -44,4 +46,4 @@ export const windowOf = (
     throw invalidFields([{ field: 'since', message: `must be at most ${MOST_DAYS} days before until` }]);
   }
   return { since, until };
-};
+}

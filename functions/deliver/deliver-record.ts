@@ -1,15 +1,16 @@
+import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
+import { deliverChunk } from './chunk.ts';
+import type { DeliverContext, Received } from './context.ts';
+import { deliver } from './deliver.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
-import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
-import type { DeliverContext, Received } from '../../shared/pipeline/deliver-context.ts';
-import { deliverWork } from '../../shared/pipeline/deliver-work.ts';
 
 /**
  * What deliver does for every record. A throw means that a service of ours failed, and the message comes again. What can
  * never be understood is buried with its reason instead of being tried ten times.
  */
-export const deliverRecord =
-  (deliverContext: DeliverContext) =>
-  async (record: SQSRecord, context: Context): Promise<void> => {
+export function deliverRecord(deliverContext: DeliverContext) {
+  return async (record: SQSRecord, context: Context): Promise<void> => {
     const { deadLetters, journal } = deliverContext.ports;
     const parsed = parseDeliveryRecord(record.body);
     if (!parsed.ok) {
@@ -26,9 +27,10 @@ export const deliverRecord =
     };
     await deliverWork(deliverContext, parsed.value, received);
   };
+}
 
 /** The ids of the delivery in a record, as far as it can be read; of a chunk those of its message. */
-export const deliveryIdsIn = ({ body }: SQSRecord): Record<string, string> => {
+export function deliveryIdsIn({ body }: SQSRecord): Record<string, string> {
   const parsed = parseDeliveryRecord(body);
   if (!parsed.ok) return {};
   const { value } = parsed;
@@ -36,4 +38,13 @@ export const deliveryIdsIn = ({ body }: SQSRecord): Record<string, string> => {
   return value.kind === 'chunk'
     ? { queue, messageId }
     : { queue, messageId, subscriptionId: value.key.subscriptionId };
-};
+}
+
+/** Whatever deliver's two queues carry, to the end of what can be done about it now. It throws when it must come again. */
+export function deliverWork(
+  context: DeliverContext,
+  work: FirstJob | WakeUp,
+  received: Received,
+): Promise<void> {
+  return work.kind === 'chunk' ? deliverChunk(context, work, received) : deliver(context, work, received);
+}

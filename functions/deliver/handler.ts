@@ -1,9 +1,34 @@
-import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
-import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
-import { deliverEnvironment } from '../../shared/config/environment.ts';
-import { sqsHandler } from '../sqs-handler.ts';
-import { deliverContextOf } from './deliver-context.ts';
+import { documentClient } from '../../shared/adapters/aws/document-client.ts';
+import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
+import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
+import { dynamoChunks } from '../../shared/adapters/dynamodb/chunks.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
+import { kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
+import {
+  type CallDeadline,
+  invocationDeadline,
+  pacingOf,
+} from '../../shared/adapters/lambda/invocation-deadline.ts';
+import {
+  laterOperatorEvents,
+  laterPayloads,
+  laterSchedules,
+} from '../../shared/adapters/lambda/on-demand.ts';
+import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
+import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
+import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
+import { sqsDeliveryQueue, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
+import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
+import { awsEnvironment, deliverEnvironment } from '../../shared/config/environment.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
+import type { Journal } from '../../shared/ports/journal.ts';
+import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver-record.ts';
+import { healthNotes } from './health-notes.ts';
 
 // Once per cold start
 
@@ -15,3 +40,74 @@ const deliverContext = deliverContextOf(environment, journal, deadline);
 // Called by Lambda, with up to ten jobs of the delivery queue or wake-ups of the retry queue
 
 export const handler = deadline.timed(sqsHandler(journal, deliverRecord(deliverContext), deliveryIdsIn));
+
+type Environment = ReturnType<typeof deliverEnvironment>;
+
+/** deliver on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
+function deliverContextOf(
+  environment: Environment,
+  journal: Journal,
+  deadline: CallDeadline,
+): DeliverContext {
+  return {
+    ports: portsOf(environment, journal, deadline),
+    healthNotes: healthNotes(clock),
+    settings: {
+      attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
+      schedulerThresholdSeconds: environment.schedulerThresholdSeconds,
+      retentionMs: environment.retentionDays * DAY_MS,
+      subscriptionCacheMs: environment.subscriptionCacheSeconds * 1000,
+      disableFailingAfterMs: environment.disableFailingAfterDays * DAY_MS,
+      retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+      defaultRetryPolicy: environment.defaultRetryPolicy,
+      userAgent: environment.userAgent,
+    },
+  };
+}
+
+function portsOf(
+  environment: Environment,
+  journal: Journal,
+  deadline: CallDeadline,
+): DeliverContext['ports'] {
+  const invocation = { deadline, journal };
+  const aws = { ...awsEnvironment(), ...invocation };
+  const sqs = sqsClient(aws);
+  const dynamo = documentClient(aws);
+  const pacing = pacingOf(deadline);
+  const payloads = laterPayloads(invocation, environment.payloadBucket);
+  return {
+    clock,
+    journal,
+    payloads,
+    deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
+    chunks: dynamoChunks(dynamo, environment.deliveriesTable),
+    messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
+    subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, {
+      clock,
+      cacheSeconds: environment.subscriptionCacheSeconds,
+    }),
+    rateLimits: dynamoRateLimits(dynamo, environment.deliveriesTable, clock),
+    subscriber: httpSubscriber(environment),
+    secretOpener: kmsSecretOpener(kmsClient(aws), { keyArn: environment.secretsKeyArn, clock }),
+    deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
+    wakeUps: {
+      ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
+      ...laterSchedules(invocation, {
+        group: environment.scheduleGroup,
+        roleArn: environment.schedulerRoleArn,
+        retryQueueArn: environment.retryQueueArn,
+        deadLetterArn: environment.schedulerDeadLetterArn,
+      }),
+    },
+    undeliverables: sqsUndeliverables(sqs, payloads, {
+      queueUrl: environment.undeliverableQueueUrl,
+      payloadBucket: environment.payloadBucket,
+    }),
+    deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
+    operatorEvents: laterOperatorEvents(invocation, {
+      busName: environment.operatorEventBus,
+      deployment: environment.deployment,
+    }),
+  };
+}

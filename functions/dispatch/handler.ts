@@ -1,9 +1,23 @@
-import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
-import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
-import { dispatchEnvironment } from '../../shared/config/environment.ts';
-import { sqsHandler } from '../sqs-handler.ts';
-import { dispatchContextOf } from './dispatch-context.ts';
-import { dispatchRecord, messageIdsIn } from './dispatch-record.ts';
+import { documentClient } from '../../shared/adapters/aws/document-client.ts';
+import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import {
+  type CallDeadline,
+  invocationDeadline,
+  pacingOf,
+} from '../../shared/adapters/lambda/invocation-deadline.ts';
+import { laterPayloads, laterReferencedData } from '../../shared/adapters/lambda/on-demand.ts';
+import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
+import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
+import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
+import { sqsDeliveryQueue } from '../../shared/adapters/sqs/queues.ts';
+import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
+import { awsEnvironment, dispatchEnvironment } from '../../shared/config/environment.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
+import type { Journal } from '../../shared/ports/journal.ts';
+import type { DispatchContext } from './dispatch.ts';
+import { dispatchRecord, messageIdsIn, type ReferencedDataContext } from './ingress-record.ts';
 
 // Once per cold start
 
@@ -19,3 +33,37 @@ const { ingressRoutes } = environment;
 export const handler = deadline.timed(
   sqsHandler(journal, dispatchRecord(dispatchContext, ingressRoutes), messageIdsIn(ingressRoutes)),
 );
+
+/** dispatch on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
+function dispatchContextOf(
+  environment: ReturnType<typeof dispatchEnvironment>,
+  journal: Journal,
+  deadline: CallDeadline,
+): DispatchContext & ReferencedDataContext {
+  const invocation = { deadline, journal };
+  const aws = { ...awsEnvironment(), ...invocation };
+  const sqs = sqsClient(aws);
+  const dynamo = documentClient(aws);
+  return {
+    ports: {
+      clock,
+      journal,
+      subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, {
+        clock,
+        cacheSeconds: environment.subscriptionCacheSeconds,
+      }),
+      messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
+      payloads: laterPayloads(invocation, environment.payloadBucket),
+      referencedData: laterReferencedData(invocation),
+      deliveryQueue: sqsDeliveryQueue({ ...pacingOf(deadline), sqs, queueUrl: environment.deliveryQueueUrl }),
+      deadLetters: sqsDeadLetters(sqs, environment.ingressDeadLetterUrl),
+    },
+    settings: {
+      retentionMs: environment.retentionDays * DAY_MS,
+      retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+      retainMessages: environment.retainMessages,
+      firstAttemptsPerJob: environment.firstAttemptsPerJob,
+      payloadSources: environment.payloadSources,
+    },
+  };
+}

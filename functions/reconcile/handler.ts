@@ -1,15 +1,14 @@
 import type { Context } from 'aws-lambda';
 import { documentClient } from '../../shared/adapters/aws/document-client.ts';
 import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
-import { invocationDeadline } from '../../shared/adapters/invocation-deadline.ts';
-import { powertoolsJournal } from '../../shared/adapters/powertools-journal.ts';
-import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
+import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
+import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { awsEnvironment, reconcileEnvironment } from '../../shared/config/environment.ts';
-import { reconcile, type Reconciliation } from '../../shared/pipeline/reconcile.ts';
+import { reconcile, type Reconciliation } from './reconcile.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import { pacingOf } from '../pacing.ts';
 
 // Once per cold start
 

@@ -8,7 +8,7 @@ const attribute = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) });
 const joined = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
 
 /** A resolved ARN as cdk-nag writes it in the ids of its findings: references in angle brackets. */
-const written = (value: unknown): string => {
+function written(value: unknown): string {
   if (typeof value === 'string') return value;
   const ref = reference.safeParse(value);
   if (ref.success) return `<${ref.data.Ref}>`;
@@ -16,15 +16,15 @@ const written = (value: unknown): string => {
   if (got.success) return `<${got.data['Fn::GetAtt'].join('.')}>`;
   const [separator, parts] = joined.parse(value)['Fn::Join'];
   return parts.map(written).join(separator);
-};
+}
 
 /**
  * Says why a role is granted something on all resources of this ARN, which ends in an asterisk. cdk-nag takes it for that
  * ARN and that role, and for nothing else. A principal without a construct, a service for example, has no policy to check.
  */
-export const acknowledgeWildcard = (grantee: IGrantable, arn: string, reason: string): void => {
+export function acknowledgeWildcard(grantee: IGrantable, arn: string, reason: string): void {
   const principal = grantee.grantPrincipal;
   if (!Construct.isConstruct(principal)) return;
   const resource = written(Stack.of(principal).resolve(arn));
   Validations.of(principal).acknowledge({ id: `AwsSolutions-IAM5[Resource::${resource}]`, reason });
-};
+}

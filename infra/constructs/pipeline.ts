@@ -1,17 +1,17 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../settings.ts';
-import { AdministrationApi } from './administration-api.ts';
-import { ApiFunction } from './api-function.ts';
-import { DeliverFunction } from './deliver-function.ts';
-import { DispatchFunction } from './dispatch-function.ts';
-import type { Network } from './network-placement.ts';
-import { OperateFunction } from './operate-function.ts';
-import { OperatorEvents } from './operator-events.ts';
-import { ReconcileFunction } from './reconcile-function.ts';
-import { RetrySchedules } from './retry-schedules.ts';
-import { HoldingQueue, WorkQueue } from './sqs-queue.ts';
-import type { State } from './state.ts';
+import { AdministrationApi } from './api/administration-api.ts';
+import { ApiFunction } from './api/api-function.ts';
+import { DeliverFunction } from './functions/deliver-function.ts';
+import { DispatchFunction } from './functions/dispatch-function.ts';
+import type { Network } from './functions/network-placement.ts';
+import { OperateFunction } from './functions/operate-function.ts';
+import { OperatorEvents } from './functions/operator-events.ts';
+import { ReconcileFunction } from './functions/reconcile-function.ts';
+import { RetrySchedules } from './queues/retry-schedules.ts';
+import { HoldingQueue, WorkQueue } from './queues/sqs-queue.ts';
+import type { State } from './state/state.ts';
 
 export interface PipelineProps {
   readonly settings: DeploymentSettings;

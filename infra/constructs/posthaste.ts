@@ -1,9 +1,9 @@
 import { Construct } from 'constructs';
 import { type DeploymentSettings, parseSettings } from '../settings.ts';
-import { Monitoring } from './monitoring.ts';
-import type { Network } from './network-placement.ts';
+import { Monitoring } from './monitoring/monitoring.ts';
+import type { Network } from './functions/network-placement.ts';
 import { Pipeline } from './pipeline.ts';
-import { State } from './state.ts';
+import { State } from './state/state.ts';
 
 export interface PosthasteProps {
   /** Made by `parseSettings`, which validates and completes them. @default all defaults */

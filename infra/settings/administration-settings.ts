@@ -6,10 +6,10 @@ const AUDIENCE_RULE = 'must be a list of audiences';
 const PUBLIC_URL_RULE =
   'must be an http or https URL of at most 200 characters without a query, a fragment or a slash at its end';
 
-const isPublicUrl = (text: string): boolean => {
+function isPublicUrl(text: string): boolean {
   const filled = text.replaceAll('{host}', 'host').replaceAll('{apiId}', 'id');
   return text.length <= 200 && /^https?:\/\/[^\s?#{}]*[^\s?#{}/]$/.test(filled) && URL.canParse(filled);
-};
+}
 
 /** Who administers it, and how it is reached. */
 export const administrationSettings = {

@@ -1,6 +1,8 @@
 import { wholeNumber } from './rules.ts';
 
-const concurrency = () => wholeNumber('concurrent invocations', 2, 1000);
+function concurrency() {
+  return wholeNumber('concurrent invocations', 2, 1000);
+}
 
 /** How much is done at once. */
 export const capacitySettings = {

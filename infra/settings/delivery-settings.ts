@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseDefaultRetryPolicy } from '../../shared/domain/retry-policy-schema.ts';
-import { parsePortRange } from '../../shared/domain/port-range.ts';
+import { parseDefaultRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
+import { parsePortRange } from '../../shared/domain/subscription/subscriber-url.ts';
 import { listOf, oneOf, valueOf, wholeNumber } from './rules.ts';
 
 /** A function's whole environment is at most 4 KB (AWS Lambda quotas), so a setting of free length is bounded. */
@@ -14,10 +14,10 @@ const PORT_RULE = 'is neither a port, such as 443, nor a range of ports, such as
 const DAYS_RULE = 'must be a number of days from 0 to 365';
 
 /** A single port is read as a number. */
-const portsOf = (given: unknown): unknown => {
+function portsOf(given: unknown): unknown {
   const value = listOf(given);
   return [value].flat().map((port: unknown) => (typeof port === 'number' ? String(port) : port));
-};
+}
 
 /** How deliveries are attempted, retried and kept. */
 export const deliverySettings = {

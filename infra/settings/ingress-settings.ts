@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message.ts';
+import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
 import { listOf, valueOf } from './rules.ts';
 
 /** A function's whole environment is at most 4 KB (AWS Lambda quotas), so a setting of free length is bounded. */

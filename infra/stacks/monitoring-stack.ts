@@ -1,8 +1,8 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { Monitoring } from '../constructs/monitoring.ts';
+import { Monitoring } from '../constructs/monitoring/monitoring.ts';
 import type { Pipeline } from '../constructs/pipeline.ts';
-import type { State } from '../constructs/state.ts';
+import type { State } from '../constructs/state/state.ts';
 import type { DeploymentSettings } from '../settings.ts';
 
 export interface MonitoringStackProps extends StackProps {

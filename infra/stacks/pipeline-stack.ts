@@ -1,7 +1,7 @@
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Pipeline } from '../constructs/pipeline.ts';
-import type { State } from '../constructs/state.ts';
+import type { State } from '../constructs/state/state.ts';
 import type { DeploymentSettings } from '../settings.ts';
 
 export interface PipelineStackProps extends StackProps {
@@ -22,23 +22,25 @@ export class PipelineStack extends Stack {
   }
 }
 
-const outputsOf = (pipeline: Pipeline): Record<string, string> => ({
-  ApiUrl: pipeline.administration.url,
-  ApiId: pipeline.administration.apiId,
-  IngressQueueUrl: pipeline.ingress.url,
-  DeliveryQueueUrl: pipeline.delivery.url,
-  RetryQueueUrl: pipeline.retry.url,
-  UndeliverableQueueUrl: pipeline.undeliverable.url,
-  IngressDeadLetterUrl: pipeline.ingressDeadLetters.url,
-  DeliveryDeadLetterUrl: pipeline.deliveryDeadLetters.url,
-  OperationQueueUrl: pipeline.operation.url,
-  OperationDeadLetterUrl: pipeline.operationDeadLetters.url,
-  SchedulerDeadLetterUrl: pipeline.schedules.deadLetters.url,
-  OperatorEventBus: pipeline.operatorEvents.busName,
-  ScheduleGroup: pipeline.schedules.groupName,
-  DispatchFunction: pipeline.dispatch.name,
-  DeliverFunction: pipeline.deliver.name,
-  ReconcileFunction: pipeline.reconcile.name,
-  OperateFunction: pipeline.operate.name,
-  ApiFunction: pipeline.api.name,
-});
+function outputsOf(pipeline: Pipeline): Record<string, string> {
+  return {
+    ApiUrl: pipeline.administration.url,
+    ApiId: pipeline.administration.apiId,
+    IngressQueueUrl: pipeline.ingress.url,
+    DeliveryQueueUrl: pipeline.delivery.url,
+    RetryQueueUrl: pipeline.retry.url,
+    UndeliverableQueueUrl: pipeline.undeliverable.url,
+    IngressDeadLetterUrl: pipeline.ingressDeadLetters.url,
+    DeliveryDeadLetterUrl: pipeline.deliveryDeadLetters.url,
+    OperationQueueUrl: pipeline.operation.url,
+    OperationDeadLetterUrl: pipeline.operationDeadLetters.url,
+    SchedulerDeadLetterUrl: pipeline.schedules.deadLetters.url,
+    OperatorEventBus: pipeline.operatorEvents.busName,
+    ScheduleGroup: pipeline.schedules.groupName,
+    DispatchFunction: pipeline.dispatch.name,
+    DeliverFunction: pipeline.deliver.name,
+    ReconcileFunction: pipeline.reconcile.name,
+    OperateFunction: pipeline.operate.name,
+    ApiFunction: pipeline.api.name,
+  };
+}

@@ -1,6 +1,6 @@
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { State } from '../constructs/state.ts';
+import { State } from '../constructs/state/state.ts';
 import type { DeploymentSettings } from '../settings.ts';
 
 export interface StateStackProps extends StackProps {

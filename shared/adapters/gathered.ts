@@ -5,10 +5,10 @@ type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unkn
  * Makes one call of those that come within `gatherMs` under the same key: `call` gets how many they are, and answers with as
  * many results, handed out in the order in which they came. Where it throws, each of them does.
  */
-export const gathered = <Asked, Result>(
+export function gathered<Asked, Result>(
   gatherMs: number,
   call: (key: string, asked: Asked, count: number) => Promise<readonly Result[]>,
-): ((key: string, asked: Asked) => Promise<Result>) => {
+): (key: string, asked: Asked) => Promise<Result> {
   const open = new Map<string, Waiting<Result>[]>();
 
   const close = async (key: string, asked: Asked): Promise<void> => {
@@ -37,4 +37,4 @@ export const gathered = <Asked, Result>(
       open.set(key, [{ resolve, reject }]);
       setTimeout(() => void close(key, asked), gatherMs);
     });
-};
+}

@@ -11,7 +11,7 @@ const CHARACTER = 2;
  * About how many bytes a value that was read from JSON takes in memory, rather too many than too few. Without recursion:
  * what users nest may be deeper than the stack.
  */
-export const heapBytesOf = (value: unknown): number => {
+export function heapBytesOf(value: unknown): number {
   const open = [value];
   let bytes = 0;
   while (open.length > 0) {
@@ -27,4 +27,4 @@ export const heapBytesOf = (value: unknown): number => {
     }
   }
   return bytes;
-};
+}

@@ -1,9 +1,9 @@
 /** Works on every item, at most `limit` at once; results in the order of the items. Rejects as soon as one does. */
-export const inParallel = async <Item, Result>(
+export async function inParallel<Item, Result>(
   items: readonly Item[],
   limit: number,
   work: (item: Item) => Promise<Result>,
-): Promise<Result[]> => {
+): Promise<Result[]> {
   const results: Result[] = [];
   const waiting = items.entries();
   const worker = async (): Promise<void> => {
@@ -11,4 +11,4 @@ export const inParallel = async <Item, Result>(
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
   return results;
-};
+}

@@ -21,7 +21,7 @@ export type ReadCache<Value> = {
 };
 
 /** Answers of a while ago, shared by all who ask. `undefined` – nothing there – is never kept, and drops what was. */
-export const readCache = <Value>(options: ReadCacheOptions<Value>): ReadCache<Value> => {
+export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Value> {
   const entries = new Map<string, Entry<Value>>();
   const underWay = new Map<string, Promise<Value | undefined>>();
   let total = 0;
@@ -70,4 +70,4 @@ export const readCache = <Value>(options: ReadCacheOptions<Value>): ReadCache<Va
     fresh,
     forget,
   };
-};
+}

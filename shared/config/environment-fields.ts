@@ -4,11 +4,12 @@ const text = z.string('is missing').min(1, 'is empty');
 
 const url = text.pipe(z.url('is not a URL'));
 
-const wholeNumber = (min: number, max: number) =>
-  text
+function wholeNumber(min: number, max: number) {
+  return text
     .regex(/^[0-9]+$/, 'is not a whole number')
     .transform(Number)
     .pipe(z.int().min(min, `is under ${min}`).max(max, `is over ${max}`));
+}
 
 /** Several days in seconds; nothing that we count in seconds is longer. */
 const MOST_SECONDS = 7 * 24 * 60 * 60;

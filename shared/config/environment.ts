@@ -158,26 +158,26 @@ const awsSchema = z.object({
 
 type Source = Readonly<Record<string, string | undefined>>;
 
-const read = <T>(schema: z.ZodType<T>, source: Source): T => {
+function read<T>(schema: z.ZodType<T>, source: Source): T {
   const given = Object.fromEntries(Object.entries(names).map(([key, name]) => [key, source[name]]));
   // Read once: zod would take longer to compile a reader than the reading takes.
   const parsed = schema.safeParse(given, { jitless: true });
   if (parsed.success) return parsed.data;
   throw new EnvironmentError(parsed.error.issues.map(problemOf));
-};
+}
 
-const problemOf = ({ path, message }: z.core.$ZodIssue): string => {
+function problemOf({ path, message }: z.core.$ZodIssue): string {
   const [key, ...inner] = path.map(String);
   const name = Object.entries(names).find(([field]) => field === key)?.[1] ?? 'environment';
   return `${[name, ...inner].join('.')} ${message}`;
-};
+}
 
 /**
  * Where AWS's services are and who asks them. Lambda gives a function its credentials by the environment, for all its life
  * ("Defined runtime environment variables", Lambda developer guide).
  * @throws EnvironmentError
  */
-export const awsEnvironment = (source: Source = process.env) => {
+export function awsEnvironment(source: Source = process.env) {
   const { region, serviceDomain, ...given } = read(awsSchema, source);
   const endpointOf = (service: 'dynamodb' | 'sqs' | 'kms'): string =>
     given[service] ?? given.endpoint ?? `https://${service}.${region}.${serviceDomain}`;
@@ -189,19 +189,29 @@ export const awsEnvironment = (source: Source = process.env) => {
     /** X-Ray's, of the invocation under way: Lambda changes it. */
     traceId: () => source[names.traceId],
   };
-};
+}
 
 /** What dispatch needs. @throws EnvironmentError */
-export const dispatchEnvironment = (source: Source = process.env) => read(dispatchSchema, source);
+export function dispatchEnvironment(source: Source = process.env) {
+  return read(dispatchSchema, source);
+}
 
 /** What deliver needs. @throws EnvironmentError */
-export const deliverEnvironment = (source: Source = process.env) => read(deliverSchema, source);
+export function deliverEnvironment(source: Source = process.env) {
+  return read(deliverSchema, source);
+}
 
 /** What reconcile needs. @throws EnvironmentError */
-export const reconcileEnvironment = (source: Source = process.env) => read(reconcileSchema, source);
+export function reconcileEnvironment(source: Source = process.env) {
+  return read(reconcileSchema, source);
+}
 
 /** What operate needs. @throws EnvironmentError */
-export const operateEnvironment = (source: Source = process.env) => read(operateSchema, source);
+export function operateEnvironment(source: Source = process.env) {
+  return read(operateSchema, source);
+}
 
 /** What the API needs. @throws EnvironmentError */
-export const apiEnvironment = (source: Source = process.env) => read(apiSchema, source);
+export function apiEnvironment(source: Source = process.env) {
+  return read(apiSchema, source);
+}

@@ -13,4 +13,6 @@ export const DEFAULT_ROUTE = '$default';
 const patterns = openRoutes.map(({ path }) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`));
 
 /** Whether anybody may call this path, whatever its method. */
-export const isOpenPath = (path: string): boolean => patterns.some((pattern) => pattern.test(path));
+export function isOpenPath(path: string): boolean {
+  return patterns.some((pattern) => pattern.test(path));
+}

@@ -9,11 +9,11 @@ const UNITS = [
 ] as const;
 
 /** Seconds, to the second, in as many of each unit as there are whole ones: 1 d, 2 h, 3 min, 4 s. Empty for none. */
-export const inUnits = (seconds: number): string[] => {
+export function inUnits(seconds: number): string[] {
   let rest = Math.round(seconds);
   return UNITS.flatMap(([unit, size]) => {
     const whole = Math.floor(rest / size);
     rest -= whole * size;
     return whole === 0 ? [] : [`${whole} ${unit}`];
   });
-};
+}

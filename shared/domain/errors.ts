@@ -5,5 +5,6 @@
 export type FieldError = { field: string; message: string };
 
 /** What was thrown, as an error: anything can be. */
-export const errorOf = (thrown: unknown): Error =>
-  thrown instanceof Error ? thrown : new Error(String(thrown));
+export function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

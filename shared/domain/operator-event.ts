@@ -1,5 +1,5 @@
-import type { DeliveryKey } from './delivery.ts';
-import type { SubscriptionEvent } from './subscription.ts';
+import type { DeliveryKey } from './delivery/delivery.ts';
+import type { SubscriptionEvent } from './subscription/subscription.ts';
 
 /** What an operator, or a program of theirs, wants to be told of. Ids and counts only. Times are milliseconds since the epoch. */
 export type OperatorEvent =

@@ -1,8 +1,8 @@
-import type { Attempt, Mechanism } from '../domain/attempt.ts';
-import type { DeliveryKey, Status } from '../domain/delivery.ts';
-import type { MessageKey } from '../domain/message.ts';
+import type { Attempt, Mechanism } from '../domain/delivery/attempt.ts';
+import type { DeliveryKey, Status } from '../domain/delivery/delivery.ts';
+import type { MessageKey } from '../domain/message/message.ts';
 import type { OperatorEvent } from '../domain/operator-event.ts';
-import type { Operation } from '../domain/operation.ts';
+import type { Operation } from '../domain/recovery/operation.ts';
 
 /** What happened, in the field's words. Adapters make log lines and metrics of it; never payloads, never secrets. */
 export type Fact =
@@ -72,4 +72,10 @@ export type Fact =
 
 export interface Journal {
   note(fact: Fact): void;
+}
+
+/** At least once: whoever listens recognises a copy by what it says. */
+export interface OperatorEvents {
+  /** @throws when it could not be sent */
+  publish(event: OperatorEvent): Promise<void>;
 }

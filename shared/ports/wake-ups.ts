@@ -1,4 +1,4 @@
-import type { WakeUp } from '../domain/delivery-job.ts';
+import type { WakeUp } from '../domain/delivery/job.ts';
 
 /** How a delivery is brought back when its next attempt is due. */
 export interface WakeUps {

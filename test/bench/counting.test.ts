@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { atNoRecords } from '../../bench/operations/line.ts';
 import { sentAlone } from '../../bench/operations/sends-alone.ts';
 import { tallyOf } from '../../bench/operations/tally.ts';
-import type { Call, Invocation } from '../../cli/local/call-log.ts';
+import type { Call, Invocation } from '../../local/call-log.ts';
 
 const call = (given: Partial<Call>): Call => ({
   kind: 'call',

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runFolder } from '../../bench/measured/deployed.ts';
-import { localFolder } from '../../cli/local/install/paths.mjs';
+import { localFolder } from '../../local/install/paths.mjs';
 
 /** Above all ids that a system gives. */
 const NOBODY = 99_999_999;

@@ -5,7 +5,7 @@ import type { Cell } from '../../bench/lateness/cells.ts';
 import { measureLateness } from '../../bench/lateness/measure.ts';
 import { playOut, releasesOf, type Release } from '../../bench/lateness/releases.ts';
 import { BARE_PATH, startSubscriber } from '../../bench/lateness/subscriber.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 
 const cells: readonly Cell[] = [
   { by: 'sqs_delay', delaySeconds: 1 },

@@ -5,7 +5,7 @@ import { figuresOf, p95ByBare, quantilesOf, type Retry } from '../../bench/laten
 import { faultsOf } from '../../bench/lateness/measure.ts';
 import { resultText } from '../../bench/lateness/result-text.ts';
 import { retryOf } from '../../bench/lateness/retry-records.ts';
-import { planWakeUp } from '../../shared/domain/wake-up-plan.ts';
+import { planWakeUp } from '../../shared/domain/retry/wake-up-plan.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 
 const delays = [1, 5, 30, 60, 300];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { orderedIn } from '../../bench/measured/ordered.ts';
-import type { ChunkJob, DeliveryJob } from '../../shared/domain/delivery-job.ts';
-import { encodeFirstJob } from '../../shared/messages/delivery-job.ts';
+import type { ChunkJob, DeliveryJob } from '../../shared/domain/delivery/job.ts';
+import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../support/builders.ts';
 
 const place = { queue: 'orders', messageId: 'message-1', bucket: 0 };

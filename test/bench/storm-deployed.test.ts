@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { othersWait } from '../../bench/storm/deployed/others.ts';
 import { requestsOf, strike } from '../../bench/storm/deployed/outage.ts';
 import { pathOf, type StormySystem } from '../../bench/storm/deployed/stormy-system.ts';
-import { Problem } from '../../cli/local/install/problem.mjs';
-import { EMPTY_BOOKS } from '../../shared/domain/books.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { EMPTY_BOOKS } from '../../shared/domain/message/books.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
 let receiver: Receiver;

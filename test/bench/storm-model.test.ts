@@ -5,8 +5,8 @@ import { EndlessStormError, heapClock } from '../../bench/storm/virtual/heap-clo
 import { quotaOf } from '../../bench/storm/virtual/quota.ts';
 import { repeating } from '../../bench/storm/virtual/repeats.ts';
 import { simulatedScheduler } from '../../bench/storm/virtual/simulated-scheduler.ts';
-import { schedulerWakeUps } from '../../shared/adapters/scheduler-wake-ups.ts';
-import type { WakeUp } from '../../shared/domain/delivery-job.ts';
+import { schedulerWakeUps } from '../../shared/adapters/scheduler/wake-ups.ts';
+import type { WakeUp } from '../../shared/domain/delivery/job.ts';
 import { seededChance } from '../simulation/chance.ts';
 import { virtualTime } from '../simulation/virtual-time.ts';
 

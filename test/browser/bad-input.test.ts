@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { Attempt } from '../../shared/domain/attempt.ts';
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
 import { record, subscribe } from './busy-deployment.ts';
 import { inBrowser, launchChromium } from './chromium.ts';

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import type { Attempt } from '../../shared/domain/attempt.ts';
-import { bucketOf } from '../../shared/domain/fan-out.ts';
-import type { Delivery } from '../../shared/domain/delivery.ts';
-import { newRecovery, recoveryIdOf } from '../../shared/domain/recovery.ts';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry-policy.ts';
-import { retrySchedule, type Retry } from '../../shared/domain/retry-schedule.ts';
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import { bucketOf } from '../../shared/domain/delivery/fan-out.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
+import { newRecovery, recoveryIdOf } from '../../shared/domain/recovery/recovery.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
+import { retrySchedule, type Retry } from '../../shared/domain/retry/schedule.ts';
 import { aDelivery } from '../support/delivery-builders.ts';
 import { aMessage } from '../support/builders.ts';
 import type { ServedApi } from './served-api.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
-import { projectNode, projectRoot } from '../../cli/local/install/paths.mjs';
+import { projectNode, projectRoot } from '../../local/install/paths.mjs';
 
 const printed = z.object({ url: z.string() });
 

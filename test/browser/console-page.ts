@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import * as z from 'zod';
-import { projectRoot } from '../../cli/local/install/paths.mjs';
+import { projectRoot } from '../../local/install/paths.mjs';
 
 export type Look = { width: 375 | 1280; theme: 'light' | 'dark' };
 

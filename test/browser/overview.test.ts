@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { consoleInfoSchema } from '../../shared/messages/console-view.ts';
+import { consoleInfoSchema } from '../../shared/wire/views/console.ts';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
 import { inBrowser, launchChromium } from './chromium.ts';
 import { startConsoleCommand, type RunningConsole } from './console-command.ts';

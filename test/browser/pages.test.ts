@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { consoleInfoSchema } from '../../shared/messages/console-view.ts';
+import { consoleInfoSchema } from '../../shared/wire/views/console.ts';
 import { busyConsole, type BusyConsole } from './busy-console.ts';
 import { inBrowser } from './chromium.ts';
 import { axeViolations, goTo, isTooWide, LOOKS, openPage, picture } from './console-page.ts';

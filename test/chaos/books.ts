@@ -1,4 +1,4 @@
-import { isOpen, type Delivery, type TerminalStatus } from '../../shared/domain/delivery.ts';
+import { isOpen, type Delivery, type TerminalStatus } from '../../shared/domain/delivery/delivery.ts';
 import type { Reply } from './subscribers.ts';
 
 /** One accepted message × one matching subscription: the record, and what the subscriber saw. */

@@ -1,6 +1,6 @@
 import { Console } from 'node:console';
 import { parseArgs } from 'node:util';
-import { Problem } from '../../cli/local/install/problem.mjs';
+import { Problem } from '../../local/install/problem.mjs';
 import { untilInterrupted } from '../../cli/interruption.ts';
 import { wholeNumber } from '../support/whole-number.ts';
 import { isBalanced, runChaos, type ChaosRequest } from './run.ts';

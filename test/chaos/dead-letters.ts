@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { sqsDeadLetterQueue } from '../../shared/adapters/sqs-dead-letter-queue.ts';
-import { sqsWorkQueues } from '../../shared/adapters/sqs-work-queues.ts';
+import { sqsDeadLetterQueue } from '../../shared/adapters/sqs/dead-letter-queue.ts';
+import { sqsWorkQueues } from '../../shared/adapters/sqs/queues.ts';
 import {
   readDeliveryLetter,
   readIngressLetter,
   readOperationLetter,
-} from '../../shared/messages/dead-letter-reading.ts';
-import { redrive } from '../../shared/pipeline/redrive.ts';
+} from '../../shared/wire/jobs/dead-letter.ts';
+import { redrive } from '../../cli/commands/redrive/redrive-letters.ts';
 import { messagesOn, type System } from './deployed-system.ts';
 
 const sleep = (milliseconds: number): Promise<void> => pause(milliseconds);

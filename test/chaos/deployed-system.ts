@@ -6,8 +6,8 @@ import {
 } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import type { Endpoints } from '../../cli/local/endpoints.ts';
-import { localAws } from '../../cli/local/local-aws.ts';
+import type { Endpoints } from '../../local/endpoints.ts';
+import { localAws } from '../../local/local-aws.ts';
 import { documentClient } from '../../shared/adapters/aws/document-client.ts';
 import { operatorSqs } from '../../shared/adapters/aws/operator-sqs.ts';
 import { pathOf, policyOf, QUEUES } from './subscribers.ts';

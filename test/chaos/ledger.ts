@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { listOfMessage } from '../../shared/pipeline/administer-deliveries.ts';
+import { listOfMessage } from '../../functions/api/deliveries/deliveries.ts';
 import { endOf, type Pair } from './books.ts';
 import type { Listener, System } from './deployed-system.ts';
 import type { ReceiversLog } from './subscribers.ts';

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isRunning } from '../../cli/local/install/lock.mjs';
-import { localFolder } from '../../cli/local/install/paths.mjs';
-import { startLocalSystem } from '../../cli/local/local-system.ts';
+import { isRunning } from '../../local/install/lock.mjs';
+import { localFolder } from '../../local/install/paths.mjs';
+import { startLocalSystem } from '../../local/local-system.ts';
 import { seededChance } from '../simulation/chance.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { booksOf, duplicatesOf, explainedBy, isLost, type Books } from './books.ts';

@@ -1,4 +1,4 @@
-import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { seededChance, type Chance } from '../simulation/chance.ts';
 import type { Answer, Receiver } from '../support/receiver.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Chunk } from '../../shared/domain/chunk.ts';
-import { claimChunk, recordSuccesses, takeOutEarly } from '../../shared/domain/chunk-changes.ts';
-import { deliveryIn } from '../../shared/domain/chunk-members.ts';
-import type { ChunkKey, Delivery, Status } from '../../shared/domain/delivery.ts';
-import type { DeliveryListings } from '../../shared/ports/delivery-listings.ts';
+import type { Chunk } from '../../shared/domain/delivery/chunk.ts';
+import { claimChunk, recordSuccesses, takeOutEarly } from '../../shared/domain/delivery/chunk-changes.ts';
+import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
+import type { ChunkKey, Delivery, Status } from '../../shared/domain/delivery/delivery.ts';
+import type { DeliveryListings } from '../../shared/ports/deliveries.ts';
 import { aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
 import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import type { ChunksUnderTest } from './chunks.contract.ts';

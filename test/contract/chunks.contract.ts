@@ -1,17 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyToChunk, chunkHolds, type Chunk, type ChunkTransition } from '../../shared/domain/chunk.ts';
+import {
+  applyToChunk,
+  chunkHolds,
+  type Chunk,
+  type ChunkTransition,
+} from '../../shared/domain/delivery/chunk.ts';
 import {
   breakUp,
   claimChunk,
   recordSuccesses,
   takeOut,
   takeOutEarly,
-} from '../../shared/domain/chunk-changes.ts';
-import { deliveryIn } from '../../shared/domain/chunk-members.ts';
-import type { ChunkKey, Delivery } from '../../shared/domain/delivery.ts';
-import type { Chunks, ChunkResult } from '../../shared/ports/chunks.ts';
-import type { Deliveries } from '../../shared/ports/deliveries.ts';
+} from '../../shared/domain/delivery/chunk-changes.ts';
+import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
+import type { ChunkKey, Delivery } from '../../shared/domain/delivery/delivery.ts';
+import type { ChunkResult, Chunks, Deliveries } from '../../shared/ports/deliveries.ts';
 import { arbitraryStep, firstOf, transitionOf } from '../support/chunk-arbitraries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
 import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DeadLetter, LetterAttributes } from '../../shared/domain/dead-letter.ts';
-import type { DeadLetterQueue } from '../../shared/ports/dead-letter-queue.ts';
+import type { DeadLetter, LetterAttributes } from '../../shared/domain/delivery/dead-letter.ts';
+import type { DeadLetterQueue } from '../../shared/ports/queues.ts';
 
 /** A queue of its own, and how messages come to it. `put` answers with the id. */
 export type DeadLetterQueueUnderTest = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
+import type { DeadLetters } from '../../shared/ports/queues.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';
 
 export type BuriedMessage = {

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { apply, holds, isOpen } from '../../shared/domain/delivery.ts';
-import type { Change, Delivery, Expectation, Transition } from '../../shared/domain/delivery.ts';
+import {
+  apply,
+  type Change,
+  type Delivery,
+  type Expectation,
+  holds,
+  isOpen,
+  type Transition,
+} from '../../shared/domain/delivery/delivery.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { arbitraryChange, arbitraryDelivery } from '../support/delivery-arbitraries.ts';
 import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';

@@ -1,5 +1,5 @@
-import type { Change, Delivery, Expectation } from '../../shared/domain/delivery.ts';
-import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry-policy.ts';
+import type { Change, Delivery, Expectation } from '../../shared/domain/delivery/delivery.ts';
+import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
 import { anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 
 type ExpectationCase = {

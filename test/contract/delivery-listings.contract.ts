@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Change, Delivery, Status } from '../../shared/domain/delivery.ts';
-import type { Deliveries } from '../../shared/ports/deliveries.ts';
+import type { Change, Delivery, Status } from '../../shared/domain/delivery/delivery.ts';
 import type {
+  Deliveries,
   DeliveryListings,
   DeliverySelection,
   ListedDelivery,
-} from '../../shared/ports/delivery-listings.ts';
+} from '../../shared/ports/deliveries.ts';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../shared/ports/page.ts';
 import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 

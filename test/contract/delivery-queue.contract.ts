@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DeliveryJob } from '../../shared/domain/delivery-job.ts';
-import type { DeliveryQueue } from '../../shared/ports/delivery-queue.ts';
+import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
+import type { DeliveryQueue } from '../../shared/ports/queues.ts';
 import { aMessage } from '../support/builders.ts';
 import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';

@@ -1,9 +1,9 @@
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
-import type { Change, Delivery, Status, Transition } from '../../shared/domain/delivery.ts';
+import type { Change, Delivery, Status, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient, forgetfulClient } from '../support/dynamo-clients.ts';

@@ -1,12 +1,12 @@
 import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deliveryItemOf } from '../../shared/adapters/delivery-item.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamo-deliveries.ts';
-import { dynamoDeliveryListings } from '../../shared/adapters/dynamo-delivery-listings.ts';
-import { dynamoMessageListings } from '../../shared/adapters/dynamo-message-listings.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
+import { deliveryItemOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import type { Delivery } from '../../shared/domain/delivery.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient } from '../support/dynamo-clients.ts';

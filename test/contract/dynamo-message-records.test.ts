@@ -1,6 +1,6 @@
 import { DeleteCommand, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamo-message-records.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient, interruptedClient } from '../support/dynamo-clients.ts';

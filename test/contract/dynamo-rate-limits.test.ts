@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { slotsItemKey } from '../../shared/adapters/delivery-keys.ts';
-import { dynamoRateLimits } from '../../shared/adapters/dynamo-rate-limits.ts';
+import { slotsItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { ttlAttribute } from '../../shared/config/tables.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient } from '../support/dynamo-clients.ts';

@@ -1,6 +1,6 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dynamoRecoveries } from '../../shared/adapters/dynamo-recoveries.ts';
+import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { ttlAttribute } from '../../shared/config/tables.ts';
 import { deployment } from '../support/deployment.ts';
 import { forgetfulClient } from '../support/dynamo-clients.ts';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
+import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import {
   subscriberItemKey,
   subscriberItemOf,
   subscriptionItemOf,
-} from '../../shared/adapters/subscription-item.ts';
-import { QueueBusyError } from '../../shared/ports/subscription-registry.ts';
+} from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { QueueBusyError } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
-import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
-import { enabled, movedTo } from '../../shared/domain/subscription-change.ts';
-import type { Subscription } from '../../shared/domain/subscription.ts';
+import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import { enabled, movedTo } from '../../shared/domain/subscription/change.ts';
+import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamo-subscription-registry.ts';
-import { dynamoSubscriptions } from '../../shared/adapters/dynamo-subscriptions.ts';
+import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';

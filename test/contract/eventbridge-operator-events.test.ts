@@ -1,9 +1,9 @@
 import { afterAll, beforeAll } from 'vitest';
-import { openOperatorInbox, type OperatorInbox } from '../../cli/local/operator-inbox.ts';
+import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbox.ts';
 import { eventBridgeClient } from '../../shared/adapters/aws/eventbridge-client.ts';
-import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge-operator-events.ts';
+import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge/operator-events.ts';
 import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
-import type { OperatorEventMessage } from '../../shared/messages/operator-event.ts';
+import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { describeOperatorEventsContract } from './operator-events.contract.ts';

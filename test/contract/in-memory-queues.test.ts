@@ -5,7 +5,7 @@ import { inMemoryPayloads } from '../support/in-memory/in-memory-payloads.ts';
 import { inMemoryQueue } from '../support/in-memory/in-memory-queue.ts';
 import { inMemoryWakeUps } from '../support/in-memory/in-memory-wake-ups.ts';
 import { virtualClock } from '../support/in-memory/virtual-clock.ts';
-import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery-job.ts';
+import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { describeDeadLettersContract } from './dead-letters.contract.ts';
 import { describeDeliveryQueueContract } from './delivery-queue.contract.ts';
 import { describeIngressContract } from './ingress.contract.ts';

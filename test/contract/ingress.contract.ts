@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Ingress } from '../../shared/ports/ingress.ts';
+import type { Ingress } from '../../shared/ports/queues.ts';
 
 export type ReceivedMessage = { body: string; attributes: Record<string, string>; at: number };
 

@@ -1,6 +1,6 @@
 import { CreateKeyCommand, KMSClient, ScheduleKeyDeletionCommand } from '@aws-sdk/client-kms';
 import { afterAll } from 'vitest';
-import { kmsSecretOpener, kmsSecretSealer } from '../../shared/adapters/kms-signing-secrets.ts';
+import { kmsSecretOpener, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { deployment } from '../support/deployment.ts';
 import { describeSigningSecretsContract } from './signing-secrets.contract.ts';

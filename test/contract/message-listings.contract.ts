@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { MessageListings } from '../../shared/ports/message-listings.ts';
-import type { MessageRecords } from '../../shared/ports/message-records.ts';
+import type { MessageListings, MessageRecords } from '../../shared/ports/messages.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { MessageBody } from '../../shared/domain/message-body.ts';
-import type { MessageKey } from '../../shared/domain/message.ts';
-import type { MessageRecord, MessageRecords } from '../../shared/ports/message-records.ts';
+import type { MessageBody } from '../../shared/domain/message/body.ts';
+import type { MessageKey } from '../../shared/domain/message/message.ts';
+import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import { aMessage } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../shared/domain/delivery.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { aDelivery, SOME_TIME } from '../support/delivery-builders.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Message } from '../../shared/domain/message.ts';
-import { payloadKeyOf } from '../../shared/domain/payload-key.ts';
-import type { Payloads } from '../../shared/ports/payloads.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import { payloadKeyOf } from '../../shared/domain/message/body.ts';
+import type { Payloads } from '../../shared/ports/bodies.ts';
 import { aMessage } from '../support/builders.ts';
 
 /** Of a message that no other test has. */

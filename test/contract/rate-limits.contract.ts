@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import { SLOT_LEAD_MS, type Slot } from '../../shared/domain/rate-limit.ts';
-import type { Limited, RateLimits } from '../../shared/ports/rate-limits.ts';
+import { SLOT_LEAD_MS, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
+import type { Limited, RateLimits } from '../../shared/ports/subscriptions.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
 type UnderTest = { rateLimits: RateLimits; setTime: (now: number) => void };

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Recovery } from '../../shared/domain/recovery.ts';
+import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
-import type { Recoveries } from '../../shared/ports/recoveries.ts';
+import type { Recoveries } from '../../shared/ports/deliveries.ts';
 import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import { aRecovery } from '../support/recovery-builders.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { MAX_REFERENCED_BYTES, type DataReference } from '../../shared/domain/data-reference.ts';
-import type { ReferencedData } from '../../shared/ports/referenced-data.ts';
+import { MAX_REFERENCED_BYTES, type DataReference } from '../../shared/domain/message/data-reference.ts';
+import type { ReferencedData } from '../../shared/ports/bodies.ts';
 
 /** `put` makes an object, or another version of it, and gives that version's reference. */
 export type ReferencedDataUnderTest = {

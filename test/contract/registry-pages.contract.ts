@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { InvalidMarkerError } from '../../shared/ports/page.ts';
-import type { Page, PageRequest } from '../../shared/ports/page.ts';
-import type { SubscriptionRegistry } from '../../shared/ports/subscription-registry.ts';
+import { InvalidMarkerError, type Page, type PageRequest } from '../../shared/ports/page.ts';
+import type { SubscriptionRegistry } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 

@@ -1,10 +1,10 @@
 import { afterAll } from 'vitest';
 import { schedulerClient } from '../../shared/adapters/aws/scheduler-client.ts';
-import { schedulerRemoval, schedulerWakeUps } from '../../shared/adapters/scheduler-wake-ups.ts';
-import { sqsWakeUps } from '../../shared/adapters/sqs-wake-ups.ts';
+import { schedulerRemoval, schedulerWakeUps } from '../../shared/adapters/scheduler/wake-ups.ts';
+import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import type { WakeUp } from '../../shared/domain/delivery-job.ts';
-import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
+import type { WakeUp } from '../../shared/domain/delivery/job.ts';
+import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues, type Arrival } from '../support/private-queues.ts';
 import { describeWakeUpsContract } from './wake-ups.contract.ts';

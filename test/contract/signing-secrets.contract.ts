@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { makeSecret, secretText } from '../../shared/domain/signing-secret.ts';
-import { UnopenedSecretError } from '../../shared/ports/signing-secrets.ts';
-import type { SecretOpener, SecretSealer } from '../../shared/ports/signing-secrets.ts';
+import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
+import {
+  type SecretOpener,
+  type SecretSealer,
+  UnopenedSecretError,
+} from '../../shared/ports/subscriptions.ts';
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
 

@@ -1,8 +1,8 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll } from 'vitest';
-import { sqsDeadLetterQueue } from '../../shared/adapters/sqs-dead-letter-queue.ts';
+import { sqsDeadLetterQueue } from '../../shared/adapters/sqs/dead-letter-queue.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import type { LetterAttribute } from '../../shared/domain/dead-letter.ts';
+import type { LetterAttribute } from '../../shared/domain/delivery/dead-letter.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues } from '../support/private-queues.ts';
 import { describeDeadLetterQueueContract } from './dead-letter-queue.contract.ts';

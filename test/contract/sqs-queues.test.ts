@@ -1,12 +1,11 @@
 import { afterAll } from 'vitest';
-import { sqsDeadLetters } from '../../shared/adapters/sqs-dead-letters.ts';
-import { sqsDeliveryQueue } from '../../shared/adapters/sqs-delivery-queue.ts';
-import { sqsIngress } from '../../shared/adapters/sqs-ingress.ts';
+import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
+import { sqsDeliveryQueue, sqsIngress } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import type { DeliveryJob } from '../../shared/domain/delivery-job.ts';
-import { REASON_ATTRIBUTE } from '../../shared/messages/dead-letter-reading.ts';
-import { parseDeliveryRecord } from '../../shared/messages/delivery-job.ts';
-import { ID_ATTRIBUTE } from '../../shared/messages/ingress-message.ts';
+import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
+import { REASON_ATTRIBUTE } from '../../shared/wire/jobs/dead-letter.ts';
+import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
+import { ID_ATTRIBUTE } from '../../shared/wire/ingress/message.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues, type Arrival } from '../support/private-queues.ts';
 import { describeDeadLettersContract } from './dead-letters.contract.ts';

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { enabled } from '../../shared/domain/subscription-change.ts';
-import { allows, changedBy, type HealthChange } from '../../shared/domain/subscription-health.ts';
-import type { Failing, Subscription, SubscriptionEvent, Unsent } from '../../shared/domain/subscription.ts';
+import { enabled } from '../../shared/domain/subscription/change.ts';
+import { allows, changedBy, type HealthChange } from '../../shared/domain/subscription/health.ts';
+import type {
+  Failing,
+  Subscription,
+  SubscriptionEvent,
+  Unsent,
+} from '../../shared/domain/subscription/subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import type { SubscriptionsUnderTest } from './subscriptions.contract.ts';

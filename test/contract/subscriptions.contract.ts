@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Subscription } from '../../shared/domain/subscription.ts';
-import type { SubscriptionRegistry } from '../../shared/ports/subscription-registry.ts';
-import type { Freshness, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Freshness, SubscriptionRegistry, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Delivery, DeliveryKey } from '../../shared/domain/delivery.ts';
-import type { Message } from '../../shared/domain/message.ts';
-import { payloadKeyOf } from '../../shared/domain/payload-key.ts';
-import type { Undeliverables } from '../../shared/ports/dead-letters.ts';
-import type { Payloads } from '../../shared/ports/payloads.ts';
+import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import { payloadKeyOf } from '../../shared/domain/message/body.ts';
+import type { Undeliverables } from '../../shared/ports/queues.ts';
+import type { Payloads } from '../../shared/ports/bodies.ts';
 import { aMessage } from '../support/builders.ts';
 import { aDelivery, anAttempt } from '../support/delivery-builders.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';

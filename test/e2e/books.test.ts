@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { isBalanced } from '../../shared/domain/books.ts';
+import { isBalanced } from '../../shared/domain/message/books.ts';
 import { allBooks } from '../support/all-books.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { callApi, putQueue, subscribe } from '../support/api-client.ts';

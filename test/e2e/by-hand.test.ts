@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeWakeUp } from '../../shared/messages/delivery-job.ts';
-import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
+import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
+import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import {
   callApi,
   deliveriesOf,

@@ -1,7 +1,7 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { itemKeyOf } from '../../shared/adapters/delivery-keys.ts';
+import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import {
   callApi,
   deleteSubscription,

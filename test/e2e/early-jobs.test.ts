@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { encodeFirstJob } from '../../shared/messages/delivery-job.ts';
+import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { putQueue, subscribe } from '../support/api-client.ts';
 import { aMessage } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';

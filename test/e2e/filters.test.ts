@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { deliveryViewSchema } from '../../shared/messages/delivery-view.ts';
+import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { callApi, finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openOperatorInbox, type OperatorInbox } from '../../cli/local/operator-inbox.ts';
-import { subscriptionItemKey } from '../../shared/adapters/subscription-item.ts';
+import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbox.ts';
+import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { eventBridgeClient } from '../../shared/adapters/aws/eventbridge-client.ts';
-import type { OperatorEventMessage } from '../../shared/messages/operator-event.ts';
+import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
 import { callApi, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { bodyBytes, MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../shared/domain/message-body.ts';
+import { bodyBytes, MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
 import { finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';

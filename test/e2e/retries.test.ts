@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
-import { encodeWakeUp } from '../../shared/messages/delivery-job.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
+import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
 import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { startReceiver, type Answer, type Receiver } from '../support/receiver.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { healthSchema } from '../../functions/api/routes/service.ts';
-import { subscriptionViewSchema } from '../../shared/messages/subscription-view.ts';
+import { healthSchema } from '../../functions/api/service/routes.ts';
+import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
 import { callApi, deliveriesOf, finishedDelivery, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { powertoolsJournal, type LambdaJournal } from '../../shared/adapters/powertools-journal.ts';
-import { encodeFirstJob, encodeWakeUp } from '../../shared/messages/delivery-job.ts';
+import { powertoolsJournal, type LambdaJournal } from '../../shared/adapters/log/journal.ts';
+import { encodeFirstJob, encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../support/builders.ts';
 import { deliverOnLoopback } from '../support/deliver-on-loopback.ts';

@@ -2,7 +2,7 @@ import type { SQSRecord } from 'aws-lambda';
 
 import { anSqsRecord, type Environment } from '../support/deliver-on-loopback.ts';
 
-/** Messages that Lambda hands to an invocation at most (infra/constructs/node-function.ts). */
+/** Messages that Lambda hands to an invocation at most (infra/constructs/functions/node-function.ts). */
 export const BATCH = 10;
 
 /** `failed`: messages that would come again. */

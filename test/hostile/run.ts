@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { encodeFirstJob } from '../../shared/messages/delivery-job.ts';
+import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../support/builders.ts';
 import { attemptsSeen, type AttemptsSeen } from './attempts-seen.ts';
 import { startChild, type Child } from './child.ts';

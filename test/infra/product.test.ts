@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { product, productOf } from '../../infra/product.ts';
-import { userAgentOf } from '../../shared/domain/user-agent.ts';
+import { product, productOf, userAgentOf } from '../../infra/product.ts';
 import { resourceAt, templatesFor } from './templates.ts';
 
 const userAgent = (content: Record<string, unknown>): string =>

@@ -1,4 +1,4 @@
-import type { Use } from '../../cli/local/call-log.ts';
+import type { Use } from '../../local/call-log.ts';
 import type { Grant } from './grants.ts';
 
 /** Grants that no run of the tests can show to be used, and why they are needed. `role` and `resource`: parts of the name. */

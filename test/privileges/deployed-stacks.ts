@@ -5,7 +5,7 @@ import {
   paginateListStackResources,
   paginateListStacks,
 } from '@aws-sdk/client-cloudformation';
-import { localAws } from '../../cli/local/local-aws.ts';
+import { localAws } from '../../local/local-aws.ts';
 import type { Account, DeployedStack } from './grants.ts';
 
 /** The stacks of Posthaste on a local AWS, with their templates as they were synthesised. */

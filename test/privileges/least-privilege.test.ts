@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { readCallLog, type Use } from '../../cli/local/call-log.ts';
-import { readEndpoints } from '../../cli/local/endpoints.ts';
+import { readCallLog, type Use } from '../../local/call-log.ts';
+import { readEndpoints } from '../../local/endpoints.ts';
 import { compare } from './comparison.ts';
 import { deployedStacks } from './deployed-stacks.ts';
 import { exceptions } from './exceptions.ts';

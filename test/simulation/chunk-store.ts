@@ -1,10 +1,14 @@
-import { applyToChunk, chunkHolds, type Chunk, type ChunkTransition } from '../../shared/domain/chunk.ts';
-import { deliveryIn } from '../../shared/domain/chunk-members.ts';
-import type { ChunkKey } from '../../shared/domain/delivery.ts';
-import { enter } from '../../shared/domain/delivery-entry.ts';
-import { recordAttempt } from '../../shared/domain/delivery-result.ts';
-import type { Delivery, Transition } from '../../shared/domain/delivery.ts';
-import type { Chunks } from '../../shared/ports/chunks.ts';
+import {
+  applyToChunk,
+  chunkHolds,
+  type Chunk,
+  type ChunkTransition,
+} from '../../shared/domain/delivery/chunk.ts';
+import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
+import type { ChunkKey, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
+import { enter } from '../../shared/domain/delivery/entry.ts';
+import { recordAttempt } from '../../shared/domain/delivery/result.ts';
+import type { Chunks } from '../../shared/ports/deliveries.ts';
 import type { Actor } from './history.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isSuccess, type ChunkTransition } from '../../shared/domain/chunk.ts';
-import type { ChunkResult } from '../../shared/ports/chunks.ts';
+import { isSuccess, type ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
+import type { ChunkResult } from '../../shared/ports/deliveries.ts';
 import { cancelledMeanwhile } from './cancelled-meanwhile.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { runScenario } from './run-scenario.ts';

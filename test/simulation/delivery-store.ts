@@ -4,10 +4,14 @@ import {
   type Delivery,
   type DeliveryKey,
   type Transition,
-} from '../../shared/domain/delivery.ts';
-import type { DeliveryListings } from '../../shared/ports/delivery-listings.ts';
-import type { Chunks } from '../../shared/ports/chunks.ts';
-import type { Deliveries, OverdueDelivery, WriteResult } from '../../shared/ports/deliveries.ts';
+} from '../../shared/domain/delivery/delivery.ts';
+import type {
+  Chunks,
+  Deliveries,
+  DeliveryListings,
+  OverdueDelivery,
+  WriteResult,
+} from '../../shared/ports/deliveries.ts';
 import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
 import { chunkStore } from './chunk-store.ts';
 import type { Faults } from './faults.ts';

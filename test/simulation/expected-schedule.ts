@@ -1,4 +1,4 @@
-import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /**
  * The retry policy once more, from the text of design §3 and apart from the code under test: the delay in seconds before

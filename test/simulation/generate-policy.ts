@@ -1,4 +1,4 @@
-import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Chance } from './chance.ts';
 
 const FUNCTIONS = ['linear', 'arithmetic', 'geometric', 'exponential', 'capped_exponential'] as const;

@@ -1,4 +1,4 @@
-import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { seededChance, type Chance } from './chance.ts';
 import { generateAnswers } from './generate-answers.ts';
 import { generatePartialPolicy, generatePolicy } from './generate-policy.ts';

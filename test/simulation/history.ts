@@ -1,7 +1,7 @@
-import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery.ts';
+import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery/delivery.ts';
 import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
-import type { Reply } from '../../shared/domain/outcome.ts';
-import type { MessageRecord } from '../../shared/ports/message-records.ts';
+import type { Reply } from '../../shared/domain/delivery/outcome.ts';
+import type { MessageRecord } from '../../shared/ports/messages.ts';
 import type { Fault } from './faults.ts';
 import type { SimulatedSettings } from './scenario.ts';
 

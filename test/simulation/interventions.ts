@@ -1,8 +1,8 @@
-import { deliveryKeyFor } from '../../shared/pipeline/administer-deliveries.ts';
-import { chunkedDeliveries } from '../../shared/pipeline/chunked-deliveries.ts';
-import { reopenDelivery, retryDelivery, type ByHandContext } from '../../shared/pipeline/by-hand.ts';
-import { cancelDelivery } from '../../shared/pipeline/cancel-delivery.ts';
-import { isOpen } from '../../shared/domain/delivery.ts';
+import { deliveryKeyFor } from '../../functions/api/deliveries/deliveries.ts';
+import { chunkedDeliveries } from '../../functions/api/deliveries/chunked-deliveries.ts';
+import { reopenDelivery, retryDelivery, type ByHandContext } from '../../shared/steps/by-hand.ts';
+import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
+import { isOpen } from '../../shared/domain/delivery/delivery.ts';
 import type { Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf } from './machines.ts';
 import { QUEUE, SECOND, type Intervention } from './scenario.ts';

@@ -1,7 +1,7 @@
-import { payloadPrefixOf } from '../../shared/domain/payload-key.ts';
-import type { Message } from '../../shared/domain/message.ts';
-import type { MessageRecord, MessageRecords } from '../../shared/ports/message-records.ts';
-import type { Payloads } from '../../shared/ports/payloads.ts';
+import { payloadPrefixOf } from '../../shared/domain/message/body.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
+import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Actor, History } from './history.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -1,4 +1,4 @@
-import type { Message } from '../../shared/domain/message.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
 import { QUEUE, SECOND, START, type PlannedMessage } from './scenario.ts';
 
 /** The version of a message that was published at a time: the same but for its timestamp, and what follows from it. */

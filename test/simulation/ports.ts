@@ -1,6 +1,6 @@
-import type { ByHandContext } from '../../shared/pipeline/by-hand.ts';
-import type { Chunks } from '../../shared/ports/chunks.ts';
-import type { DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
+import type { ByHandContext } from '../../shared/steps/by-hand.ts';
+import type { Chunks } from '../../shared/ports/deliveries.ts';
+import type { DeliverPorts } from '../../functions/deliver/context.ts';
 
 /** What any of the steps asks for. */
 export type StepPorts = DeliverPorts &

@@ -1,5 +1,5 @@
-import type { Reply } from '../../shared/domain/outcome.ts';
-import type { WebhookRequest } from '../../shared/domain/webhook-request.ts';
+import type { Reply } from '../../shared/domain/delivery/outcome.ts';
+import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
 import type { Actor, History, SeenRequest } from './history.ts';
 import type { DeliveryStore } from './delivery-store.ts';

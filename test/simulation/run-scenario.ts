@@ -1,5 +1,5 @@
-import { movedTo } from '../../shared/domain/subscription-change.ts';
-import type { Subscription } from '../../shared/domain/subscription.ts';
+import { movedTo } from '../../shared/domain/subscription/change.ts';
+import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
 import { byHand } from './interventions.ts';

@@ -1,5 +1,5 @@
-import { applyToChunk, type Chunk, type ChunkTransition } from '../../shared/domain/chunk.ts';
-import type { Chunks, ChunkResult } from '../../shared/ports/chunks.ts';
+import { applyToChunk, type Chunk, type ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
+import type { Chunks, ChunkResult } from '../../shared/ports/deliveries.ts';
 import type { StepPorts } from './ports.ts';
 import { withWrite } from './sabotage.ts';
 import type { Sabotage } from './simulated-world.ts';

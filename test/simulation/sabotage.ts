@@ -1,5 +1,5 @@
-import type { Delivery, Transition } from '../../shared/domain/delivery.ts';
-import { planHop } from '../../shared/domain/wake-up-plan.ts';
+import type { Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
+import { planHop } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { deliveryName } from './history.ts';
 import type { Sabotage } from './simulated-world.ts';

@@ -1,5 +1,5 @@
-import type { ConnectionFault } from '../../shared/domain/outcome.ts';
-import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry-policy.ts';
+import type { ConnectionFault } from '../../shared/domain/delivery/outcome.ts';
+import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /** Everything that is decided before a run; what chance decides during it comes from the seed. Times are ms from its start. */
 export type Scenario = {

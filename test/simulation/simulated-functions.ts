@@ -1,9 +1,9 @@
-import type { DeliverContext } from '../../shared/pipeline/deliver-context.ts';
-import { jobOfMember } from '../../shared/domain/delivery-job.ts';
-import { deliverWork } from '../../shared/pipeline/deliver-work.ts';
-import { dispatch } from '../../shared/pipeline/dispatch.ts';
-import { healthNotes, type HealthNotes } from '../../shared/pipeline/health-notes.ts';
-import { reconcile } from '../../shared/pipeline/reconcile.ts';
+import type { DeliverContext } from '../../functions/deliver/context.ts';
+import { jobOfMember } from '../../shared/domain/delivery/job.ts';
+import { deliverWork } from '../../functions/deliver/deliver-record.ts';
+import { dispatch } from '../../functions/dispatch/dispatch.ts';
+import { healthNotes, type HealthNotes } from '../../functions/deliver/health-notes.ts';
+import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import { deliveryName, type Actor, type Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf, type Machine, type Running } from './machines.ts';
 import { MINUTE, SECOND } from './scenario.ts';

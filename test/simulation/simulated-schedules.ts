@@ -1,4 +1,4 @@
-import type { WakeUp } from '../../shared/domain/delivery-job.ts';
+import type { WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Faults } from './faults.ts';
 import { HOUR, MINUTE } from './scenario.ts';
 import type { VirtualTime } from './virtual-time.ts';

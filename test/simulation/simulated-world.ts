@@ -1,6 +1,6 @@
-import type { FirstJob, WakeUp } from '../../shared/domain/delivery-job.ts';
-import type { Message } from '../../shared/domain/message.ts';
-import type { Line } from '../../shared/domain/rate-limit.ts';
+import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import type { Line } from '../../shared/domain/subscription/rate-limit.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
 import { injectFaults, type Faults } from './faults.ts';
 import { emptyHistory, type Actor, type History } from './history.ts';

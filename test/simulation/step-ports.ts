@@ -1,6 +1,6 @@
-import { makeSecret } from '../../shared/domain/signing-secret.ts';
-import type { DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
-import type { DeliveryQueue } from '../../shared/ports/delivery-queue.ts';
+import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
+import type { DeliverPorts } from '../../functions/deliver/context.ts';
+import type { DeliveryQueue } from '../../shared/ports/queues.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { faultyPorts } from './faulty-ports.ts';

@@ -1,8 +1,8 @@
 import { readCache } from '../../shared/adapters/read-cache.ts';
-import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
-import { enabled } from '../../shared/domain/subscription-change.ts';
-import { allows, changedBy, mayDisable } from '../../shared/domain/subscription-health.ts';
-import type { Disabled, Queue, Subscription } from '../../shared/domain/subscription.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
+import { enabled } from '../../shared/domain/subscription/change.ts';
+import { allows, changedBy, mayDisable } from '../../shared/domain/subscription/health.ts';
+import type { Disabled, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { QUEUE } from './scenario.ts';
 import type { VirtualTime } from './virtual-time.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { addUp, EMPTY_BOOKS, type Books } from '../../shared/domain/books.ts';
-import { booksViewSchema } from '../../shared/messages/books-view.ts';
+import { addUp, EMPTY_BOOKS, type Books } from '../../shared/domain/message/books.ts';
+import { booksViewSchema } from '../../shared/wire/views/books.ts';
 
 const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
 

@@ -1,7 +1,7 @@
 import { AwsClient } from 'aws4fetch';
 import * as z from 'zod';
-import type { PartialRetryPolicy } from '../../shared/domain/retry-policy.ts';
-import { deliveryViewSchema, type DeliveryView } from '../../shared/messages/delivery-view.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
+import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import { deployment } from './deployment.ts';
 import { eventually } from './eventually.ts';
 

@@ -1,6 +1,6 @@
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry-policy.ts';
-import type { Message } from '../../shared/domain/message.ts';
-import type { Queue, Subscription } from '../../shared/domain/subscription.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 
 export const aPolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy => ({
   ...DEFAULT_RETRY_POLICY,

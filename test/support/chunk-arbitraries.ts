@@ -1,13 +1,13 @@
 import fc from 'fast-check';
-import type { Chunk, ChunkTransition, FirstSuccess } from '../../shared/domain/chunk.ts';
+import type { Chunk, ChunkTransition, FirstSuccess } from '../../shared/domain/delivery/chunk.ts';
 import {
   breakUp,
   claimChunk,
   recordSuccesses,
   takeOut,
   takeOutEarly,
-} from '../../shared/domain/chunk-changes.ts';
-import type { ChunkKey, Lease } from '../../shared/domain/delivery.ts';
+} from '../../shared/domain/delivery/chunk-changes.ts';
+import type { ChunkKey, Lease } from '../../shared/domain/delivery/delivery.ts';
 import { RETENTION_MS } from './chunk-builders.ts';
 import { SOME_TIME } from './delivery-builders.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Chunk, FirstSuccess } from '../../shared/domain/chunk.ts';
-import type { ChunkKey } from '../../shared/domain/delivery.ts';
+import type { Chunk, FirstSuccess } from '../../shared/domain/delivery/chunk.ts';
+import type { ChunkKey } from '../../shared/domain/delivery/delivery.ts';
 import { SOME_TIME } from './delivery-builders.ts';
 
 export const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;

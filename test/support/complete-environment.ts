@@ -1,5 +1,5 @@
 import { variables } from '../../shared/config/variables.ts';
-import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
 
 export const QUEUE = 'https://sqs.us-east-1.amazonaws.com/000000000000/queue';
 

@@ -1,16 +1,16 @@
 import type { Context, SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import { randomUUID } from 'node:crypto';
 import { deliverRecord } from '../../functions/deliver/deliver-record.ts';
-import { sqsHandler } from '../../functions/sqs-handler.ts';
-import { httpSubscriber } from '../../shared/adapters/http-subscriber.ts';
+import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
+import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import type { LambdaJournal } from '../../shared/adapters/powertools-journal.ts';
-import type { DeliverContext, DeliverPorts } from '../../shared/pipeline/deliver-context.ts';
-import { healthNotes } from '../../shared/pipeline/health-notes.ts';
+import type { LambdaJournal } from '../../shared/adapters/log/journal.ts';
+import type { DeliverContext, DeliverPorts } from '../../functions/deliver/context.ts';
+import { healthNotes } from '../../functions/deliver/health-notes.ts';
 import { inMemorySubscriptions } from './in-memory/in-memory-subscriptions.ts';
 import { pipelineWorld } from './in-memory/pipeline-world.ts';
 
-/** Milliseconds that the function has beyond the attempt timeout (infra/constructs/deliver-function.ts). */
+/** Milliseconds that the function has beyond the attempt timeout (infra/constructs/functions/deliver-function.ts). */
 const MORE_THAN_AN_ATTEMPT_MS = 15_000;
 
 export type Environment = (records: readonly SQSRecord[]) => Promise<SQSBatchResponse>;

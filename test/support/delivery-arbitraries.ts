@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Attempt, Phase } from '../../shared/domain/attempt.ts';
+import type { Attempt, Phase } from '../../shared/domain/delivery/attempt.ts';
 import type {
   Change,
   Delivery,
@@ -8,9 +8,9 @@ import type {
   NextAttempt,
   Owed,
   Status,
-} from '../../shared/domain/delivery.ts';
-import type { Slot } from '../../shared/domain/rate-limit.ts';
-import type { RetryPolicy } from '../../shared/domain/retry-policy.ts';
+} from '../../shared/domain/delivery/delivery.ts';
+import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
+import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 const time = fc.integer({ min: 0, max: 9_999_999_999_999 });
 const count = fc.nat({ max: 1000 });

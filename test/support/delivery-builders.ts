@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Attempt } from '../../shared/domain/attempt.ts';
-import type { Delivery, DeliveryKey } from '../../shared/domain/delivery.ts';
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 
 export const SOME_TIME = Date.UTC(2027, 0, 15, 8);
 

@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { writeEndpoints, type Endpoints } from '../../cli/local/endpoints.ts';
-import { isRunning } from '../../cli/local/install/lock.mjs';
-import { localFolder } from '../../cli/local/install/paths.mjs';
-import { startLocalSystem } from '../../cli/local/local-system.ts';
+import { writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
+import { isRunning } from '../../local/install/lock.mjs';
+import { localFolder } from '../../local/install/paths.mjs';
+import { startLocalSystem } from '../../local/local-system.ts';
 import { eventSourceSettings } from './event-sources.ts';
 
 declare module 'vitest' {

@@ -1,4 +1,4 @@
-import { localAws } from '../../cli/local/local-aws.ts';
+import { localAws } from '../../local/local-aws.ts';
 
 const { account, region } = localAws;
 const topicArn = (name: string): string => `arn:aws:sns:${region}:${account}:${name}`;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { pollInterval } from '../../shared/domain/poll-interval.ts';
+import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 
 const INTERVAL = { floor: 0.1, ceiling: 1, exponent: 1.5 };
 

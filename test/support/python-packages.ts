@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { localFolder, projectRoot } from '../../cli/local/install/paths.mjs';
-import { Problem } from '../../cli/local/install/problem.mjs';
-import { runGroup, tailOf } from '../../cli/local/install/process-group.mjs';
-import { step } from '../../cli/local/install/progress.mjs';
-import { findPython } from '../../cli/local/install/python.mjs';
-import { plainEnvironment } from '../../cli/local/local-aws.ts';
+import { localFolder, projectRoot } from '../../local/install/paths.mjs';
+import { Problem } from '../../local/install/problem.mjs';
+import { runGroup, tailOf } from '../../local/install/process-group.mjs';
+import { step } from '../../local/install/progress.mjs';
+import { findPython } from '../../local/install/python.mjs';
+import { plainEnvironment } from '../../local/local-aws.ts';
 
 /** Packages from PyPI that a test needs. */
 export type PythonPackages = {

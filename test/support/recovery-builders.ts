@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { newRecovery, recoveryIdOf, type Recovery } from '../../shared/domain/recovery.ts';
+import { newRecovery, recoveryIdOf, type Recovery } from '../../shared/domain/recovery/recovery.ts';
 import { SOME_TIME } from './delivery-builders.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

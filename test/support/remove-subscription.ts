@@ -1,4 +1,4 @@
-import type { SubscriptionRegistry } from '../../shared/ports/subscription-registry.ts';
+import type { SubscriptionRegistry } from '../../shared/ports/subscriptions.ts';
 
 /** Gone altogether, as it is once the job of its deletion is done. */
 export const removeSubscription = async (

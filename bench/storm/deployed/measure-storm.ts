@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CallLogEntry } from '../../../cli/local/call-log.ts';
-import { pollUntil } from '../../../cli/local/poll-until.ts';
+import type { CallLogEntry } from '../../../local/call-log.ts';
+import { pollUntil } from '../../../local/poll-until.ts';
 import { brokenIn, drainOf, mostWithin, retriedOf, type Broken, type Drain, type Waits } from '../figures.ts';
 import { othersWait } from './others.ts';
 import { ANSWER_MS, requestsOf, strike } from './outage.ts';
@@ -25,7 +25,7 @@ export type DeployedStorm = DeployedPlan & {
   waits: { storm: Waits; calm: Waits };
 };
 
-/** Messages in a batch (infra/constructs/node-function.ts). */
+/** Messages in a batch (infra/constructs/functions/node-function.ts). */
 const BATCH = 10;
 
 const PER_SECOND = (RETRY_CONCURRENCY * BATCH * 1000) / ANSWER_MS;

@@ -1,4 +1,4 @@
-import { Problem } from '../../../cli/local/install/problem.mjs';
+import { Problem } from '../../../local/install/problem.mjs';
 import type { ReceivedRequest } from '../../../test/support/receiver.ts';
 import type { Request } from '../figures.ts';
 import { requested } from './requested.ts';

@@ -1,5 +1,5 @@
-import { Problem } from '../../../cli/local/install/problem.mjs';
-import { pollUntil } from '../../../cli/local/poll-until.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+import { pollUntil } from '../../../local/poll-until.ts';
 import type { StormySystem } from './stormy-system.ts';
 
 const PATIENCE_MS = 120_000;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { readCallLog, type CallLogEntry } from '../../../cli/local/call-log.ts';
-import type { Books } from '../../../shared/domain/books.ts';
+import { readCallLog, type CallLogEntry } from '../../../local/call-log.ts';
+import type { Books } from '../../../shared/domain/message/books.ts';
 import { allBooks } from '../../../test/support/all-books.ts';
 import { startReceiver, type Receiver } from '../../../test/support/receiver.ts';
 import { runFolder, startDeployed } from '../../measured/deployed.ts';

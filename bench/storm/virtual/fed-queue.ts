@@ -20,7 +20,7 @@ type QueueOptions<T> = {
   start: (environment: number) => (receipt: Receipt<T>) => Promise<void>;
 };
 
-/** infra/constructs/node-function.ts. */
+/** infra/constructs/functions/node-function.ts. */
 export const BATCH = 10;
 
 const MOST_RECEIVES = 10;

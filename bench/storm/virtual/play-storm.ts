@@ -1,4 +1,4 @@
-import { withLimitDated } from '../../../shared/domain/rate-limit.ts';
+import { withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../../test/support/builders.ts';
 import type { SchedulerQuotas } from './simulated-scheduler.ts';
 import { START, stormWorld, type Sabotage, type StormWorld } from './storm-world.ts';

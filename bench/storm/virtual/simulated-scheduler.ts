@@ -1,7 +1,7 @@
 import { SchedulerClient, ThrottlingException } from '@aws-sdk/client-scheduler';
 import * as z from 'zod';
-import type { WakeUp } from '../../../shared/domain/delivery-job.ts';
-import { parseDeliveryRecord } from '../../../shared/messages/delivery-job.ts';
+import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
+import { parseDeliveryRecord } from '../../../shared/wire/jobs/delivery-job.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Chance } from '../../../test/simulation/chance.ts';
 import type { VirtualTime } from '../../../test/simulation/virtual-time.ts';

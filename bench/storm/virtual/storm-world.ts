@@ -1,11 +1,11 @@
-import { schedulerWakeUps } from '../../../shared/adapters/scheduler-wake-ups.ts';
-import type { FirstJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
-import type { Message } from '../../../shared/domain/message.ts';
-import type { DeliverContext, DeliverPorts } from '../../../shared/pipeline/deliver-context.ts';
-import { deliverWork } from '../../../shared/pipeline/deliver-work.ts';
-import { dispatch } from '../../../shared/pipeline/dispatch.ts';
-import { healthNotes } from '../../../shared/pipeline/health-notes.ts';
-import { reconcile } from '../../../shared/pipeline/reconcile.ts';
+import { schedulerWakeUps } from '../../../shared/adapters/scheduler/wake-ups.ts';
+import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
+import type { DeliverContext, DeliverPorts } from '../../../functions/deliver/context.ts';
+import { deliverWork } from '../../../functions/deliver/deliver-record.ts';
+import { dispatch } from '../../../functions/dispatch/dispatch.ts';
+import { healthNotes } from '../../../functions/deliver/health-notes.ts';
+import { reconcile } from '../../../functions/reconcile/reconcile.ts';
 import { seededChance } from '../../../test/simulation/chance.ts';
 import { virtualTime } from '../../../test/simulation/virtual-time.ts';
 import { pipelineWorld } from '../../../test/support/in-memory/pipeline-world.ts';
@@ -153,7 +153,7 @@ export const stormWorld = ({ quotas, manners, sabotage = () => ({}) }: StormOpti
   };
 };
 
-/** What a run of reconcile has, in milliseconds (infra/constructs/reconcile-function.ts). */
+/** What a run of reconcile has, in milliseconds (infra/constructs/functions/reconcile-function.ts). */
 const RECONCILE_MS = 60_000;
 
 export type StormWorld = ReturnType<typeof stormWorld>;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../../shared/domain/books.ts';
+import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../../shared/domain/message/books.ts';
 import { openApi } from '../../api/api-client.ts';
 import { booksPages } from '../../api/books.ts';
 import { queueOf } from '../../options/arguments.ts';
@@ -18,7 +18,7 @@ balance yet; with an --until a minute ago they do.
 `;
 
 /** `posthaste books` */
-export const addBooks = (command: Command, terminal: Terminal): void => {
+export function addBooks(command: Command, terminal: Terminal): void {
   command
     .argument('<queue>', 'its name', queueOf)
     .requiredOption('--since <TIME>', `of messages accepted since: ${TIME_FORMS}`, timeOf)
@@ -51,7 +51,7 @@ export const addBooks = (command: Command, terminal: Terminal): void => {
       'books orders --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z',
     ],
   });
-};
+}
 
 const MEANINGS: Record<keyof Books, string> = {
   accepted: 'messages',
@@ -66,7 +66,7 @@ const MEANINGS: Record<keyof Books, string> = {
   pending: 'not over yet',
 };
 
-const describeBooks = (books: Books, balances: boolean): string => {
+function describeBooks(books: Books, balances: boolean): string {
   const names = ['accepted', 'duplicates', 'unmatched', 'filtered', 'matched'] as const;
   const ends = ['delivered', 'rejected', 'exhausted', 'cancelled', 'pending'] as const;
   const row = (name: keyof Books, indent = ''): string[] => [
@@ -80,4 +80,4 @@ const describeBooks = (books: Books, balances: boolean): string => {
     ...tableLines(columns, rows).slice(1),
     balances ? 'The books balance.' : 'The books do not balance.',
   ].join('\n');
-};
+}

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
-import type { ConsoleInfo } from '../../../shared/messages/console-view.ts';
+import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import type { ApiAccess } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
@@ -19,7 +19,7 @@ const VERSION_WITHIN_MS = 5_000;
 const description = z.object({ info: z.object({ version: z.string() }) });
 
 /** What the page knows about where it is. It is always told: what cannot be found out is the `problem`. */
-export const consoleInfo = async (surroundings: Surroundings): Promise<ConsoleInfo> => {
+export async function consoleInfo(surroundings: Surroundings): Promise<ConsoleInfo> {
   const common = { commandVersion: packageJson.version, pollInterval: POLLING };
   if (surroundings.kind === 'none') {
     const problem = { code: 'no_deployment', message: surroundings.reason };
@@ -34,10 +34,10 @@ export const consoleInfo = async (surroundings: Surroundings): Promise<ConsoleIn
     isLocal,
     ...(await versionOf(surroundings.access)),
   };
-};
+}
 
 /** The API's description of itself says it. */
-const versionOf = async (access: ApiAccess): Promise<Pick<ConsoleInfo, 'version' | 'problem'>> => {
+async function versionOf(access: ApiAccess): Promise<Pick<ConsoleInfo, 'version' | 'problem'>> {
   const request = { method: 'GET', path: '/v2/openapi.json' } as const;
   try {
     const signal = AbortSignal.timeout(VERSION_WITHIN_MS);
@@ -46,12 +46,12 @@ const versionOf = async (access: ApiAccess): Promise<Pick<ConsoleInfo, 'version'
   } catch (failure) {
     return { version: null, problem: problemOf(failure) };
   }
-};
+}
 
-const problemOf = (failure: unknown): NonNullable<ConsoleInfo['problem']> => {
+function problemOf(failure: unknown): NonNullable<ConsoleInfo['problem']> {
   if (failure instanceof ApiRefusal) {
     return { code: failure.code ?? 'forbidden', message: adviceFor(failure) ?? failure.message };
   }
   const code = failure instanceof CredentialsProblem ? failure.code : 'unreachable';
   return { code, message: failureText(failure) };
-};
+}

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ConsoleFailureCode } from '../../../shared/messages/console-view.ts';
+import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
 import { forward, relay } from '../../loopback/forward.ts';
 import { startLoopbackServer, type Exchange, type LoopbackServer } from '../../loopback/loopback-server.ts';
 import { refusalOf, refuse, type Refusal } from '../../loopback/refusal.ts';
@@ -23,11 +23,11 @@ export type ConsoleOptions = {
  * Serves the page on 127.0.0.1, and the API to it. `url` has the token in its fragment, which no browser sends along.
  * @throws Problem when the port is taken.
  */
-export const startConsole = async ({
+export async function startConsole({
   page,
   surroundings,
   port: wanted,
-}: ConsoleOptions): Promise<LoopbackServer> => {
+}: ConsoleOptions): Promise<LoopbackServer> {
   const token = newToken();
   const server = await startLoopbackServer(async (exchange) => {
     const { request, response, port } = exchange;
@@ -44,10 +44,10 @@ export const startConsole = async ({
     else await relay(await answerOf(exchange, surroundings), response);
   }, wanted);
   return { ...server, url: `${server.url}/#token=${token}` };
-};
+}
 
 /** Why a request is not the page's. A browser says its origin with every request that changes something (Fetch §3.1). */
-const pageRefusalOf = ({ request }: Exchange, port: number, token: string): Refusal | undefined => {
+function pageRefusalOf({ request }: Exchange, port: number, token: string): Refusal | undefined {
   const refusal = refusalOf(request, port);
   if (refusal !== undefined) return refusal;
   const { method = '', headers } = request;
@@ -57,23 +57,25 @@ const pageRefusalOf = ({ request }: Exchange, port: number, token: string): Refu
   return hasToken(request, token)
     ? undefined
     : ours(401, 'token_refused', 'Open the console at the address that the command has printed.');
-};
+}
 
-const ours = (status: number, code: ConsoleFailureCode, message: string): Refusal => ({
-  status,
-  code,
-  message,
-});
+function ours(status: number, code: ConsoleFailureCode, message: string): Refusal {
+  return {
+    status,
+    code,
+    message,
+  };
+}
 
-const tell = async (response: ServerResponse, surroundings: Surroundings): Promise<void> => {
+async function tell(response: ServerResponse, surroundings: Surroundings): Promise<void> {
   const info = await consoleInfo(surroundings);
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info));
-};
+}
 
-const answerOf = async ({ request }: Exchange, surroundings: Surroundings): Promise<Response | Refusal> => {
+async function answerOf({ request }: Exchange, surroundings: Surroundings): Promise<Response | Refusal> {
   if (surroundings.kind === 'none') return ours(503, 'no_deployment', surroundings.reason);
   const { method = '', url = '' } = request;
   const path = url.slice(API.length);
   const answer = await forward(surroundings.access, request, path);
   return answer instanceof Response ? explained(`${method} ${path}`, answer) : answer;
-};
+}

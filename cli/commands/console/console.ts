@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { findApi } from '../../api/api-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
-import { Problem } from '../../local/install/problem.mjs';
+import { Problem } from '../../../local/install/problem.mjs';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -22,7 +22,7 @@ policy designer works all the same. Ctrl-C ends it.
 `;
 
 /** `posthaste console` */
-export const addConsole = (command: Command, terminal: Terminal): void => {
+export function addConsole(command: Command, terminal: Terminal): void {
   command
     .option('--open', 'open it in the default browser')
     .option('--port <N>', 'on this port of 127.0.0.1 (default: a free one)', wholeNumberOf(1, 65_535))
@@ -30,13 +30,13 @@ export const addConsole = (command: Command, terminal: Terminal): void => {
       terminal.untilInterrupted((signal) => runConsole(options, signal, terminal)),
     );
   onDeployment(command, { json: 'url', more: MORE, examples: ['console --open', 'console --port 8900'] });
-};
+}
 
-const runConsole = async (
+async function runConsole(
   { port, open, json, ...choice }: Options,
   signal: AbortSignal,
   terminal: Terminal,
-): Promise<void> => {
+): Promise<void> {
   const show = async (work: () => Promise<void>): Promise<void> => {
     terminal.printError('Building the console, which takes a few seconds once …');
     await work();
@@ -65,10 +65,10 @@ const runConsole = async (
     opening?.forget();
     await server.close();
   }
-};
+}
 
 /** A deployment that is named has to be there; without one, there is still the policy designer. */
-const surroundingsOf = async (choice: DeploymentChoice, terminal: Terminal): Promise<Surroundings> => {
+async function surroundingsOf(choice: DeploymentChoice, terminal: Terminal): Promise<Surroundings> {
   try {
     return { kind: 'deployment', access: await findApi(choice, terminal.env) };
   } catch (failure) {
@@ -77,9 +77,10 @@ const surroundingsOf = async (choice: DeploymentChoice, terminal: Terminal): Pro
     terminal.printError(`${failure.message}\nOnly what needs no deployment works: the policy designer.`);
     return { kind: 'none', reason: failureText(failure) };
   }
-};
+}
 
-const told = (url: string, surroundings: Surroundings): string =>
-  surroundings.kind === 'deployment'
+function told(url: string, surroundings: Surroundings): string {
+  return surroundings.kind === 'deployment'
     ? `The console of ${surroundings.access.name}: ${url}\nCtrl-C ends it.`
     : `The console: ${url}\nCtrl-C ends it.`;
+}

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ConsoleFailureCode } from '../../../shared/messages/console-view.ts';
+import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
 import { jsonOrUndefined } from '../../api/json-or-undefined.ts';
 import { noAnswer } from '../../loopback/forward.ts';
@@ -9,7 +9,7 @@ import type { Refusal } from '../../loopback/refusal.ts';
 const gatewayMessage = z.strictObject({ message: z.string().nullable() });
 
 /** The API's answer as it is, and one of API Gateway's own, or of anything else on the way, as what it means. */
-export const explained = async (request: string, answer: Response): Promise<Response | Refusal> => {
+export async function explained(request: string, answer: Response): Promise<Response | Refusal> {
   const { status, headers } = answer;
   if (status < 400) return answer;
   const text = await answer.text().catch(noAnswer);
@@ -19,23 +19,24 @@ export const explained = async (request: string, answer: Response): Promise<Resp
     return new Response(text, { status, headers });
   }
   return meaningOf(new ApiRefusal(request, status, text), headers);
-};
+}
 
 /** Of a token that authorisers call expired (RFC 6750 §3), or a session that IAM does. */
-const meaningOf = (refusal: ApiRefusal, headers: Headers): Refusal => {
+function meaningOf(refusal: ApiRefusal, headers: Headers): Refusal {
   const { status, message } = refusal;
   return /expired/i.test(`${message} ${headers.get('www-authenticate') ?? ''}`)
     ? { status, code: 'credentials_expired', message: EXPIRED }
     : { status, code: codeOf(status), message: adviceFor(refusal) ?? said(refusal) };
-};
+}
 
-const codeOf = (status: number): ConsoleFailureCode => {
+function codeOf(status: number): ConsoleFailureCode {
   if (status === 401) return 'unauthorized';
   if (status === 429) return 'too_many_requests';
   return status < 500 ? 'forbidden' : 'unavailable';
-};
+}
 
 const EXPIRED = 'Your credentials, or your token, have expired. Renew them, and start the console again.';
 
-const said = ({ status, message }: ApiRefusal): string =>
-  `API Gateway answers ${status}${message === '' ? '' : `: ${message}`}`;
+function said({ status, message }: ApiRefusal): string {
+  return `API Gateway answers ${status}${message === '' ? '' : `: ${message}`}`;
+}

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { failureText } from '../../failure-text.ts';
-import { localFolder } from '../../local/install/paths.mjs';
+import { localFolder } from '../../../local/install/paths.mjs';
 
 type Opener = { program: string; args: readonly string[] };
 
@@ -26,7 +26,7 @@ export type Opening = {
  * Opens the default browser by a file that leads it on: arguments of programs can be seen by other users of the machine, and
  * the address holds the token.
  */
-export const openBrowser = (url: string, { program, args } = OPENERS[process.platform] ?? XDG): Opening => {
+export function openBrowser(url: string, { program, args } = OPENERS[process.platform] ?? XDG): Opening {
   const file = join(localFolder, 'console-address', `${process.pid}.html`);
   const forget = (): void => {
     rmSync(file, { force: true });
@@ -35,13 +35,14 @@ export const openBrowser = (url: string, { program, args } = OPENERS[process.pla
   forget();
   writeFileSync(file, leadingTo(url), { mode: 0o600 });
   return { failed: opened(program, [...args, pathToFileURL(file).href]), forget };
-};
+}
 
 /** The address is our own: nothing in it means anything in HTML. */
-const leadingTo = (url: string): string =>
-  `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${url}"><title>Posthaste</title>\n`;
+function leadingTo(url: string): string {
+  return `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${url}"><title>Posthaste</title>\n`;
+}
 
-const opened = async (program: string, args: readonly string[]): Promise<string | undefined> => {
+async function opened(program: string, args: readonly string[]): Promise<string | undefined> {
   const child = spawn(program, args, { stdio: 'ignore', detached: true });
   child.unref();
   try {
@@ -51,4 +52,4 @@ const opened = async (program: string, args: readonly string[]): Promise<string 
   } catch (error) {
     return failureText(error);
   }
-};
+}

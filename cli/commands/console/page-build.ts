@@ -1,21 +1,14 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { localFolder, projectRoot } from '../../local/install/paths.mjs';
-import { Problem } from '../../local/install/problem.mjs';
-import { runGroup, tailOf } from '../../local/install/process-group.mjs';
-import { fingerprintOf, keptBuild } from '../../local/kept-builds.ts';
-import { plainEnvironment } from '../../local/local-aws.ts';
+import { localFolder, projectRoot } from '../../../local/install/paths.mjs';
+import { Problem } from '../../../local/install/problem.mjs';
+import { runGroup, tailOf } from '../../../local/install/process-group.mjs';
+import { fingerprintOf, keptBuild } from '../../../local/kept-builds.ts';
+import { plainEnvironment } from '../../../local/local-aws.ts';
 
 /** All that the page is made of; the packages by what the lock file pins. */
-const SOURCES = [
-  'console',
-  'cli/api',
-  'shared/domain',
-  'shared/messages',
-  'package-lock.json',
-  'tsconfig.json',
-];
+const SOURCES = ['console', 'cli/api', 'shared/domain', 'shared/wire', 'package-lock.json', 'tsconfig.json'];
 
 const builds = join(localFolder, 'console');
 
@@ -29,13 +22,14 @@ export type PageBuild = {
  * The folder of the built page, from an earlier run where its sources are the same.
  * @throws Problem with the end of what Vite says, when it cannot be built.
  */
-export const builtPage = ({ signal, show }: PageBuild): Promise<string> =>
-  keptBuild(builds, fingerprintOf(projectRoot, SOURCES, 'vite build'), (folder) =>
+export function builtPage({ signal, show }: PageBuild): Promise<string> {
+  return keptBuild(builds, fingerprintOf(projectRoot, SOURCES, 'vite build'), (folder) =>
     show(() => viteBuild(folder, signal)),
   );
+}
 
 /** In a process of its own: Vite sets NODE_ENV for all of the one that it runs in. */
-const viteBuild = async (folder: string, signal: AbortSignal): Promise<void> => {
+async function viteBuild(folder: string, signal: AbortSignal): Promise<void> {
   const log = `${folder}.log`;
   mkdirSync(builds, { recursive: true });
   rmSync(log, { force: true });
@@ -52,4 +46,4 @@ const viteBuild = async (folder: string, signal: AbortSignal): Promise<void> => 
       `The console could not be built. The end of what Vite says:\n${stripVTControlCharacters(tailOf(log))}`,
     );
   rmSync(log, { force: true });
-};
+}

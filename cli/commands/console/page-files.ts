@@ -49,7 +49,7 @@ export const STRICT_HEADERS = {
 const HASHED = '/assets/';
 
 /** All of a built page: it is small, and stays as it was when it is built anew meanwhile. */
-export const readPage = async (folder: string): Promise<PageFiles> => {
+export async function readPage(folder: string): Promise<PageFiles> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
@@ -62,9 +62,9 @@ export const readPage = async (folder: string): Promise<PageFiles> => {
       }),
     ),
   );
-};
+}
 
-const pageFile = async (file: string, path: string): Promise<PageFile> => {
+async function pageFile(file: string, path: string): Promise<PageFile> {
   const bytes = await readFile(file);
   return {
     bytes,
@@ -74,13 +74,13 @@ const pageFile = async (file: string, path: string): Promise<PageFile> => {
       'cache-control': path.startsWith(HASHED) ? 'private, max-age=31536000, immutable' : 'no-cache',
     },
   };
-};
+}
 
 /** There is no secret in the page, so that it may be opened by a link; but not under another name. */
-export const servePage = (
+export function servePage(
   page: PageFiles,
   { request, response, port }: { request: IncomingMessage; response: ServerResponse; port: number },
-): void => {
+): void {
   const { method = '', url = '/' } = request;
   const refusal = hostRefusalOf(request, port);
   const file = page.get(url.split('?', 1)[0] ?? '/');
@@ -91,4 +91,4 @@ export const servePage = (
   } else if (file === undefined) {
     refuse(response, { status: 404, code: 'not_found', message: 'the console has no such page' });
   } else response.writeHead(200, file.headers).end(file.bytes);
-};
+}

@@ -2,10 +2,15 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /** 256 bits, for one run of the command. */
-export const newToken = (): string => randomBytes(32).toString('base64url');
+export function newToken(): string {
+  return randomBytes(32).toString('base64url');
+}
 
 /** In a time that says nothing about the token. */
-export const hasToken = ({ headers }: Pick<IncomingMessage, 'headers'>, token: string): boolean =>
-  timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
+export function hasToken({ headers }: Pick<IncomingMessage, 'headers'>, token: string): boolean {
+  return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
+}
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -11,7 +11,7 @@ No further request is made, but for one that is under way already. It can be ret
 `;
 
 /** `posthaste cancel` */
-export const addCancel = (command: Command, terminal: Terminal): void => {
+export function addCancel(command: Command, terminal: Terminal): void {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
       const delivery = await cancelDelivery(
@@ -27,4 +27,4 @@ export const addCancel = (command: Command, terminal: Terminal): void => {
     more: MORE,
     examples: [`cancel ${EXAMPLE_ADDRESS}`],
   });
-};
+}

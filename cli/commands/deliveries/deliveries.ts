@@ -4,8 +4,8 @@ import { addDeliveriesList } from './list.ts';
 import { addDeliveriesShow } from './show.ts';
 import { addDeliveriesWatch } from './watch.ts';
 
-export const addDeliveryCommands = (deliveries: Command, terminal: Terminal): void => {
+export function addDeliveryCommands(deliveries: Command, terminal: Terminal): void {
   addDeliveriesList(deliveries, terminal);
   addDeliveriesShow(deliveries, terminal);
   addDeliveriesWatch(deliveries, terminal);
-};
+}

@@ -3,16 +3,19 @@ import type { DeliveryAddress } from '../../api/deliveries.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 
 /** The three names of one delivery, as arguments. */
-export const addDeliveryAddress = (command: Command): Command =>
-  command
+export function addDeliveryAddress(command: Command): Command {
+  return command
     .argument('<queue>', 'its queue', queueOf)
     .argument('<message>', "its message's id", idOf)
     .argument('<subscription>', "its subscription's id", idOf);
+}
 
-export const addressOf = (queue: string, messageId: string, subscriptionId: string): DeliveryAddress => ({
-  queue,
-  messageId,
-  subscriptionId,
-});
+export function addressOf(queue: string, messageId: string, subscriptionId: string): DeliveryAddress {
+  return {
+    queue,
+    messageId,
+    subscriptionId,
+  };
+}
 
 export const EXAMPLE_ADDRESS = 'orders order-17 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';

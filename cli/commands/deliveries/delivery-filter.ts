@@ -6,9 +6,10 @@ import { TIME_FORMS, timeOf } from '../../options/time.ts';
 const STATUSES = ['pending', 'retrying', 'rejected', 'exhausted', 'cancelled'];
 
 /** Of a queue's deliveries. */
-export const addDeliveryFilter = (command: Command): Command =>
-  command
+export function addDeliveryFilter(command: Command): Command {
+  return command
     .addOption(new Option('--status <STATUS>', 'only with this status').choices(STATUSES))
     .option('--subscription <ID>', 'only of this subscription', idOf)
     .option('--since <TIME>', `only of messages accepted since: ${TIME_FORMS}`, timeOf)
     .option('--until <TIME>', 'only of messages accepted before', timeOf);
+}

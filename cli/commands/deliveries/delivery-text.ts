@@ -1,4 +1,4 @@
-import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { DeliveryDetail } from '../../api/deliveries.ts';
 import { clockTime } from '../../output/clock-time.ts';
 import { printable } from '../../output/printable.ts';
@@ -8,7 +8,7 @@ type Shown = DeliveryView & Partial<Pick<DeliveryDetail, 'planned'>>;
 type Attempt = Shown['attempts'][number];
 
 /** A delivery for people: what it is, each attempt, and what is to come. */
-export const describeDelivery = (delivery: Shown): string => {
+export function describeDelivery(delivery: Shown): string {
   const { queue, messageId, subscriptionId, attempts, nextAttempt, planned = [] } = delivery;
   return [
     ...fieldLines([
@@ -23,13 +23,15 @@ export const describeDelivery = (delivery: Shown): string => {
       ? []
       : ['', 'Planned, should every attempt fail at once:', ...plannedLines(planned)]),
   ].join('\n');
-};
+}
 
-const nextText = ({ number, phase, dueAt, waitsFor }: NonNullable<Shown['nextAttempt']>): string =>
-  `#${number} ${phase}, ${clockTime(dueAt)}${waitsFor === undefined ? '' : ', its turn by max_per_second'}`;
+function nextText({ number, phase, dueAt, waitsFor }: NonNullable<Shown['nextAttempt']>): string {
+  return `#${number} ${phase}, ${clockTime(dueAt)}${waitsFor === undefined ? '' : ', its turn by max_per_second'}`;
+}
 
-export const statusText = ({ status, reason }: Pick<Shown, 'status' | 'reason'>): string =>
-  reason === undefined ? status : `${status} (${printable(reason)})`;
+export function statusText({ status, reason }: Pick<Shown, 'status' | 'reason'>): string {
+  return reason === undefined ? status : `${status} (${printable(reason)})`;
+}
 
 const ATTEMPTS: readonly Column[] = [
   { head: 'Attempt', align: 'right' },
@@ -40,27 +42,31 @@ const ATTEMPTS: readonly Column[] = [
   { head: 'Answer' },
 ];
 
-const attemptRow = (attempt: Attempt): string[] => [
-  String(attempt.number),
-  attempt.phase,
-  clockTime(attempt.startedAt),
-  `${attempt.durationMs} ms`,
-  attempt.outcome,
-  answerOf(attempt),
-];
+function attemptRow(attempt: Attempt): string[] {
+  return [
+    String(attempt.number),
+    attempt.phase,
+    clockTime(attempt.startedAt),
+    `${attempt.durationMs} ms`,
+    attempt.outcome,
+    answerOf(attempt),
+  ];
+}
 
 /** The subscriber's own words are at the end, where they can push nothing away. */
-const answerOf = ({ statusCode, error, snippet, lost }: Attempt): string =>
-  [
+function answerOf({ statusCode, error, snippet, lost }: Attempt): string {
+  return [
     String(statusCode ?? error ?? ''),
     ...(lost === undefined ? [] : [`(${lost} lost)`]),
     ...(snippet === undefined || snippet === '' ? [] : [`"${snippet}"`]),
   ]
     .map(printable)
     .join(' ');
+}
 
-const plannedLines = (planned: DeliveryDetail['planned']): string[] =>
-  tableLines(
+function plannedLines(planned: DeliveryDetail['planned']): string[] {
+  return tableLines(
     [{ head: 'Attempt', align: 'right' }, { head: 'Phase' }, { head: 'Due' }],
     planned.map(({ number, phase, dueAt }) => [String(number), printable(phase), clockTime(dueAt)]),
   );
+}

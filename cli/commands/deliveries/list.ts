@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApi } from '../../api/api-client.ts';
 import {
   deliveriesOfMessage,
@@ -23,7 +23,7 @@ Of a queue those that are not delivered, newest first; with --message all of one
 `;
 
 /** `posthaste deliveries list` */
-export const addDeliveriesList = (deliveries: Command, terminal: Terminal): void => {
+export function addDeliveriesList(deliveries: Command, terminal: Terminal): void {
   const command = deliveries
     .command('list')
     .description('List deliveries.')
@@ -58,20 +58,22 @@ export const addDeliveriesList = (deliveries: Command, terminal: Terminal): void
       'deliveries list orders --message order-17',
     ],
   });
-};
+}
 
 /** Without what was not given. */
-export const definedOf = ({
+export function definedOf({
   status,
   subscription,
   since,
   until,
-}: { [Name in keyof DeliveryFilter]: DeliveryFilter[Name] | undefined }): DeliveryFilter => ({
-  ...(status !== undefined && { status }),
-  ...(subscription !== undefined && { subscription }),
-  ...(since !== undefined && { since }),
-  ...(until !== undefined && { until }),
-});
+}: { [Name in keyof DeliveryFilter]: DeliveryFilter[Name] | undefined }): DeliveryFilter {
+  return {
+    ...(status !== undefined && { status }),
+    ...(subscription !== undefined && { subscription }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  };
+}
 
 const COLUMNS = [
   { head: 'Message' },
@@ -82,7 +84,7 @@ const COLUMNS = [
   { head: 'Next' },
 ];
 
-const rowOf = (delivery: ListedDelivery): string[] => {
+function rowOf(delivery: ListedDelivery): string[] {
   const { messageId, subscriptionId, attemptCount, lastAttempt, nextAttemptAt } = delivery;
   return [
     printable(messageId),
@@ -92,9 +94,9 @@ const rowOf = (delivery: ListedDelivery): string[] => {
     printable(String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '')),
     clockTime(nextAttemptAt),
   ];
-};
+}
 
-const rowOfView = ({ attempts, ...view }: DeliveryView): string[] => {
+function rowOfView({ attempts, ...view }: DeliveryView): string[] {
   const lastAttempt = attempts.at(-1);
   return rowOf({
     ...view,
@@ -102,4 +104,4 @@ const rowOfView = ({ attempts, ...view }: DeliveryView): string[] => {
     attemptCount: attempts.length,
     ...(lastAttempt && { lastAttempt }),
   });
-};
+}

@@ -12,7 +12,7 @@ subscriber sees the same webhook-id. Refused while an attempt is being made, and
 `;
 
 /** `posthaste retry` */
-export const addRetry = (command: Command, terminal: Terminal): void => {
+export function addRetry(command: Command, terminal: Terminal): void {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
       const delivery = await retryDelivery(
@@ -28,4 +28,4 @@ export const addRetry = (command: Command, terminal: Terminal): void => {
     more: MORE,
     examples: [`retry ${EXAMPLE_ADDRESS}`],
   });
-};
+}

@@ -7,7 +7,7 @@ import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-addre
 import { describeDelivery } from './delivery-text.ts';
 
 /** `posthaste deliveries show` */
-export const addDeliveriesShow = (deliveries: Command, terminal: Terminal): void => {
+export function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
   const command = addDeliveryAddress(
     deliveries.command('show').description('Show a delivery: its attempts, and what is planned.'),
   ).action(async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
@@ -22,4 +22,4 @@ export const addDeliveriesShow = (deliveries: Command, terminal: Terminal): void
     json: 'the delivery as the API shows it',
     examples: [`deliveries show ${EXAMPLE_ADDRESS}`],
   });
-};
+}

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isOpen } from '../../../shared/domain/delivery.ts';
-import { pollInterval } from '../../../shared/domain/poll-interval.ts';
-import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { showMessage } from '../../api/messages.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
@@ -45,7 +45,7 @@ const POLLING = { floor: 1, ceiling: 10 };
 type Seen = Omit<Change, 'at'>;
 
 /** Polls and tells each change once. With `message` it ends when all its deliveries are over. */
-export const watchDeliveries = async (api: ApiClient, order: WatchOrder): Promise<void> => {
+export async function watchDeliveries(api: ApiClient, order: WatchOrder): Promise<void> {
   const { signal } = order;
   const known = new Map<string, Seen>();
   let interval = pollInterval(POLLING);
@@ -60,13 +60,14 @@ export const watchDeliveries = async (api: ApiClient, order: WatchOrder): Promis
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-};
+}
 
-const look = (api: ApiClient, order: WatchOrder, known: ReadonlyMap<string, Seen>): Promise<Seen[]> =>
-  order.message === undefined ? lookAtQueue(api, order, known) : lookAtMessage(api, order);
+function look(api: ApiClient, order: WatchOrder, known: ReadonlyMap<string, Seen>): Promise<Seen[]> {
+  return order.message === undefined ? lookAtQueue(api, order, known) : lookAtMessage(api, order);
+}
 
 /** How many there were. */
-const tellChanges = (found: readonly Seen[], known: Map<string, Seen>, { onChange }: WatchOrder): number => {
+function tellChanges(found: readonly Seen[], known: Map<string, Seen>, { onChange }: WatchOrder): number {
   const changes = found.filter((seen) => isChange(known.get(keyOf(seen)), seen));
   for (const seen of changes) {
     known.delete(keyOf(seen));
@@ -75,34 +76,34 @@ const tellChanges = (found: readonly Seen[], known: Map<string, Seen>, { onChang
   }
   forgetOldest(known);
   return changes.length;
-};
+}
 
 /** A delivery is on record from its first attempt on, so that there may be fewer of them than subscriptions that matched. */
-const isAllOver = async (api: ApiClient, order: WatchOrder, found: readonly Seen[]): Promise<boolean> => {
+async function isAllOver(api: ApiClient, order: WatchOrder, found: readonly Seen[]): Promise<boolean> {
   if (order.message === undefined || found.length === 0) return false;
   if (found.some(({ status }) => isOpen(status))) return false;
   const { view } = await showMessage(api, order.queue, order.message);
   return found.length >= view.matched;
-};
+}
 
-const keyOf = ({ messageId, subscriptionId }: Seen): string => JSON.stringify([messageId, subscriptionId]);
+function keyOf({ messageId, subscriptionId }: Seen): string {
+  return JSON.stringify([messageId, subscriptionId]);
+}
 
-const isChange = (before: Seen | undefined, now: Seen): boolean =>
-  before === undefined || JSON.stringify(before) !== JSON.stringify(now);
+function isChange(before: Seen | undefined, now: Seen): boolean {
+  return before === undefined || JSON.stringify(before) !== JSON.stringify(now);
+}
 
 /** Twenty listings are enough to tell what is new; a watch that runs for weeks must not grow. */
-const forgetOldest = (known: Map<string, Seen>): void => {
+function forgetOldest(known: Map<string, Seen>): void {
   for (const key of known.keys()) {
     if (known.size <= 20 * NEWEST) return;
     known.delete(key);
   }
-};
+}
 
 /** Undefined as long as the message is not on record: it may just have been published. */
-const lookAtMessage = async (
-  api: ApiClient,
-  { queue, message = '', signal }: WatchOrder,
-): Promise<Seen[]> => {
+async function lookAtMessage(api: ApiClient, { queue, message = '', signal }: WatchOrder): Promise<Seen[]> {
   try {
     const found: Seen[] = [];
     const deliveries = deliveriesOfMessage(api, { queue, messageId: message }, { signal });
@@ -112,13 +113,13 @@ const lookAtMessage = async (
     if (error instanceof ApiRefusal && error.status === 404) return [];
     throw error;
   }
-};
+}
 
-const lookAtQueue = async (
+async function lookAtQueue(
   api: ApiClient,
   { queue, filter, signal }: WatchOrder,
   known: ReadonlyMap<string, Seen>,
-): Promise<Seen[]> => {
+): Promise<Seen[]> {
   const newest: Seen[] = [];
   const listed = listDeliveries(api, queue, filter, { most: NEWEST, signal });
   for await (const delivery of listed) newest.push(seenOfListed(delivery));
@@ -128,9 +129,9 @@ const lookAtQueue = async (
   const followed = await Promise.all(gone.slice(-MOST_FOLLOWED).map((seen) => lookAt(api, seen, signal)));
   // The oldest first, so that lines stand in the order of things.
   return [...newest.toReversed(), ...followed];
-};
+}
 
-const lookAt = async (api: ApiClient, seen: Seen, signal: AbortSignal): Promise<Seen> => {
+async function lookAt(api: ApiClient, seen: Seen, signal: AbortSignal): Promise<Seen> {
   try {
     return seenOfView(await showDelivery(api, seen, signal));
   } catch (error) {
@@ -139,9 +140,9 @@ const lookAt = async (api: ApiClient, seen: Seen, signal: AbortSignal): Promise<
       return { ...seen, status: 'cancelled', reason: 'gone' };
     throw error;
   }
-};
+}
 
-const seenOfListed = (delivery: ListedDelivery): Seen => {
+function seenOfListed(delivery: ListedDelivery): Seen {
   const { queue, messageId, subscriptionId, status, reason, attemptCount, lastAttempt, nextAttemptAt } =
     delivery;
   const last = lastAttempt?.statusCode?.toString() ?? lastAttempt?.error;
@@ -155,9 +156,9 @@ const seenOfListed = (delivery: ListedDelivery): Seen => {
     ...(last !== undefined && { last }),
     ...(nextAttemptAt !== undefined && { nextAttemptAt }),
   };
-};
+}
 
-const seenOfView = ({ attempts, ...view }: DeliveryView): Seen => {
+function seenOfView({ attempts, ...view }: DeliveryView): Seen {
   const lastAttempt = attempts.at(-1);
   return seenOfListed({
     ...view,
@@ -165,4 +166,4 @@ const seenOfView = ({ attempts, ...view }: DeliveryView): Seen => {
     attemptCount: attempts.length,
     ...(lastAttempt && { lastAttempt }),
   });
-};
+}

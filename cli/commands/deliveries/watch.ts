@@ -23,7 +23,7 @@ Ends with status 0 by Ctrl-C or after --for.
 `;
 
 /** `posthaste deliveries watch` */
-export const addDeliveriesWatch = (deliveries: Command, terminal: Terminal): void => {
+export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): void {
   const command = deliveries
     .command('watch')
     .description('Print deliveries as they change.')
@@ -51,14 +51,15 @@ export const addDeliveriesWatch = (deliveries: Command, terminal: Terminal): voi
     more: MORE,
     examples: ['deliveries watch orders --for 10m', 'deliveries watch orders --message order-17'],
   });
-};
+}
 
-const endOf = (options: Options, interrupted: AbortSignal): AbortSignal =>
-  options.for === undefined
+function endOf(options: Options, interrupted: AbortSignal): AbortSignal {
+  return options.for === undefined
     ? interrupted
     : AbortSignal.any([interrupted, AbortSignal.timeout(options.for * 1000)]);
+}
 
-const changeText = (change: Change): string => {
+function changeText(change: Change): string {
   const { at, messageId, subscriptionId, attemptCount, last, nextAttemptAt } = change;
   const next = nextAttemptAt === undefined ? '' : `, next ${clockTime(nextAttemptAt)}`;
   const answer = last === undefined ? '' : `, ${printable(last)}`;
@@ -66,4 +67,4 @@ const changeText = (change: Change): string => {
     `${clockTime(at)}  ${printable(messageId)}  ${printable(subscriptionId)}  ` +
     `${statusText(change)}  #${attemptCount}${answer}${next}`
   );
-};
+}

@@ -13,7 +13,7 @@ Exit status: 0 when all is well, 1 when something is failing.
 `;
 
 /** `posthaste doctor` */
-export const addDoctor = (command: Command, terminal: Terminal): void => {
+export function addDoctor(command: Command, terminal: Terminal): void {
   command.action(async (options: DeploymentOptions) => {
     let failing = 0;
     await terminal.untilInterrupted(async (signal) => {
@@ -31,16 +31,20 @@ export const addDoctor = (command: Command, terminal: Terminal): void => {
     more: MORE,
     examples: ['doctor', 'doctor --deployment Posthaste --json'],
   });
-};
+}
 
-const asJson = ({ check, ok, detail, advice }: Finding): object => ({
-  check,
-  state: ok ? 'ok' : 'failing',
-  detail,
-  ...(advice !== undefined && { advice }),
-});
+function asJson({ check, ok, detail, advice }: Finding): object {
+  return {
+    check,
+    state: ok ? 'ok' : 'failing',
+    detail,
+    ...(advice !== undefined && { advice }),
+  };
+}
 
-const findingLines = ({ check, ok, detail, advice }: Finding): string[] => [
-  `${ok ? 'ok      ' : 'failing '}  ${check.padEnd(24)}  ${printable(detail)}`,
-  ...(advice === undefined ? [] : [`${' '.repeat(10)}→ ${printable(advice)}`]),
-];
+function findingLines({ check, ok, detail, advice }: Finding): string[] {
+  return [
+    `${ok ? 'ok      ' : 'failing '}  ${check.padEnd(24)}  ${printable(detail)}`,
+    ...(advice === undefined ? [] : [`${' '.repeat(10)}→ ${printable(advice)}`]),
+  ];
+}

@@ -1,12 +1,12 @@
 import { operatorSqs } from '../../../shared/adapters/aws/operator-sqs.ts';
-import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs-dead-letter-queue.ts';
+import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
 import { systemClock as clock } from '../../../shared/adapters/system-clock.ts';
 import { findDeployment, type DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
 import type { Finding } from './finding.ts';
 
 /** Whether the caller may look at the queues that a redrive works off. */
-export const examineRedrive = async (choice: DeploymentChoice): Promise<Finding> => {
+export async function examineRedrive(choice: DeploymentChoice): Promise<Finding> {
   const check = 'access for redrive';
   try {
     const { client, ...deployment } = await findDeployment(choice);
@@ -26,4 +26,4 @@ export const examineRedrive = async (choice: DeploymentChoice): Promise<Finding>
     const advice = 'posthaste redrive needs the SQS permissions in docs/operations.md, "Redrive".';
     return { check, ok: false, detail: failureText(error), advice };
   }
-};
+}

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { pollInterval } from '../../../shared/domain/poll-interval.ts';
+import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { findApi, type ApiAccess } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
@@ -50,35 +50,35 @@ export const examine = async function* (
 
 type Attempt<Value> = { finding: Finding; value?: Value };
 
-const attempt = async <Value extends { name: string }>(
+async function attempt<Value extends { name: string }>(
   check: string,
   work: () => Promise<Value>,
-): Promise<Attempt<Value>> => {
+): Promise<Attempt<Value>> {
   try {
     const value = await work();
     return { finding: { check, ok: true, detail: value.name }, value };
   } catch (error) {
     return { finding: { check, ok: false, ...reasonOf(error) } };
   }
-};
+}
 
 /** A Problem says itself what to do. */
-const reasonOf = (error: unknown): Pick<Finding, 'detail' | 'advice'> => {
+function reasonOf(error: unknown): Pick<Finding, 'detail' | 'advice'> {
   if (!(error instanceof ApiRefusal)) return { detail: failureText(error) };
   const advice = adviceFor(error);
   return {
     detail: `${error.request} was refused (${error.status}): ${error.message}`,
     ...(advice !== undefined && { advice }),
   };
-};
+}
 
-const reach = async (api: ApiClient, access: ApiAccess | undefined): Promise<{ name: string }> => {
+async function reach(api: ApiClient, access: ApiAccess | undefined): Promise<{ name: string }> {
   await ping(api);
   return { name: access?.apiUrl ?? '' };
-};
+}
 
 /** Looks again as long as something waits in the work queues, and keeps the least that each held. */
-const whenQuiet = async (api: ApiClient, first: Health, signal: AbortSignal): Promise<Health> => {
+async function whenQuiet(api: ApiClient, first: Health, signal: AbortSignal): Promise<Health> {
   const deadline = Date.now() + PATIENCE_MS;
   let least = first;
   let interval = pollInterval(POLLING);
@@ -88,22 +88,26 @@ const whenQuiet = async (api: ApiClient, first: Health, signal: AbortSignal): Pr
     interval = interval.afterEmpty();
   }
   return least;
-};
+}
 
-const isBusy = ({ queues = {} }: Health): boolean => WORK_QUEUES.some((name) => (queues[name] ?? 0) > 0);
+function isBusy({ queues = {} }: Health): boolean {
+  return WORK_QUEUES.some((name) => (queues[name] ?? 0) > 0);
+}
 
-const leastOf = (before: Health, now: Health): Health => ({
-  ...now,
-  queues: Object.fromEntries(
-    Object.entries(now.queues ?? {}).map(([name, count]) => [
-      name,
-      Math.min(count, before.queues?.[name] ?? count),
-    ]),
-  ),
-});
+function leastOf(before: Health, now: Health): Health {
+  return {
+    ...now,
+    queues: Object.fromEntries(
+      Object.entries(now.queues ?? {}).map(([name, count]) => [
+        name,
+        Math.min(count, before.queues?.[name] ?? count),
+      ]),
+    ),
+  };
+}
 
-const redriveFinding = async (choice: DeploymentChoice): Promise<Finding> => {
+async function redriveFinding(choice: DeploymentChoice): Promise<Finding> {
   // Not loaded before: the SDK is large.
   const { examineRedrive } = await import('./examine-redrive.ts');
   return examineRedrive(choice);
-};
+}

@@ -8,8 +8,8 @@ const TABLES = {
 };
 
 /** Whether the deployment itself reaches what it rests on. */
-export const tableFindings = ({ checks }: Health): Finding[] =>
-  Object.entries(checks).map(([name, state]) => {
+export function tableFindings({ checks }: Health): Finding[] {
+  return Object.entries(checks).map(([name, state]) => {
     const check = Object.entries(TABLES).find(([known]) => known === name)?.[1] ?? name;
     return state === 'ok'
       ? { check, ok: true, detail: 'answers' }
@@ -20,6 +20,7 @@ export const tableFindings = ({ checks }: Health): Finding[] =>
           advice: 'The log of the Api function says why (docs/operations.md).',
         };
   });
+}
 
 const DEAD_LETTERS = [
   {
@@ -46,49 +47,52 @@ const DEAD_LETTERS = [
 ];
 
 /** Empty is the only good state of these. */
-export const deadLetterFindings = ({ queues = {} }: Health): Finding[] =>
-  DEAD_LETTERS.flatMap(({ queue, check, advice }): Finding[] => {
+export function deadLetterFindings({ queues = {} }: Health): Finding[] {
+  return DEAD_LETTERS.flatMap(({ queue, check, advice }): Finding[] => {
     const count = queues[queue];
     if (count === undefined) return [];
     return count === 0
       ? [{ check, ok: true, detail: 'none' }]
       : [{ check, ok: false, detail: `about ${count}`, advice }];
   });
+}
 
 /** Those that our functions work off. */
 export const WORK_QUEUES = ['ingress', 'delivery', 'retry', 'operation'];
 
 /** `queues` with the least that each held while it was looked at. */
-export const workFindings = ({ queues = {} }: Health): Finding[] => [
-  ...WORK_QUEUES.flatMap((queue): Finding[] => {
-    const count = queues[queue];
-    const check = `${queue} queue`;
-    if (count === undefined) return [];
-    return count === 0
-      ? [{ check, ok: true, detail: 'empty' }]
-      : [
-          {
-            check,
-            ok: false,
-            detail: `about ${count} waiting, and it did not get empty`,
-            advice:
-              'Under load this is normal. If it grows: docs/operations.md, "When a queue holds something".',
-          },
-        ];
-  }),
-  ...undeliverableFinding(queues['undeliverable']),
-];
+export function workFindings({ queues = {} }: Health): Finding[] {
+  return [
+    ...WORK_QUEUES.flatMap((queue): Finding[] => {
+      const count = queues[queue];
+      const check = `${queue} queue`;
+      if (count === undefined) return [];
+      return count === 0
+        ? [{ check, ok: true, detail: 'empty' }]
+        : [
+            {
+              check,
+              ok: false,
+              detail: `about ${count} waiting, and it did not get empty`,
+              advice:
+                'Under load this is normal. If it grows: docs/operations.md, "When a queue holds something".',
+            },
+          ];
+    }),
+    ...undeliverableFinding(queues['undeliverable']),
+  ];
+}
 
 /** A matter of the subscribers, not of the deployment. */
-const undeliverableFinding = (count: number | undefined): Finding[] => {
+function undeliverableFinding(count: number | undefined): Finding[] {
   if (count === undefined) return [];
   const check = 'undeliverable queue';
   if (count === 0) return [{ check, ok: true, detail: 'empty' }];
   const advice = 'Subscribers refused these. Once they are well again: posthaste redrive undeliverable';
   return [{ check, ok: true, detail: `about ${count}`, advice }];
-};
+}
 
-export const overdueFinding = ({ overdue }: Health): Finding => {
+export function overdueFinding({ overdue }: Health): Finding {
   const check = 'overdue retries';
   if (overdue === 0) return { check, ok: true, detail: 'none' };
   return {
@@ -97,4 +101,4 @@ export const overdueFinding = ({ overdue }: Health): Finding => {
     detail: overdue === undefined ? 'could not be counted' : `${overdue}${overdue >= 1000 ? ' or more' : ''}`,
     advice: 'reconcile wakes them within a minute or two. If they stay: docs/operations.md, "Late retries".',
   };
-};
+}

@@ -18,15 +18,15 @@ const ITEM =
   /^(?<what>[2-5]\d\d|hang|reset)(?:x(?<count>[1-9]\d{0,3}))?(?<settings>(?::[a-z-]+=\d{1,5}(?:\.\d{1,3})?)*)$/;
 
 /** `500x3,200`, `503:retry-after=30:delay=0.5,200`. */
-export const answerScriptOf = (text: string): AnswerScript => {
+export function answerScriptOf(text: string): AnswerScript {
   const answers = text.split(',').flatMap((item) => answersOf(item.trim()));
   const [first, ...others] = answers;
   if (first === undefined || answers.length > MOST_ANSWERS)
     throw new InvalidArgumentError(`It takes ${SCRIPT_FORM}.`);
   return [first, ...others];
-};
+}
 
-const answersOf = (item: string): ScriptedAnswer[] => {
+function answersOf(item: string): ScriptedAnswer[] {
   const { what, count = '1', settings = '' } = ITEM.exec(item)?.groups ?? {};
   if (what === undefined) throw new InvalidArgumentError(`It takes ${SCRIPT_FORM}, not "${item}".`);
   const status = what === 'hang' || what === 'reset' ? what : Number(what);
@@ -35,15 +35,16 @@ const answersOf = (item: string): ScriptedAnswer[] => {
     .slice(1)
     .reduce<ScriptedAnswer>((before, setting) => ({ ...before, ...settingOf(setting) }), { status });
   return Array.from({ length: Number(count) }, () => answer);
-};
+}
 
-const settingOf = (text: string): Partial<ScriptedAnswer> => {
+function settingOf(text: string): Partial<ScriptedAnswer> {
   const [name, value] = text.split('=');
   if (name === 'delay') return { delaySeconds: Number(value) };
   if (name === 'retry-after') return { retryAfterSeconds: Math.ceil(Number(value)) };
   throw new InvalidArgumentError(`It takes delay and retry-after, not ${name ?? ''}.`);
-};
+}
 
 /** The answer to the nth request for a message, from 0. */
-export const answerAt = (script: AnswerScript, index: number): ScriptedAnswer =>
-  script[index] ?? script.at(-1) ?? script[0];
+export function answerAt(script: AnswerScript, index: number): ScriptedAnswer {
+  return script[index] ?? script.at(-1) ?? script[0];
+}

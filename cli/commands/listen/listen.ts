@@ -19,7 +19,7 @@ Ends with status 0 by Ctrl-C, after --for or after --count.
 `;
 
 /** `posthaste listen` */
-export const addListen = (command: Command, terminal: Terminal): void => {
+export function addListen(command: Command, terminal: Terminal): void {
   command
     .option('--port <N>', 'on this port of 127.0.0.1 (default: a free one)', wholeNumberOf(1, 65_535))
     .option('--path <PATH>', 'on this path', pathOf, '/')
@@ -49,9 +49,9 @@ export const addListen = (command: Command, terminal: Terminal): void => {
       `listen --subscribe orders --answer 503x3,200 --policy '{"minimum_delay": 2}'`,
     ],
   });
-};
+}
 
-const pathOf = (text: string): string => {
+function pathOf(text: string): string {
   if (!/^\/[\w\-./~%]*$/.test(text)) throw new InvalidArgumentError('It takes a path such as /hook.');
   return text;
-};
+}

@@ -24,11 +24,11 @@ export type ListenOptions = DeploymentOptions & {
 };
 
 /** Receives until the signal, `--for` or `--count` ends it; what it subscribed is unsubscribed then. */
-export const runListen = async (
+export async function runListen(
   options: ListenOptions,
   signal: AbortSignal,
   terminal: Terminal,
-): Promise<void> => {
+): Promise<void> {
   const enough = new AbortController();
   const secret: { verifier: Verifier | undefined } = { verifier: options.secret };
   let answered = 0;
@@ -61,15 +61,15 @@ export const runListen = async (
   } finally {
     await receiver.close();
   }
-};
+}
 
 type Subscribed = { queue: string; verifier?: Verifier; end: () => Promise<void> };
 
-const subscribe = async (
+async function subscribe(
   options: ListenOptions,
   url: string,
   terminal: Terminal,
-): Promise<Subscribed | undefined> => {
+): Promise<Subscribed | undefined> {
   const { subscribe: queue, policy } = options;
   if (queue === undefined) return undefined;
   const api: ApiClient = await openApi(options, terminal.env);
@@ -86,11 +86,11 @@ const subscribe = async (
       terminal.printError(`Subscription ${printable(created.subscription_id)} is deleted.`);
     },
   };
-};
+}
 
-const over = async (signals: AbortSignal[], seconds: number | undefined): Promise<void> => {
+async function over(signals: AbortSignal[], seconds: number | undefined): Promise<void> {
   const timeout = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
   const signal = AbortSignal.any([...signals, ...timeout]);
   // A timer of AbortSignal alone does not keep the process up; the server does.
   if (!signal.aborted) await once(signal, 'abort');
-};
+}

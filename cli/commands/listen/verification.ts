@@ -13,10 +13,13 @@ const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 const TOLERANCE = 300;
 
 /** For `whsec_…`, the shared secret of v1, or `whpk_…`, the public key of v1a (Standard Webhooks). */
-export const verifierFor = (secret: string): Verifier =>
-  secret.startsWith(PUBLIC_PREFIX) ? asymmetric(secret.slice(PUBLIC_PREFIX.length)) : symmetric(secret);
+export function verifierFor(secret: string): Verifier {
+  return secret.startsWith(PUBLIC_PREFIX)
+    ? asymmetric(secret.slice(PUBLIC_PREFIX.length))
+    : symmetric(secret);
+}
 
-const symmetric = (secret: string): Verifier => {
+function symmetric(secret: string): Verifier {
   const webhook = webhookWith(secret);
   return (body, headers) => {
     try {
@@ -27,18 +30,18 @@ const symmetric = (secret: string): Verifier => {
       throw error;
     }
   };
-};
+}
 
-const webhookWith = (secret: string): Webhook => {
+function webhookWith(secret: string): Webhook {
   try {
     return new Webhook(secret);
   } catch (cause) {
     throw new InvalidArgumentError(`It takes whsec_ and base64, or whpk_ and base64: ${String(cause)}`);
   }
-};
+}
 
 /** The library knows v1 only. */
-const asymmetric = (base64: string): Verifier => {
+function asymmetric(base64: string): Verifier {
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length !== 32)
     throw new InvalidArgumentError('A public key is whpk_ and the base64 of 32 bytes.');
@@ -58,4 +61,4 @@ const asymmetric = (base64: string): Verifier => {
       .some((signature) => verify(null, signed, key, Buffer.from(signature.slice(4), 'base64')));
     return isSigned ? { verified: true } : { verified: false, why: 'No matching signature found' };
   };
-};
+}

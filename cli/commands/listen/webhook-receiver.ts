@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { boundedBody } from '../../bounded-body.ts';
-import { loopbackPort } from '../../local/loopback-port.ts';
+import { loopbackPort } from '../../../local/loopback-port.ts';
 import { answerAt, type AnswerScript, type ScriptedAnswer } from './answer-script.ts';
 import type { Verdict, Verifier } from './verification.ts';
 
@@ -47,7 +47,7 @@ const MOST_MESSAGES = 10_000;
  * A receiver on 127.0.0.1. Each message goes through the script from its beginning, so that its deliveries show the policy.
  * @throws Problem when the port is taken.
  */
-export const startWebhookReceiver = async (order: ReceiverOrder): Promise<WebhookReceiver> => {
+export async function startWebhookReceiver(order: ReceiverOrder): Promise<WebhookReceiver> {
   const seen = new Map<string, { count: number; at: number }>();
   const stopping = new AbortController();
 
@@ -97,20 +97,21 @@ export const startWebhookReceiver = async (order: ReceiverOrder): Promise<Webhoo
         server.closeAllConnections();
       }),
   };
-};
+}
 
-const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
-  Object.fromEntries(
+function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
     ),
   );
+}
 
 /** Requests without a `webhook-id` are one message. */
-const timesOf = (
+function timesOf(
   seen: Map<string, { count: number; at: number }>,
   id: string | undefined,
-): Pick<Webhook, 'messageId' | 'count' | 'secondsSince'> => {
+): Pick<Webhook, 'messageId' | 'count' | 'secondsSince'> {
   const key = id ?? '';
   const at = Date.now();
   const before = seen.get(key);
@@ -123,18 +124,18 @@ const timesOf = (
     count,
     ...(before && { secondsSince: (at - before.at) / 1000 }),
   };
-};
+}
 
-const forgetOldest = (seen: Map<string, unknown>): void => {
+function forgetOldest(seen: Map<string, unknown>): void {
   const [oldest] = seen.keys();
   if (seen.size > MOST_MESSAGES && oldest !== undefined) seen.delete(oldest);
-};
+}
 
-const respond = async (
+async function respond(
   { status, delaySeconds = 0, retryAfterSeconds }: ScriptedAnswer,
   response: ServerResponse,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<void> {
   if (delaySeconds > 0) await pause(delaySeconds * 1000, undefined, { signal });
   if (status === 'hang') return;
   if (status === 'reset') {
@@ -144,4 +145,4 @@ const respond = async (
   if (retryAfterSeconds !== undefined) response.setHeader('retry-after', retryAfterSeconds);
   response.writeHead(status).end();
   await finished(response);
-};
+}

@@ -8,7 +8,7 @@ import type { Webhook } from './webhook-receiver.ts';
 const MOST_SHOWN = 4000;
 
 /** One block for people: when, what, how it was answered, and the whole request. */
-export const webhookBlock = (webhook: Webhook): string => {
+export function webhookBlock(webhook: Webhook): string {
   const { at, method, path, headers, body, messageId, count, secondsSince, answer, verdict } = webhook;
   const text = body.toString();
   const since = secondsSince === undefined ? '' : `, ${secondsSince.toFixed(1)} s after the one before`;
@@ -21,22 +21,26 @@ export const webhookBlock = (webhook: Webhook): string => {
     `  ${printable(text.slice(0, MOST_SHOWN))}${text.length > MOST_SHOWN ? ` … ${body.length} bytes in all` : ''}`,
     '',
   ].join('\n');
-};
+}
 
 /** One object for programs. What is not UTF-8 in a body is replaced. */
-export const webhookJson = ({ body, answer, verdict, ...webhook }: Webhook): object => ({
-  ...webhook,
-  body: body.toString(),
-  answer: answer.status,
-  ...(verdict && { verified: verdict.verified, ...(!verdict.verified && { why: verdict.why }) }),
-});
+export function webhookJson({ body, answer, verdict, ...webhook }: Webhook): object {
+  return {
+    ...webhook,
+    body: body.toString(),
+    answer: answer.status,
+    ...(verdict && { verified: verdict.verified, ...(!verdict.verified && { why: verdict.why }) }),
+  };
+}
 
-const verdictText = (verdict: Verdict): string =>
-  verdict.verified ? 'The signature is right.' : `The signature is WRONG: ${printable(verdict.why)}`;
+function verdictText(verdict: Verdict): string {
+  return verdict.verified ? 'The signature is right.' : `The signature is WRONG: ${printable(verdict.why)}`;
+}
 
-const answerText = ({ status, delaySeconds, retryAfterSeconds }: ScriptedAnswer): string =>
-  [
+function answerText({ status, delaySeconds, retryAfterSeconds }: ScriptedAnswer): string {
+  return [
     String(status),
     ...(delaySeconds === undefined ? [] : [`after ${delaySeconds} s`]),
     ...(retryAfterSeconds === undefined ? [] : [`retry-after ${retryAfterSeconds}`]),
   ].join(', ');
+}

@@ -11,7 +11,7 @@ What is on record of it stays. It cannot be retried then, as nothing is left to 
 `;
 
 /** `posthaste message erase` */
-export const addMessageErase = (message: Command, terminal: Terminal): void => {
+export function addMessageErase(message: Command, terminal: Terminal): void {
   const command = message
     .command('erase')
     .description("Erase a message's data before its time.")
@@ -27,4 +27,4 @@ export const addMessageErase = (message: Command, terminal: Terminal): void => {
     more: MORE,
     examples: ['message erase orders order-17'],
   });
-};
+}

@@ -3,7 +3,7 @@ import type { Terminal } from '../../terminal.ts';
 import { addMessageErase } from './erase.ts';
 import { addMessageShow } from './show.ts';
 
-export const addMessageCommands = (message: Command, terminal: Terminal): void => {
+export function addMessageCommands(message: Command, terminal: Terminal): void {
   addMessageShow(message, terminal);
   addMessageErase(message, terminal);
-};
+}

@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander';
-import { parseJson, propertySource } from '../../../shared/messages/json-slice.ts';
+import { parseJson, propertySource } from '../../../shared/wire/json-slice.ts';
 import { openApi } from '../../api/api-client.ts';
 import { showMessage, type MessageView } from '../../api/messages.ts';
-import { Problem } from '../../local/install/problem.mjs';
+import { Problem } from '../../../local/install/problem.mjs';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { clockTime } from '../../output/clock-time.ts';
@@ -13,7 +13,7 @@ import type { Terminal } from '../../terminal.ts';
 type Options = DeploymentOptions & { body?: true };
 
 /** `posthaste message show` */
-export const addMessageShow = (message: Command, terminal: Terminal): void => {
+export function addMessageShow(message: Command, terminal: Terminal): void {
   const command = message
     .command('show')
     .description('Show a message: what became of it, and its data while it is kept.')
@@ -33,20 +33,20 @@ export const addMessageShow = (message: Command, terminal: Terminal): void => {
     json: 'the message as the API shows it',
     examples: ['message show orders order-17', 'message show orders order-17 --body > order-17.json'],
   });
-};
+}
 
-const bodyIn = (text: string): string | undefined => {
+function bodyIn(text: string): string | undefined {
   const json = parseJson(text);
   return json === undefined ? undefined : propertySource(json, 'body');
-};
+}
 
-const printBody = (body: string | undefined, id: string, terminal: Terminal): void => {
+function printBody(body: string | undefined, id: string, terminal: Terminal): void {
   if (body === undefined) throw new Problem(`The data of message ${id} is not kept.`);
   if (terminal.stdout.isTTY === true) terminal.print(printableJson(body));
   else terminal.stdout.write(body);
-};
+}
 
-const describeMessage = (view: MessageView, body: string | undefined): string => {
+function describeMessage(view: MessageView, body: string | undefined): string {
   const { id, queue, type, acceptedAt, duplicates, matched, filtered, deliveries, bodyKept, erasedAt } = view;
   const states = Object.entries(deliveries).filter(([, count]) => count > 0);
   return fieldLines([
@@ -60,4 +60,4 @@ const describeMessage = (view: MessageView, body: string | undefined): string =>
     ['Erased', clockTime(erasedAt) || undefined],
     ['Data', body === undefined ? (bodyKept ? 'kept' : 'not kept') : printableJson(body)],
   ]).join('\n');
-};
+}

@@ -31,8 +31,8 @@ const MEBIBYTE = 1024 * 1024;
 const MOST_IN_CHUNK = 25;
 
 /** What is planned for, and what is assumed; every assumption can be given. */
-export const addPlanOptions = (command: Command): Command =>
-  command
+export function addPlanOptions(command: Command): Command {
+  return command
     .requiredOption('--messages-per-day <N>', 'messages published a day', wholeNumberOf(1))
     .option('--fan-out <F>', 'subscriptions that a message goes to', wholeNumberOf(1, 100_000), 1)
     .option('--failure-rate <P>', 'share of deliveries whose first attempt fails, 0 to 1', shareOf, 0)
@@ -67,15 +67,16 @@ export const addPlanOptions = (command: Command): Command =>
     .option('--region <R>', 'where', 'us-east-1')
     .option('--prices <FILE>', 'prices in place of those that come with it, in the same form; - is stdin')
     .option('--json', 'print JSON: plan, operations (a day), bill, fullBatches, peers, peaks, outage');
+}
 
-const numberOf =
-  (rule: string, isAllowed: (value: number) => boolean) =>
-  (text: string): number => {
+function numberOf(rule: string, isAllowed: (value: number) => boolean) {
+  return (text: string): number => {
     const value = Number(text);
     if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || !isAllowed(value))
       throw new InvalidArgumentError(`It takes ${rule}.`);
     return value;
   };
+}
 
 const shareOf = numberOf('a number from 0 to 1', (value) => value <= 1);
 const batchOf = numberOf('a number from 1 to 10', (value) => value >= 1 && value <= 10);

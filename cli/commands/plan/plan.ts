@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { FieldError } from '../../../shared/domain/errors.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
-import type { PartialRetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { givenPolicy } from '../../options/retry-policy.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { RegionPrices } from './model/prices.ts';
@@ -21,16 +21,16 @@ const EXAMPLES = [
 ];
 
 /** `posthaste plan`: what so many deliveries cost, and what they need of an account, before any is made. */
-export const addPlan = (command: Command, terminal: Terminal): void => {
+export function addPlan(command: Command, terminal: Terminal): void {
   addPlanOptions(command)
     .addHelpText(
       'after',
       `${HELP}${examplesText(EXAMPLES)}\n\nExit status: 0, or 2 when something is refused.`,
     )
     .action((options: PlanOptions) => plan(options, terminal));
-};
+}
 
-const plan = async (options: PlanOptions, terminal: Terminal): Promise<void> => {
+async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
   const request = await requestOf(options, terminal);
   if (!request.ok) {
     refuse(request.fields, options.json === true, terminal);
@@ -43,7 +43,7 @@ const plan = async (options: PlanOptions, terminal: Terminal): Promise<void> => 
   terminal.print(
     options.json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources),
   );
-};
+}
 
 const MOST_PRICES_BYTES = 1024 * 1024;
 
@@ -54,7 +54,7 @@ type PlanRequest = {
 };
 
 /** What commander could not check by itself; all that is wrong at once. */
-const requestOf = async (options: PlanOptions, terminal: Terminal): Promise<Read<PlanRequest>> => {
+async function requestOf(options: PlanOptions, terminal: Terminal): Promise<Read<PlanRequest>> {
   const { policy = {}, refusal } = givenPolicy(options.policy, 'policy.');
   const { prices: file } = options;
   const given = file === undefined ? undefined : await readInput(file, MOST_PRICES_BYTES, terminal);
@@ -62,17 +62,21 @@ const requestOf = async (options: PlanOptions, terminal: Terminal): Promise<Read
   const fields = [...(refusal?.fields ?? []), ...(prices.ok ? [] : prices.fields), ...outageFaults(options)];
   if (fields.length > 0 || !prices.ok) return { ok: false, fields };
   return { ok: true, value: { policy, prices: prices.value, outage: outageOf(options) } };
-};
+}
 
-const outageFaults = ({ outageHours, outageShare }: PlanOptions): FieldError[] =>
-  outageShare !== undefined && outageHours === undefined
+function outageFaults({ outageHours, outageShare }: PlanOptions): FieldError[] {
+  return outageShare !== undefined && outageHours === undefined
     ? [{ field: 'outage-share', message: 'is of use only with --outage-hours' }]
     : [];
+}
 
-const outageOf = ({ outageHours, outageShare, fanOut }: PlanOptions): PlanRequest['outage'] =>
-  outageHours === undefined ? {} : { outage: { hours: outageHours, share: outageShare ?? 1 / fanOut } };
+function outageOf({ outageHours, outageShare, fanOut }: PlanOptions): PlanRequest['outage'] {
+  return outageHours === undefined
+    ? {}
+    : { outage: { hours: outageHours, share: outageShare ?? 1 / fanOut } };
+}
 
-const refuse = (fields: readonly FieldError[], json: boolean, terminal: Terminal): void => {
+function refuse(fields: readonly FieldError[], json: boolean, terminal: Terminal): void {
   terminal.exitStatus = 2;
   if (json) {
     terminal.print(JSON.stringify({ error: { code: 'invalid_request', fields } }));
@@ -80,4 +84,4 @@ const refuse = (fields: readonly FieldError[], json: boolean, terminal: Terminal
   }
   terminal.printError('The plan is refused:');
   for (const { field, message } of fields) terminal.printError(`  ${field} ${message}`);
-};
+}

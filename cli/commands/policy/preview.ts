@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
-import { policyInForce } from '../../../shared/domain/policy-in-force.ts';
-import type { PolicyInForce } from '../../../shared/domain/policy-in-force.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
-import { retrySchedule, totalSeconds } from '../../../shared/domain/retry-schedule.ts';
+import {
+  DEFAULT_RETRY_POLICY,
+  policyInForce,
+  type PolicyInForce,
+} from '../../../shared/domain/retry/policy.ts';
+import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/retry-policy.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeSchedule } from './schedule-table.ts';
@@ -17,12 +19,12 @@ Example:
 
 Exit status: 0, or 2 when a policy is refused.`;
 
-export const addPolicyCommands = (policy: Command, terminal: Terminal): void => {
+export function addPolicyCommands(policy: Command, terminal: Terminal): void {
   addPolicyPreview(policy, terminal);
-};
+}
 
 /** `posthaste policy preview`: the schedule that a subscription's and its queue's policy come to. */
-const addPolicyPreview = (policy: Command, terminal: Terminal): void => {
+function addPolicyPreview(policy: Command, terminal: Terminal): void {
   policy
     .command('preview')
     .description('Print the retry schedule in force.')
@@ -33,9 +35,9 @@ const addPolicyPreview = (policy: Command, terminal: Terminal): void => {
     .action((options: PreviewOptions) => {
       preview(options, terminal);
     });
-};
+}
 
-const preview = (options: PreviewOptions, terminal: Terminal): void => {
+function preview(options: PreviewOptions, terminal: Terminal): void {
   const subscription = givenPolicy(options.policy, '');
   const queue = givenPolicy(options.queuePolicy, 'queue.');
   const refusal = refusalOf([subscription, queue]);
@@ -51,26 +53,32 @@ const preview = (options: PreviewOptions, terminal: Terminal): void => {
   });
   const overridden = subscription.policy !== undefined && inForce.source !== 'subscription';
   terminal.print(options.json === true ? asJson(inForce) : describeSchedule(inForce, overridden));
-};
+}
 
 /** Both policies' faults at once; one code has to do for both, and text that is not JSON comes first. */
-const refusalOf = (policies: GivenPolicy[]): PolicyRefusal | undefined => {
+function refusalOf(policies: GivenPolicy[]): PolicyRefusal | undefined {
   const refusals = policies.flatMap(({ refusal }) => refusal ?? []);
   if (refusals.length === 0) return undefined;
   const code = refusals.some((refusal) => refusal.code === 'invalid_json')
     ? 'invalid_json'
     : 'invalid_retry_policy';
   return { code, fields: refusals.flatMap(({ fields }) => fields) };
-};
+}
 
-const printRefusal = (refusal: PolicyRefusal, json: boolean, terminal: Terminal): void => {
+function printRefusal(refusal: PolicyRefusal, json: boolean, terminal: Terminal): void {
   if (json) {
     terminal.print(JSON.stringify({ error: refusal }));
     return;
   }
   terminal.printError('The retry policy is refused:');
   for (const { field, message } of refusal.fields) terminal.printError(`  ${field} ${message}`);
-};
+}
 
-const asJson = ({ source, policy }: PolicyInForce): string =>
-  JSON.stringify({ source, policy, retries: retrySchedule(policy), totalSeconds: totalSeconds(policy) });
+function asJson({ source, policy }: PolicyInForce): string {
+  return JSON.stringify({
+    source,
+    policy,
+    retries: retrySchedule(policy),
+    totalSeconds: totalSeconds(policy),
+  });
+}

@@ -1,9 +1,7 @@
-import type { Mechanism } from '../../../shared/domain/attempt.ts';
-import type { PolicyInForce } from '../../../shared/domain/policy-in-force.ts';
-import type { Jitter } from '../../../shared/domain/retry-policy.ts';
-import { retrySchedule, totalSeconds } from '../../../shared/domain/retry-schedule.ts';
-import type { Retry } from '../../../shared/domain/retry-schedule.ts';
-import { planWakeUp } from '../../../shared/domain/wake-up-plan.ts';
+import type { Mechanism } from '../../../shared/domain/delivery/attempt.ts';
+import type { Jitter, PolicyInForce } from '../../../shared/domain/retry/policy.ts';
+import { type Retry, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
+import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { inWords } from '../../output/in-words.ts';
 import { tableLines, type Column } from '../../output/table.ts';
 
@@ -30,7 +28,7 @@ const JITTERS: Record<Exclude<Jitter, 'none'>, string> = {
 };
 
 /** A schedule for people: a table of the retries and what it comes to. */
-export const describeSchedule = ({ source, policy }: PolicyInForce, overridden: boolean): string => {
+export function describeSchedule({ source, policy }: PolicyInForce, overridden: boolean): string {
   const retries = retrySchedule(policy);
   const override = overridden ? ", which overrides the subscription's (ignore_subscription_override)" : '';
   const end =
@@ -53,7 +51,7 @@ export const describeSchedule = ({ source, policy }: PolicyInForce, overridden: 
     end,
     ...notes,
   ].join('\n');
-};
+}
 
 const COLUMNS: readonly Column[] = [
   { head: 'Retry', align: 'right' },
@@ -63,7 +61,7 @@ const COLUMNS: readonly Column[] = [
   { head: 'Mechanism' },
 ];
 
-const tableOf = (retries: readonly Retry[]): string[] => {
+function tableOf(retries: readonly Retry[]): string[] {
   const decimals = retries.every(({ delaySeconds }) => Number.isInteger(delaySeconds)) ? 0 : 3;
   let elapsed = 0;
   const rows = retries.map(({ retry, phase, delaySeconds }) => {
@@ -77,13 +75,16 @@ const tableOf = (retries: readonly Retry[]): string[] => {
     ];
   });
   return tableLines(COLUMNS, rows);
-};
+}
 
-const mechanismOf = (delaySeconds: number): string =>
-  MECHANISMS[
+function mechanismOf(delaySeconds: number): string {
+  return MECHANISMS[
     delaySeconds === 0
       ? 'same_invocation'
       : planWakeUp(delaySeconds * 1000, 0, SCHEDULER_THRESHOLD_SECONDS).by
   ];
+}
 
-const counted = (retries: number): string => (retries === 1 ? '1 retry' : `${retries} retries`);
+function counted(retries: number): string {
+  return retries === 1 ? '1 retry' : `${retries} retries`;
+}

@@ -14,7 +14,7 @@ web pages of others send. Every program on this machine can use it, so end it wh
 `;
 
 /** `posthaste proxy` */
-export const addProxy = (command: Command, terminal: Terminal): void => {
+export function addProxy(command: Command, terminal: Terminal): void {
   command
     .option('--port <N>', 'on this port of 127.0.0.1 (default: a free one)', wholeNumberOf(1, 65_535))
     .action(async ({ port, json, ...choice }: Options) => {
@@ -35,4 +35,4 @@ export const addProxy = (command: Command, terminal: Terminal): void => {
     more: MORE,
     examples: ['proxy --port 8888    # and then: curl http://127.0.0.1:8888/v2/queues'],
   });
-};
+}

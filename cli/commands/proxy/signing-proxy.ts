@@ -7,8 +7,9 @@ import { refusalOf } from '../../loopback/refusal.ts';
  * A server on 127.0.0.1 that signs each request and sends it on to the API.
  * @throws Problem when the port is taken.
  */
-export const startSigningProxy = (access: ApiAccess, wanted?: number): Promise<LoopbackServer> =>
-  startLoopbackServer(async ({ request, response, port }) => {
+export function startSigningProxy(access: ApiAccess, wanted?: number): Promise<LoopbackServer> {
+  return startLoopbackServer(async ({ request, response, port }) => {
     const answer = refusalOf(request, port) ?? (await forward(access, request, request.url ?? '/'));
     await relay(answer, response);
   }, wanted);
+}

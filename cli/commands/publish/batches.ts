@@ -53,7 +53,7 @@ const withPauses = async function* <Item>(
 };
 
 /** A failure is not late; it is met by whoever awaits it. */
-const isLate = async (next: Promise<unknown>): Promise<boolean> => {
+async function isLate(next: Promise<unknown>): Promise<boolean> {
   const enough = new AbortController();
   const late = pause(IDLE_MS, true, { signal: enough.signal }).catch(() => false);
   const came = next.then(
@@ -63,4 +63,4 @@ const isLate = async (next: Promise<unknown>): Promise<boolean> => {
   const result = await Promise.race([late, came]);
   enough.abort();
   return result;
-};
+}

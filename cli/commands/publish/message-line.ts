@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { parseJson, propertySource, wholeSource, type Json } from '../../../shared/messages/json-slice.ts';
+import { parseJson, propertySource, wholeSource, type Json } from '../../../shared/wire/json-slice.ts';
 import type { InputLine } from '../../options/input-lines.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
 
@@ -26,10 +26,10 @@ const anyObject = z.record(z.string(), z.unknown()).transform(Object.keys);
  * A message has an id when it leaves, its own or a new one: a batch whose answer was lost can be sent once more without
  * anybody getting it twice.
  */
-export const outgoing = (
+export function outgoing(
   line: number,
   { data, id, type, ttl, delay }: Defaults & { data: string; id?: string },
-): Outgoing => {
+): Outgoing {
   const text = objectText([
     ['id', id ?? textOf(randomUUID())],
     ['type', type],
@@ -38,13 +38,13 @@ export const outgoing = (
     ['body', data],
   ]);
   return { line, text, bytes: Buffer.byteLength(text) };
-};
+}
 
 /** `{"data", "id"?, "type"?, "ttl"?, "delay"?}`, or with `bare` the data alone. Undefined: an empty line. */
-export const readLine = (
+export function readLine(
   { number, bytes }: InputLine,
   { bare, defaults }: { bare: boolean; defaults: Defaults },
-): ReadLine | undefined => {
+): ReadLine | undefined {
   if (bytes === undefined) return { kind: 'refused', line: number, why: 'is over 1 MiB' };
   const text = decodedUtf8(bytes);
   if (text?.trim() === '') return undefined;
@@ -52,9 +52,9 @@ export const readLine = (
   if (json === undefined) return { kind: 'refused', line: number, why: 'is not JSON in UTF-8' };
   if (bare) return fitting(outgoing(number, { ...defaults, data: wholeSource(json) }));
   return messageIn(json, number, defaults);
-};
+}
 
-const messageIn = (json: Json, line: number, defaults: Defaults): ReadLine => {
+function messageIn(json: Json, line: number, defaults: Defaults): ReadLine {
   const sources = Object.fromEntries(
     FIELDS.flatMap((name) => {
       const source = propertySource(json, name);
@@ -69,18 +69,19 @@ const messageIn = (json: Json, line: number, defaults: Defaults): ReadLine => {
   if (unknown !== undefined)
     return { kind: 'refused', line, why: `has a field that is not known: ${unknown}` };
   return fitting(outgoing(line, { ...defaults, ...sources, data }));
-};
+}
 
-const fitting = (message: Outgoing): ReadLine =>
-  message.bytes + LIST_BYTES > MOST_REQUEST_BYTES
+function fitting(message: Outgoing): ReadLine {
+  return message.bytes + LIST_BYTES > MOST_REQUEST_BYTES
     ? { kind: 'refused', line: message.line, why: 'is over 1 MiB' }
     : { kind: 'message', message };
+}
 
-const decodedUtf8 = (bytes: Buffer): string | undefined => {
+function decodedUtf8(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;
   }
-};
+}

@@ -11,11 +11,7 @@ export type Posted = { published: { line: number; id: string }[]; refused: Refus
  * without them.
  * @throws ApiRefusal for what is not the fault of single messages, Problem when there is no answer.
  */
-export const postBatch = async (
-  api: ApiClient,
-  queue: string,
-  batch: readonly Outgoing[],
-): Promise<Posted> => {
+export async function postBatch(api: ApiClient, queue: string, batch: readonly Outgoing[]): Promise<Posted> {
   let left = batch;
   const refused: Refused[] = [];
   while (left.length > 0) {
@@ -37,13 +33,14 @@ export const postBatch = async (
     }
   }
   return { published: [], refused };
-};
+}
 
-const pairOf = (line: number, id: string | undefined): { line: number; id: string }[] =>
-  id === undefined ? [] : [{ line, id }];
+function pairOf(line: number, id: string | undefined): { line: number; id: string }[] {
+  return id === undefined ? [] : [{ line, id }];
+}
 
 /** `messages[3].ttl` is the fourth of the batch. */
-const faultsByMessage = ({ fields }: ApiRefusal): Map<number, string> => {
+function faultsByMessage({ fields }: ApiRefusal): Map<number, string> {
   const faults = new Map<number, string>();
   for (const { field, message } of fields) {
     const [, index, name = 'message'] = /^messages\[(\d+)\]\.?(.*)$/.exec(field) ?? [];
@@ -53,4 +50,4 @@ const faultsByMessage = ({ fields }: ApiRefusal): Map<number, string> => {
     faults.set(Number(index), `${before === undefined ? '' : `${before}; `}${shown} ${message}`);
   }
   return faults;
-};
+}

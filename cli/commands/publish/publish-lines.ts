@@ -31,11 +31,7 @@ export type LinesEnd = { read: number; unpublished: number[]; failure?: unknown 
  * Publishes the lines of an input as they are read, several batches at once. What cannot be published for reasons of its own
  * keeps nothing else back; any other failure ends it when the batches under way are through.
  */
-export const publishLines = async (
-  api: ApiClient,
-  order: LinesOrder,
-  terminal: Terminal,
-): Promise<LinesEnd> => {
+export async function publishLines(api: ApiClient, order: LinesOrder, terminal: Terminal): Promise<LinesEnd> {
   const end: LinesEnd = { read: 0, unpublished: [] };
   const stopped = new AbortController();
   const signal = AbortSignal.any([order.signal, stopped.signal]);
@@ -68,7 +64,7 @@ export const publishLines = async (
   }
   await Promise.all(underWay);
   return end;
-};
+}
 
 const linesIn = async function* (
   input: Readable,
@@ -90,7 +86,7 @@ const linesIn = async function* (
 
 type Source = { input: Readable; done: () => number | undefined };
 
-const openSource = (file: string, signal: AbortSignal, terminal: Terminal): Source => {
+function openSource(file: string, signal: AbortSignal, terminal: Terminal): Source {
   if (file === '-') return { input: addAbortSignal(signal, terminal.stdin), done: () => undefined };
   const input = createReadStream(file);
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -99,4 +95,4 @@ const openSource = (file: string, signal: AbortSignal, terminal: Terminal): Sour
     // A pipe by name has no size.
     done: () => (size === 0 ? undefined : Math.min(1, input.bytesRead / size)),
   };
-};
+}

@@ -14,7 +14,7 @@ export type PublishReport = Pick<LinesOrder, 'onPublished' | 'onRefused' | 'onPr
 const MOST_TOLD = 20;
 
 /** What is said while lines are published: for programs a line of JSON for each, for people how far it is. */
-export const publishReport = (queue: string, json: boolean, terminal: Terminal): PublishReport => {
+export function publishReport(queue: string, json: boolean, terminal: Terminal): PublishReport {
   const progress = progressLine(terminal.stderr, () => Date.now());
   let published = 0;
   let refused = 0;
@@ -50,10 +50,10 @@ export const publishReport = (queue: string, json: boolean, terminal: Terminal):
       return failure === undefined && refused === 0 && unpublished.length === 0;
     },
   };
-};
+}
 
 /** `3-5, 9` */
-export const rangesOf = (lines: readonly number[]): string => {
+export function rangesOf(lines: readonly number[]): string {
   const ranges: { from: number; to: number }[] = [];
   for (const line of lines.toSorted((one, other) => one - other)) {
     const last = ranges.at(-1);
@@ -61,4 +61,4 @@ export const rangesOf = (lines: readonly number[]): string => {
     else ranges.push({ from: line, to: line });
   }
   return ranges.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(', ');
-};
+}

@@ -32,7 +32,7 @@ Exit status: 1 if a line was refused or it broke off, 130 when interrupted.
 `;
 
 /** `posthaste publish` */
-export const addPublish = (command: Command, terminal: Terminal): void => {
+export function addPublish(command: Command, terminal: Terminal): void {
   command
     .argument('<queue>', "the queue's name", queueOf)
     .option('--data <JSON>', 'one message with this data', jsonOf)
@@ -64,35 +64,35 @@ export const addPublish = (command: Command, terminal: Terminal): void => {
       'publish orders --bare < data.jsonl',
     ],
   });
-};
+}
 
-const defaultsOf = ({ type, ttl, delay }: Options): Defaults => {
+function defaultsOf({ type, ttl, delay }: Options): Defaults {
   const texts = { type: textOf(type), ttl: textOf(ttl), delay: textOf(delay) };
   return {
     ...(texts.type !== undefined && { type: texts.type }),
     ...(texts.ttl !== undefined && { ttl: texts.ttl }),
     ...(texts.delay !== undefined && { delay: texts.delay }),
   };
-};
+}
 
-const publishOne = async (
+async function publishOne(
   queue: string,
   options: Options,
   message: Parameters<typeof outgoing>[1],
   terminal: Terminal,
-): Promise<void> => {
+): Promise<void> {
   const body = `{"messages":[${outgoing(1, message).text}]}`;
   const [id = ''] = await postMessages(await openApi(options, terminal.env), queue, { body });
   if (options.json === true) terminal.printJson({ id });
   else terminal.print(`Message ${printable(id)} is published to ${queue}.`);
-};
+}
 
-const publishMany = async (
+async function publishMany(
   queue: string,
   options: Options,
   defaults: Defaults,
   terminal: Terminal,
-): Promise<number> => {
+): Promise<number> {
   const api = await openApi(options, terminal.env);
   const report = publishReport(queue, options.json === true, terminal);
   const { end, isInterrupted } = await terminal.untilInterrupted(async (signal) => ({
@@ -106,4 +106,4 @@ const publishMany = async (
   const isWhole = report.finish(end);
   if (isInterrupted) return INTERRUPTED;
   return isWhole ? 0 : 1;
-};
+}

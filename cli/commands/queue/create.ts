@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
 import { findQueue, putQueue } from '../../api/queues.ts';
-import { Problem } from '../../local/install/problem.mjs';
+import { Problem } from '../../../local/install/problem.mjs';
 import { jsonObjectOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { withMembers } from '../../options/json-text.ts';
@@ -10,7 +10,7 @@ import type { Terminal } from '../../terminal.ts';
 type Options = DeploymentOptions & { metadata?: string; policy?: string };
 
 /** `posthaste queue create` */
-export const addQueueCreate = (queue: Command, terminal: Terminal): void => {
+export function addQueueCreate(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('create')
     .description('Create a queue. One that is there already is left as it is.')
@@ -34,4 +34,4 @@ export const addQueueCreate = (queue: Command, terminal: Terminal): void => {
       `queue create orders --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
     ],
   });
-};
+}

@@ -6,7 +6,7 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import type { Terminal } from '../../terminal.ts';
 
 /** `posthaste queue delete` */
-export const addQueueDelete = (queue: Command, terminal: Terminal): void => {
+export function addQueueDelete(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('delete')
     .description(
@@ -19,4 +19,4 @@ export const addQueueDelete = (queue: Command, terminal: Terminal): void => {
       else terminal.print(`Queue ${name} is deleted.`);
     });
   onDeployment(command, { json: 'queue', examples: ['queue delete orders'] });
-};
+}

@@ -10,7 +10,7 @@ import type { Terminal } from '../../terminal.ts';
 type Options = DeploymentOptions & { limit?: number };
 
 /** `posthaste queue list` */
-export const addQueueList = (queue: Command, terminal: Terminal): void => {
+export function addQueueList(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('list')
     .description('List the queues.')
@@ -27,8 +27,10 @@ export const addQueueList = (queue: Command, terminal: Terminal): void => {
     json: 'one queue a line: name, metadata',
     examples: ['queue list', 'queue list --json'],
   });
-};
+}
 
 const COLUMNS = [{ head: 'Queue' }, { head: 'Metadata' }];
 
-const rowOf = ({ name, metadata }: ListedQueue): string[] => [name, printable(JSON.stringify(metadata))];
+function rowOf({ name, metadata }: ListedQueue): string[] {
+  return [name, printable(JSON.stringify(metadata))];
+}

@@ -6,10 +6,10 @@ import { addQueueList } from './list.ts';
 import { addQueueSet } from './set.ts';
 import { addQueueShow } from './show.ts';
 
-export const addQueueCommands = (queue: Command, terminal: Terminal): void => {
+export function addQueueCommands(queue: Command, terminal: Terminal): void {
   addQueueList(queue, terminal);
   addQueueShow(queue, terminal);
   addQueueCreate(queue, terminal);
   addQueueSet(queue, terminal);
   addQueueDelete(queue, terminal);
-};
+}

@@ -21,7 +21,7 @@ A value is JSON, so text stands in double quotes. --policy is short for --set _r
 `;
 
 /** `posthaste queue set` */
-export const addQueueSet = (queue: Command, terminal: Terminal): void => {
+export function addQueueSet(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('set')
     .description("Change some of a queue's metadata, and leave the rest.")
@@ -44,16 +44,16 @@ export const addQueueSet = (queue: Command, terminal: Terminal): void => {
       `queue set orders --set owner='"billing"' --unset note`,
     ],
   });
-};
+}
 
-const memberOf = (text: string): Member => {
+function memberOf(text: string): Member {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('It takes key=JSON.');
   return { key: text.slice(0, at), source: jsonOf(text.slice(at + 1)) };
-};
+}
 
 /** Operations of a JSON patch (RFC 6902). `add` replaces what is there. */
-const changesOf = ({ policy, set = [], unset = [] }: Options): string[] => {
+function changesOf({ policy, set = [], unset = [] }: Options): string[] {
   const members = [...(policy === undefined ? [] : [{ key: '_retry_policy', source: policy }]), ...set];
   return [
     ...members.map(({ key, source }) =>
@@ -65,7 +65,9 @@ const changesOf = ({ policy, set = [], unset = [] }: Options): string[] => {
     ),
     ...unset.map((key) => JSON.stringify({ op: 'remove', path: pointerTo(key) })),
   ];
-};
+}
 
 /** RFC 6901 §3. */
-const pointerTo = (key: string): string => `/metadata/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+function pointerTo(key: string): string {
+  return `/metadata/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}

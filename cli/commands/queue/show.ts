@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
 import { findQueue } from '../../api/queues.ts';
-import { Problem } from '../../local/install/problem.mjs';
+import { Problem } from '../../../local/install/problem.mjs';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printableJson } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** `posthaste queue show` */
-export const addQueueShow = (queue: Command, terminal: Terminal): void => {
+export function addQueueShow(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('show')
     .description("Show a queue's metadata, its retry policy among it.")
@@ -20,4 +20,4 @@ export const addQueueShow = (queue: Command, terminal: Terminal): void => {
       else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, { json: 'the metadata', examples: ['queue show orders'] });
-};
+}

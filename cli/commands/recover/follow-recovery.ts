@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RecoveryView } from '../../../shared/messages/recovery-view.ts';
-import { pollInterval } from '../../../shared/domain/poll-interval.ts';
+import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
+import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { showRecovery } from '../../api/recoveries.ts';
 import { INTERRUPTED } from '../../interruption.ts';
@@ -12,12 +12,12 @@ import { countsOf, printRecovery } from './recovery-text.ts';
 const POLLING = { floor: 0.5, ceiling: 5 };
 
 /** Waits until it is over, and answers with the exit status. Interrupted, the recovery goes on without us. */
-export const followRecovery = async (
+export async function followRecovery(
   api: ApiClient,
   started: RecoveryView,
   json: boolean,
   terminal: Terminal,
-): Promise<number> => {
+): Promise<number> {
   const progress = progressLine(terminal.stderr, () => Date.now());
   let last = started;
   const isInterrupted = await terminal
@@ -41,4 +41,4 @@ export const followRecovery = async (
   printRecovery(last, json, terminal);
   if (isInterrupted) return INTERRUPTED;
   return last.state === 'completed' ? 0 : 1;
-};
+}

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RecoveryView } from '../../../shared/messages/recovery-view.ts';
+import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { openApi } from '../../api/api-client.ts';
 import { listRecoveries } from '../../api/recoveries.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
@@ -13,7 +13,7 @@ import { countsOf } from './recovery-text.ts';
 type Options = DeploymentOptions & { limit?: number };
 
 /** `posthaste recover list` */
-export const addRecoverList = (recover: Command, terminal: Terminal): void => {
+export function addRecoverList(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('list')
     .description('List the recoveries of a queue, the newest first.')
@@ -27,7 +27,7 @@ export const addRecoverList = (recover: Command, terminal: Terminal): void => {
     json: 'one recovery a line, as the API shows it',
     examples: ['recover list orders --limit 5'],
   });
-};
+}
 
 const COLUMNS = [
   { head: 'Recovery' },
@@ -37,10 +37,12 @@ const COLUMNS = [
   { head: 'Deliveries' },
 ];
 
-const rowOf = (recovery: RecoveryView): string[] => [
-  printable(recovery.id),
-  recovery.state,
-  clockTime(recovery.since),
-  clockTime(recovery.until),
-  countsOf(recovery),
-];
+function rowOf(recovery: RecoveryView): string[] {
+  return [
+    printable(recovery.id),
+    recovery.state,
+    clockTime(recovery.since),
+    clockTime(recovery.until),
+    countsOf(recovery),
+  ];
+}

@@ -5,9 +5,9 @@ import { addRecoverStart } from './start.ts';
 import { addRecoverStatus } from './status.ts';
 import { addRecoverStop } from './stop.ts';
 
-export const addRecoverCommands = (recover: Command, terminal: Terminal): void => {
+export function addRecoverCommands(recover: Command, terminal: Terminal): void {
   addRecoverStart(recover, terminal);
   addRecoverStatus(recover, terminal);
   addRecoverList(recover, terminal);
   addRecoverStop(recover, terminal);
-};
+}

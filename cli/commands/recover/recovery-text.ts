@@ -1,15 +1,15 @@
-import type { RecoveryView } from '../../../shared/messages/recovery-view.ts';
+import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { clockTime } from '../../output/clock-time.ts';
 import { printable } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
 import type { Terminal } from '../../terminal.ts';
 
-export const printRecovery = (recovery: RecoveryView, json: boolean, terminal: Terminal): void => {
+export function printRecovery(recovery: RecoveryView, json: boolean, terminal: Terminal): void {
   if (json) terminal.printJson(recovery);
   else terminal.print(describeRecovery(recovery));
-};
+}
 
-const describeRecovery = (recovery: RecoveryView): string => {
+function describeRecovery(recovery: RecoveryView): string {
   const { id, queue, since, until, subscription, status, state, skipped, updatedAt } = recovery;
   const reasons = Object.entries(skipped).map(([reason, count]) => `${printable(reason)} ${count}`);
   return fieldLines([
@@ -22,9 +22,9 @@ const describeRecovery = (recovery: RecoveryView): string => {
     ['Deliveries', countsOf(recovery)],
     ['Skipped', reasons.length === 0 ? undefined : reasons.join(', ')],
   ]).join('\n');
-};
+}
 
-export const countsOf = ({ found, reopened, skipped }: RecoveryView): string => {
+export function countsOf({ found, reopened, skipped }: RecoveryView): string {
   const left = Object.values(skipped).reduce((sum, count) => sum + count, 0);
   return `${found} found, ${reopened} reopened, ${left} skipped`;
-};
+}

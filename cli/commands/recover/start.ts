@@ -23,7 +23,7 @@ goes on when this command ends; Ctrl-C under --wait does not stop it either.
 `;
 
 /** `posthaste recover start` */
-export const addRecoverStart = (recover: Command, terminal: Terminal): void => {
+export function addRecoverStart(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('start')
     .description('Replay the failed deliveries of a queue.')
@@ -64,4 +64,4 @@ export const addRecoverStart = (recover: Command, terminal: Terminal): void => {
       'recover start orders --since 2d --until 1d --status exhausted',
     ],
   });
-};
+}

@@ -10,7 +10,7 @@ import { printRecovery } from './recovery-text.ts';
 type Options = DeploymentOptions & { wait?: true };
 
 /** `posthaste recover status` */
-export const addRecoverStatus = (recover: Command, terminal: Terminal): void => {
+export function addRecoverStatus(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('status')
     .description('Show how far a recovery is.')
@@ -28,4 +28,4 @@ export const addRecoverStatus = (recover: Command, terminal: Terminal): void => 
     json: 'the recovery as the API shows it',
     examples: ['recover status orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10 --wait'],
   });
-};
+}

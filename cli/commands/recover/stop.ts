@@ -7,7 +7,7 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** `posthaste recover stop` */
-export const addRecoverStop = (recover: Command, terminal: Terminal): void => {
+export function addRecoverStop(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('stop')
     .description('Stop a recovery. What it has reopened goes on.')
@@ -22,4 +22,4 @@ export const addRecoverStop = (recover: Command, terminal: Terminal): void => {
     json: 'queue, recovery',
     examples: ['recover stop orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10'],
   });
-};
+}

@@ -1,11 +1,13 @@
-import type { RedriveEnd, RedriveResult, RedriveTally } from '../../../shared/pipeline/redrive.ts';
+import type { RedriveEnd, RedriveResult, RedriveTally } from './redrive-letters.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { printable } from '../../output/printable.ts';
 
 export type RedrivenQueue = 'ingress' | 'delivery' | 'operation' | 'undeliverable';
 
 /** The exit status. */
-export const statusOf = ({ end }: RedriveResult): number => STATUS[end];
+export function statusOf({ end }: RedriveResult): number {
+  return STATUS[end];
+}
 
 const STATUS: Record<RedriveEnd, number> = {
   emptied: 0,
@@ -14,21 +16,24 @@ const STATUS: Record<RedriveEnd, number> = {
   crowded: 1,
 };
 
-const countIn = (reasons: RedriveTally['skipped'] = {}): number =>
-  Object.values(reasons).reduce((sum, count) => sum + count, 0);
+function countIn(reasons: RedriveTally['skipped'] = {}): number {
+  return Object.values(reasons).reduce((sum, count) => sum + count, 0);
+}
 
 /** Only an undeliverable notice can be settled. */
-export const asJson = (queue: RedrivenQueue, { redriven, settled, skipped, left }: RedriveResult): string =>
-  JSON.stringify({
+export function asJson(queue: RedrivenQueue, { redriven, settled, skipped, left }: RedriveResult): string {
+  return JSON.stringify({
     queue,
     redriven,
     ...(queue === 'undeliverable' && { settled: countIn(settled) }),
     skipped: countIn(skipped),
     left,
   });
+}
 
-export const countsOf = ({ redriven, skipped, left }: RedriveTally): string =>
-  `${redriven} redriven, ${countIn(skipped)} skipped, ${left} left`;
+export function countsOf({ redriven, skipped, left }: RedriveTally): string {
+  return `${redriven} redriven, ${countIn(skipped)} skipped, ${left} left`;
+}
 
 const BEFORE: Record<RedriveEnd, string> = {
   emptied: '',
@@ -45,11 +50,11 @@ const SUBJECTS: Record<RedrivenQueue, string> = {
 };
 
 /** Only of a queue that was emptied is it known how many are left. */
-export const sentenceOf = (
+export function sentenceOf(
   queue: RedrivenQueue,
   deployment: string,
   { end, redriven, settled, skipped, left }: RedriveResult,
-): string => {
+): string {
   const counts = [
     `${redriven} redriven`,
     ...(settled === undefined ? [] : [`${countIn(settled)} settled${reasonsOf(settled)}`]),
@@ -57,9 +62,9 @@ export const sentenceOf = (
     `${end === 'emptied' ? '' : 'about '}${left} left`,
   ];
   return `${BEFORE[end]}${SUBJECTS[queue]}, ${deployment}: ${counts.join(', ')}.`;
-};
+}
 
-const reasonsOf = (reasons: RedriveTally['skipped']): string => {
+function reasonsOf(reasons: RedriveTally['skipped']): string {
   const texts = Object.entries(reasons).map(([reason, count]) => `${printable(reason)} ${count}`);
   return texts.length === 0 ? '' : ` (${texts.join(', ')})`;
-};
+}

@@ -19,7 +19,7 @@ Exit status: 0; 1 when it failed; 2 when asked wrongly; 130 when interrupted.
 `;
 
 /** `posthaste redrive` */
-export const addRedrive = (command: Command, terminal: Terminal): void => {
+export function addRedrive(command: Command, terminal: Terminal): void {
   command
     .addArgument(
       new Argument('<queue>', 'whose dead letters').choices([
@@ -45,4 +45,4 @@ export const addRedrive = (command: Command, terminal: Terminal): void => {
       'redrive undeliverable --since 1d',
     ],
   });
-};
+}

@@ -1,13 +1,13 @@
 import { operatorSqs } from '../../../shared/adapters/aws/operator-sqs.ts';
-import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs-dead-letter-queue.ts';
-import { sqsWorkQueues } from '../../../shared/adapters/sqs-work-queues.ts';
+import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
+import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../../shared/adapters/system-clock.ts';
 import {
   readDeliveryLetter,
   readIngressLetter,
   readOperationLetter,
   readUndeliverableNotice,
-} from '../../../shared/messages/dead-letter-reading.ts';
+} from '../../../shared/wire/jobs/dead-letter.ts';
 import {
   redrive,
   redriveBy,
@@ -15,12 +15,12 @@ import {
   type RedriveOrder,
   type RedriveResult,
   type RedriveTally,
-} from '../../../shared/pipeline/redrive.ts';
+} from './redrive-letters.ts';
 import { apiOf } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { findDeployment, type Deployment, type DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
-import { Problem } from '../../local/install/problem.mjs';
+import { Problem } from '../../../local/install/problem.mjs';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import { asJson, countsOf, sentenceOf, statusOf, type RedrivenQueue } from './redrive-text.ts';
@@ -38,11 +38,11 @@ const LETTERS = {
 } as const;
 
 /** Redrives, prints what came of it, and answers with the exit status. */
-export const runRedrive = async (
+export async function runRedrive(
   queue: RedrivenQueue,
   { since, limit, json, ...choice }: RedriveOptions,
   terminal: Terminal,
-): Promise<number> => {
+): Promise<number> {
   const startedAt = Date.now();
   const deployment = await findDeployment(choice);
   const progress = progressLine(terminal.stderr, () => Date.now());
@@ -64,13 +64,13 @@ export const runRedrive = async (
     .finally(progress.clear);
   terminal.print(json === true ? asJson(queue, result) : sentenceOf(queue, deployment.name, result));
   return statusOf(result);
-};
+}
 
-const sendBack = (
+function sendBack(
   queue: Exclude<RedrivenQueue, 'undeliverable'>,
   deployment: Deployment,
   order: Order,
-): Promise<RedriveResult> => {
+): Promise<RedriveResult> {
   const sqs = operatorSqs(deployment.client);
   const { read, from } = LETTERS[queue];
   const workQueues = sqsWorkQueues(
@@ -84,14 +84,10 @@ const sendBack = (
   );
   const deadLetters = sqsDeadLetterQueue({ sqs, queueUrl: deployment[from], sleep });
   return redrive({ clock, deadLetters, workQueues }, { ...order, read });
-};
+}
 
 /** What opens a delivery that is over is the API: the pipeline does not touch one. */
-const reopen = async (
-  deployment: Deployment,
-  order: Order,
-  env: NodeJS.ProcessEnv,
-): Promise<RedriveResult> => {
+async function reopen(deployment: Deployment, order: Order, env: NodeJS.ProcessEnv): Promise<RedriveResult> {
   const api = apiClient(await apiOf(deployment, env));
   const queueUrl = deployment.undeliverableQueueUrl;
   const deadLetters = sqsDeadLetterQueue({ sqs: operatorSqs(deployment.client), queueUrl, sleep });
@@ -99,15 +95,17 @@ const reopen = async (
     { clock, deadLetters, bringBack: (ended) => retryUndeliverable(api, ended) },
     { ...order, read: readUndeliverableNotice },
   );
-};
+}
 
-const sleep = (milliseconds: number): Promise<void> => clock.sleep(milliseconds);
+function sleep(milliseconds: number): Promise<void> {
+  return clock.sleep(milliseconds);
+}
 
-const brokenOff = (failure: RedriveFailedError): Problem => {
+function brokenOff(failure: RedriveFailedError): Problem {
   const why = failure.causes.map(failureText).join('; ');
   return new Problem(
     `The redrive broke off after ${failure.redriven} messages: ${why}. ` +
       'Repeat it to go on; what it was looking at may take five minutes to show up again.',
     { cause: failure },
   );
-};
+}

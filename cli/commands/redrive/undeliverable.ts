@@ -1,8 +1,8 @@
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
-import type { BroughtBack } from '../../../shared/domain/dead-letter.ts';
-import { isOpen } from '../../../shared/domain/delivery.ts';
-import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
-import type { EndedDelivery } from '../../../shared/messages/dead-letter-reading.ts';
+import type { BroughtBack } from '../../../shared/domain/delivery/dead-letter.ts';
+import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
+import type { EndedDelivery } from '../../../shared/wire/jobs/dead-letter.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import { retryDelivery, showDelivery } from '../../api/deliveries.ts';
@@ -14,10 +14,11 @@ const SIDE_BY_SIDE = 8;
  * and whose notice is still there is open or has had more attempts, and its notice is settled by that.
  * @throws Problem or ApiRefusal when the API does not answer, or not to us.
  */
-export const retryUndeliverable = (api: ApiClient, ended: readonly EndedDelivery[]): Promise<BroughtBack[]> =>
-  inParallel(ended, SIDE_BY_SIDE, (one) => retryOne(api, one));
+export function retryUndeliverable(api: ApiClient, ended: readonly EndedDelivery[]): Promise<BroughtBack[]> {
+  return inParallel(ended, SIDE_BY_SIDE, (one) => retryOne(api, one));
+}
 
-const retryOne = async (api: ApiClient, ended: EndedDelivery): Promise<BroughtBack> => {
+async function retryOne(api: ApiClient, ended: EndedDelivery): Promise<BroughtBack> {
   try {
     const settled = settledBy(await showDelivery(api, ended), ended);
     if (settled !== undefined) return { kind: 'settled', reason: settled };
@@ -30,14 +31,14 @@ const retryOne = async (api: ApiClient, ended: EndedDelivery): Promise<BroughtBa
       return { kind: 'refused', reason: error.message };
     throw error;
   }
-};
+}
 
 /** Why nothing is left to do about a notice. One of a later round has a notice of its own. */
-const settledBy = (
+function settledBy(
   { status, attempts }: Pick<DeliveryView, 'status' | 'attempts'>,
   { attemptCount }: EndedDelivery,
-): string | undefined => {
+): string | undefined {
   if (status === 'delivered' || status === 'cancelled') return status;
   if (isOpen(status)) return 'under_way';
   return attempts.length > attemptCount ? 'ended_again' : undefined;
-};
+}

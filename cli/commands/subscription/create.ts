@@ -11,7 +11,7 @@ import { addHowToCall, optionsText, ttlOf, type HowToCall } from './how-to-call.
 type Options = DeploymentOptions & HowToCall & { ttl?: number };
 
 /** `posthaste subscription create` */
-export const addSubscriptionCreate = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionCreate(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('create')
     .description(
@@ -46,4 +46,4 @@ export const addSubscriptionCreate = (subscription: Command, terminal: Terminal)
       `subscription create orders https://example.com/hook --event-type order.created --policy '{"maximum_delay": 60}'`,
     ],
   });
-};
+}

@@ -7,7 +7,7 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** `posthaste subscription delete` */
-export const addSubscriptionDelete = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionDelete(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('delete')
     .description('Delete a subscription. What is pending for it is cancelled. No error if there is none.')
@@ -22,4 +22,4 @@ export const addSubscriptionDelete = (subscription: Command, terminal: Terminal)
     json: 'queue, subscriptionId',
     examples: ['subscription delete orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11'],
   });
-};
+}

@@ -9,7 +9,7 @@ import type { Terminal } from '../../terminal.ts';
 type Options = DeploymentOptions & { withCredentials?: boolean };
 
 /** `posthaste subscription export` */
-export const addSubscriptionExport = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionExport(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('export')
     .description('Print the subscriptions of a queue as JSON lines, without their secrets.')
@@ -29,4 +29,4 @@ export const addSubscriptionExport = (subscription: Command, terminal: Terminal)
       }
     });
   onDeployment(command, { examples: ['subscription export orders > orders.jsonl'] });
-};
+}

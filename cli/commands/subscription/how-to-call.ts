@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/rate-limit.ts';
+import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
 import { durationOf } from '../../options/time.ts';
 import { textOf, withMembers } from '../../options/json-text.ts';
@@ -17,8 +17,8 @@ export type HowToCall = {
   filter?: string;
 };
 
-export const addHowToCall = (command: Command): Command =>
-  command
+export function addHowToCall(command: Command): Command {
+  return command
     .option('--policy <JSON>', 'its retry policy: _retry_policy', jsonObjectOf)
     .option('--header <NAME: VALUE>', 'send this header along; may be repeated', collect(headerOf))
     .option('--post-data <TEXT>', 'send this text, in which "$zaqar_message$" stands for the message')
@@ -32,41 +32,46 @@ export const addHowToCall = (command: Command): Command =>
       'all options in the form of the API; those above are put over them',
       jsonObjectOf,
     );
+}
 
-export const isSaid = (how: HowToCall): boolean =>
-  Object.values(membersOf(how)).some(([, text]) => text !== undefined);
+export function isSaid(how: HowToCall): boolean {
+  return Object.values(membersOf(how)).some(([, text]) => text !== undefined);
+}
 
 /** The source text of `options`. */
-export const optionsText = (how: HowToCall, before = '{}'): string =>
-  withMembers(how.options ?? before, membersOf(how));
+export function optionsText(how: HowToCall, before = '{}'): string {
+  return withMembers(how.options ?? before, membersOf(how));
+}
 
-const membersOf = (how: HowToCall): (readonly [string, string | undefined])[] => [
-  ['_retry_policy', how.policy],
-  ['post_headers', how.header && textOf(Object.fromEntries(how.header))],
-  ['post_data', textOf(how.postData)],
-  ['raw_delivery', textOf(how.raw)],
-  ['attempt_timeout', textOf(how.attemptTimeout)],
-  ['max_per_second', textOf(how.maxPerSecond)],
-  ['event_types', textOf(how.eventType)],
-  ['filter', how.filter],
-];
+function membersOf(how: HowToCall): (readonly [string, string | undefined])[] {
+  return [
+    ['_retry_policy', how.policy],
+    ['post_headers', how.header && textOf(Object.fromEntries(how.header))],
+    ['post_data', textOf(how.postData)],
+    ['raw_delivery', textOf(how.raw)],
+    ['attempt_timeout', textOf(how.attemptTimeout)],
+    ['max_per_second', textOf(how.maxPerSecond)],
+    ['event_types', textOf(how.eventType)],
+    ['filter', how.filter],
+  ];
+}
 
-const rateOf = (text: string): number => {
+function rateOf(text: string): number {
   const rate = text.trim() === '' ? NaN : Number(text);
   if (rate >= LEAST_PER_SECOND && rate <= MOST_PER_SECOND) return rate;
   throw new InvalidArgumentError(`It takes a number from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}.`);
-};
+}
 
-const headerOf = (text: string): readonly [string, string] => {
+function headerOf(text: string): readonly [string, string] {
   const at = text.indexOf(':');
   if (at < 1) throw new InvalidArgumentError('It takes name: value.');
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
-};
+}
 
 /** Seconds for which a subscription lives. */
-export const ttlOf = (text: string): number => {
+export function ttlOf(text: string): number {
   const seconds = durationOf(text);
   if (!Number.isInteger(seconds) || seconds < 1)
     throw new InvalidArgumentError('It takes whole seconds, from 1.');
   return seconds;
-};
+}

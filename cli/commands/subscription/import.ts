@@ -23,7 +23,7 @@ keeps none of the others back. Exit status: 1 if any was refused.
 type Options = DeploymentOptions & { replace?: boolean };
 
 /** `posthaste subscription import` */
-export const addSubscriptionImport = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionImport(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('import')
     .description('Subscribe what a file of JSON lines holds.')
@@ -42,13 +42,13 @@ export const addSubscriptionImport = (subscription: Command, terminal: Terminal)
     more: MORE,
     examples: ['subscription import orders orders.jsonl'],
   });
-};
+}
 
-const importAll = async (
+async function importAll(
   api: ApiClient,
   queue: string,
   { text, replace }: { text: string; replace: boolean },
-): Promise<Imported> => {
+): Promise<Imported> {
   const sum: Imported = { imported: 0, replaced: 0, unchanged: 0, failed: [] };
   for (const { firstLine, lines } of requestsOf(text)) {
     const request = { lines: lines.join('\n'), replace };
@@ -59,10 +59,10 @@ const importAll = async (
     sum.failed.push(...failed.map(({ line, error }) => ({ line: line + firstLine - 1, error })));
   }
   return sum;
-};
+}
 
 /** As many lines to a request as it takes. The number of a line counts from 1 in the whole. */
-const requestsOf = (text: string): { firstLine: number; lines: string[] }[] => {
+function requestsOf(text: string): { firstLine: number; lines: string[] }[] {
   const requests: { firstLine: number; lines: string[] }[] = [];
   let room = 0;
   for (const [index, line] of text.split('\n').entries()) {
@@ -77,13 +77,13 @@ const requestsOf = (text: string): { firstLine: number; lines: string[] }[] => {
     }
   }
   return requests.filter(({ lines }) => lines.some((line) => line.trim() !== ''));
-};
+}
 
-const report = (
+function report(
   queue: string,
   { imported, replaced, unchanged, failed }: Imported,
   terminal: Terminal,
-): void => {
+): void {
   const counts = `${imported} imported, ${replaced} replaced, ${unchanged} unchanged`;
   terminal.print(`Queue ${queue}: ${counts}, ${failed.length} refused.`);
   for (const { line, error } of failed) {
@@ -94,4 +94,4 @@ const report = (
         : fields.map(({ field, message }) => `${field} ${message}`).join('; ');
     terminal.printError(`  line ${line}: ${printable(why)}`);
   }
-};
+}

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SubscriptionView } from '../../../shared/messages/subscription-view.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { openApi } from '../../api/api-client.ts';
 import { listSubscriptions } from '../../api/subscriptions.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
@@ -12,7 +12,7 @@ import { stateOf } from './subscription-fields.ts';
 type Options = DeploymentOptions & { limit?: number };
 
 /** `posthaste subscription list` */
-export const addSubscriptionList = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionList(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('list')
     .description('List the subscriptions of a queue.')
@@ -31,12 +31,10 @@ export const addSubscriptionList = (subscription: Command, terminal: Terminal): 
     json: 'one subscription a line, as the API shows it',
     examples: ['subscription list orders'],
   });
-};
+}
 
 const COLUMNS = [{ head: 'Subscription' }, { head: 'State' }, { head: 'Subscriber' }];
 
-const rowOf = (view: SubscriptionView): string[] => [
-  printable(view.id),
-  stateOf(view),
-  printable(view.subscriber),
-];
+function rowOf(view: SubscriptionView): string[] {
+  return [printable(view.id), stateOf(view), printable(view.subscriber)];
+}

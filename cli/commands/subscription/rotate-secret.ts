@@ -14,7 +14,7 @@ Until the old secret ends, requests carry signatures of both. A secret is no arg
 `;
 
 /** `posthaste subscription rotate-secret` */
-export const addRotateSecret = (subscription: Command, terminal: Terminal): void => {
+export function addRotateSecret(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('rotate-secret')
     .description('Give a subscription another secret, which is shown this once.')
@@ -51,7 +51,7 @@ export const addRotateSecret = (subscription: Command, terminal: Terminal): void
     more: MORE,
     examples: ['subscription rotate-secret orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --grace 3600'],
   });
-};
+}
 
 /** Far more than a secret has. */
 const MOST_BYTES = 4096;

@@ -7,7 +7,7 @@ import type { Terminal } from '../../terminal.ts';
 import { describeSubscription } from './subscription-fields.ts';
 
 /** `posthaste subscription show` */
-export const addSubscriptionShow = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionShow(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('show')
     .description('Show a subscription.')
@@ -22,4 +22,4 @@ export const addSubscriptionShow = (subscription: Command, terminal: Terminal): 
     json: 'the subscription as the API shows it',
     examples: ['subscription show orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11'],
   });
-};
+}

@@ -1,17 +1,17 @@
-import type { SubscriptionView } from '../../../shared/messages/subscription-view.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { inWords } from '../../output/in-words.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
 
 /** In a word or two. */
-export const stateOf = ({ disabled, failing, confirmed, confirmation }: SubscriptionView): string => {
+export function stateOf({ disabled, failing, confirmed, confirmation }: SubscriptionView): string {
   if (disabled !== undefined) return `disabled (${printable(disabled.reason)})`;
   if (!confirmed) return confirmation === 'owed' ? 'unconfirmed (not asked yet)' : 'unconfirmed';
   return failing === undefined ? 'enabled' : 'failing';
-};
+}
 
 /** A subscription for people. */
-export const describeSubscription = (view: SubscriptionView): string => {
+export function describeSubscription(view: SubscriptionView): string {
   const { id, source, subscriber, ttl, age, options, disabled, failing } = view;
   return fieldLines([
     ['Subscription', printable(id)],
@@ -24,4 +24,4 @@ export const describeSubscription = (view: SubscriptionView): string => {
     ['Time to live', ttl === null ? 'without end' : inWords(ttl)],
     ['Options', printableJson(JSON.stringify(options))],
   ]).join('\n');
-};
+}

@@ -11,7 +11,7 @@ import { addSubscriptionSwitches } from './switch.ts';
 import { addSubscriptionTest } from './test.ts';
 import { addSubscriptionUpdate } from './update.ts';
 
-export const addSubscriptionCommands = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionCommands(subscription: Command, terminal: Terminal): void {
   addSubscriptionList(subscription, terminal);
   addSubscriptionShow(subscription, terminal);
   addSubscriptionCreate(subscription, terminal);
@@ -22,4 +22,4 @@ export const addSubscriptionCommands = (subscription: Command, terminal: Termina
   addSubscriptionTest(subscription, terminal);
   addSubscriptionExport(subscription, terminal);
   addSubscriptionImport(subscription, terminal);
-};
+}

@@ -13,7 +13,7 @@ const DESCRIPTIONS = {
 };
 
 /** `posthaste subscription enable` and `disable` */
-export const addSubscriptionSwitches = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionSwitches(subscription: Command, terminal: Terminal): void {
   for (const to of ['enable', 'disable'] as const) {
     const command = subscription
       .command(to)
@@ -30,4 +30,4 @@ export const addSubscriptionSwitches = (subscription: Command, terminal: Termina
       examples: [`subscription ${to} orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11`],
     });
   }
-};
+}

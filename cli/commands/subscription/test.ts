@@ -14,7 +14,7 @@ Exit status: 0 when the subscriber took it at the first attempt, else 1.
 `;
 
 /** `posthaste subscription test` */
-export const addSubscriptionTest = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionTest(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('test')
     .description('Send a test message to one subscription, and show what came of it.')
@@ -37,4 +37,4 @@ export const addSubscriptionTest = (subscription: Command, terminal: Terminal): 
     more: MORE,
     examples: [`subscription test orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --data '{"order": 1}'`],
   });
-};
+}

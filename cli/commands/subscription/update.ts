@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SubscriptionView } from '../../../shared/messages/subscription-view.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { openApi } from '../../api/api-client.ts';
 import { showSubscription, updateSubscription } from '../../api/subscriptions.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
@@ -16,7 +16,7 @@ What is not given stays as it is. With --options they are replaced as a whole.
 `;
 
 /** `posthaste subscription update` */
-export const addSubscriptionUpdate = (subscription: Command, terminal: Terminal): void => {
+export function addSubscriptionUpdate(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('update')
     .description('Change a subscription.')
@@ -47,14 +47,14 @@ export const addSubscriptionUpdate = (subscription: Command, terminal: Terminal)
       'subscription update orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --url https://example.com/other',
     ],
   });
-};
+}
 
 /** The API replaces options as a whole, so those that are there go along. */
-const changedOptions = async (
+async function changedOptions(
   how: HowToCall,
   before: () => Promise<SubscriptionView>,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   if (how.options !== undefined) return optionsText(how);
   if (!isSaid(how)) return undefined;
   return optionsText(how, JSON.stringify((await before()).options));
-};
+}

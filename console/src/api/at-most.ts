@@ -1,5 +1,5 @@
 /** Runs at most so many at once, in the order that they came; what was given up before its turn is not begun. */
-export const atMost = (count: number) => {
+export function atMost(count: number) {
   let free = count;
   const waiting: (() => void)[] = [];
   const turn = async (): Promise<void> => {
@@ -21,4 +21,4 @@ export const atMost = (count: number) => {
       leave();
     }
   };
-};
+}

@@ -44,7 +44,7 @@ const KNOWN: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
   too_large: { title: 'That is too large' },
 };
 
-export const failureWords = (failure: unknown): FailureWords => {
+export function failureWords(failure: unknown): FailureWords {
   if (failure instanceof ApiRefusal) return refusalWords(failure);
   if (failure instanceof ConsoleGone)
     return {
@@ -62,28 +62,32 @@ export const failureWords = (failure: unknown): FailureWords => {
     title: 'Something went wrong in this page',
     detail: failure instanceof Error ? failure.message : String(failure),
   };
-};
+}
 
-const refusalWords = ({ code = '', status, message, fields }: ApiRefusal): FailureWords => {
+function refusalWords({ code = '', status, message, fields }: ApiRefusal): FailureWords {
   const detail =
     fields.length > 0 ? fields.map((fault) => `${fault.field} ${fault.message}`).join('; ') : message;
   return wordsFor({ code, message: detail }, `The API answers ${status}`);
-};
+}
 
 /** `otherwise`: the title where the code says nothing here. */
-export const wordsFor = (
+export function wordsFor(
   { code, message }: { code: string; message: string },
   otherwise = 'Something is wrong',
-): FailureWords => {
+): FailureWords {
   const known = Object.hasOwn(KNOWN, code) ? KNOWN[code] : undefined;
   return { ...(known ?? { title: otherwise }), detail: sentence(message) };
-};
+}
 
-const sentence = (text: string): string => {
+function sentence(text: string): string {
   const begun = text.slice(0, 1).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
-};
+}
 
 /** Whether looking again may help: not where the page itself is what is refused. */
-export const mayPass = (failure: unknown): boolean =>
-  !(failure instanceof ApiRefusal && (failure.code === 'token_refused' || failure.code === 'not_found'));
+export function mayPass(failure: unknown): boolean {
+  return !(
+    failure instanceof ApiRefusal &&
+    (failure.code === 'token_refused' || failure.code === 'not_found')
+  );
+}

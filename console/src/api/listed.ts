@@ -2,11 +2,11 @@
 export type Listed<Item> = { items: Item[]; more: boolean };
 
 /** Reads on until there are `most`, and looks whether there would be one more. */
-export const firstOf = async <Item>(listing: AsyncIterable<Item>, most: number): Promise<Listed<Item>> => {
+export async function firstOf<Item>(listing: AsyncIterable<Item>, most: number): Promise<Listed<Item>> {
   const items: Item[] = [];
   for await (const item of listing) {
     if (items.length === most) return { items, more: true };
     items.push(item);
   }
   return { items, more: false };
-};
+}

@@ -1,7 +1,7 @@
 import { ApiRefusal, isAnswer } from '../../../cli/api/api-refusal.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from '../../../cli/api/api-request.ts';
 import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
-import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/messages/console-view.ts';
+import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { atMost } from './at-most.ts';
 
 /** Longer than the command waits for the API, which says then what is wrong. */
@@ -22,7 +22,7 @@ export class ConsoleGone extends Error {
 export type PageClient = ApiClient & { info: (signal: AbortSignal) => Promise<ConsoleInfo> };
 
 /** The administration API by way of the command that serves this page, and signs what it forwards. */
-export const pageClient = (token: string | undefined): PageClient => {
+export function pageClient(token: string | undefined): PageClient {
   const slots = atMost(SIDE_BY_SIDE);
   const ask = (prefix: string, request: ApiRequest): Promise<ApiAnswer> =>
     slots(() => once(prefix, request, token), request.signal);
@@ -36,19 +36,19 @@ export const pageClient = (token: string | undefined): PageClient => {
       return parsedAnswer(await ask('/api-local', request), request, consoleInfoSchema);
     },
   };
-};
+}
 
-const once = async (prefix: string, request: ApiRequest, token: string | undefined): Promise<ApiAnswer> => {
+async function once(prefix: string, request: ApiRequest, token: string | undefined): Promise<ApiAnswer> {
   const { method, path, query = {} } = request;
   const answer = await answerTo(prefix + path + searchOf(query), fetchOf(request, token));
   if (isAnswer(request, answer)) return answer;
   throw new ApiRefusal(`${method} ${path}`, answer.status, answer.text);
-};
+}
 
-const fetchOf = (
+function fetchOf(
   { method, body, contentType = 'application/json', signal }: ApiRequest,
   token: string | undefined,
-): RequestInit => {
+): RequestInit {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const headers = new Headers(body === undefined ? {} : { 'content-type': contentType });
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
@@ -58,9 +58,9 @@ const fetchOf = (
     ...(body === undefined ? {} : { body }),
     signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
   };
-};
+}
 
-const answerTo = async (url: string, init: RequestInit): Promise<ApiAnswer> => {
+async function answerTo(url: string, init: RequestInit): Promise<ApiAnswer> {
   try {
     const response = await fetch(url, { ...init, cache: 'no-store', redirect: 'error' });
     return { status: response.status, text: await response.text(), headers: response.headers };
@@ -68,4 +68,4 @@ const answerTo = async (url: string, init: RequestInit): Promise<ApiAnswer> => {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
     throw new ConsoleGone(cause);
   }
-};
+}

@@ -1,6 +1,6 @@
 import { deliveriesOfMessage } from '../../../cli/api/deliveries.ts';
 import { listMessages, type ListedMessage } from '../../../cli/api/messages.ts';
-import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { PageClient } from './page-client.ts';
 
 /** A message and what became of it; of one with very many subscribers, a page of that. */
@@ -14,7 +14,7 @@ const FRESH_MS = 60_000;
 type Kept = { at: number; standing: string; deliveries: DeliveryView[] };
 
 /** Reads the newest messages of a queue with their deliveries, and remembers those that are over. */
-export const recentReader = (api: PageClient, queue: string) => {
+export function recentReader(api: PageClient, queue: string) {
   const kept = new Map<string, Kept>();
 
   const deliveriesOf = async (message: ListedMessage, signal: AbortSignal): Promise<DeliveryView[]> => {
@@ -36,9 +36,9 @@ export const recentReader = (api: PageClient, queue: string) => {
       messages.map(async (message) => ({ message, deliveries: await deliveriesOf(message, signal) })),
     );
   };
-};
+}
 
-const isOver = ({ matched, deliveries }: ListedMessage): boolean => {
+function isOver({ matched, deliveries }: ListedMessage): boolean {
   const { pending, retrying, ...ends } = deliveries;
   return pending + retrying === 0 && Object.values(ends).reduce((sum, count) => sum + count, 0) >= matched;
-};
+}

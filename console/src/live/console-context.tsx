@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { ConsoleInfo } from '../../../shared/messages/console-view.ts';
+import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import type { PageClient } from '../api/page-client.ts';
 
 /** What every page has at hand. `info` is undefined until the command has said where it is. */
@@ -10,8 +10,8 @@ const Context = createContext<ConsoleContext | undefined>(undefined);
 
 export const ConsoleProvider = Context.Provider;
 
-export const useConsole = (): ConsoleContext => {
+export function useConsole(): ConsoleContext {
   const found = useContext(Context);
   if (found === undefined) throw new Error('a page outside of the console');
   return found;
-};
+}

@@ -1,4 +1,4 @@
-import type { PollInterval } from '../../../shared/domain/poll-interval.ts';
+import type { PollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 
 export type Poller = {
   /** Looks at once, and often again from then on. */
@@ -18,7 +18,7 @@ type Polling = {
 };
 
 /** Looks now and again by the poll interval, one look at a time, until it is stopped. */
-export const startPoller = ({ interval: start, look, failed, mayPass, isHidden }: Polling): Poller => {
+export function startPoller({ interval: start, look, failed, mayPass, isHidden }: Polling): Poller {
   const stopped = new AbortController();
   const { signal } = stopped;
   let interval = start;
@@ -60,4 +60,4 @@ export const startPoller = ({ interval: start, look, failed, mayPass, isHidden }
       clearTimeout(timer);
     },
   };
-};
+}

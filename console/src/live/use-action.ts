@@ -8,9 +8,9 @@ export type Action<Result> =
   | { state: 'failed'; failure: unknown };
 
 /** Does it, and says how far it is; it goes on when its page is left, but nothing is shown of it then. */
-export const useAction = <Given extends unknown[], Result>(
+export function useAction<Given extends unknown[], Result>(
   work: (...given: Given) => Promise<Result>,
-): { action: Action<Result>; run: (...given: Given) => void; reset: () => void } => {
+): { action: Action<Result>; run: (...given: Given) => void; reset: () => void } {
   const [action, setAction] = useState<Action<Result>>({ state: 'idle' });
   const latest = useRef(work);
   latest.current = work;
@@ -42,4 +42,4 @@ export const useAction = <Given extends unknown[], Result>(
     setAction({ state: 'idle' });
   }, []);
   return { action, run, reset };
-};
+}

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { pollInterval } from '../../../shared/domain/poll-interval.ts';
+import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { mayPass } from '../api/failure-words.ts';
 import { useConsole } from './console-context.tsx';
 import { startPoller } from './poller.ts';
@@ -21,7 +21,7 @@ const NOTHING = { value: undefined, failure: undefined };
  * Loads, and loads again by the poll interval (docs/policy.md): soon after something has changed, and less and less often
  * while nothing does. Not while the page is out of sight. `key` says what is loaded: another one begins anew.
  */
-export const useLive = <Value>(key: string, load: (signal: AbortSignal) => Promise<Value>): Live<Value> => {
+export function useLive<Value>(key: string, load: (signal: AbortSignal) => Promise<Value>): Live<Value> {
   const { info } = useConsole();
   const [shown, setShown] = useState<{ key: string; value: Value | undefined; failure: unknown }>();
   const latest = useRef(load);
@@ -62,4 +62,4 @@ export const useLive = <Value>(key: string, load: (signal: AbortSignal) => Promi
   }, []);
   const { value, failure } = shown?.key === key ? shown : NOTHING;
   return { value, failure, refresh };
-};
+}

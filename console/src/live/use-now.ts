@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 /** Milliseconds since the epoch, once a second: for what is said relative to now. */
-export const useNow = (): number => {
+export function useNow(): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
     const timer = setInterval(() => {
@@ -12,4 +12,4 @@ export const useNow = (): number => {
     };
   }, []);
   return now;
-};
+}

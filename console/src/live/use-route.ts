@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { parseRoute, type Route } from '../route.ts';
 
 /** What the address says, as it changes. */
-export const useRoute = (): Route => {
+export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const follow = (): void => {
@@ -14,4 +14,4 @@ export const useRoute = (): Route => {
     };
   }, []);
   return parseRoute(hash);
-};
+}

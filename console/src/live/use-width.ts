@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
 
 /** The width in CSS pixels that an element has, as it changes; 0 before it is there. */
-export const useWidth = <Shown extends HTMLElement>(): { ref: RefObject<Shown | null>; width: number } => {
+export function useWidth<Shown extends HTMLElement>(): { ref: RefObject<Shown | null>; width: number } {
   const ref = useRef<Shown>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -18,4 +18,4 @@ export const useWidth = <Shown extends HTMLElement>(): { ref: RefObject<Shown | 
     };
   }, []);
   return { ref, width };
-};
+}

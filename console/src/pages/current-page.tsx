@@ -14,7 +14,7 @@ import { ReplayPage } from './replay/replay-page.tsx';
 import { SubscriptionPage } from './subscription/subscription-page.tsx';
 
 /** The page that the address asks for. What it is of is its key: another queue is another page. */
-export const CurrentPage = ({ route }: { route: Route }): JSX.Element => {
+export function CurrentPage({ route }: { route: Route }): JSX.Element {
   switch (route.page) {
     case 'overview':
       return <OverviewPage />;
@@ -52,13 +52,15 @@ export const CurrentPage = ({ route }: { route: Route }): JSX.Element => {
     case 'unknown':
       return <Unknown />;
   }
-};
+}
 
-const Unknown = (): JSX.Element => (
-  <>
-    <PageHeading title="There is no such page" />
-    <p>
-      <a href={hrefTo({ page: 'overview' })}>Back to the overview</a>
-    </p>
-  </>
-);
+function Unknown(): JSX.Element {
+  return (
+    <>
+      <PageHeading title="There is no such page" />
+      <p>
+        <a href={hrefTo({ page: 'overview' })}>Back to the overview</a>
+      </p>
+    </>
+  );
+}

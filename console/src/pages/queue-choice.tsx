@@ -11,7 +11,7 @@ import { hrefTo } from '../route.ts';
 const MOST = 100;
 
 /** Of what is done for one queue at a time: which one. */
-export const QueueChoice = ({ title, page }: { title: string; page: 'replay' | 'books' }): JSX.Element => {
+export function QueueChoice({ title, page }: { title: string; page: 'replay' | 'books' }): JSX.Element {
   const { api } = useConsole();
   const queues = useLive(`choice/${page}`, () => firstOf(listQueues(api, MOST + 1), MOST));
   return (
@@ -46,4 +46,4 @@ export const QueueChoice = ({ title, page }: { title: string; page: 'replay' | '
       </Loaded>
     </>
   );
-};
+}

@@ -8,7 +8,7 @@ import { useTheme } from './theme.ts';
 export type ChartOptions = (colour: (name: string) => string) => Omit<uPlot.Options, 'width' | 'height'>;
 
 /** A drawing by uPlot, which is loaded when it is first needed. `label` says in words what it shows. */
-export const Chart = ({
+export function Chart({
   options,
   data,
   height,
@@ -18,7 +18,7 @@ export const Chart = ({
   data: uPlot.AlignedData;
   height: number;
   label: string;
-}): JSX.Element => {
+}): JSX.Element {
   const { ref, width } = useWidth<HTMLDivElement>();
   const theme = useTheme();
   const chart = useRef<uPlot | undefined>(undefined);
@@ -46,19 +46,19 @@ export const Chart = ({
   }, [data]);
 
   return <div ref={ref} class="chart" role="img" aria-label={label} data-height={height} />;
-};
+}
 
-const loadPlot = async (): Promise<typeof uPlot> => {
+async function loadPlot(): Promise<typeof uPlot> {
   const [{ default: Plot }] = await Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]);
   return Plot;
-};
+}
 
 /** A custom property as a canvas takes it: `light-dark()` resolved. */
-const colourIn = (element: HTMLElement, name: string): string => {
+function colourIn(element: HTMLElement, name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(--${name})`;
   element.append(probe);
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
-};
+}

@@ -3,7 +3,7 @@ import { useAction } from '../live/use-action.ts';
 
 const WORDS = { idle: 'Copy', running: 'Copy', done: 'Copied', failed: 'Not copied' } as const;
 
-export const CopyButton = ({ text, what }: { text: string; what: string }): JSX.Element => {
+export function CopyButton({ text, what }: { text: string; what: string }): JSX.Element {
   const { action, run } = useAction(() => navigator.clipboard.writeText(text));
   return (
     <button type="button" class="button button-small" onClick={run}>
@@ -11,4 +11,4 @@ export const CopyButton = ({ text, what }: { text: string; what: string }): JSX.
       <span class="unseen"> {what}</span>
     </button>
   );
-};
+}

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
 /** Asks before something is done. The browser's own dialog keeps the focus in it, closes on Escape, and gives the focus back. */
-export const Dialog = ({
+export function Dialog({
   title,
   onClose,
   children,
@@ -10,7 +10,7 @@ export const Dialog = ({
   title: string;
   onClose: () => void;
   children: ComponentChildren;
-}): JSX.Element => {
+}): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -22,4 +22,4 @@ export const Dialog = ({
       {children}
     </dialog>
   );
-};
+}

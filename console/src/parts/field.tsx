@@ -4,7 +4,7 @@ import { useId } from 'preact/hooks';
 export type FieldParts = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean };
 
 /** A control with its name, a hint, and what is wrong with it. */
-export const Field = ({
+export function Field({
   label,
   hint,
   fault,
@@ -14,7 +14,7 @@ export const Field = ({
   hint?: ComponentChildren;
   fault?: string | undefined;
   children: (parts: FieldParts) => ComponentChildren;
-}): JSX.Element => {
+}): JSX.Element {
   const id = useId();
   const described = [fault === undefined ? '' : `${id}-fault`, hint === undefined ? '' : `${id}-hint`];
   const describedBy = described.join(' ').trim();
@@ -38,4 +38,4 @@ export const Field = ({
       )}
     </div>
   );
-};
+}

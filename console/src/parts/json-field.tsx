@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { Field } from './field.tsx';
 
 /** The data of a message as somebody types it. `fault`: what is wrong with it. */
-export const JsonField = ({
+export function JsonField({
   hint,
   rows,
   fault,
@@ -14,19 +14,21 @@ export const JsonField = ({
   fault: string | undefined;
   value: string;
   onValue: (value: string) => void;
-}): JSX.Element => (
-  <Field label="Data" hint={hint} fault={fault}>
-    {(parts) => (
-      <textarea
-        {...parts}
-        class="code"
-        rows={rows}
-        spellcheck={false}
-        value={value}
-        onInput={({ currentTarget }) => {
-          onValue(currentTarget.value);
-        }}
-      />
-    )}
-  </Field>
-);
+}): JSX.Element {
+  return (
+    <Field label="Data" hint={hint} fault={fault}>
+      {(parts) => (
+        <textarea
+          {...parts}
+          class="code"
+          rows={rows}
+          spellcheck={false}
+          value={value}
+          onInput={({ currentTarget }) => {
+            onValue(currentTarget.value);
+          }}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,5 +1,5 @@
 /** JSON as somebody types it: as it is if it can be read, else what is wrong with it. */
-export const jsonFault = (text: string): string | undefined => {
+export function jsonFault(text: string): string | undefined {
   try {
     JSON.parse(text);
     return undefined;
@@ -7,4 +7,4 @@ export const jsonFault = (text: string): string | undefined => {
     if (error instanceof SyntaxError) return `is not JSON: ${error.message}`;
     throw error;
   }
-};
+}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 
 /** The way on in a list that has more than is shown. */
-export const LoadMore = ({
+export function LoadMore({
   more,
   onMore,
   children,
@@ -9,11 +9,12 @@ export const LoadMore = ({
   more: boolean;
   onMore: () => void;
   children: string;
-}): JSX.Element | null =>
-  more ? (
+}): JSX.Element | null {
+  return more ? (
     <p class="load-more">
       <button type="button" class="button" onClick={onMore}>
         {children}
       </button>
     </p>
   ) : null;
+}

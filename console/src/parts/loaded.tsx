@@ -6,7 +6,7 @@ import { Failure } from './notice.tsx';
  * What was loaded, with what is wrong above it when the last look failed. `lines`: the room that is kept meanwhile, so that
  * nothing jumps.
  */
-export const Loaded = <Value,>({
+export function Loaded<Value>({
   live,
   lines = 4,
   children,
@@ -14,24 +14,28 @@ export const Loaded = <Value,>({
   live: Pick<Live<Value>, 'value' | 'failure'>;
   lines?: number;
   children: (value: Value) => ComponentChildren;
-}): JSX.Element => (
-  <>
-    {live.failure === undefined ? null : <Failure of={live.failure} />}
-    {live.value === undefined ? (
-      live.failure === undefined ? (
-        <Skeleton lines={lines} />
-      ) : null
-    ) : (
-      children(live.value)
-    )}
-  </>
-);
+}): JSX.Element {
+  return (
+    <>
+      {live.failure === undefined ? null : <Failure of={live.failure} />}
+      {live.value === undefined ? (
+        live.failure === undefined ? (
+          <Skeleton lines={lines} />
+        ) : null
+      ) : (
+        children(live.value)
+      )}
+    </>
+  );
+}
 
-const Skeleton = ({ lines }: { lines: number }): JSX.Element => (
-  <div class="skeleton" role="status">
-    <span class="unseen">Loading</span>
-    {Array.from({ length: lines }, (_, line) => (
-      <span key={line} class="skeleton-line" />
-    ))}
-  </div>
-);
+function Skeleton({ lines }: { lines: number }): JSX.Element {
+  return (
+    <div class="skeleton" role="status">
+      <span class="unseen">Loading</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <span key={line} class="skeleton-line" />
+      ))}
+    </div>
+  );
+}

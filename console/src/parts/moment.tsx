@@ -2,8 +2,10 @@ import type { JSX } from 'preact';
 import { clockText, utcText } from './time-text.ts';
 
 /** A time in the reader's own zone; in UTC for whoever points at it. `at`: RFC 3339. */
-export const Moment = ({ at, exact = false }: { at: string; exact?: boolean }): JSX.Element => (
-  <time datetime={at} title={utcText(at)}>
-    {clockText(Date.parse(at), { now: Date.now(), exact })}
-  </time>
-);
+export function Moment({ at, exact = false }: { at: string; exact?: boolean }): JSX.Element {
+  return (
+    <time datetime={at} title={utcText(at)}>
+      {clockText(Date.parse(at), { now: Date.now(), exact })}
+    </time>
+  );
+}

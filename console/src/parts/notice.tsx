@@ -6,7 +6,7 @@ import { useConsole } from '../live/console-context.tsx';
 type Tone = 'plain' | 'warning' | 'danger' | 'success';
 
 /** A sentence or two set apart. A danger is read out at once, anything else in its turn. */
-export const Notice = ({
+export function Notice({
   tone = 'plain',
   title,
   children,
@@ -14,15 +14,17 @@ export const Notice = ({
   tone?: Tone;
   title?: ComponentChildren;
   children?: ComponentChildren;
-}): JSX.Element => (
-  <div class={`notice notice-${tone}`} role={tone === 'danger' ? 'alert' : 'status'}>
-    {title === undefined ? null : <p class="notice-title">{title}</p>}
-    {children}
-  </div>
-);
+}): JSX.Element {
+  return (
+    <div class={`notice notice-${tone}`} role={tone === 'danger' ? 'alert' : 'status'}>
+      {title === undefined ? null : <p class="notice-title">{title}</p>}
+      {children}
+    </div>
+  );
+}
 
 /** What went wrong, and what can be done. */
-export const Failure = ({ of }: { of: unknown }): JSX.Element | null => {
+export function Failure({ of }: { of: unknown }): JSX.Element | null {
   const { info } = useConsole();
   // The shell says so, above every page, as soon as it knows: which of the two answers is first is chance.
   const isDeployed = typeof info?.deployment === 'string';
@@ -34,12 +36,14 @@ export const Failure = ({ of }: { of: unknown }): JSX.Element | null => {
       {advice === undefined ? null : <p>{advice}</p>}
     </Notice>
   );
-};
+}
 
 /** In the place of a list that is empty: what to do. */
-export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element => (
-  <div class="empty">
-    <p class="empty-title">{title}</p>
-    {children}
-  </div>
-);
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}

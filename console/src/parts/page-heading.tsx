@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 export type Crumb = { text: string; href: string };
 
 /** The page's name: in the window's title, and where the focus goes when the page comes. */
-export const PageHeading = ({
+export function PageHeading({
   title,
   crumbs = [],
   kind,
@@ -14,7 +14,7 @@ export const PageHeading = ({
   crumbs?: readonly Crumb[];
   kind?: string;
   children?: ComponentChildren;
-}): JSX.Element => {
+}): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Posthaste`;
@@ -42,4 +42,4 @@ export const PageHeading = ({
       </div>
     </div>
   );
-};
+}

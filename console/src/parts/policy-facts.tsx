@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
-import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
-import { retrySchedule, totalSeconds } from '../../../shared/domain/retry-schedule.ts';
+import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 import { counted } from './counted.ts';
 import { Facts } from './facts.tsx';
 import { durationText } from './time-text.ts';
 
 /** A complete policy in words. */
-export const PolicyFacts = ({ policy }: { policy: RetryPolicy }): JSX.Element => {
+export function PolicyFacts({ policy }: { policy: RetryPolicy }): JSX.Element {
   const retries = retrySchedule(policy).length;
   const retriesOf = (count: number): string => counted(count, 'retry', 'retries');
   const seconds = (count: number): string => durationText(count * 1000);
@@ -32,4 +32,4 @@ export const PolicyFacts = ({ policy }: { policy: RetryPolicy }): JSX.Element =>
       ]}
     />
   );
-};
+}

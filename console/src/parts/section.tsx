@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 
 /** A part of a page under a heading of its own. */
-export const Section = ({
+export function Section({
   title,
   aside,
   children,
@@ -10,7 +10,7 @@ export const Section = ({
   title: string;
   aside?: ComponentChildren;
   children: ComponentChildren;
-}): JSX.Element => {
+}): JSX.Element {
   const id = useId();
   return (
     <section class="section" aria-labelledby={id}>
@@ -21,4 +21,4 @@ export const Section = ({
       {children}
     </section>
   );
-};
+}

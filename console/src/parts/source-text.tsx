@@ -6,7 +6,7 @@ import { CopyButton } from './copy-button.tsx';
 const FIRST = 8_000;
 
 /** Text as it is, in full on demand. It is never taken for anything but text. */
-export const SourceText = ({ text, what }: { text: string; what: string }): JSX.Element => {
+export function SourceText({ text, what }: { text: string; what: string }): JSX.Element {
   const [whole, setWhole] = useState(false);
   const isCut = text.length > FIRST && !whole;
   return (
@@ -39,4 +39,4 @@ export const SourceText = ({ text, what }: { text: string; what: string }): JSX.
       </pre>
     </div>
   );
-};
+}

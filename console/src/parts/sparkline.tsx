@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 /** `none`: this message was not for it, or has no delivery on record yet. */
 export type Spark = DeliveryView['status'] | 'none';
@@ -18,40 +18,44 @@ const HEIGHTS: Record<Spark, number> = {
   none: 2,
 };
 
-const isDownward = (spark: Spark): boolean => spark === 'rejected' || spark === 'exhausted';
+function isDownward(spark: Spark): boolean {
+  return spark === 'rejected' || spark === 'exhausted';
+}
 
 /** The outcomes of the last messages, the newest to the right. */
-export const Sparkline = ({ sparks, room }: { sparks: readonly Spark[]; room: number }): JSX.Element => (
-  <svg
-    class="sparkline"
-    role="img"
-    aria-label={summaryOf(sparks)}
-    width={room * (WIDTH + 1)}
-    height={HEIGHT}
-    viewBox={`0 0 ${room * (WIDTH + 1)} ${HEIGHT}`}
-  >
-    {sparks.map((spark, index) => {
-      const height = HEIGHTS[spark];
-      return (
-        <rect
-          key={index}
-          class={`bar tone-${spark}`}
-          x={(room - sparks.length + index) * (WIDTH + 1)}
-          y={HEIGHT - height}
-          width={WIDTH}
-          height={height}
-          rx="1"
-          {...(isDownward(spark) && { 'stroke-dasharray': '2 1.5' })}
-        />
-      );
-    })}
-  </svg>
-);
+export function Sparkline({ sparks, room }: { sparks: readonly Spark[]; room: number }): JSX.Element {
+  return (
+    <svg
+      class="sparkline"
+      role="img"
+      aria-label={summaryOf(sparks)}
+      width={room * (WIDTH + 1)}
+      height={HEIGHT}
+      viewBox={`0 0 ${room * (WIDTH + 1)} ${HEIGHT}`}
+    >
+      {sparks.map((spark, index) => {
+        const height = HEIGHTS[spark];
+        return (
+          <rect
+            key={index}
+            class={`bar tone-${spark}`}
+            x={(room - sparks.length + index) * (WIDTH + 1)}
+            y={HEIGHT - height}
+            width={WIDTH}
+            height={height}
+            rx="1"
+            {...(isDownward(spark) && { 'stroke-dasharray': '2 1.5' })}
+          />
+        );
+      })}
+    </svg>
+  );
+}
 
-const summaryOf = (sparks: readonly Spark[]): string => {
+function summaryOf(sparks: readonly Spark[]): string {
   const counts = Object.entries(Object.groupBy(sparks, (spark) => spark)).filter(
     ([spark]) => spark !== 'none',
   );
   if (counts.length === 0) return 'No deliveries lately';
   return `Lately ${counts.map(([spark, all]) => `${all.length} ${spark}`).join(', ')}`;
-};
+}

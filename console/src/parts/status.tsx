@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 type Standing = DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned';
 
@@ -15,16 +15,20 @@ const SHAPES: Record<Standing, string> = {
   planned: 'M8 4.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7',
 };
 
-export const Glyph = ({ of }: { of: Standing }): JSX.Element => (
-  <svg class="glyph" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-    <path d={SHAPES[of]} />
-  </svg>
-);
+export function Glyph({ of }: { of: Standing }): JSX.Element {
+  return (
+    <svg class="glyph" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+      <path d={SHAPES[of]} />
+    </svg>
+  );
+}
 
-export const Status = ({ of, reason }: { of: Standing; reason?: string | undefined }): JSX.Element => (
-  <span class={`status tone-${of}`}>
-    <Glyph of={of} />
-    <span>{of}</span>
-    {reason === undefined ? null : <span class="status-reason">{reason.replaceAll('_', ' ')}</span>}
-  </span>
-);
+export function Status({ of, reason }: { of: Standing; reason?: string | undefined }): JSX.Element {
+  return (
+    <span class={`status tone-${of}`}>
+      <Glyph of={of} />
+      <span>{of}</span>
+      {reason === undefined ? null : <span class="status-reason">{reason.replaceAll('_', ' ')}</span>}
+    </span>
+  );
+}

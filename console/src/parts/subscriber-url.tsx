@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 
 /** A subscriber's URL: a link only where it leads over http or https, and never with anything of this page. */
-export const SubscriberUrl = ({ url }: { url: string }): JSX.Element =>
-  /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? (
+export function SubscriberUrl({ url }: { url: string }): JSX.Element {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? (
     <a class="url" href={url} target="_blank" rel="noopener noreferrer">
       {url}
       <span class="unseen"> (opens in another tab)</span>
@@ -10,3 +10,4 @@ export const SubscriberUrl = ({ url }: { url: string }): JSX.Element =>
   ) : (
     <span class="url">{url}</span>
   );
+}

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import type { SubscriptionView } from '../../../shared/messages/subscription-view.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { Moment } from './moment.tsx';
 import { Glyph } from './status.tsx';
 
 /** Whether it gets its messages, and if not why. */
-export const SubscriptionState = ({ of }: { of: SubscriptionView }): JSX.Element => {
+export function SubscriptionState({ of }: { of: SubscriptionView }): JSX.Element {
   const { disabled, failing, confirmed } = of;
   if (disabled !== undefined) {
     return (
@@ -42,6 +42,6 @@ export const SubscriptionState = ({ of }: { of: SubscriptionView }): JSX.Element
       <span>enabled</span>
     </span>
   );
-};
+}
 
 const WORDS = { manual: 'by hand', gone: 'it answered 410', failing: 'after days of failures' } as const;

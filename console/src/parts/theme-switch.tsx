@@ -8,7 +8,7 @@ const THEMES: readonly (readonly [Theme, string])[] = [
   ['dark', 'Theme: dark'],
 ];
 
-export const ThemeSwitch = (): JSX.Element => {
+export function ThemeSwitch(): JSX.Element {
   const [theme, setTheme] = useState(chosenTheme);
   return (
     <label class="theme-switch">
@@ -29,4 +29,4 @@ export const ThemeSwitch = (): JSX.Element => {
       </select>
     </label>
   );
-};
+}

@@ -5,32 +5,36 @@ export type Theme = 'system' | 'light' | 'dark';
 const KEY = 'posthaste-theme';
 const CHANGED = 'posthaste-theme-changed';
 
-const themeOf = (text: string | null): Theme => (text === 'light' || text === 'dark' ? text : 'system');
+function themeOf(text: string | null): Theme {
+  return text === 'light' || text === 'dark' ? text : 'system';
+}
 
 /** As it was chosen on this machine. */
-export const chosenTheme = (): Theme => themeOf(localStorage.getItem(KEY));
+export function chosenTheme(): Theme {
+  return themeOf(localStorage.getItem(KEY));
+}
 
-export const applyTheme = (theme: Theme): void => {
+export function applyTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme;
-};
+}
 
-export const chooseTheme = (theme: Theme): void => {
+export function chooseTheme(theme: Theme): void {
   localStorage.setItem(KEY, theme);
   applyTheme(theme);
   dispatchEvent(new Event(CHANGED));
-};
+}
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
-const shownTheme = (): 'light' | 'dark' => {
+function shownTheme(): 'light' | 'dark' {
   const chosen = chosenTheme();
   if (chosen !== 'system') return chosen;
   return dark.matches ? 'dark' : 'light';
-};
+}
 
 /** Light or dark, as it is shown: for what is drawn on a canvas. */
-export const useTheme = (): 'light' | 'dark' => {
+export function useTheme(): 'light' | 'dark' {
   const [theme, setTheme] = useState(shownTheme);
   useEffect(() => {
     const follow = (): void => {
@@ -44,4 +48,4 @@ export const useTheme = (): 'light' | 'dark' => {
     };
   }, []);
   return theme;
-};
+}

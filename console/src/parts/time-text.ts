@@ -3,11 +3,11 @@ import { inUnits } from '../../../shared/domain/duration.ts';
 const DAY_MS = 86_400_000;
 
 /** In the reader's zone: the time of day, with the date unless it is today's. `exact`: with milliseconds. */
-export const clockText = (
+export function clockText(
   time: number,
   { now, exact }: { now: number; exact: boolean },
   zone?: string,
-): string => {
+): string {
   const format = (options: Intl.DateTimeFormatOptions, at: number): string =>
     new Intl.DateTimeFormat('en-GB', {
       ...options,
@@ -21,38 +21,39 @@ export const clockText = (
   if (day(time) === day(now)) return clock;
   const isNear = Math.abs(now - time) < 300 * DAY_MS;
   return `${isNear ? format({ day: 'numeric', month: 'short' }, time) : day(time)}, ${clock}`;
-};
+}
 
 /** 2026-11-21 12:00:00.000 UTC */
-export const utcText = (at: string): string => {
+export function utcText(at: string): string {
   const time = new Date(at);
   return Number.isNaN(time.getTime()) ? at : `${time.toISOString().replace('T', ' ').replace('Z', '')} UTC`;
-};
+}
 
 /** A duration in its two largest units: 2 h 5 min, 3.5 s, 48 ms. */
-export const durationText = (milliseconds: number): string => {
+export function durationText(milliseconds: number): string {
   if (milliseconds === 0) return '0 s';
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 59_950) return `${Number((milliseconds / 1000).toFixed(1))} s`;
   return inUnits(milliseconds / 1000)
     .slice(0, 2)
     .join(' ');
-};
+}
 
 /** `3.5 s ago`, `in 2 min`. */
-export const relativeText = (time: number, now: number): string => {
+export function relativeText(time: number, now: number): string {
   const distance = Math.abs(time - now);
   if (distance < 1000) return 'now';
   const text = durationText(distance < 60_000 ? Math.round(distance / 1000) * 1000 : distance);
   return time > now ? `in ${text}` : `${text} ago`;
-};
+}
 
 /** What a control for local times takes: 2026-11-21T12:00. */
-export const localInput = (time: number): string => {
+export function localInput(time: number): string {
   const shifted = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
   return shifted.toISOString().slice(0, 16);
-};
+}
 
 /** A time on an axis, to the minute: with its date unless it is today's. */
-export const axisTime = (time: number, now: number): string =>
-  clockText(time, { now, exact: false }).replace(/:\d\d$/, '');
+export function axisTime(time: number, now: number): string {
+  return clockText(time, { now, exact: false }).replace(/:\d\d$/, '');
+}

@@ -12,54 +12,56 @@ const PRESETS = [
 ] as const;
 
 /** A window by when messages were accepted, in the reader's own zone. */
-export const WindowFields = ({
+export function WindowFields({
   window: { since, until },
   onChange,
 }: {
   window: TimeWindow;
   onChange: (window: TimeWindow) => void;
-}): JSX.Element => (
-  <div class="window-fields">
-    <Field label="Accepted since">
-      {(parts) => (
-        <input
-          {...parts}
-          type="datetime-local"
-          required
-          value={localInput(since)}
-          onChange={({ currentTarget }) => {
-            const time = Date.parse(currentTarget.value);
-            if (!Number.isNaN(time)) onChange({ since: time, until });
-          }}
-        />
-      )}
-    </Field>
-    <Field label="and before">
-      {(parts) => (
-        <input
-          {...parts}
-          type="datetime-local"
-          value={until === undefined ? '' : localInput(until)}
-          onChange={({ currentTarget }) => {
-            const time = Date.parse(currentTarget.value);
-            onChange({ since, until: Number.isNaN(time) ? undefined : time });
-          }}
-        />
-      )}
-    </Field>
-    <div class="actions">
-      {PRESETS.map(([text, length]) => (
-        <button
-          key={text}
-          type="button"
-          class="button button-small"
-          onClick={() => {
-            onChange({ since: Date.now() - length, until: undefined });
-          }}
-        >
-          {text}
-        </button>
-      ))}
+}): JSX.Element {
+  return (
+    <div class="window-fields">
+      <Field label="Accepted since">
+        {(parts) => (
+          <input
+            {...parts}
+            type="datetime-local"
+            required
+            value={localInput(since)}
+            onChange={({ currentTarget }) => {
+              const time = Date.parse(currentTarget.value);
+              if (!Number.isNaN(time)) onChange({ since: time, until });
+            }}
+          />
+        )}
+      </Field>
+      <Field label="and before">
+        {(parts) => (
+          <input
+            {...parts}
+            type="datetime-local"
+            value={until === undefined ? '' : localInput(until)}
+            onChange={({ currentTarget }) => {
+              const time = Date.parse(currentTarget.value);
+              onChange({ since, until: Number.isNaN(time) ? undefined : time });
+            }}
+          />
+        )}
+      </Field>
+      <div class="actions">
+        {PRESETS.map(([text, length]) => (
+          <button
+            key={text}
+            type="button"
+            class="button button-small"
+            onClick={() => {
+              onChange({ since: Date.now() - length, until: undefined });
+            }}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
     </div>
-  </div>
-);
+  );
+}

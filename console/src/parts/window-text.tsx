@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { Moment } from './moment.tsx';
 
 /** Which window is shown, by when messages were accepted. Without one it is the last 24 hours. */
-export const WindowText = ({
+export function WindowText({
   since,
   until,
   otherwise = 'Accepted in the last 24 hours.',
@@ -10,7 +10,7 @@ export const WindowText = ({
   since: string | undefined;
   until: string | undefined;
   otherwise?: string;
-}): JSX.Element => {
+}): JSX.Element {
   if (since === undefined && until === undefined) return <p class="muted">{otherwise}</p>;
   return (
     <p class="muted">
@@ -30,4 +30,4 @@ export const WindowText = ({
       .
     </p>
   );
-};
+}

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { Action } from '../live/use-action.ts';
 
 /** Begins some work, and shows that it goes on; pressed meanwhile it does nothing. */
-export const WorkButton = ({
+export function WorkButton({
   action,
   onClick,
   kind = 'plain',
@@ -14,7 +14,7 @@ export const WorkButton = ({
   kind?: 'plain' | 'primary' | 'danger';
   submit?: boolean;
   children: ComponentChildren;
-}): JSX.Element => {
+}): JSX.Element {
   const running = action.state === 'running';
   return (
     <button
@@ -30,4 +30,4 @@ export const WorkButton = ({
       {children}
     </button>
   );
-};
+}

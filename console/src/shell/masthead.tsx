@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { ConsoleInfo } from '../../../shared/messages/console-view.ts';
+import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { ThemeSwitch } from '../parts/theme-switch.tsx';
 import { hrefTo, type Route } from '../route.ts';
 
@@ -10,31 +10,35 @@ const ROOMS = [
   ['designer', 'Policy designer', hrefTo({ page: 'designer', query: {} })],
 ] as const;
 
-export const Masthead = ({ info, route }: { info: ConsoleInfo | undefined; route: Route }): JSX.Element => (
-  <header class="masthead">
-    <a class="brand" href={hrefTo({ page: 'overview' })}>
-      <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
-        <path d="M2 6h13M5 12h14M2 18h9M15 6l6 6-6 6" />
-      </svg>
-      Posthaste
-    </a>
-    <nav class="rooms" aria-label="Console">
-      {ROOMS.map(([page, text, href]) => (
-        <a key={page} href={href} aria-current={isIn(page, route) ? 'page' : undefined}>
-          {text}
-        </a>
-      ))}
-    </nav>
-    <div class="whereabouts">
-      <Whereabouts info={info} />
-      <ThemeSwitch />
-    </div>
-  </header>
-);
+export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route: Route }): JSX.Element {
+  return (
+    <header class="masthead">
+      <a class="brand" href={hrefTo({ page: 'overview' })}>
+        <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
+          <path d="M2 6h13M5 12h14M2 18h9M15 6l6 6-6 6" />
+        </svg>
+        Posthaste
+      </a>
+      <nav class="rooms" aria-label="Console">
+        {ROOMS.map(([page, text, href]) => (
+          <a key={page} href={href} aria-current={isIn(page, route) ? 'page' : undefined}>
+            {text}
+          </a>
+        ))}
+      </nav>
+      <div class="whereabouts">
+        <Whereabouts info={info} />
+        <ThemeSwitch />
+      </div>
+    </header>
+  );
+}
 
-const isIn = (room: string, route: Route): boolean => route.page === room && !('queue' in route);
+function isIn(room: string, route: Route): boolean {
+  return route.page === room && !('queue' in route);
+}
 
-const Whereabouts = ({ info }: { info: ConsoleInfo | undefined }): JSX.Element | null => {
+function Whereabouts({ info }: { info: ConsoleInfo | undefined }): JSX.Element | null {
   if (info === undefined) return null;
   const { deployment, region, isLocal } = info;
   if (deployment === null) return <span class="place">no deployment</span>;
@@ -45,4 +49,4 @@ const Whereabouts = ({ info }: { info: ConsoleInfo | undefined }): JSX.Element |
       {isLocal ? <span class="badge">on this machine</span> : <span class="muted"> {region ?? ''}</span>}
     </span>
   );
-};
+}

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { hrefTo, type Route } from '../route.ts';
 
 /** The rooms of one queue. */
-export const QueueNavigation = ({ route }: { route: Route }): JSX.Element | null => {
+export function QueueNavigation({ route }: { route: Route }): JSX.Element | null {
   if (!('queue' in route)) return null;
   const { queue } = route;
   const rooms = [
@@ -21,4 +21,4 @@ export const QueueNavigation = ({ route }: { route: Route }): JSX.Element | null
       ))}
     </nav>
   );
-};
+}

@@ -1,43 +1,53 @@
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
-import { errorSchema } from '../error-answers.ts';
+import { errorSchema } from '../errors.ts';
 
 /** What API Gateway itself answers, before or in place of the function. */
 export const gatewayErrorSchema = z.object({ message: z.string() });
 
-export const json = (description: string, schema: z.ZodType): ZodOpenApiResponseObject => ({
-  description,
-  content: { 'application/json': { schema } },
-});
+export function json(description: string, schema: z.ZodType): ZodOpenApiResponseObject {
+  return {
+    description,
+    content: { 'application/json': { schema } },
+  };
+}
 
-export const nothing = (description: string): ZodOpenApiResponseObject => ({ description });
+export function nothing(description: string): ZodOpenApiResponseObject {
+  return { description };
+}
 
 /** With the address of what was made or asked for. */
-export const located = (response: ZodOpenApiResponseObject): ZodOpenApiResponseObject => ({
-  ...response,
-  headers: z.object({ location: z.string() }),
-});
+export function located(response: ZodOpenApiResponseObject): ZodOpenApiResponseObject {
+  return {
+    ...response,
+    headers: z.object({ location: z.string() }),
+  };
+}
 
 /** With which parameters the answer leads on to these operations. */
-export const leadingTo = (
+export function leadingTo(
   operationIds: readonly string[],
   parameters: Readonly<Record<string, string>>,
   response: ZodOpenApiResponseObject,
-): ZodOpenApiResponseObject => ({
-  ...response,
-  links: Object.fromEntries(
-    operationIds.map((operationId) => [
-      operationId,
-      { operationId, parameters: { queue: '$request.path.queue', ...parameters } },
-    ]),
-  ),
-});
+): ZodOpenApiResponseObject {
+  return {
+    ...response,
+    links: Object.fromEntries(
+      operationIds.map((operationId) => [
+        operationId,
+        { operationId, parameters: { queue: '$request.path.queue', ...parameters } },
+      ]),
+    ),
+  };
+}
 
 /** One that many routes have: the document has it once, under its name. */
-const named = (id: string, description: string, schema: z.ZodType): ZodOpenApiResponseObject => ({
-  id,
-  ...json(description, schema),
-});
+function named(id: string, description: string, schema: z.ZodType): ZodOpenApiResponseObject {
+  return {
+    id,
+    ...json(description, schema),
+  };
+}
 
 /** Why a request was refused: the answers that many routes have in common, by their status. */
 const refusals = {
@@ -74,11 +84,13 @@ const unauthorized = {
 };
 
 /** The answers of a route that it shares with others. */
-export const commonAnswers = (
+export function commonAnswers(
   refused: readonly Refusal[],
   isOpen: boolean,
-): Record<string, ZodOpenApiResponseObject> => ({
-  ...Object.fromEntries(refused.map((status) => [status, refusals[status]])),
-  ...(isOpen ? {} : unauthorized),
-  ...faults,
-});
+): Record<string, ZodOpenApiResponseObject> {
+  return {
+    ...Object.fromEntries(refused.map((status) => [status, refusals[status]])),
+    ...(isOpen ? {} : unauthorized),
+    ...faults,
+  };
+}

@@ -1,22 +1,22 @@
 import * as z from 'zod';
 import { createDocument, type CreateDocumentOptions, type ZodOpenApiPathItemObject } from 'zod-openapi';
-import { retryPolicySchema } from '../../../shared/domain/retry-policy-schema.ts';
-import { deliveryDetailSchema } from '../../../shared/messages/delivery-detail-view.ts';
-import { deliverySummarySchema } from '../../../shared/messages/delivery-summary-view.ts';
-import { attemptView, deliveryViewSchema, policyView } from '../../../shared/messages/delivery-view.ts';
-import { messageSummarySchema, messageViewSchema } from '../../../shared/messages/message-view.ts';
-import { recoveryViewSchema } from '../../../shared/messages/recovery-view.ts';
-import { subscriptionViewSchema } from '../../../shared/messages/subscription-view.ts';
-import { errorSchema } from '../error-answers.ts';
+import { retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
+import { deliveryDetailSchema } from '../../../shared/wire/views/delivery-detail.ts';
+import { deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
+import { attemptView, deliveryViewSchema, policyView } from '../../../shared/wire/views/delivery.ts';
+import { messageSummarySchema, messageViewSchema } from '../../../shared/wire/views/message.ts';
+import { recoveryViewSchema } from '../../../shared/wire/views/recovery.ts';
+import { subscriptionViewSchema } from '../../../shared/wire/views/subscription.ts';
+import { errorSchema } from '../errors.ts';
 import { linksSchema } from '../paging.ts';
 import { gatewayErrorSchema } from './answers.ts';
-import { messageOperations } from './message-operations.ts';
+import { messageOperations } from '../messages/openapi.ts';
 import { operationObject, type Operations, type Tag } from './operation.ts';
-import { queueOperations } from './queue-operations.ts';
-import { recoveryOperations } from './recovery-operations.ts';
-import { serviceOperations } from './service-operations.ts';
-import { subscriptionOperations } from './subscription-operations.ts';
-import { contentFilterSchema, describedOptions } from './subscription-schemas.ts';
+import { queueOperations } from '../queues/openapi.ts';
+import { recoveryOperations } from '../recoveries/openapi.ts';
+import { serviceOperations } from '../service/openapi.ts';
+import { subscriptionOperations } from '../subscriptions/openapi.ts';
+import { contentFilterSchema, describedOptions } from '../subscriptions/openapi-schemas.ts';
 
 const operations: Operations = {
   ...serviceOperations,
@@ -68,8 +68,8 @@ const securitySchemes = {
 } as const;
 
 /** The description of the API in OpenAPI 3.1, made of the schemas that its routes read and answer by. */
-export const openApiDocument = (api: { version: string; url: string }) =>
-  createDocument(
+export function openApiDocument(api: { version: string; url: string }) {
+  return createDocument(
     {
       openapi: '3.1.1',
       info: {
@@ -88,6 +88,7 @@ export const openApiDocument = (api: { version: string; url: string }) =>
     },
     { override: withoutTheObvious },
   );
+}
 
 /** Patterns of times, and the bound that every integer has in JavaScript, fill half a document and tell nobody anything. */
 const withoutTheObvious: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema }) => {
@@ -95,11 +96,11 @@ const withoutTheObvious: NonNullable<CreateDocumentOptions['override']> = ({ jso
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };
 
-const pathsOf = (all: Operations): Record<string, ZodOpenApiPathItemObject> => {
+function pathsOf(all: Operations): Record<string, ZodOpenApiPathItemObject> {
   const paths: Record<string, ZodOpenApiPathItemObject> = {};
   for (const [name, operation] of Object.entries(all)) {
     const [method = '', path = ''] = name.split(' ');
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationObject(operation) };
   }
   return paths;
-};
+}

@@ -25,16 +25,20 @@ export type Operations = Readonly<Record<`${string} /${string}`, Operation>>;
 
 type Body = { schema: z.ZodType; mediaTypes: readonly string[]; required: boolean };
 
-export const jsonBody = (schema: z.ZodType): Body => ({
-  schema,
-  mediaTypes: ['application/json'],
-  required: true,
-});
+export function jsonBody(schema: z.ZodType): Body {
+  return {
+    schema,
+    mediaTypes: ['application/json'],
+    required: true,
+  };
+}
 
 /** None at all is as good as an empty object. */
-export const optionalJsonBody = (schema: z.ZodType): Body => ({ ...jsonBody(schema), required: false });
+export function optionalJsonBody(schema: z.ZodType): Body {
+  return { ...jsonBody(schema), required: false };
+}
 
-export const operationObject = ({
+export function operationObject({
   id,
   tag,
   summary,
@@ -45,18 +49,22 @@ export const operationObject = ({
   answers,
   refuses,
   open = false,
-}: Operation): ZodOpenApiOperationObject => ({
-  operationId: id,
-  tags: [tag],
-  summary,
-  ...(description !== undefined && { description }),
-  requestParams: { ...(path && { path }), ...(query && { query }) },
-  ...(body && { requestBody: requestBody(body) }),
-  responses: { ...commonAnswers(refuses, open), ...answers },
-  ...(open && { security: [] }),
-});
+}: Operation): ZodOpenApiOperationObject {
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    requestParams: { ...(path && { path }), ...(query && { query }) },
+    ...(body && { requestBody: requestBody(body) }),
+    responses: { ...commonAnswers(refuses, open), ...answers },
+    ...(open && { security: [] }),
+  };
+}
 
-const requestBody = ({ schema, mediaTypes, required }: Body) => ({
-  required,
-  content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema }])),
-});
+function requestBody({ schema, mediaTypes, required }: Body) {
+  return {
+    required,
+    content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema }])),
+  };
+}

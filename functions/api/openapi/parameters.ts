@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { QUEUE_NAME, QUEUE_NAME_RULE } from '../../../shared/domain/message.ts';
+import { QUEUE_NAME, QUEUE_NAME_RULE } from '../../../shared/domain/message/message.ts';
 
 /** A segment of a path is never empty. */
 const segment = z.string().min(1);

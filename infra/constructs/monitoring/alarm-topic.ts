@@ -49,7 +49,7 @@ export class AlarmTopic extends Construct {
   }
 }
 
-const refuseOthers = (topicArn: string, { account, region }: Stack): void => {
+function refuseOthers(topicArn: string, { account, region }: Stack): void {
   const topic = Arn.split(topicArn, ArnFormat.NO_RESOURCE_NAME);
   const problems = Object.entries({ account, region }).flatMap(([what, ours]) => {
     const theirs = what === 'account' ? topic.account : topic.region;
@@ -57,10 +57,10 @@ const refuseOthers = (topicArn: string, { account, region }: Stack): void => {
     return [`alarmTopicArn must be in the ${what} of the deployment, ${ours}`];
   });
   if (problems.length > 0) throw new SettingsError(problems);
-};
+}
 
 /** The function that looks it up is CDK's, one for the whole stack. */
-const acknowledgeProvider = (topic: AlarmTopic): void => {
+function acknowledgeProvider(topic: AlarmTopic): void {
   const provider = Stack.of(topic).node.tryFindChild(
     `AWS${AwsCustomResource.PROVIDER_FUNCTION_UUID.replaceAll('-', '')}`,
   );
@@ -73,4 +73,4 @@ const acknowledgeProvider = (topic: AlarmTopic): void => {
     reason:
       "CDK's function for custom resources comes with this role. It runs while the topic is deployed, and writes logs.",
   });
-};
+}

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import type { DeploymentSettings } from '../../settings.ts';
-import type { WorkQueue } from '../sqs-queue.ts';
+import type { WorkQueue } from '../queues/sqs-queue.ts';
 import type { OwnMetrics } from './own-metrics.ts';
 
 /** Messages that one invocation takes. */
@@ -21,16 +21,17 @@ export type Lane = { readonly queue: WorkQueue; readonly concurrency: number };
  *
  * Taken: in flight is half of what the workers can hold, all of them with full batches. Half, since few batches are full.
  */
-export const unlessTaken = (
+export function unlessTaken(
   value: IMetric,
   { queue, concurrency }: Lane,
   period = Duration.minutes(1),
-): MathExpression =>
-  new MathExpression({
+): MathExpression {
+  return new MathExpression({
     expression: `IF(FILL(taken, 0) >= ${(concurrency * BATCH) / 2} AND FILL(dealtWith, 0) > 0, 0, value)`,
     usingMetrics: { value, taken: queue.metricInFlight(), dealtWith: queue.metricDeleted() },
     period,
   });
+}
 
 /**
  * Concurrent invocations, or 0 while most of the attempts' time goes to attempts that take nearly as long as a timeout: that
@@ -39,11 +40,11 @@ export const unlessTaken = (
  * `SUM` takes an absent series for 0, which `+` does not: SUM([slow, all]) > 1.5 × all says slow > all ÷ 2 as well where
  * nothing was slow.
  */
-export const unlessHanging = (
+export function unlessHanging(
   running: IMetric,
   { attemptTimeoutSeconds }: DeploymentSettings,
   own: OwnMetrics,
-): MathExpression => {
+): MathExpression {
   const slowMs = 900 * Math.min(CONNECT_TIMEOUT_SECONDS, attemptTimeoutSeconds);
   return new MathExpression({
     expression: 'IF(SUM([slow, all]) > 1.5 * all, 0, running)',
@@ -54,4 +55,4 @@ export const unlessHanging = (
     },
     period: Duration.minutes(1),
   });
-};
+}

@@ -18,7 +18,7 @@ const ENOUGH_DELIVERIES = 100;
 const SEVERAL = 3;
 
 /** Counts are absent where nothing happened, so silence is fine: but for the gauge that reconcile writes every minute. */
-export const deliveryAlarms = ({ settings, pipeline }: MonitoringProps, own: OwnMetrics): PlannedAlarm[] => {
+export function deliveryAlarms({ settings, pipeline }: MonitoringProps, own: OwnMetrics): PlannedAlarm[] {
   const first: Lane = { queue: pipeline.delivery, concurrency: settings.deliverConcurrency };
   const retries: Lane = { queue: pipeline.retry, concurrency: settings.retryConcurrency };
   const fiveMinutes = Duration.minutes(5);
@@ -68,10 +68,10 @@ export const deliveryAlarms = ({ settings, pipeline }: MonitoringProps, own: Own
       silence: 'alarming',
     },
   ];
-};
+}
 
 /** What only means something together: these tell nobody by themselves, see `Alarms`. */
-export const partsOfAlarms = (own: OwnMetrics) => {
+export function partsOfAlarms(own: OwnMetrics) {
   const period = Duration.minutes(15);
   const delivered = own(metricNames.deliveriesDelivered);
   return {
@@ -117,4 +117,4 @@ export const partsOfAlarms = (own: OwnMetrics) => {
       of: 1,
     },
   } satisfies Record<string, PlannedAlarm>;
-};
+}

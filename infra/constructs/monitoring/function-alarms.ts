@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
-import type { NodeFunction } from '../node-function.ts';
+import type { NodeFunction } from '../functions/node-function.ts';
 import type { Pipeline } from '../pipeline.ts';
 import { unlessHanging } from './capacity.ts';
 import type { MonitoringProps } from './monitoring-props.ts';
@@ -17,16 +17,18 @@ const period = Duration.minutes(1);
  */
 const NO_ACCIDENT = { beyond: { above: 0 }, in: 3, of: 5 };
 
-export const functionsOf = ({ dispatch, deliver, reconcile, operate, api }: Pipeline) => ({
-  Dispatch: dispatch,
-  Deliver: deliver,
-  Reconcile: reconcile,
-  Operate: operate,
-  Api: api,
-});
+export function functionsOf({ dispatch, deliver, reconcile, operate, api }: Pipeline) {
+  return {
+    Dispatch: dispatch,
+    Deliver: deliver,
+    Reconcile: reconcile,
+    Operate: operate,
+    Api: api,
+  };
+}
 
 /** Lambda counts nothing for a function that is not called, so silence is fine. */
-export const functionAlarms = ({ settings, pipeline }: MonitoringProps, own: OwnMetrics): PlannedAlarm[] => {
+export function functionAlarms({ settings, pipeline }: MonitoringProps, own: OwnMetrics): PlannedAlarm[] {
   const mostWorkers = settings.deliverConcurrency + settings.retryConcurrency;
   return [
     ...Object.entries(functionsOf(pipeline)).flatMap(([name, { lambda }]): PlannedAlarm[] => [
@@ -88,13 +90,14 @@ export const functionAlarms = ({ settings, pipeline }: MonitoringProps, own: Own
       of: 5,
     },
   ];
-};
+}
 
-const running = ({ lambda }: NodeFunction): Metric =>
-  lambda.metric('ConcurrentExecutions', { statistic: 'max' });
+function running({ lambda }: NodeFunction): Metric {
+  return lambda.metric('ConcurrentExecutions', { statistic: 'max' });
+}
 
 /** Those whose messages come from queues that functions of ours send to. */
-const droppedBy = (functions: readonly NodeFunction[]): MathExpression => {
+function droppedBy(functions: readonly NodeFunction[]): MathExpression {
   const dropped = functions.map(({ lambda }, at): [string, Metric] => [
     `dropped${at}`,
     lambda.metric('RecursiveInvocationsDropped', { statistic: 'sum' }),
@@ -104,4 +107,4 @@ const droppedBy = (functions: readonly NodeFunction[]): MathExpression => {
     usingMetrics: Object.fromEntries(dropped),
     period: Duration.minutes(5),
   });
-};
+}

@@ -6,12 +6,14 @@ import { graph, type Panel, type Row } from './panel.ts';
 import { apiMetric, logBytes, schedulerMetric, tableMetric } from './service-metrics.ts';
 
 /** What whoever runs it would ask about. */
-export const machineryRows = (props: MonitoringProps, own: OwnMetrics): Row[] => [
-  { question: 'Is our own machinery well?', panels: machinery(props, own) },
-  { question: 'What does it cost?', panels: costDrivers(props, own) },
-];
+export function machineryRows(props: MonitoringProps, own: OwnMetrics): Row[] {
+  return [
+    { question: 'Is our own machinery well?', panels: machinery(props, own) },
+    { question: 'What does it cost?', panels: costDrivers(props, own) },
+  ];
+}
 
-const machinery = ({ settings, state, pipeline }: MonitoringProps, own: OwnMetrics): Panel[] => {
+function machinery({ settings, state, pipeline }: MonitoringProps, own: OwnMetrics): Panel[] {
   const functions = Object.entries(functionsOf(pipeline));
   return [
     graph({
@@ -94,9 +96,9 @@ const machinery = ({ settings, state, pipeline }: MonitoringProps, own: OwnMetri
       left: [own(metricNames.coldStarts, { label: 'cold starts' })],
     }),
   ];
-};
+}
 
-const costDrivers = ({ state, pipeline }: MonitoringProps, own: OwnMetrics): Panel[] => {
+function costDrivers({ state, pipeline }: MonitoringProps, own: OwnMetrics): Panel[] {
   const functions = Object.entries(functionsOf(pipeline));
   return [
     graph({
@@ -137,4 +139,4 @@ const costDrivers = ({ state, pipeline }: MonitoringProps, own: OwnMetrics): Pan
       left: functions.map(([label, { logGroupName }]) => logBytes(logGroupName, label)),
     }),
   ];
-};
+}

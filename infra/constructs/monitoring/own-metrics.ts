@@ -7,9 +7,8 @@ export type OwnMetricName = (typeof metricNames)[keyof typeof metricNames];
 export type OwnMetrics = (name: OwnMetricName, options?: MetricOptions) => Metric;
 
 /** Counts, unless another statistic is asked for: sums. */
-export const ownMetrics =
-  (deployment: string): OwnMetrics =>
-  (metricName, options) =>
+export function ownMetrics(deployment: string): OwnMetrics {
+  return (metricName, options) =>
     new Metric({
       namespace: metricNamespace,
       metricName,
@@ -17,3 +16,4 @@ export const ownMetrics =
       statistic: 'sum',
       ...options,
     });
+}

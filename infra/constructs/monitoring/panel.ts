@@ -23,31 +23,34 @@ export type GraphOptions = {
   readonly limit?: { readonly value: number; readonly label: string };
 };
 
-export const graph = ({ title, good, left, unit, stacked = false, limit }: GraphOptions): Panel => ({
-  good,
-  widget: new GraphWidget({
-    title,
-    left: [...left],
-    stacked,
-    width: PANEL_WIDTH,
-    height: PANEL_HEIGHT,
-    period: Duration.minutes(1),
-    leftYAxis: { label: unit, showUnits: false, min: 0 },
-    leftAnnotations: limit === undefined ? [] : [limit],
-  }),
-});
+export function graph({ title, good, left, unit, stacked = false, limit }: GraphOptions): Panel {
+  return {
+    good,
+    widget: new GraphWidget({
+      title,
+      left: [...left],
+      stacked,
+      width: PANEL_WIDTH,
+      height: PANEL_HEIGHT,
+      period: Duration.minutes(1),
+      leftYAxis: { label: unit, showUnits: false, min: 0 },
+      leftAnnotations: limit === undefined ? [] : [limit],
+    }),
+  };
+}
 
 /** The lines of widgets that a row comes to: its question, then its panels. */
-export const linesOf = ({ question, panels }: Row): IWidget[][] => {
+export function linesOf({ question, panels }: Row): IWidget[][] {
   const heading = new TextWidget({ markdown: `## ${question}`, width: COLUMNS, height: 1 });
   return [[heading], ...lineUp(panels).map((line) => line.map(asColumn))];
-};
+}
 
-const asColumn = ({ widget, good }: Panel): IWidget =>
-  new Column(widget, new TextWidget({ markdown: good, width: widget.width, height: SENTENCE_HEIGHT }));
+function asColumn({ widget, good }: Panel): IWidget {
+  return new Column(widget, new TextWidget({ markdown: good, width: widget.width, height: SENTENCE_HEIGHT }));
+}
 
 /** As many panels a line as it has room for. */
-const lineUp = (panels: readonly Panel[]): Panel[][] => {
+function lineUp(panels: readonly Panel[]): Panel[][] {
   const lines: Panel[][] = [];
   let room = 0;
   for (const panel of panels) {
@@ -59,4 +62,4 @@ const lineUp = (panels: readonly Panel[]): Panel[][] => {
     room -= panel.widget.width;
   }
   return lines;
-};
+}

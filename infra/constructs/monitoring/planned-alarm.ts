@@ -25,15 +25,16 @@ export type PlannedAlarm = {
   readonly silence?: 'fine' | 'alarming';
 };
 
-export const descriptionOf = ({
+export function descriptionOf({
   id,
   section = id,
   says,
-}: Pick<PlannedAlarm, 'id' | 'section' | 'says'>): string =>
-  `${says} Runbook: ${RUNBOOK}#alarm-${section.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`;
+}: Pick<PlannedAlarm, 'id' | 'section' | 'says'>): string {
+  return `${says} Runbook: ${RUNBOOK}#alarm-${section.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`;
+}
 
-export const alarmAs = (scope: Construct, deployment: string, plan: PlannedAlarm): Alarm =>
-  new Alarm(scope, plan.id, {
+export function alarmAs(scope: Construct, deployment: string, plan: PlannedAlarm): Alarm {
+  return new Alarm(scope, plan.id, {
     alarmName: `${deployment}-${plan.id}`,
     alarmDescription: descriptionOf(plan),
     metric: plan.watches,
@@ -43,8 +44,10 @@ export const alarmAs = (scope: Construct, deployment: string, plan: PlannedAlarm
     treatMissingData:
       plan.silence === 'alarming' ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
   });
+}
 
-const limitOf = (beyond: Beyond) =>
-  'above' in beyond
+function limitOf(beyond: Beyond) {
+  return 'above' in beyond
     ? { threshold: beyond.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
     : { threshold: beyond.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD };
+}

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Pipeline } from '../pipeline.ts';
-import type { HoldingQueue, WorkQueue } from '../sqs-queue.ts';
+import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
 import { unlessTaken } from './capacity.ts';
 import type { MonitoringProps } from './monitoring-props.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
@@ -16,7 +16,7 @@ const MINUTE_SECONDS = 60;
  * sending; a message whose invocation died is hidden for the visibility timeout. One death is healed by itself and is no
  * reason to wake anybody, so each limit is that and a minute.
  */
-export const queueAlarms = ({ settings, pipeline }: MonitoringProps): PlannedAlarm[] => {
+export function queueAlarms({ settings, pipeline }: MonitoringProps): PlannedAlarm[] {
   const { ingress, delivery, retry } = pipeline;
   return [
     {
@@ -60,39 +60,45 @@ export const queueAlarms = ({ settings, pipeline }: MonitoringProps): PlannedAla
     },
     ...deadLetterAlarms(pipeline),
   ];
-};
+}
 
-const diedOnceSeconds = ({ visibilityTimeout }: WorkQueue): number =>
-  visibilityTimeout.toSeconds() + MINUTE_SECONDS;
+function diedOnceSeconds({ visibilityTimeout }: WorkQueue): number {
+  return visibilityTimeout.toSeconds() + MINUTE_SECONDS;
+}
 
 /** 1 in a minute in which messages could be had and none was dealt with: no worker is there, or each of them fails. */
-const stalled = (queue: WorkQueue): MathExpression =>
-  new MathExpression({
+function stalled(queue: WorkQueue): MathExpression {
+  return new MathExpression({
     expression: 'IF(waiting > 0 AND FILL(dealtWith, 0) == 0, 1, 0)',
     usingMetrics: { waiting: queue.metricWaiting(), dealtWith: queue.metricDeleted() },
     period: Duration.minutes(1),
   });
+}
 
-const deadLetterAlarms = (pipeline: Pipeline): PlannedAlarm[] => [
-  leftOver(
-    'IngressDeadLetters',
-    pipeline.ingressDeadLetters,
-    'Messages were not understood, or dispatch gave up on them.',
-  ),
-  leftOver('DeliveryDeadLetters', pipeline.deliveryDeadLetters, 'Deliver gave up on jobs or wake-ups.'),
-  leftOver(
-    'SchedulerDeadLetters',
-    pipeline.schedules.deadLetters,
-    'EventBridge Scheduler could not send wake-ups.',
-  ),
-  leftOver('OperationDeadLetters', pipeline.operationDeadLetters, 'Operate gave up on an order.'),
-];
+function deadLetterAlarms(pipeline: Pipeline): PlannedAlarm[] {
+  return [
+    leftOver(
+      'IngressDeadLetters',
+      pipeline.ingressDeadLetters,
+      'Messages were not understood, or dispatch gave up on them.',
+    ),
+    leftOver('DeliveryDeadLetters', pipeline.deliveryDeadLetters, 'Deliver gave up on jobs or wake-ups.'),
+    leftOver(
+      'SchedulerDeadLetters',
+      pipeline.schedules.deadLetters,
+      'EventBridge Scheduler could not send wake-ups.',
+    ),
+    leftOver('OperationDeadLetters', pipeline.operationDeadLetters, 'Operate gave up on an order.'),
+  ];
+}
 
-const leftOver = (id: string, queue: HoldingQueue, says: string): PlannedAlarm => ({
-  id,
-  says,
-  watches: queue.metricWaiting({ period: Duration.minutes(1) }),
-  beyond: { above: 0 },
-  in: 1,
-  of: 1,
-});
+function leftOver(id: string, queue: HoldingQueue, says: string): PlannedAlarm {
+  return {
+    id,
+    says,
+    watches: queue.metricWaiting({ period: Duration.minutes(1) }),
+    beyond: { above: 0 },
+    in: 1,
+    of: 1,
+  };
+}

@@ -22,7 +22,10 @@ export class SavedQueries extends Construct {
   }
 }
 
-export const logGroupsOf = ({ of }: LogQuery, pipeline: Pipeline): string[] =>
-  of.map((name) => pipeline[name].logGroupName);
+export function logGroupsOf({ of }: LogQuery, pipeline: Pipeline): string[] {
+  return of.map((name) => pipeline[name].logGroupName);
+}
 
-export const textOf = ({ lines }: LogQuery): string => lines.join('\n| ');
+export function textOf({ lines }: LogQuery): string {
+  return lines.join('\n| ');
+}

@@ -39,24 +39,26 @@ export class AwsServiceError extends Error {
 }
 
 /** Whether a service refused with this code. */
-export const isRefusal = (error: unknown, name: string): error is AwsServiceError =>
-  error instanceof AwsServiceError && error.name === name;
+export function isRefusal(error: unknown, name: string): error is AwsServiceError {
+  return error instanceof AwsServiceError && error.name === name;
+}
 
 /** A part of an answer that may be missing or null, which mean the same (AWS JSON 1.0 protocol, smithy.io). */
-export const absent = <Schema extends z.ZodType>(schema: Schema) =>
-  schema.nullish().transform((value) => value ?? undefined);
+export function absent<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
 
 const OK = 200;
 
 /** The result of a call. @throws AwsServiceError */
-export const resultOf = (answer: AwsAnswer): unknown => {
+export function resultOf(answer: AwsAnswer): unknown {
   const body = jsonOf(answer.body);
   if (answer.statusCode === OK && body.readable) return body.value;
   throw errorOf(answer, body.readable ? body.value : undefined);
-};
+}
 
 /** What is no JSON does not come from the service, but from something before it. */
-const jsonOf = (body: unknown): { readable: true; value: unknown } | { readable: false } => {
+function jsonOf(body: unknown): { readable: true; value: unknown } | { readable: false } {
   const text = textOf(body);
   if (text === '') return { readable: true, value: {} };
   try {
@@ -64,14 +66,14 @@ const jsonOf = (body: unknown): { readable: true; value: unknown } | { readable:
   } catch {
     return { readable: false };
   }
-};
+}
 
 /** Without copying the bytes: every answer of AWS comes by here. */
-const textOf = (body: unknown): string => {
+function textOf(body: unknown): string {
   if (body instanceof Uint8Array)
     return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   return typeof body === 'string' ? body : '';
-};
+}
 
 const errorSchema = z.object({
   __type: z.string().optional().catch(undefined),
@@ -80,7 +82,7 @@ const errorSchema = z.object({
   Message: z.string().optional().catch(undefined),
 });
 
-const errorOf = ({ statusCode: status, headers }: AwsAnswer, body: unknown): AwsServiceError => {
+function errorOf({ statusCode: status, headers }: AwsAnswer, body: unknown): AwsServiceError {
   const known = errorSchema.safeParse(body).data ?? {};
   const header = (name: string): string | undefined => headers[name];
   const type = header('x-amzn-errortype') ?? known.__type ?? known.code;
@@ -92,17 +94,17 @@ const errorOf = ({ statusCode: status, headers }: AwsAnswer, body: unknown): Aws
     retryAfterMs: retryAfterMsOf(header),
     answer: body,
   });
-};
+}
 
 /** Without namespace and URI ("Operation error serialization" of the AWS JSON 1.0 protocol, smithy.io). */
-const codeIn = (type: string): string => {
+function codeIn(type: string): string {
   const [beforeUri = ''] = type.split(':');
   return beforeUri.slice(beforeUri.indexOf('#') + 1);
-};
+}
 
 /** `x-amz-retry-after` is in milliseconds, `retry-after` in seconds (RFC 9110 §10.2.3); its dates are not sent by these services. */
-const retryAfterMsOf = (header: (name: string) => string | undefined): number | undefined => {
+function retryAfterMsOf(header: (name: string) => string | undefined): number | undefined {
   const milliseconds = Number(header('x-amz-retry-after') ?? Number.NaN);
   const seconds = Number(header('retry-after') ?? Number.NaN);
   return [milliseconds, seconds * 1000].find((hint) => Number.isFinite(hint) && hint >= 0);
-};
+}

@@ -53,7 +53,7 @@ const batchSchema = z.object({
   ),
 });
 
-export const documentClient = (options: ServiceOptions): DocumentClient => {
+export function documentClient(options: ServiceOptions): DocumentClient {
   const call = jsonService(DYNAMODB, options);
   const written = async (operation: string, input: object) =>
     writtenSchema.parse(await call(operation, wireOf(input)));
@@ -81,4 +81,4 @@ export const documentClient = (options: ServiceOptions): DocumentClient => {
         ),
       }),
   };
-};
+}

@@ -8,8 +8,9 @@ export const itemSchema = z
   .transform((item): Record<string, unknown> => unmarshall(item));
 
 /** Plain values as DynamoDB takes them. */
-export const attributesOf = (values: Record<string, unknown>): Record<string, AttributeValue> =>
-  marshall(values, { removeUndefinedValues: true });
+export function attributesOf(values: Record<string, unknown>): Record<string, AttributeValue> {
+  return marshall(values, { removeUndefinedValues: true });
+}
 
 /** The parts of a request that hold values; the others are texts and numbers for DynamoDB itself. */
 const VALUED = ['Key', 'Item', 'ExpressionAttributeValues', 'ExclusiveStartKey'] as const;
@@ -17,11 +18,11 @@ const VALUED = ['Key', 'Item', 'ExpressionAttributeValues', 'ExclusiveStartKey']
 type Request = Readonly<Partial<Record<(typeof VALUED)[number], Record<string, unknown> | undefined>>>;
 
 /** A request on one table with its values as DynamoDB takes them. */
-export const wireOf = (request: Request): object => {
+export function wireOf(request: Request): object {
   const wire: Record<string, unknown> = { ...request };
   for (const part of VALUED) {
     const values = request[part];
     if (values !== undefined) wire[part] = attributesOf(values);
   }
   return wire;
-};
+}

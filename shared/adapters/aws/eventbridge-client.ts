@@ -1,9 +1,10 @@
 import { EventBridgeClient, type EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import { bounded, type ClientOptions } from './sdk-client.ts';
 
-export const eventBridgeClient = ({
+export function eventBridgeClient({
   deadline,
   journal,
   ...config
-}: ClientOptions<EventBridgeClientConfig> = {}): EventBridgeClient =>
-  new EventBridgeClient({ ...bounded('events', { deadline, journal }), ...config });
+}: ClientOptions<EventBridgeClientConfig> = {}): EventBridgeClient {
+  return new EventBridgeClient({ ...bounded('events', { deadline, journal }), ...config });
+}

@@ -20,7 +20,7 @@ const bytes = z.base64().transform((text): Uint8Array => Buffer.from(text, 'base
 const decryptedSchema = z.object({ Plaintext: bytes });
 const dataKeySchema = z.object({ Plaintext: bytes, CiphertextBlob: bytes });
 
-export const kmsClient = (options: ServiceOptions): KeyClient => {
+export function kmsClient(options: ServiceOptions): KeyClient {
   const call = jsonService(KMS, options);
   return {
     decrypt: async ({ CiphertextBlob, ...input }) => {
@@ -29,4 +29,4 @@ export const kmsClient = (options: ServiceOptions): KeyClient => {
     },
     generateDataKey: async (input) => dataKeySchema.parse(await call('GenerateDataKey', input)),
   };
-};
+}

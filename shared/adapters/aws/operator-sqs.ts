@@ -2,4 +2,6 @@ import { SQS, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import { bounded } from './sdk-client.ts';
 
 /** SQS for an operator's machine: the SDK's own client, because credentials may come from wherever the SDK looks for them. */
-export const operatorSqs = (config: SQSClientConfig): SQS => new SQS({ ...bounded('sqs', {}), ...config });
+export function operatorSqs(config: SQSClientConfig): SQS {
+  return new SQS({ ...bounded('sqs', {}), ...config });
+}

@@ -48,7 +48,7 @@ const batchSchema = z.object({
 });
 const attributesSchema = z.object({ Attributes: absent(z.record(z.string(), z.string())) });
 
-export const sqsClient = (options: ServiceOptions): QueueClient => {
+export function sqsClient(options: ServiceOptions): QueueClient {
   const call = jsonService(SQS, options);
   return {
     sendMessage: async (input) => sentSchema.parse(await call('SendMessage', withTexts(input))),
@@ -56,12 +56,12 @@ export const sqsClient = (options: ServiceOptions): QueueClient => {
       batchSchema.parse(await call('SendMessageBatch', { QueueUrl, Entries: Entries.map(withTexts) })),
     getQueueAttributes: async (input) => attributesSchema.parse(await call('GetQueueAttributes', input)),
   };
-};
+}
 
 type Attributed = { MessageAttributes?: Record<string, MessageAttributeValue> | undefined };
 
-const withTexts = (sent: Attributed): object =>
-  sent.MessageAttributes === undefined
+function withTexts(sent: Attributed): object {
+  return sent.MessageAttributes === undefined
     ? sent
     : {
         ...sent,
@@ -69,8 +69,12 @@ const withTexts = (sent: Attributed): object =>
           Object.entries(sent.MessageAttributes).map(([name, value]) => [name, withText(value)]),
         ),
       };
+}
 
-const withText = ({ BinaryValue, ...value }: MessageAttributeValue) =>
-  BinaryValue === undefined ? value : { ...value, BinaryValue: base64(BinaryValue) };
+function withText({ BinaryValue, ...value }: MessageAttributeValue) {
+  return BinaryValue === undefined ? value : { ...value, BinaryValue: base64(BinaryValue) };
+}
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { OutOfTimeError, requestMs, type CallDeadline } from '../invocation-deadline.ts';
+import { OutOfTimeError, requestMs, type CallDeadline } from '../lambda/invocation-deadline.ts';
 
 /** In milliseconds. A service that does not connect within this is asked again on another connection. */
 const CONNECTION_TIMEOUT_MS = 1_000;
@@ -42,8 +42,8 @@ export class RequestsUntilDeadline extends NodeHttpHandler {
 }
 
 /** What has arrived whole. By events: an iterator, and `stream/consumers`, take several times the processor. */
-const wholeBody = (body: Readable, timeoutMs: number): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
+function wholeBody(body: Readable, timeoutMs: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const timer = setTimeout(() => {
       body.destroy(
@@ -61,3 +61,4 @@ const wholeBody = (body: Readable, timeoutMs: number): Promise<Buffer> =>
         reject(Object.assign(new Error('The answer broke off.'), { code: 'ECONNRESET' }));
     });
   });
+}

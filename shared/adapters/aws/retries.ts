@@ -1,6 +1,6 @@
 import { StandardRetryStrategy } from '@smithy/core/retry';
 import type { Journal } from '../../ports/journal.ts';
-import { hasTimeAfter, OutOfTimeError, type CallDeadline } from '../invocation-deadline.ts';
+import { hasTimeAfter, OutOfTimeError, type CallDeadline } from '../lambda/invocation-deadline.ts';
 
 /** The request itself and two repeats. */
 export const MAX_ATTEMPTS = 3;
@@ -46,17 +46,17 @@ export class RetriesUntilDeadline extends StandardRetryStrategy {
 type FailureNote = (failed: RetryErrorInfo, repeated: boolean) => void;
 
 /** Notes failures that are worth a repeat; an answer that refuses a request for what it says is no failure. */
-export const failureNoteFor =
-  (journal: Journal | undefined, awsService: string): FailureNote =>
-  ({ errorType, error }, repeated) => {
+export function failureNoteFor(journal: Journal | undefined, awsService: string): FailureNote {
+  return ({ errorType, error }, repeated) => {
     const throttled = errorType === 'THROTTLING';
     if (!throttled && errorType !== 'TRANSIENT') return;
     const reason = error instanceof Error ? error.name : errorType;
     journal?.note({ fact: 'aws_call_failed', awsService, reason, throttled, repeated });
   };
+}
 
 /** "Full jitter": evenly drawn up to a bound that doubles with each repeat. Milliseconds. */
-const backoffUntil = (deadline: CallDeadline) => {
+function backoffUntil(deadline: CallDeadline) {
   let base = 0;
   return {
     setDelayBase: (delay: number) => {
@@ -68,7 +68,7 @@ const backoffUntil = (deadline: CallDeadline) => {
       return delay;
     },
   };
-};
+}
 
 /** What else can be repeated, though the SDK takes it for a fault of the caller, or knows it by the model of a service. */
 const CONFLICTS: ReadonlySet<string> = new Set([
@@ -80,5 +80,6 @@ const CONFLICTS: ReadonlySet<string> = new Set([
  * A write that meets a transaction on the same item is refused, and can be repeated ("Transaction conflict handling in
  * DynamoDB", DynamoDB developer guide). The SDK takes it for a fault of the caller.
  */
-const withConflictsTransient = (failed: RetryErrorInfo): RetryErrorInfo =>
-  CONFLICTS.has(failed.error?.name ?? '') ? { ...failed, errorType: 'TRANSIENT' } : failed;
+function withConflictsTransient(failed: RetryErrorInfo): RetryErrorInfo {
+  return CONFLICTS.has(failed.error?.name ?? '') ? { ...failed, errorType: 'TRANSIENT' } : failed;
+}

@@ -1,9 +1,10 @@
 import { SchedulerClient, type SchedulerClientConfig } from '@aws-sdk/client-scheduler';
 import { bounded, type ClientOptions } from './sdk-client.ts';
 
-export const schedulerClient = ({
+export function schedulerClient({
   deadline,
   journal,
   ...config
-}: ClientOptions<SchedulerClientConfig> = {}): SchedulerClient =>
-  new SchedulerClient({ ...bounded('scheduler', { deadline, journal }), ...config });
+}: ClientOptions<SchedulerClientConfig> = {}): SchedulerClient {
+  return new SchedulerClient({ ...bounded('scheduler', { deadline, journal }), ...config });
+}

@@ -1,5 +1,5 @@
 import type { Journal } from '../../ports/journal.ts';
-import type { CallDeadline } from '../invocation-deadline.ts';
+import type { CallDeadline } from '../lambda/invocation-deadline.ts';
 
 /** The part of a service's names that is in its host and in its signatures. */
 export type ServiceId = 'dynamodb' | 'sqs' | 'kms';

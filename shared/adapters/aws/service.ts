@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { HttpRequest } from '@smithy/core/protocols';
 import { isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { NO_DEADLINE } from '../invocation-deadline.ts';
+import { NO_DEADLINE } from '../lambda/invocation-deadline.ts';
 import { AwsServiceError, resultOf } from './answer.ts';
 import { RequestsUntilDeadline } from './requests.ts';
 import { failureNoteFor, MAX_ATTEMPTS, RetriesUntilDeadline } from './retries.ts';
@@ -31,7 +31,7 @@ export type Call = (operation: string, input: object) => Promise<unknown>;
  * (docs/performance.md), and with them what a function has no use for: other sources of credentials, endpoints by rules,
  * a clock set by the service's, MD5 of what TLS protects.
  */
-export const jsonService = (service: JsonService, options: ServiceOptions): Call => {
+export function jsonService(service: JsonService, options: ServiceOptions): Call {
   const { deadline = NO_DEADLINE, journal, region, credentials, traceId } = options;
   const endpoint = new URL(
     typeof options.endpoint === 'string' ? options.endpoint : options.endpoint[service.id],
@@ -91,7 +91,7 @@ export const jsonService = (service: JsonService, options: ServiceOptions): Call
       }
     }
   };
-};
+}
 
 /** `id`: of the call, the same for its repeats. */
 type Asked = { operation: string; body: string; id: string };
@@ -99,7 +99,7 @@ type Asked = { operation: string; body: string; id: string };
 type Failure = Parameters<RetriesUntilDeadline['refreshRetryTokenForRetry']>[1];
 type SdkError = NonNullable<Failure['error']>;
 
-const failureOf = (thrown: unknown): Failure | undefined => {
+function failureOf(thrown: unknown): Failure | undefined {
   if (!isError(thrown)) return undefined;
   const retryAfterMs = thrown instanceof AwsServiceError ? thrown.retryAfterMs : undefined;
   return {
@@ -107,11 +107,13 @@ const failureOf = (thrown: unknown): Failure | undefined => {
     errorType: kindOf(thrown),
     ...(retryAfterMs === undefined ? {} : { retryAfterHint: new Date(Date.now() + retryAfterMs) }),
   };
-};
+}
 
-const isError = (thrown: unknown): thrown is SdkError => thrown instanceof Error;
+function isError(thrown: unknown): thrown is SdkError {
+  return thrown instanceof Error;
+}
 
-const kindOf = (error: SdkError): Failure['errorType'] => {
+function kindOf(error: SdkError): Failure['errorType'] {
   if (isThrottlingError(error)) return 'THROTTLING';
   return isTransientError(error) ? 'TRANSIENT' : 'CLIENT_ERROR';
-};
+}

@@ -28,9 +28,9 @@ export class Sha256 {
   }
 }
 
-const bytesOf = (data: Hashed): Uint8Array => {
+function bytesOf(data: Hashed): Uint8Array {
   if (typeof data === 'string') return Buffer.from(data);
   return ArrayBuffer.isView(data)
     ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
     : new Uint8Array(data);
-};
+}

@@ -1,5 +1,5 @@
-import { isOpen, type Delivery } from '../../../shared/domain/delivery.ts';
-import { INVOCATION_MS } from '../../../shared/domain/subscription-health.ts';
+import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { INVOCATION_MS } from '../../../shared/domain/subscription/health.ts';
 import { deliveryName, type Acceptance } from '../history.ts';
 import { SECOND, START } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../../shared/domain/delivery.ts';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { SeenRequest, SentWakeUp, Write } from '../history.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 

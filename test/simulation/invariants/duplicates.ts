@@ -1,4 +1,4 @@
-import { isOpen, type Delivery } from '../../../shared/domain/delivery.ts';
+import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { SeenRequest, Write } from '../history.ts';
 import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 

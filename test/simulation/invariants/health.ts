@@ -2,8 +2,8 @@ import {
   FAILURES_IN_ALL,
   FAILURES_TO_TELL,
   INVOCATION_MS,
-} from '../../../shared/domain/subscription-health.ts';
-import type { Subscription, Unsent } from '../../../shared/domain/subscription.ts';
+} from '../../../shared/domain/subscription/health.ts';
+import type { Subscription, Unsent } from '../../../shared/domain/subscription/subscription.ts';
 import type { Write } from '../history.ts';
 import { HOUR, MINUTE, SECOND, START, type Scenario, type SimulatedSettings } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PartialRetryPolicy, RetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import type { PartialRetryPolicy, RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { SECOND } from '../scenario.ts';
 import type { Version } from '../subscription-store.ts';
 import type { Write } from '../history.ts';

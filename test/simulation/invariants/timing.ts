@@ -1,5 +1,5 @@
-import { isOpen } from '../../../shared/domain/delivery.ts';
-import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
 import type { SeenRequest, Write } from '../history.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';

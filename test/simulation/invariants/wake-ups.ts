@@ -1,5 +1,5 @@
 import type { Actor, SentWakeUp } from '../history.ts';
-import { isOpen, type Delivery } from '../../../shared/domain/delivery.ts';
+import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { MINUTE } from '../scenario.ts';
 import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 

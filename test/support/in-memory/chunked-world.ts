@@ -1,11 +1,11 @@
-import type { ChunkJob } from '../../../shared/domain/delivery-job.ts';
-import type { Chunk } from '../../../shared/domain/chunk.ts';
-import type { Message } from '../../../shared/domain/message.ts';
-import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
-import type { Subscription } from '../../../shared/domain/subscription.ts';
-import { deliveryKeyFor } from '../../../shared/pipeline/administer-deliveries.ts';
-import { deliverChunk } from '../../../shared/pipeline/deliver-chunk.ts';
-import type { Received } from '../../../shared/pipeline/deliver-context.ts';
+import type { ChunkJob } from '../../../shared/domain/delivery/job.ts';
+import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
+import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { deliveryKeyFor } from '../../../functions/api/deliveries/deliveries.ts';
+import { deliverChunk } from '../../../functions/deliver/chunk.ts';
+import type { Received } from '../../../functions/deliver/context.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 

@@ -1,8 +1,12 @@
-import { applyToChunk, chunkHolds, type Chunk, type ChunkTransition } from '../../../shared/domain/chunk.ts';
-import { deliveryIn } from '../../../shared/domain/chunk-members.ts';
-import type { ChunkKey } from '../../../shared/domain/delivery.ts';
-import type { Delivery } from '../../../shared/domain/delivery.ts';
-import type { Chunks } from '../../../shared/ports/chunks.ts';
+import {
+  applyToChunk,
+  chunkHolds,
+  type Chunk,
+  type ChunkTransition,
+} from '../../../shared/domain/delivery/chunk.ts';
+import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
+import type { ChunkKey, Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import type { Chunks } from '../../../shared/ports/deliveries.ts';
 import type { InMemoryDeliveries } from './in-memory-deliveries.ts';
 
 /** `deliveries` are those that are on record nowhere else. */

@@ -1,6 +1,6 @@
-import type { DeadLetter, Redriven } from '../../../shared/domain/dead-letter.ts';
+import type { DeadLetter, Redriven } from '../../../shared/domain/delivery/dead-letter.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import type { DeadLetterQueue, WorkQueues } from '../../../shared/ports/dead-letter-queue.ts';
+import type { DeadLetterQueue, WorkQueues } from '../../../shared/ports/queues.ts';
 
 export type InMemoryDeadLetterQueue = DeadLetterQueue & {
   put(...letters: Omit<DeadLetter, 'receipt'>[]): void;

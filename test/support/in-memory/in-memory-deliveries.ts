@@ -1,5 +1,10 @@
-import { apply, holds } from '../../../shared/domain/delivery.ts';
-import type { Delivery, DeliveryKey, Transition } from '../../../shared/domain/delivery.ts';
+import {
+  apply,
+  type Delivery,
+  type DeliveryKey,
+  holds,
+  type Transition,
+} from '../../../shared/domain/delivery/delivery.ts';
 import type { Deliveries, OverdueDelivery, WriteResult } from '../../../shared/ports/deliveries.ts';
 
 /** `records` is for the listings, which read the same. */

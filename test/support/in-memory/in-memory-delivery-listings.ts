@@ -1,12 +1,17 @@
-import { listingOf, pageUpTo, placeAsked } from '../../../shared/adapters/listing-marker.ts';
-import { notDeliveredSortOf, isListed } from '../../../shared/adapters/delivery-keys.ts';
-import { placeInMessage } from '../../../shared/adapters/dynamo-message-deliveries.ts';
-import { placesIn, type Direction } from '../../../shared/adapters/merged-page.ts';
-import { lastOf, pageOf } from '../../../shared/adapters/page-marker.ts';
-import { NO_DELIVERIES } from '../../../shared/domain/books.ts';
-import type { Delivery } from '../../../shared/domain/delivery.ts';
-import type { MessageKey } from '../../../shared/domain/message.ts';
-import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/delivery-listings.ts';
+import {
+  lastOf,
+  listingOf,
+  pageOf,
+  pageUpTo,
+  placeAsked,
+} from '../../../shared/adapters/dynamodb/page-marker.ts';
+import { notDeliveredSortOf, isListed } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
+import { placeInMessage } from '../../../shared/adapters/dynamodb/message-deliveries.ts';
+import { placesIn, type Direction } from '../../../shared/adapters/dynamodb/merged-page.ts';
+import { NO_DELIVERIES } from '../../../shared/domain/message/books.ts';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { InMemoryChunks } from './in-memory-chunks.ts';
 import type { InMemoryDeliveries } from './in-memory-deliveries.ts';

@@ -1,5 +1,5 @@
-import type { FirstJob } from '../../../shared/domain/delivery-job.ts';
-import type { DeliveryQueue } from '../../../shared/ports/delivery-queue.ts';
+import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
+import type { DeliveryQueue } from '../../../shared/ports/queues.ts';
 import type { InMemoryQueue } from './in-memory-queue.ts';
 
 /** The delivery queue, as dispatch and deliver see it. */

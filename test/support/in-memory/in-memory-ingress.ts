@@ -1,4 +1,4 @@
-import type { Ingress } from '../../../shared/ports/ingress.ts';
+import type { Ingress } from '../../../shared/ports/queues.ts';
 import type { InMemoryQueue } from './in-memory-queue.ts';
 
 export type PublishedMessage = Parameters<Ingress['publish']>[0][number];

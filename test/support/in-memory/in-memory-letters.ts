@@ -1,5 +1,5 @@
-import type { UndeliverableNotice } from '../../../shared/domain/undeliverable.ts';
-import type { DeadLetters, Undeliverables } from '../../../shared/ports/dead-letters.ts';
+import type { UndeliverableNotice } from '../../../shared/domain/delivery/dead-letter.ts';
+import type { DeadLetters, Undeliverables } from '../../../shared/ports/queues.ts';
 
 export type BuriedLetter = { body: string; id: string; attributes?: Record<string, string>; reason: string };
 export type InMemoryDeadLetters = DeadLetters & { readonly buried: readonly BuriedLetter[] };

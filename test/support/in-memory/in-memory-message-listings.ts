@@ -1,12 +1,12 @@
-import { sortableTime } from '../../../shared/adapters/delivery-keys.ts';
-import { listingOf, pageUpTo, placeAsked } from '../../../shared/adapters/listing-marker.ts';
-import { placesIn, type Direction } from '../../../shared/adapters/merged-page.ts';
-import type { MessageRecord } from '../../../shared/ports/message-records.ts';
+import { sortableTime } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
+import { listingOf, pageUpTo, placeAsked } from '../../../shared/adapters/dynamodb/page-marker.ts';
+import { placesIn, type Direction } from '../../../shared/adapters/dynamodb/merged-page.ts';
 import type {
   ListedMessage,
   MessageListings,
+  MessageRecord,
   MessageWindow,
-} from '../../../shared/ports/message-listings.ts';
+} from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { InMemoryMessageRecords } from './in-memory-message-records.ts';
 

@@ -1,5 +1,5 @@
-import type { MessageKey } from '../../../shared/domain/message.ts';
-import type { MessageRecord, MessageRecords } from '../../../shared/ports/message-records.ts';
+import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 
 /** `records` is for the listing, which reads the same. */
 export type InMemoryMessageRecords = MessageRecords & {

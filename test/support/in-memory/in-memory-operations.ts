@@ -1,5 +1,5 @@
-import type { Operation } from '../../../shared/domain/operation.ts';
-import type { Operations } from '../../../shared/ports/operations.ts';
+import type { Operation } from '../../../shared/domain/recovery/operation.ts';
+import type { Operations } from '../../../shared/ports/queues.ts';
 
 export type OrderedOperation = { operation: Operation; delaySeconds: number };
 

@@ -1,5 +1,5 @@
 import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
-import type { OperatorEvents } from '../../../shared/ports/operator-events.ts';
+import type { OperatorEvents } from '../../../shared/ports/journal.ts';
 
 export type InMemoryOperatorEvents = OperatorEvents & { readonly published: readonly OperatorEvent[] };
 

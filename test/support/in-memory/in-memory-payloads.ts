@@ -1,6 +1,6 @@
-import { payloadPrefixOf } from '../../../shared/domain/payload-key.ts';
-import type { Message } from '../../../shared/domain/message.ts';
-import type { Payloads } from '../../../shared/ports/payloads.ts';
+import { payloadPrefixOf } from '../../../shared/domain/message/body.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
+import type { Payloads } from '../../../shared/ports/bodies.ts';
 
 export type InMemoryPayloads = Payloads & { readonly stored: ReadonlyMap<string, Message> };
 

@@ -7,9 +7,9 @@ import {
   slotsFrom,
   type Line,
   type Slot,
-} from '../../../shared/domain/rate-limit.ts';
+} from '../../../shared/domain/subscription/rate-limit.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import type { RateLimits } from '../../../shared/ports/rate-limits.ts';
+import type { RateLimits } from '../../../shared/ports/subscriptions.ts';
 
 /** The lines of subscriptions in a Map, which several may share. */
 export const inMemoryRateLimits = (

@@ -1,6 +1,6 @@
-import { lastOf, pageOf } from '../../../shared/adapters/page-marker.ts';
-import type { Recovery } from '../../../shared/domain/recovery.ts';
-import type { Recoveries } from '../../../shared/ports/recoveries.ts';
+import { lastOf, pageOf } from '../../../shared/adapters/dynamodb/page-marker.ts';
+import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
+import type { Recoveries } from '../../../shared/ports/deliveries.ts';
 
 /** The records of recoveries in a Map. */
 export const inMemoryRecoveries = (): Recoveries => {

@@ -1,6 +1,6 @@
-import { MAX_REFERENCED_BYTES, type DataReference } from '../../../shared/domain/data-reference.ts';
-import { parseJson, wholeSource } from '../../../shared/messages/json-slice.ts';
-import type { ReadData, ReferencedData } from '../../../shared/ports/referenced-data.ts';
+import { MAX_REFERENCED_BYTES, type DataReference } from '../../../shared/domain/message/data-reference.ts';
+import { parseJson, wholeSource } from '../../../shared/wire/json-slice.ts';
+import type { ReadData, ReferencedData } from '../../../shared/ports/bodies.ts';
 
 type Stored = { reference: DataReference; bytes: Uint8Array };
 

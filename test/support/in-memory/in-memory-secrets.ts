@@ -1,6 +1,10 @@
-import type { SigningSecret } from '../../../shared/domain/signing-secret.ts';
-import { UnopenedSecretError } from '../../../shared/ports/signing-secrets.ts';
-import type { SecretOpener, SecretOwner, SecretSealer } from '../../../shared/ports/signing-secrets.ts';
+import type { SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import {
+  type SecretOpener,
+  type SecretOwner,
+  type SecretSealer,
+  UnopenedSecretError,
+} from '../../../shared/ports/subscriptions.ts';
 
 export type InMemorySecrets = SecretSealer &
   SecretOpener & {

@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/page-marker.ts';
-import { subscriberIdentity } from '../../../shared/domain/subscriber-url.ts';
-import { allows, changedBy, mayDisable } from '../../../shared/domain/subscription-health.ts';
-import { isThere } from '../../../shared/domain/subscription.ts';
-import type { Queue, Subscription } from '../../../shared/domain/subscription.ts';
+import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/page-marker.ts';
+import { subscriberIdentity } from '../../../shared/domain/subscription/subscriber-url.ts';
+import { allows, changedBy, mayDisable } from '../../../shared/domain/subscription/health.ts';
+import { isThere, type Queue, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import { QueueMissingError } from '../../../shared/ports/subscription-registry.ts';
+import {
+  QueueMissingError,
+  type SubscriptionRegistry,
+  type Subscriptions,
+} from '../../../shared/ports/subscriptions.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
-import type { SubscriptionRegistry } from '../../../shared/ports/subscription-registry.ts';
-import type { Subscriptions } from '../../../shared/ports/subscriptions.ts';
 
 type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
 

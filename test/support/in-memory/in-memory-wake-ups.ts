@@ -1,4 +1,4 @@
-import type { WakeUp } from '../../../shared/domain/delivery-job.ts';
+import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { WakeUps } from '../../../shared/ports/wake-ups.ts';
 import type { InMemoryQueue } from './in-memory-queue.ts';
 import type { VirtualClock } from './virtual-clock.ts';

@@ -1,4 +1,4 @@
-import type { PartialRetryPolicy } from '../../../shared/domain/retry-policy.ts';
+import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 

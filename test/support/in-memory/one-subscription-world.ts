@@ -1,5 +1,5 @@
 import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
-import type { Failing, Subscription } from '../../../shared/domain/subscription.ts';
+import type { Failing, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 import { status, type ScriptedReply } from './scripted-subscriber.ts';

@@ -1,14 +1,14 @@
-import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery.ts';
-import type { WakeUp } from '../../../shared/domain/delivery-job.ts';
-import type { Operation } from '../../../shared/domain/operation.ts';
+import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
+import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
+import type { Operation } from '../../../shared/domain/recovery/operation.ts';
 import {
   newRecovery,
   recoveryIdOf,
   type Recovery,
   type RecoverySelection,
-} from '../../../shared/domain/recovery.ts';
-import type { OperateContext } from '../../../shared/pipeline/operate-context.ts';
-import { operate } from '../../../shared/pipeline/operate.ts';
+} from '../../../shared/domain/recovery/recovery.ts';
+import type { OperateContext } from '../../../functions/operate/context.ts';
+import { operate } from '../../../functions/operate/operate.ts';
 import { aMessage, aQueue, aSubscription } from '../builders.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../delivery-builders.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';

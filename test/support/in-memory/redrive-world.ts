@@ -1,5 +1,9 @@
-import type { DeadLetter, LetterReading } from '../../../shared/domain/dead-letter.ts';
-import { redrive, type RedriveOrder, type RedrivePorts } from '../../../shared/pipeline/redrive.ts';
+import type { DeadLetter, LetterReading } from '../../../shared/domain/delivery/dead-letter.ts';
+import {
+  redrive,
+  type RedriveOrder,
+  type RedrivePorts,
+} from '../../../cli/commands/redrive/redrive-letters.ts';
 import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from './in-memory-dead-letter-queue.ts';
 
 export const START = Date.UTC(2026, 0, 1);

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 
 import {
   addressGuard,
+  type AllowedPlaces,
   InvalidAddressRange,
   InvalidPortRange,
   subscriberUrlFault,
-} from '../../../shared/adapters/address-guard.ts';
-import type { AllowedPlaces } from '../../../shared/adapters/address-guard.ts';
+} from '../../../shared/adapters/http/address-guard.ts';
 import {
   ALLOWED_ADDRESSES,
   FORBIDDEN_ANSWERS,

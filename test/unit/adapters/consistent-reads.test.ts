@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { dynamoDeliveries } from '../../../shared/adapters/dynamo-deliveries.ts';
-import { dynamoDeliveryListings } from '../../../shared/adapters/dynamo-delivery-listings.ts';
-import { dynamoMessageRecords } from '../../../shared/adapters/dynamo-message-records.ts';
-import { dynamoSubscriptionRegistry } from '../../../shared/adapters/dynamo-subscription-registry.ts';
-import { dynamoSubscriptions } from '../../../shared/adapters/dynamo-subscriptions.ts';
+import { dynamoDeliveries } from '../../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoDeliveryListings } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoMessageRecords } from '../../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoSubscriptionRegistry } from '../../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
 
 const inputs: unknown[] = [];

@@ -2,19 +2,18 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import { messageItemOf, messageRecordOf } from '../../../shared/adapters/message-item.ts';
-import type { DeliveryJob } from '../../../shared/domain/delivery-job.ts';
-import type { Message } from '../../../shared/domain/message.ts';
-import type { SubscriptionOptions } from '../../../shared/domain/subscription.ts';
-import { webhookRequest, ZAQAR_MESSAGE } from '../../../shared/domain/webhook-request.ts';
-import { encodeFirstJob, parseDeliveryRecord } from '../../../shared/messages/delivery-job.ts';
-import { decodeMessage, encodeMessage } from '../../../shared/messages/message-body.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import { messageItemOf, messageRecordOf } from '../../../shared/adapters/dynamodb/message-item.ts';
+import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
+import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
+import { webhookRequest, ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-request.ts';
+import { encodeFirstJob, parseDeliveryRecord } from '../../../shared/wire/jobs/delivery-job.ts';
+import { decodeMessage, encodeMessage } from '../../../shared/wire/jobs/message-body.ts';
 import { aSubscription } from '../../support/builders.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import type { Receiver } from '../../support/receiver.ts';
-import { parse } from '../messages/ingress-samples.ts';
-import { jsonText } from '../messages/json-text.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { parse } from '../wire/ingress-samples.ts';
+import { jsonText } from '../wire/json-text.ts';
 
 const DEADLINE_MS = 5_000;
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { AwsServiceError } from '../../../shared/adapters/aws/answer.ts';
 import { documentClient } from '../../../shared/adapters/aws/document-client.ts';
-import { transacted } from '../../../shared/adapters/dynamo-transaction.ts';
-import type { CallDeadline } from '../../../shared/adapters/invocation-deadline.ts';
+import { transacted } from '../../../shared/adapters/dynamodb/transaction.ts';
+import type { CallDeadline } from '../../../shared/adapters/lambda/invocation-deadline.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
 import { awsStub } from './aws-stub.ts';
 

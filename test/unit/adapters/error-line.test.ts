@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AwsServiceError, resultOf } from '../../../shared/adapters/aws/answer.ts';
-import { errorLineOf } from '../../../shared/adapters/error-line.ts';
+import { errorLineOf } from '../../../shared/adapters/log/error-line.ts';
 
 const SECRET = 'planted-secret';
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   EventRefusedError,
   eventBridgeOperatorEvents,
-} from '../../../shared/adapters/eventbridge-operator-events.ts';
+} from '../../../shared/adapters/eventbridge/operator-events.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 
 let stub: AwsStub | undefined;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MOST_ON_A_LINE } from '../../../shared/adapters/first-successes.ts';
-import { lineOf } from '../../../shared/adapters/journal-lines.ts';
-import { powertoolsJournal, type LogSettings } from '../../../shared/adapters/powertools-journal.ts';
-import type { Attempt } from '../../../shared/domain/attempt.ts';
+import { MOST_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
+import { lineOf } from '../../../shared/adapters/log/journal-lines.ts';
+import { powertoolsJournal, type LogSettings } from '../../../shared/adapters/log/journal.ts';
+import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 import { isEmf } from '../../support/emitted-metrics.ts';
 import { aFact, type FactNamed } from '../../support/every-fact.ts';

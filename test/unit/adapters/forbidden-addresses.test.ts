@@ -2,11 +2,9 @@ import { get } from 'node:http';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import type { HttpSubscriberOptions } from '../../../shared/adapters/http-subscriber.ts';
-import type { Reply } from '../../../shared/domain/outcome.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import type { Receiver } from '../../support/receiver.ts';
+import { httpSubscriber, type HttpSubscriberOptions } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { FORBIDDEN_ANSWERS, FORBIDDEN_HOSTS, LOOPBACK_NAMES } from './forbidden-addresses.ts';
 
 const spellings = Object.entries(FORBIDDEN_HOSTS).flatMap(([kind, hosts]) =>

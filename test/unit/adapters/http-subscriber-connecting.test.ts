@@ -2,11 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import type { Reply } from '../../../shared/domain/outcome.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import { startBlackHole } from '../../support/black-hole.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import type { Receiver, ReceiverOptions } from '../../support/receiver.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
 
 const OK: Reply = { kind: 'answered', statusCode: 200 };
 const BLACK_HOLE = '127.0.0.3';

@@ -1,17 +1,14 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import type { HttpSubscriberOptions } from '../../../shared/adapters/http-subscriber.ts';
-import type { Reply } from '../../../shared/domain/outcome.ts';
+import { httpSubscriber, type HttpSubscriberOptions } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import type { Receiver, ReceiverOptions } from '../../support/receiver.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
 
 const DEADLINE_MS = 3_000;
 const OK = { kind: 'answered', statusCode: 200 };
@@ -215,7 +212,7 @@ describe('connections to subscribers', () => {
 
   it('do not keep the process alive', async () => {
     const receiver = await receiverOf();
-    const adapter = new URL('../../../shared/adapters/http-subscriber.ts', import.meta.url);
+    const adapter = new URL('../../../shared/adapters/http/subscriber.ts', import.meta.url);
     const program = `
       const { httpSubscriber } = await import(${JSON.stringify(adapter.href)});
       const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });

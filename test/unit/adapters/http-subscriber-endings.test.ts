@@ -2,11 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import type { Reply } from '../../../shared/domain/outcome.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
-import { startRawServer } from './raw-server.ts';
-import type { RawServer } from './raw-server.ts';
+import { type RawServer, startRawServer } from './raw-server.ts';
 
 const DEADLINE_MS = 3_000;
 const OK: Reply = { kind: 'answered', statusCode: 200 };

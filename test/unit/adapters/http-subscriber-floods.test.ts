@@ -2,10 +2,9 @@ import type { Socket } from 'node:net';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import type { Reply } from '../../../shared/domain/outcome.ts';
-import { pour, startRawServer } from './raw-server.ts';
-import type { RawServer } from './raw-server.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import { pour, type RawServer, startRawServer } from './raw-server.ts';
 
 const DEADLINE_MS = 10_000;
 const MIB = 1024 * 1024;

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import type { Reply } from '../../../shared/domain/outcome.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import type { Receiver, Script } from '../../support/receiver.ts';
+import { type Receiver, type Script, startReceiver } from '../../support/receiver.ts';
 
 const DEADLINE_MS = 1_000;
 const HINT = 'HTTP/1.1 103 Early Hints\r\n\r\n';

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 
 const ORIGINS = 10_000;
 /** Deliveries that an invocation makes side by side. */

@@ -4,13 +4,11 @@ import { connect } from 'node:tls';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import type { Reply } from '../../../shared/domain/outcome.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import type { Receiver, ReceiverOptions } from '../../support/receiver.ts';
-import { startRawServer } from './raw-server.ts';
-import type { RawServer } from './raw-server.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
+import { type RawServer, startRawServer } from './raw-server.ts';
 
 const DEADLINE_MS = 1_000;
 const HOUR_MS = 3_600_000;

@@ -3,11 +3,10 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import type { Reply } from '../../../shared/domain/outcome.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import type { Receiver, Script } from '../../support/receiver.ts';
+import { type Receiver, type Script, startReceiver } from '../../support/receiver.ts';
 
 const DEADLINE_MS = 4_000;
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];

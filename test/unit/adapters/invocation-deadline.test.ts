@@ -6,7 +6,7 @@ import {
   NO_DEADLINE,
   requestMs,
   type CallDeadline,
-} from '../../../shared/adapters/invocation-deadline.ts';
+} from '../../../shared/adapters/lambda/invocation-deadline.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 
 const stubs: AwsStub[] = [];

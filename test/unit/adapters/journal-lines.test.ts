@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSampled, levelOf, lineOf, successOf } from '../../../shared/adapters/journal-lines.ts';
+import { isSampled, levelOf, lineOf, successOf } from '../../../shared/adapters/log/journal-lines.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 import { aFact, everyFact, everyNews, factKey } from '../../support/every-fact.ts';
 

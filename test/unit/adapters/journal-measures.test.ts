@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { metricNames } from '../../../shared/config/metrics.ts';
-import { measuresOf } from '../../../shared/adapters/journal-measures.ts';
-import type { Phase } from '../../../shared/domain/attempt.ts';
-import type { Status } from '../../../shared/domain/delivery.ts';
+import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
+import type { Phase } from '../../../shared/domain/delivery/attempt.ts';
+import type { Status } from '../../../shared/domain/delivery/delivery.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { anAttempt } from '../../support/delivery-builders.ts';
 import { aFact, everyFact, everyNews } from '../../support/every-fact.ts';

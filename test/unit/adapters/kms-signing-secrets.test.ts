@@ -3,9 +3,13 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { kmsClient } from '../../../shared/adapters/aws/key-client.ts';
-import { kmsSecretOpener, kmsSecretSealer } from '../../../shared/adapters/kms-signing-secrets.ts';
-import { makeSecret, secretText, type SigningSecret } from '../../../shared/domain/signing-secret.ts';
-import { UnopenedSecretError, type SecretOwner } from '../../../shared/ports/signing-secrets.ts';
+import { kmsSecretOpener, kmsSecretSealer } from '../../../shared/adapters/kms/signing-secrets.ts';
+import {
+  makeSecret,
+  secretText,
+  type SigningSecret,
+} from '../../../shared/domain/subscription/signing-secret.ts';
+import { UnopenedSecretError, type SecretOwner } from '../../../shared/ports/subscriptions.ts';
 import { awsStub, type AwsStub, type StubAnswer, type StubRequest } from './aws-stub.ts';
 
 const KEY_ARN = 'arn:aws:kms:us-east-1:000000000000:key/secrets';

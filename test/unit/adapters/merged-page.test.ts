@@ -5,7 +5,7 @@ import {
   type Direction,
   type Placed,
   type ReadPart,
-} from '../../../shared/adapters/merged-page.ts';
+} from '../../../shared/adapters/dynamodb/merged-page.ts';
 
 type Shard = readonly Placed<string>[];
 

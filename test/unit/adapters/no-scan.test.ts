@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 const root = new URL('../../../', import.meta.url);
 
 /** Every source file that runs in AWS or at an operator's. */
-const sources = ['shared', 'functions', 'cli'].flatMap((folder) =>
+const sources = ['shared', 'functions', 'cli', 'local'].flatMap((folder) =>
   readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(?:ts|mjs)$/.test(name))
     .map((name) => `${folder}/${name}`),

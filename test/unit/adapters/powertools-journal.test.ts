@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { powertoolsJournal, type LogSettings } from '../../../shared/adapters/powertools-journal.ts';
+import { powertoolsJournal, type LogSettings } from '../../../shared/adapters/log/journal.ts';
 import { metricsInMilliseconds } from '../../../shared/config/metrics.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { anAttempt } from '../../support/delivery-builders.ts';

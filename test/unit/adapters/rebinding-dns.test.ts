@@ -2,15 +2,12 @@ import { Resolver } from 'node:dns/promises';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import type { Resolve } from '../../../shared/adapters/guarded-connector.ts';
-import { httpSubscriber } from '../../../shared/adapters/http-subscriber.ts';
-import type { HttpSubscriberOptions } from '../../../shared/adapters/http-subscriber.ts';
-import type { Reply } from '../../../shared/domain/outcome.ts';
+import type { Resolve } from '../../../shared/adapters/http/guarded-connector.ts';
+import { httpSubscriber, type HttpSubscriberOptions } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
-import { startDnsServer } from '../../support/dns-server.ts';
-import type { DnsAnswer, DnsRecord, DnsServer } from '../../support/dns-server.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import type { Receiver } from '../../support/receiver.ts';
+import { type DnsAnswer, type DnsRecord, type DnsServer, startDnsServer } from '../../support/dns-server.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
 
 const DEADLINE_MS = 2_000;
 const FORBIDDEN: Reply = { kind: 'forbidden' };

@@ -8,9 +8,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bundle } from '../../../bench/bundle.ts';
-import { sourcePositions } from '../../../shared/adapters/source-positions.ts';
+import { sourcePositions } from '../../../shared/adapters/log/source-positions.ts';
 
-const errorLine = new URL('../../../shared/adapters/error-line.ts', import.meta.url).pathname;
+const errorLine = new URL('../../../shared/adapters/log/error-line.ts', import.meta.url).pathname;
 
 /** Its third line calls what throws, in line 2 of a file that is loaded when it is needed. */
 const PROGRAM = `import { errorLineOf } from '${errorLine}';

@@ -1,11 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
-import { MessagesNotSentError } from '../../../shared/adapters/sqs-batches.ts';
-import { sqsDeliveryQueue } from '../../../shared/adapters/sqs-delivery-queue.ts';
-import { sqsIngress } from '../../../shared/adapters/sqs-ingress.ts';
-import type { DeliveryJob } from '../../../shared/domain/delivery-job.ts';
-import { parseDeliveryRecord } from '../../../shared/messages/delivery-job.ts';
+import { MessagesNotSentError } from '../../../shared/adapters/sqs/batches.ts';
+import { sqsDeliveryQueue, sqsIngress } from '../../../shared/adapters/sqs/queues.ts';
+import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
+import { parseDeliveryRecord } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 

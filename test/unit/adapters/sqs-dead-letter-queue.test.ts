@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { SQS } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs-dead-letter-queue.ts';
-import { sqsWorkQueues } from '../../../shared/adapters/sqs-work-queues.ts';
-import type { Redriven } from '../../../shared/domain/dead-letter.ts';
+import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
+import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
+import type { Redriven } from '../../../shared/domain/delivery/dead-letter.ts';
 import { awsStub, type AwsStub } from './aws-stub.ts';
 
 const requestSchema = z.looseObject({

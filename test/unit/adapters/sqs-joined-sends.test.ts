@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
 import type { QueueClient } from '../../../shared/adapters/aws/queue-client.ts';
-import { joinedSends } from '../../../shared/adapters/sqs-joined-sends.ts';
+import { joinedSends } from '../../../shared/adapters/sqs/joined-sends.ts';
 
 type Failed = { Id: string; Code: string; SenderFault: boolean };
 type Verdict = (body: string) => { Code: string; SenderFault: boolean } | undefined;

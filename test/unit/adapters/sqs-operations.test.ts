@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
-import { sqsOperations } from '../../../shared/adapters/sqs-operations.ts';
-import type { Operation } from '../../../shared/domain/operation.ts';
-import { encodeOperation } from '../../../shared/messages/operation.ts';
+import { sqsOperations } from '../../../shared/adapters/sqs/queues.ts';
+import type { Operation } from '../../../shared/domain/recovery/operation.ts';
+import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 
 const operation: Operation = { kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 1 };

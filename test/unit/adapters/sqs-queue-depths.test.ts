@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
-import { sqsQueueDepths } from '../../../shared/adapters/sqs-queue-depths.ts';
+import { sqsQueueDepths } from '../../../shared/adapters/sqs/queues.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 
 let stub: AwsStub;

@@ -1,8 +1,8 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentClient } from '../../../shared/adapters/aws/document-client.ts';
-import { dynamoSubscriptions } from '../../../shared/adapters/dynamo-subscriptions.ts';
-import { queueItemOf, subscriptionItemOf } from '../../../shared/adapters/subscription-item.ts';
+import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions.ts';
+import { queueItemOf, subscriptionItemOf } from '../../../shared/adapters/dynamodb/subscription-item.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
 import { awsStub, type AwsStub } from './aws-stub.ts';
 

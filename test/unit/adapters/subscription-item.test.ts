@@ -7,8 +7,8 @@ import {
   subscriberItemOf,
   subscriptionItemOf,
   subscriptionOf,
-} from '../../../shared/adapters/subscription-item.ts';
-import { UnreadableRecordError } from '../../../shared/adapters/record.ts';
+} from '../../../shared/adapters/dynamodb/subscription-item.ts';
+import { UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
 
 describe('the items of a queue', () => {

@@ -2,10 +2,10 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { afterEach, describe, expect, it } from 'vitest';
 import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
-import { schedulerWakeUps } from '../../../shared/adapters/scheduler-wake-ups.ts';
-import { sqsWakeUps } from '../../../shared/adapters/sqs-wake-ups.ts';
-import type { WakeUp } from '../../../shared/domain/delivery-job.ts';
-import { encodeWakeUp } from '../../../shared/messages/delivery-job.ts';
+import { schedulerWakeUps } from '../../../shared/adapters/scheduler/wake-ups.ts';
+import { sqsWakeUps } from '../../../shared/adapters/sqs/queues.ts';
+import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
+import { encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 
 const wakeUp: WakeUp = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { subscriberUrlFault } from '../../../shared/adapters/address-guard.ts';
+import { subscriberUrlFault } from '../../../shared/adapters/http/address-guard.ts';
 import { apiUnderTest, faultOf } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
-import { subscriberUrlFault } from '../../../shared/adapters/address-guard.ts';
-import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
-import { parseJson } from '../../../shared/messages/json-slice.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+import { subscriberUrlFault } from '../../../shared/adapters/http/address-guard.ts';
+import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
+import { parseJson } from '../../../shared/wire/json-slice.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
 import { createApi } from '../../../functions/api/app.ts';
 import { openApiDocument } from '../../../functions/api/openapi/document.ts';

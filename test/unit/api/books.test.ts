@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { addUp, EMPTY_BOOKS } from '../../../shared/domain/books.ts';
-import { booksViewSchema } from '../../../shared/messages/books-view.ts';
+import { addUp, EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
+import { booksViewSchema } from '../../../shared/wire/views/books.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 import { recordAll, recordMessage } from './recorded.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Delivery } from '../../../shared/domain/delivery.ts';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery, anAttempt } from '../../support/delivery-builders.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { DeliveryJob } from '../../../shared/domain/delivery-job.ts';
+import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
 
 const HOOK = 'https://hooks.example/orders';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { Delivery } from '../../../shared/domain/delivery.ts';
-import { messageIdOf } from '../../../shared/domain/message.ts';
-import { deliveryView, deliveryViewSchema } from '../../../shared/messages/delivery-view.ts';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages';

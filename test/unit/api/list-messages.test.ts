@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { messageSummarySchema } from '../../../shared/messages/message-view.ts';
+import { messageSummarySchema } from '../../../shared/wire/views/message.ts';
 import { aMessage } from '../../support/builders.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 import { recordAll, recordMessage } from './recorded.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { messageIdOf } from '../../../shared/domain/message.ts';
-import { payloadKeyOf } from '../../../shared/domain/payload-key.ts';
-import { messageViewSchema } from '../../../shared/messages/message-view.ts';
+import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { payloadKeyOf } from '../../../shared/domain/message/body.ts';
+import { messageViewSchema } from '../../../shared/wire/views/message.ts';
 import { aMessage } from '../../support/builders.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 import { recordAll, recordMessage } from './recorded.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { messageIdOf } from '../../../shared/domain/message.ts';
-import { parseIngress } from '../../../shared/messages/ingress-message.ts';
+import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { parseIngress } from '../../../shared/wire/ingress/message.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages';

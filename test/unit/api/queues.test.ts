@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { QueueBusyError } from '../../../shared/ports/subscription-registry.ts';
+import { QueueBusyError } from '../../../shared/ports/subscriptions.ts';
 import { createApi } from '../../../functions/api/app.ts';
 import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
 

@@ -1,8 +1,7 @@
-import type { Delivery } from '../../../shared/domain/delivery.ts';
-import type { MessageRecord } from '../../../shared/ports/message-records.ts';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
-import type { apiUnderTest } from './api-under-test.ts';
-import { NOON } from './api-under-test.ts';
+import { type apiUnderTest, NOON } from './api-under-test.ts';
 
 type Stores = Pick<ReturnType<typeof apiUnderTest>, 'records' | 'deliveries'>;
 

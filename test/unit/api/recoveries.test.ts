@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recoveryViewSchema, type RecoveryView } from '../../../shared/messages/recovery-view.ts';
+import { recoveryViewSchema, type RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/recoveries';

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { openedSecrets } from '../../../shared/pipeline/opened-secrets.ts';
-import { secretText } from '../../../shared/domain/signing-secret.ts';
-import { MOST_SECRETS } from '../../../shared/domain/secret-rotation.ts';
+import { openedSecrets } from '../../../functions/deliver/request.ts';
+import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
+import { MOST_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';

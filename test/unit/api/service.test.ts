@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { homeSchema, healthSchema } from '../../../functions/api/routes/service.ts';
+import { homeSchema, healthSchema } from '../../../functions/api/service/routes.ts';
 import { apiUnderTest, CALLER } from './api-under-test.ts';
 
 describe('GET /v2/ping', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
-import type { Delivery } from '../../../shared/domain/delivery.ts';
-import type { DeliveryJob } from '../../../shared/domain/delivery-job.ts';
-import { deliveryView } from '../../../shared/messages/delivery-view.ts';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
+import { deliveryView } from '../../../shared/wire/views/delivery.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
-import { consoleInfoSchema } from '../../../shared/messages/console-view.ts';
+import { consoleInfoSchema } from '../../../shared/wire/views/console.ts';
 import {
   apiThatAnswers,
   asPage,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { findDeployment } from '../../../cli/deployment.ts';
-import { writeEndpoints, type Endpoints } from '../../../cli/local/endpoints.ts';
+import { writeEndpoints, type Endpoints } from '../../../local/endpoints.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'deployment-'));
 afterAll(() => {

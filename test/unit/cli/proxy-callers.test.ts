@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
 import { startSigningProxy } from '../../../cli/commands/proxy/signing-proxy.ts';
-import { loopbackPort } from '../../../cli/local/loopback-port.ts';
+import { loopbackPort } from '../../../local/loopback-port.ts';
 import { askLoopback } from './loopback-request.ts';
 
 afterEach(() => {

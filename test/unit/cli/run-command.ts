@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { awsEnvironment, plainEnvironment } from '../../../cli/local/local-aws.ts';
+import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { runCommand } from '../../../cli/run-command.ts';
 
 export type Run = { status: number; stdout: string; stderr: string };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { awsEnvironment, plainEnvironment } from '../../../cli/local/local-aws.ts';
+import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../adapters/aws-stub.ts';
 
 export type StubbedDeployment = {

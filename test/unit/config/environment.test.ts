@@ -9,7 +9,7 @@ import {
   reconcileEnvironment,
 } from '../../../shared/config/environment.ts';
 import { variables } from '../../../shared/config/variables.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { completeEnvironment as complete, QUEUE } from '../../support/complete-environment.ts';
 
 const problemsOf = (read: () => unknown): readonly string[] => {

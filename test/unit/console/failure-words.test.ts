@@ -3,7 +3,7 @@ import { failureWords, mayPass } from '../../../console/src/api/failure-words.ts
 import { ConsoleGone } from '../../../console/src/api/page-client.ts';
 import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
 import { UnknownAnswer } from '../../../cli/api/parsed-answer.ts';
-import { consoleFailureCodes } from '../../../shared/messages/console-view.ts';
+import { consoleFailureCodes } from '../../../shared/wire/views/console.ts';
 
 const refusal = (code: string, fields?: object[]): ApiRefusal =>
   new ApiRefusal('GET /v2/queues', 502, JSON.stringify({ error: { code, message: 'it is so', fields } }));

@@ -12,8 +12,8 @@ import {
   runningTotal,
   scheduleSeries,
 } from '../../../console/src/pages/designer/schedule-series.ts';
-import { backoffDelays } from '../../../shared/domain/backoff.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+import { backoffDelays } from '../../../shared/domain/retry/schedule.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
 const judged = (fields: Partial<Draft>) => judge({ ...EMPTY_DRAFT, ...fields });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startPoller } from '../../../console/src/live/poller.ts';
-import { pollInterval } from '../../../shared/domain/poll-interval.ts';
+import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

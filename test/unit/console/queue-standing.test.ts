@@ -8,8 +8,8 @@ import {
   worriesOf,
   type QueueReading,
 } from '../../../console/src/pages/overview/queue-standing.ts';
-import { EMPTY_BOOKS } from '../../../shared/domain/books.ts';
-import { subscriptionView } from '../../../shared/messages/subscription-view.ts';
+import { EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
+import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);

@@ -4,11 +4,15 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { localFolder } from '../../../cli/local/install/paths.mjs';
-import { loopbackPort } from '../../../cli/local/loopback-port.ts';
-import { makeSecret, publicKeyText, secretText } from '../../../shared/domain/signing-secret.ts';
-import type { SigningSecret } from '../../../shared/domain/signing-secret.ts';
-import { webhookRequest } from '../../../shared/domain/webhook-request.ts';
+import { localFolder } from '../../../local/install/paths.mjs';
+import { loopbackPort } from '../../../local/loopback-port.ts';
+import {
+  makeSecret,
+  publicKeyText,
+  secretText,
+  type SigningSecret,
+} from '../../../shared/domain/subscription/signing-secret.ts';
+import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { eventually } from '../../support/eventually.ts';
 

@@ -5,8 +5,8 @@ import {
   listedAt,
   UnreadableFilterError,
   withOptions,
-} from '../../../shared/domain/addressees.ts';
-import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription.ts';
+} from '../../../shared/domain/message/addressees.ts';
+import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 
 const content = contentOf({ type: 'order.created', data: '{"total": 5}' });

@@ -8,7 +8,7 @@ import {
   NO_DELIVERIES,
   type Books,
   type StatusCounts,
-} from '../../../shared/domain/books.ts';
+} from '../../../shared/domain/message/books.ts';
 
 const count = fc.nat({ max: 1000 });
 const counts: fc.Arbitrary<StatusCounts> = fc.record({

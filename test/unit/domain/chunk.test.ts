@@ -6,15 +6,15 @@ import {
   pendingIn,
   type Chunk,
   type ChunkTransition,
-} from '../../../shared/domain/chunk.ts';
+} from '../../../shared/domain/delivery/chunk.ts';
 import {
   breakUp,
   claimChunk,
   recordSuccesses,
   takeOut,
   takeOutEarly,
-} from '../../../shared/domain/chunk-changes.ts';
-import { deliveryIn } from '../../../shared/domain/chunk-members.ts';
+} from '../../../shared/domain/delivery/chunk-changes.ts';
+import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
 

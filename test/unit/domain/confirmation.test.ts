@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { confirmationIdOf, isTokenOf, tokenHashOf } from '../../../shared/domain/confirmation.ts';
-import { messageIdOf } from '../../../shared/domain/message.ts';
-import { absenceOf } from '../../../shared/domain/subscription.ts';
-import { webhookRequest } from '../../../shared/domain/webhook-request.ts';
+import {
+  confirmationIdOf,
+  isTokenOf,
+  tokenHashOf,
+} from '../../../shared/domain/subscription/confirmation.ts';
+import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
+import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 
 const unconfirmed = { tokenHash: tokenHashOf('token'), at: 1 };

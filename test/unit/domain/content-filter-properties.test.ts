@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseContentFilter } from '../../../shared/domain/content-filter-schema.ts';
-import { judgeContent } from '../../../shared/domain/content-filter.ts';
+import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
+import { judgeContent } from '../../../shared/domain/subscription/content-filter.ts';
 import {
   data,
   filter,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseContentFilter } from '../../../shared/domain/content-filter-schema.ts';
+import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
 
 const faultsOf = (text: string): string[] => {
   const parsed = parseContentFilter(JSON.parse(text));

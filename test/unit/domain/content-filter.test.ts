@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseContentFilter } from '../../../shared/domain/content-filter-schema.ts';
-import { judgeContent } from '../../../shared/domain/content-filter.ts';
+import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
+import { judgeContent } from '../../../shared/domain/subscription/content-filter.ts';
 
 const withoutLimit = () => ({ steps: Number.MAX_SAFE_INTEGER, listsRead: new WeakMap() });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/fan-out.ts';
+import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `subscription-${index}`);
 

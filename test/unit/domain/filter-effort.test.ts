@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { addresseesOf, contentOf } from '../../../shared/domain/addressees.ts';
-import { parseContentFilter } from '../../../shared/domain/content-filter-schema.ts';
-import { judgeContent, type Judgement } from '../../../shared/domain/content-filter.ts';
-import type { Subscription } from '../../../shared/domain/subscription.ts';
+import { addresseesOf, contentOf } from '../../../shared/domain/message/addressees.ts';
+import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
+import { judgeContent, type Judgement } from '../../../shared/domain/subscription/content-filter.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 
 const LIMIT = 200_000;

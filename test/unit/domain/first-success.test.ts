@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyToChunk, type FirstSuccess } from '../../../shared/domain/chunk.ts';
-import { recordSuccesses } from '../../../shared/domain/chunk-changes.ts';
-import { deliveryIn, firstSuccessOf, MOST_SNIPPET } from '../../../shared/domain/chunk-members.ts';
-import type { Attempt } from '../../../shared/domain/attempt.ts';
-import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery.ts';
+import { applyToChunk, type FirstSuccess } from '../../../shared/domain/delivery/chunk.ts';
+import { recordSuccesses } from '../../../shared/domain/delivery/chunk-changes.ts';
+import { deliveryIn, firstSuccessOf, MOST_SNIPPET } from '../../../shared/domain/delivery/chunk-members.ts';
+import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
+import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery/delivery.ts';
 import {
   cancelLeased,
   recordAttempt,
   release,
   type Verdict,
-} from '../../../shared/domain/delivery-result.ts';
+} from '../../../shared/domain/delivery/result.ts';
 import { aPolicy } from '../../support/builders.ts';
 import { aChunk, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';

@@ -5,8 +5,8 @@ import {
   allows,
   changedBy,
   nameOfChange,
-} from '../../../shared/domain/subscription-health.ts';
-import type { Subscription } from '../../../shared/domain/subscription.ts';
+} from '../../../shared/domain/subscription/health.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { isGone, outcomeOf } from '../../../shared/domain/outcome.ts';
-import type { Outcome, Reply } from '../../../shared/domain/outcome.ts';
+import { isGone, type Outcome, outcomeOf, type Reply } from '../../../shared/domain/delivery/outcome.ts';
 
 const answered = (statusCode: number): Reply => ({ kind: 'answered', statusCode });
 

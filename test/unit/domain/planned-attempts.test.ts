@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../../shared/domain/attempt.ts';
-import type { Delivery } from '../../../shared/domain/delivery.ts';
-import { nextAfterFailure } from '../../../shared/domain/next-attempt.ts';
-import { plannedAttempts } from '../../../shared/domain/planned-attempts.ts';
-import type { RetryPolicy } from '../../../shared/domain/retry-policy.ts';
-import { retrySchedule } from '../../../shared/domain/retry-schedule.ts';
+import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { nextAfterFailure } from '../../../shared/domain/retry/next-attempt.ts';
+import { plannedAttempts } from '../../../shared/domain/retry/planned-attempts.ts';
+import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import { aPolicy } from '../../support/builders.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 

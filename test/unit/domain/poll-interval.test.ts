@@ -4,7 +4,7 @@ import {
   InvalidPollInterval,
   pollInterval,
   type PollInterval,
-} from '../../../shared/domain/poll-interval.ts';
+} from '../../../shared/domain/retry/poll-interval.ts';
 
 const EMPTY = 'empty';
 const MESSAGE = 'message';

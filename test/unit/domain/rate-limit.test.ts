@@ -7,7 +7,7 @@ import {
   SLOT_GOOD_FOR_MS,
   slotsFrom,
   standingOf,
-} from '../../../shared/domain/rate-limit.ts';
+} from '../../../shared/domain/subscription/rate-limit.ts';
 import { aSubscription } from '../../support/builders.ts';
 
 const limited = (max_per_second: number, more = {}) =>

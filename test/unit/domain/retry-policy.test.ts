@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { policyInForce } from '../../../shared/domain/policy-in-force.ts';
-import { parseDefaultRetryPolicy, parseRetryPolicy } from '../../../shared/domain/retry-policy-schema.ts';
-import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
-import { retrySchedule, totalSeconds } from '../../../shared/domain/retry-schedule.ts';
+import {
+  completeRetryPolicy,
+  DEFAULT_RETRY_POLICY,
+  policyInForce,
+} from '../../../shared/domain/retry/policy.ts';
+import { parseDefaultRetryPolicy, parseRetryPolicy } from '../../../shared/domain/retry/policy-schema.ts';
+import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 
 const DAY = 86_400;
 

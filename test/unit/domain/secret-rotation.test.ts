@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MOST_SECRETS, rotateSecrets, secretsInForce } from '../../../shared/domain/secret-rotation.ts';
-import type { SealedSecret } from '../../../shared/domain/secret-rotation.ts';
+import {
+  MOST_SECRETS,
+  rotateSecrets,
+  type SealedSecret,
+  secretsInForce,
+} from '../../../shared/domain/subscription/secret-rotation.ts';
 
 const NOW = 1_790_000_000_000;
 const HOUR = 3_600_000;

@@ -2,10 +2,14 @@ import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { signatureHeader } from '../../../shared/domain/signature.ts';
-import { makeSecret, parseSecret, secretText } from '../../../shared/domain/signing-secret.ts';
-import type { SigningSecret } from '../../../shared/domain/signing-secret.ts';
-import { messageIdOf } from '../../../shared/domain/message.ts';
+import { signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
+import {
+  makeSecret,
+  parseSecret,
+  secretText,
+  type SigningSecret,
+} from '../../../shared/domain/subscription/signing-secret.ts';
+import { messageIdOf } from '../../../shared/domain/message/message.ts';
 
 const secretOf = (fill: number): SigningSecret => makeSecret('v1', (count) => Buffer.alloc(count, fill));
 const keyOf = (fill: number): SigningSecret => makeSecret('v1a', (count) => Buffer.alloc(count, fill));

@@ -1,7 +1,12 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { makeSecret, parseSecret, publicKeyText, secretText } from '../../../shared/domain/signing-secret.ts';
+import {
+  makeSecret,
+  parseSecret,
+  publicKeyText,
+  secretText,
+} from '../../../shared/domain/subscription/signing-secret.ts';
 
 const bytes = (count: number): Buffer => Buffer.from(Array.from({ length: count }, (_, index) => index));
 const whsec = (count: number): string => `whsec_${bytes(count).toString('base64')}`;

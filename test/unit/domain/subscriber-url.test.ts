@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { MAX_SUBSCRIBER_URL_LENGTH, parseSubscriberUrl } from '../../../shared/domain/subscriber-url.ts';
+import {
+  MAX_SUBSCRIBER_URL_LENGTH,
+  parseSubscriberUrl,
+} from '../../../shared/domain/subscription/subscriber-url.ts';
 
 describe('parseSubscriberUrl', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { enabled, movedTo } from '../../../shared/domain/subscription-change.ts';
+import { enabled, movedTo } from '../../../shared/domain/subscription/change.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 

@@ -8,8 +8,8 @@ import {
   FAILURES_IN_ALL,
   isLeftOver,
   type HealthChange,
-} from '../../../shared/domain/subscription-health.ts';
-import type { Subscription, Unsent } from '../../../shared/domain/subscription.ts';
+} from '../../../shared/domain/subscription/health.ts';
+import type { Subscription, Unsent } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 

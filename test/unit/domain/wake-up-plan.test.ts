@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planHop, planWakeUp, scheduleName } from '../../../shared/domain/wake-up-plan.ts';
+import { planHop, planWakeUp, scheduleName } from '../../../shared/domain/retry/wake-up-plan.ts';
 
 describe('a hop by SQS', () => {
   it.each([

@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Message } from '../../../shared/domain/message.ts';
-import { signatureHeader } from '../../../shared/domain/signature.ts';
-import { makeSecret, type SigningSecret } from '../../../shared/domain/signing-secret.ts';
-import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription.ts';
-import { bodyOf, RESERVED_HEADERS, webhookRequest } from '../../../shared/domain/webhook-request.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
+import {
+  bodyOf,
+  RESERVED_HEADERS,
+  signatureHeader,
+  webhookRequest,
+} from '../../../shared/domain/delivery/webhook-request.ts';
+import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 
 const attempt = { startedAt: 1_790_000_000_999, userAgent: 'Posthaste/1.2.3' };
 const messageOf = (fields: Partial<Message> = {}): Message => ({

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { LambdaJournal } from '../../../shared/adapters/powertools-journal.ts';
-import type { FirstJob, WakeUp } from '../../../shared/domain/delivery-job.ts';
-import { encodeFirstJob } from '../../../shared/messages/delivery-job.ts';
+import type { LambdaJournal } from '../../../shared/adapters/log/journal.ts';
+import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
+import { encodeFirstJob } from '../../../shared/wire/jobs/delivery-job.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { anSqsRecord, deliverOnLoopback } from '../../support/deliver-on-loopback.ts';

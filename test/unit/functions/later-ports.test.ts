@@ -5,7 +5,7 @@ import {
   laterReferencedData,
   laterRemoval,
   laterSchedules,
-} from '../../../functions/later-ports.ts';
+} from '../../../shared/adapters/lambda/on-demand.ts';
 import { aMessage } from '../../support/builders.ts';
 import { awsStub, type AwsStub } from '../adapters/aws-stub.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { encodeFirstJob } from '../../../shared/messages/delivery-job.ts';
-import { encodeOperation } from '../../../shared/messages/operation.ts';
+import { encodeFirstJob } from '../../../shared/wire/jobs/delivery-job.ts';
+import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
 import { aMessage } from '../../support/builders.ts';
 import { completeEnvironment, QUEUE } from '../../support/complete-environment.ts';
 import { aDeliveryKey } from '../../support/delivery-builders.ts';

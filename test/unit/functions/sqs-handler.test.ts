@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deliveryIdsIn } from '../../../functions/deliver/deliver-record.ts';
-import { messageIdsIn } from '../../../functions/dispatch/dispatch-record.ts';
-import { sqsHandler } from '../../../functions/sqs-handler.ts';
-import { powertoolsJournal } from '../../../shared/adapters/powertools-journal.ts';
-import { encodeFirstJob, encodeWakeUp } from '../../../shared/messages/delivery-job.ts';
+import { messageIdsIn } from '../../../functions/dispatch/ingress-record.ts';
+import { sqsHandler } from '../../../shared/adapters/lambda/sqs-handler.ts';
+import { powertoolsJournal } from '../../../shared/adapters/log/journal.ts';
+import { encodeFirstJob, encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
 import { anInvocation, anSqsRecord } from '../../support/deliver-on-loopback.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fingerprint } from '../../../cli/local/assembly.ts';
+import { fingerprint } from '../../../local/assembly.ts';
 
 describe('the fingerprint of a synthesis', () => {
   let root = '';

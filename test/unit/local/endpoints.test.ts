@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../cli/local/endpoints.ts';
+import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
 
 const outputs = {
   ApiId: 'abc123',

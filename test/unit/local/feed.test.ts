@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { feedLine } from '../../../cli/local/demo/feed-line.ts';
-import { nextStep } from '../../../cli/local/demo/next-step.ts';
-import { demoSubscribers } from '../../../cli/local/demo/scenario.ts';
-import { judge, verdictTable } from '../../../cli/local/demo/verdict.ts';
-import type { DeliveryView } from '../../../shared/messages/delivery-view.ts';
+import { feedLine } from '../../../local/demo/feed-line.ts';
+import { nextStep } from '../../../local/demo/next-step.ts';
+import { demoSubscribers } from '../../../local/demo/scenario.ts';
+import { judge, verdictTable } from '../../../local/demo/verdict.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 type AttemptView = DeliveryView['attempts'][number];
 

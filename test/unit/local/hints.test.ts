@@ -2,9 +2,9 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import type { Endpoints } from '../../../cli/local/endpoints.ts';
-import { hints, receiverCommand } from '../../../cli/local/hints.ts';
-import { loopbackPort } from '../../../cli/local/loopback-port.ts';
+import type { Endpoints } from '../../../local/endpoints.ts';
+import { hints, receiverCommand } from '../../../local/hints.ts';
+import { loopbackPort } from '../../../local/loopback-port.ts';
 
 const endpoints: Endpoints = {
   endpoint: 'http://127.0.0.1:4566',

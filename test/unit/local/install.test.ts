@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { installMinistack, ministackIn, ministackVersion } from '../../../cli/local/install/ministack.mjs';
-import { isInstalled } from '../../../cli/local/install/npm-packages.mjs';
-import { tooOldNode } from '../../../cli/local/install/oldest-node.mjs';
-import { choosePython } from '../../../cli/local/install/python.mjs';
+import { installMinistack, ministackIn, ministackVersion } from '../../../local/install/ministack.mjs';
+import { isInstalled } from '../../../local/install/npm-packages.mjs';
+import { tooOldNode } from '../../../local/install/oldest-node.mjs';
+import { choosePython } from '../../../local/install/python.mjs';
 
 describe('Node', () => {
   it('is too old before 20', () => {

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keptBuild } from '../../../cli/local/kept-builds.ts';
+import { keptBuild } from '../../../local/kept-builds.ts';
 
 let builds: string;
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { heldBy } from '../../../cli/local/launch.mjs';
+import { heldBy } from '../../../local/launch.mjs';
 
 describe('a start beside another', () => {
   const holder = { pid: 4711, since: '2026-01-01T00:00:00.000Z' };

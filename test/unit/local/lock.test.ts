@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takeLock } from '../../../cli/local/install/lock.mjs';
+import { takeLock } from '../../../local/install/lock.mjs';
 
 describe('the lock of a start', () => {
   let folder = '';

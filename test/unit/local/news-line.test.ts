@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { newsLine } from '../../../cli/local/demo/news-line.ts';
-import type { OperatorEventMessage } from '../../../shared/messages/operator-event.ts';
+import { newsLine } from '../../../local/demo/news-line.ts';
+import type { OperatorEventMessage } from '../../../shared/wire/events/operator-event.ts';
 
 const names = { subscriber: () => 'hopeless', message: () => 'm2' };
 const at = new Date(2027, 0, 15, 8, 30, 1, 7);

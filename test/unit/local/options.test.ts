@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseCommandLine } from '../../../cli/local/options.mjs';
+import { parseCommandLine } from '../../../local/options.mjs';
 
 const optionsOf = (...args: string[]) => {
   const command = parseCommandLine(args);

@@ -6,7 +6,7 @@ import { operationsOf, type Operations } from '../../../cli/commands/plan/model/
 import type { Plan } from '../../../cli/commands/plan/model/plan.ts';
 import { unitsOf, withAnswers, WRITE_UNIT } from '../../../cli/commands/plan/model/weight.ts';
 import { apartWhileFailing, workOfDay } from '../../../cli/commands/plan/model/work.ts';
-import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/fan-out.ts';
+import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { plain, plans, table } from './plans.ts';
 
 const jobs = (plan: Plan): Jobs => jobsOf(workOfDay(plan));

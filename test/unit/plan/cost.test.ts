@@ -9,7 +9,7 @@ import type { Plan } from '../../../cli/commands/plan/model/plan.ts';
 import { pricesSchema, type RegionPrices } from '../../../cli/commands/plan/model/prices.ts';
 import { workOfDay } from '../../../cli/commands/plan/model/work.ts';
 import listPrices from '../../../cli/commands/plan/prices.json' with { type: 'json' };
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { plain, plans, table } from './plans.ts';
 
 const pricesOf = (region: string): RegionPrices => {

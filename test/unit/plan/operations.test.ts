@@ -5,7 +5,7 @@ import { operationsOf, type Operations } from '../../../cli/commands/plan/model/
 import type { Plan } from '../../../cli/commands/plan/model/plan.ts';
 import { stepsOf } from '../../../cli/commands/plan/model/steps.ts';
 import { workOfDay } from '../../../cli/commands/plan/model/work.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { plain, plans, table } from './plans.ts';
 
 const operations = (plan: Plan): Operations => operationsOf(workOfDay(plan), table);

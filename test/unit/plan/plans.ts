@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { type Plan } from '../../../cli/commands/plan/model/plan.ts';
 import { operationTable } from '../../../cli/commands/plan/tables.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
 export const table = operationTable();
 

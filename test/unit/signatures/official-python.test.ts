@@ -4,9 +4,14 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { makeSecret, publicKeyText, secretText } from '../../../shared/domain/signing-secret.ts';
-import type { SigningScheme, SigningSecret } from '../../../shared/domain/signing-secret.ts';
-import { webhookRequest, type WebhookRequest } from '../../../shared/domain/webhook-request.ts';
+import {
+  makeSecret,
+  publicKeyText,
+  secretText,
+  type SigningScheme,
+  type SigningSecret,
+} from '../../../shared/domain/subscription/signing-secret.ts';
+import { webhookRequest, type WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { pythonWithPackages, type Python } from '../../support/python-packages.ts';
 

@@ -5,15 +5,17 @@ import { unitsOf, WRITE_UNIT } from './weight.ts';
 type Bytes = OperationTable['chunkItemBytes']['claimed'];
 
 /** Of something that a chunk has, with so many members. */
-export const bytesWith = ({ shared, member }: Bytes, members: number): number => shared + members * member;
+export function bytesWith({ shared, member }: Bytes, members: number): number {
+  return shared + members * member;
+}
 
 /** Of a chunk, on average: its claim, and the writes by which the successes of its members are recorded. */
-export const chunkWriteUnits = (
+export function chunkWriteUnits(
   { sizes }: Jobs,
   recordsPerChunk: number,
   { chunkItemBytes: { claimed, recorded } }: OperationTable,
-): number =>
-  sizes.reduce(
+): number {
+  return sizes.reduce(
     (total, { members, share }) =>
       total +
       share *
@@ -21,3 +23,4 @@ export const chunkWriteUnits = (
           recordsPerChunk * unitsOf(bytesWith(recorded, members), WRITE_UNIT)),
     0,
   );
+}

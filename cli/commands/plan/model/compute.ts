@@ -17,11 +17,11 @@ export type Compute = { seconds: number; gigabyteSeconds: number };
  * Processor time as measured here, taken for that of Lambda's processors, stretched by the share of one that the memory
  * buys; and waiting, for subscribers and for AWS, which the records of a batch and the members of a chunk do side by side.
  */
-export const computeOf = (
+export function computeOf(
   operations: Operations,
   { perInvocation }: OperationTable,
   waiting: Waiting,
-): { dispatch: Compute; deliver: Compute } => {
+): { dispatch: Compute; deliver: Compute } {
   const { invocations, cpuMs, waits } = operations;
   const total = (name: 'dispatch' | 'deliver'): Compute => {
     const { memoryMegabytes } = perInvocation[name];
@@ -29,16 +29,17 @@ export const computeOf = (
     return compute(busyMs, waitedMs(waits[name], waiting), memoryMegabytes);
   };
   return { dispatch: total('dispatch'), deliver: total('deliver') };
-};
+}
 
-const waitedMs = (
+function waitedMs(
   { awsCalls, attempts, failedAttempts }: Waits,
   { attemptMs, failedAttemptMs }: Waiting,
-): number =>
-  awsCalls * AWS_CALL_MS + (attempts - failedAttempts) * attemptMs + failedAttempts * failedAttemptMs;
+): number {
+  return awsCalls * AWS_CALL_MS + (attempts - failedAttempts) * attemptMs + failedAttempts * failedAttemptMs;
+}
 
-export const compute = (busyMs: number, waitingMs: number, memoryMegabytes: number): Compute => {
+export function compute(busyMs: number, waitingMs: number, memoryMegabytes: number): Compute {
   const share = Math.min(1, memoryMegabytes / MEGABYTES_OF_ONE_PROCESSOR);
   const seconds = (Math.max(0, busyMs) / share + waitingMs) / 1000;
   return { seconds, gigabyteSeconds: (seconds * memoryMegabytes) / 1024 };
-};
+}

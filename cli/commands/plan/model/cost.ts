@@ -29,11 +29,11 @@ const MINUTES_A_DAY = 24 * 60;
 const IDLE_RECEIVES_A_MONTH = 4 * 5 * 3 * MINUTES_A_DAY * DAYS_A_MONTH;
 
 /** Our own metrics as if each were written in every hour, which is the most that they cost; dashboards and alarms as deployed. */
-export const billOf = (
+export function billOf(
   plan: Plan,
   { operations, table }: { operations: Operations; table: OperationTable },
   prices: RegionPrices,
-): Bill => {
+): Bill {
   const line = (what: Priced, quantity: number): Line => ({
     what,
     quantity,
@@ -69,25 +69,27 @@ export const billOf = (
     usd: trafficUsd + standingUsd + dataOut.usd,
     perMillionDeliveries: { all: (trafficUsd + standingUsd) / millions, traffic: trafficUsd / millions },
   };
-};
+}
 
-const total = (lines: readonly Line[]): number => lines.reduce((all, { usd }) => all + usd, 0);
+function total(lines: readonly Line[]): number {
+  return lines.reduce((all, { usd }) => all + usd, 0);
+}
 
 /** A function opens the secret of each subscription once an hour (kms-signing-secrets.ts), as many as run at a time. */
-const openings = (
+function openings(
   { fanOut, peakFactor }: Plan,
   busySeconds: number,
   { attempts }: Pick<Operations, 'attempts'>,
-): number => {
+): number {
   const running = Math.max(1, Math.ceil((busySeconds * peakFactor) / (MINUTES_A_DAY * 60)));
   return Math.min(attempts, 24 * fanOut * running);
-};
+}
 
-const standingOf = ({
+function standingOf({
   perInvocation,
   reconcile,
   monitoring,
-}: OperationTable): (readonly [what: Priced, quantity: number])[] => {
+}: OperationTable): (readonly [what: Priced, quantity: number])[] {
   const runs = MINUTES_A_DAY * DAYS_A_MONTH;
   const { cpuMs, memoryMegabytes, logBytes } = perInvocation.reconcile;
   const run = compute(cpuMs, reconcile.awsCalls * AWS_CALL_MS, memoryMegabytes);
@@ -103,4 +105,4 @@ const standingOf = ({
     ['compositeAlarms', monitoring.compositeAlarms],
     ['dashboards', monitoring.dashboards],
   ];
-};
+}

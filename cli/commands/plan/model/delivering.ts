@@ -1,4 +1,4 @@
-import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../../shared/domain/message-body.ts';
+import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../../shared/domain/message/body.ts';
 import { chunkWriteUnits } from './chunk-records.ts';
 import type { Jobs } from './jobs.ts';
 import { ofInvocation, requestsFor } from './joined-sends.ts';
@@ -22,14 +22,14 @@ export type Delivering = {
   ownRecords: readonly { deliveries: number; attempts: number }[];
 };
 
-export const delivering = (work: Work, jobs: Jobs, basis: Basis): Delivering => {
+export function delivering(work: Work, jobs: Jobs, basis: Basis): Delivering {
   const all = ofAll(work, jobs, basis);
   return { ...all, units: wakeUpsJoined(all.units, work) };
-};
+}
 
 /** As if each wake-up were sent by itself. */
-const ofAll = (work: Work, jobs: Jobs, basis: Basis): Delivering =>
-  together([
+function ofAll(work: Work, jobs: Jobs, basis: Basis): Delivering {
+  return together([
     ofChunks(work, jobs, basis),
     successLines(work, jobs, basis.steps),
     ...work.groups.flatMap((group) => {
@@ -43,25 +43,26 @@ const ofAll = (work: Work, jobs: Jobs, basis: Basis): Delivering =>
         .map((part) => ofDeliveries(part, group, work.payloadBytes, basis));
     }),
   ]);
+}
 
 /** Wake-ups are small: ten of them are a request of 64 KB at most. */
-const wakeUpsJoined = (units: Units, work: Work): Units => {
+function wakeUpsJoined(units: Units, work: Work): Units {
   const invocations = deliverInvocations(units, work);
   const sends = { records: units.joinedMessages / invocations.all, messages: 1 };
   const saved = units.joinedMessages - invocations.all * ofInvocation(sends, requestsFor);
   return { ...units, sendRequests: units.sendRequests - saved, awsCalls: units.awsCalls - saved };
-};
+}
 
 /** How often Lambda runs deliver: for first attempts, and in all. */
-export const deliverInvocations = (
+export function deliverInvocations(
   { firstRecords, retryRecords }: Pick<Units, 'firstRecords' | 'retryRecords'>,
   { batches }: Pick<Work, 'batches'>,
-): { first: number; all: number } => {
+): { first: number; all: number } {
   const first = firstRecords / batches.delivery;
   return { first, all: first + retryRecords / batches.retry };
-};
+}
 
-const together = (parts: readonly Partial<Delivering>[]): Delivering => {
+function together(parts: readonly Partial<Delivering>[]): Delivering {
   const total = (value: (waits: Waits) => number): number =>
     parts.reduce((all, { waits }) => all + (waits === undefined ? 0 : value(waits)), 0);
   return {
@@ -74,14 +75,14 @@ const together = (parts: readonly Partial<Delivering>[]): Delivering => {
     },
     ownRecords: parts.flatMap(({ ownRecords = [] }) => ownRecords),
   };
-};
+}
 
 /** What the members of chunks share: the claim, the records of successes, and that they wait side by side. */
-const ofChunks = (
+function ofChunks(
   { messages, recordsPerChunk }: Work,
   jobs: Jobs,
   { steps, table }: Basis,
-): Partial<Delivering> => {
+): Partial<Delivering> {
   const chunks = messages * jobs.chunks;
   const writes = 1 + recordsPerChunk;
   const chunk = {
@@ -100,14 +101,14 @@ const ofChunks = (
       failedAttempts: 0,
     },
   };
-};
+}
 
 /** What lines of the log weigh beyond what each first success puts on them. */
-const successLines = (
+function successLines(
   { messages, groups, batches }: Work,
   jobs: Jobs,
   { chunk, member, delivered }: Steps,
-): Partial<Delivering> => {
+): Partial<Delivering> {
   const { shared, alone } = linesOfMessage(jobs, batches.delivery);
   const singles = groups
     .filter(({ course }) => course.failures === 0)
@@ -119,15 +120,15 @@ const successLines = (
   const onShared = alone > 0 ? 0 : singles;
   const logBytes = messages * shared * chunk.logBytes + onShared * (member.logBytes - delivered.logBytes);
   return { units: { ...noUnits, logBytes } };
-};
+}
 
 /** Deliveries of a group, with what their records weigh when they are written: more with every attempt. */
-const ofDeliveries = (
+function ofDeliveries(
   { deliveries, inChunk }: { deliveries: number; inChunk: boolean },
   group: Group,
   payloadBytes: number,
   { steps, table }: Basis,
-): Partial<Delivering> => {
+): Partial<Delivering> {
   const { first, retries, end } = partsOf(group, { inChunk, payloadBytes }, steps);
   const weighed = (units: Units, attempts: number): number =>
     units.deliveryWrites * unitsOf(deliveryBytes(table, attempts), WRITE_UNIT);
@@ -148,16 +149,16 @@ const ofDeliveries = (
     },
     ownRecords: [{ deliveries, attempts: 1 + retries.length }],
   };
-};
+}
 
 type Circumstances = { inChunk: boolean; payloadBytes: number };
 
 /** Of one delivery: its first attempt, each retry, and what comes when there is none left. */
-const partsOf = (
+function partsOf(
   { course, retries }: Group,
   { inChunk, payloadBytes }: Circumstances,
   steps: Steps,
-): { first: Units; retries: readonly Units[]; end: Units } => {
+): { first: Units; retries: readonly Units[]; end: Units } {
   const bucket = bucketOf(payloadBytes, steps);
   const fails = course.failures > 0;
   return {
@@ -171,19 +172,19 @@ const partsOf = (
       ),
     end: course.exhausted ? steps.exhaustion : noUnits,
   };
-};
+}
 
-const firstOf = (steps: Steps, inChunk: boolean, fails: boolean): Units[] => {
+function firstOf(steps: Steps, inChunk: boolean, fails: boolean): Units[] {
   if (inChunk) return [fails ? steps.failedMember : steps.member];
   return fails ? [steps.delivered, steps.firstFailure] : [steps.delivered];
-};
+}
 
 /** What the bucket adds to a delivery of so large a message: to each attempt, or to those that fail. */
-const bucketOf = (
+function bucketOf(
   payloadBytes: number,
   { bucket }: Steps,
-): Pick<Steps['bucket'], 'attempt' | 'firstFailure' | 'retry'> => {
+): Pick<Steps['bucket'], 'attempt' | 'firstFailure' | 'retry'> {
   const none = { attempt: noUnits, firstFailure: noUnits, retry: noUnits };
   if (payloadBytes > MAX_BODY_IN_JOB) return { ...none, attempt: bucket.attempt };
   return payloadBytes > MAX_BODY_ON_RECORD ? { ...bucket, attempt: noUnits } : none;
-};
+}

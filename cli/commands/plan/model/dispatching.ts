@@ -1,4 +1,4 @@
-import { MAX_BODY_IN_JOB } from '../../../../shared/domain/message-body.ts';
+import { MAX_BODY_IN_JOB } from '../../../../shared/domain/message/body.ts';
 import type { Jobs } from './jobs.ts';
 import { ofInvocation, requestsFor } from './joined-sends.ts';
 import type { Steps } from './steps.ts';
@@ -7,11 +7,11 @@ import type { Waits } from './waits.ts';
 import type { Work } from './work.ts';
 
 /** What dispatch does for all messages. */
-export const dispatching = (
+export function dispatching(
   { messages, fanOut, payloadBytes, batches }: Work,
   { chunks, singles }: Jobs,
   steps: Steps,
-): { units: Units; waits: Waits } => {
+): { units: Units; waits: Waits } {
   const jobs = chunks + singles;
   const message = sum(
     steps.message,
@@ -27,4 +27,4 @@ export const dispatching = (
     units: times(units, messages),
     waits: { awsCalls: messages * (beforeSends + requestsFor(jobs)), attempts: 0, failedAttempts: 0 },
   };
-};
+}

@@ -1,4 +1,4 @@
-import { bucketsFor, chunksFor } from '../../../../shared/domain/fan-out.ts';
+import { bucketsFor, chunksFor } from '../../../../shared/domain/delivery/fan-out.ts';
 import type { Work } from './work.ts';
 
 /** The jobs for the first attempts of a message, on average. */
@@ -14,8 +14,8 @@ export type Jobs = {
 
 type Divided = Pick<Work, 'messages' | 'fanOut' | 'firstAttemptsPerJob' | 'groups'>;
 
-/** As dispatch divides them (shared/pipeline/first-jobs.ts). */
-export const jobsOf = ({ messages, fanOut, firstAttemptsPerJob, groups }: Divided): Jobs => {
+/** As dispatch divides them (functions/dispatch/first-jobs.ts). */
+export function jobsOf({ messages, fanOut, firstAttemptsPerJob, groups }: Divided): Jobs {
   const apart = groups.reduce((total, group) => total + group.deliveries * group.apart, 0) / messages;
   const members = fanOut - apart;
   const buckets = bucketsFor(fanOut);
@@ -29,13 +29,13 @@ export const jobsOf = ({ messages, fanOut, firstAttemptsPerJob, groups }: Divide
     singles: apart,
     sizes: proportional(sizes),
   };
-};
+}
 
 /**
  * Members are placed by a hash, so the size of a chunk is distributed binomially; one that is empty is none. Sizes far
  * beyond the mean are as good as never.
  */
-const sizesOf = (members: number, places: number): Jobs['sizes'] => {
+function sizesOf(members: number, places: number): Jobs['sizes'] {
   if (places === 1) return [{ members, share: 1 }];
   const trials = Math.round(members);
   const most = Math.min(trials, Math.ceil((4 * members) / places) + 20);
@@ -46,9 +46,9 @@ const sizesOf = (members: number, places: number): Jobs['sizes'] => {
     sizes.push({ members: size, share });
   }
   return sizes;
-};
+}
 
-const proportional = (sizes: Jobs['sizes']): Jobs['sizes'] => {
+function proportional(sizes: Jobs['sizes']): Jobs['sizes'] {
   const all = sizes.reduce((total, { share }) => total + share, 0);
   return sizes.map(({ members, share }) => ({ members, share: share / all }));
-};
+}

@@ -37,7 +37,7 @@ const byMembers = z.object({ shared: z.number(), member: z.number() });
 
 const perInvocation = z.object({ memoryMegabytes: z.number(), logBytes: z.number(), cpuMs: z.number() });
 
-/** What `npm run bench:operations` counted (bench/operations/table.json). */
+/** What `npm run bench:operations` counted (cli/commands/plan/operations.json). */
 export const operationTableSchema = z.object({
   measuredAt: z.iso.datetime(),
   machine: z.object({ cpus: z.number(), model: z.string(), node: z.string(), memoryGigabytes: z.number() }),

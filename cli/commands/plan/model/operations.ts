@@ -39,7 +39,7 @@ export type Operations = {
 /** What DynamoDB adds to each item that it stores, and to each entry of an index (developer guide, "Item sizes"). */
 const STORED_OVERHEAD = 100;
 
-export const operationsOf = (work: Work, table: OperationTable): Operations => {
+export function operationsOf(work: Work, table: OperationTable): Operations {
   const { messages, fanOut, payloadBytes, batches, groups, kept } = work;
   const steps = stepsOf(table);
   const jobs = jobsOf(work);
@@ -109,16 +109,20 @@ export const operationsOf = (work: Work, table: OperationTable): Operations => {
         0,
       ),
   };
-};
+}
 
 /** Each message is written as it comes, and once more when it is kept. */
-const messageWriteUnits = (
+function messageWriteUnits(
   { messages, payloadBytes, kept }: Work,
   table: OperationTable,
   whenKept: number,
-): number =>
-  messages * unitsOf(table.messageItemBytes, WRITE_UNIT) +
-  kept * whenKept * unitsOf(messageBytes(payloadBytes, table), WRITE_UNIT);
+): number {
+  return (
+    messages * unitsOf(table.messageItemBytes, WRITE_UNIT) +
+    kept * whenKept * unitsOf(messageBytes(payloadBytes, table), WRITE_UNIT)
+  );
+}
 
-const bytesOfChunks = ({ chunks, members }: Jobs, { chunkItemBytes }: OperationTable): number =>
-  chunks === 0 ? 0 : chunks * bytesWith(chunkItemBytes.recorded, members / chunks);
+function bytesOfChunks({ chunks, members }: Jobs, { chunkItemBytes }: OperationTable): number {
+  return chunks === 0 ? 0 : chunks * bytesWith(chunkItemBytes.recorded, members / chunks);
+}

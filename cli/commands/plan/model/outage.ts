@@ -34,7 +34,7 @@ export type OutageEffect = {
  * Deliveries come evenly, each going through its policy from when it came; one succeeds by its first attempt after the end.
  * So at time t of the outage those wait for retry k that came between `t − offset(k)` and `t − offset(k − 1)`.
  */
-export const outageOf = (plan: Plan, { hours, share }: Outage): OutageEffect => {
+export function outageOf(plan: Plan, { hours, share }: Outage): OutageEffect {
   const seconds = hours * 3600;
   const perSecond = (plan.messagesPerDay * plan.fanOut * share) / SECONDS_A_DAY;
   const retries = plannedRetries(plan.policy, plan.thresholdSeconds);
@@ -75,7 +75,7 @@ export const outageOf = (plan: Plan, { hours, share }: Outage): OutageEffect => 
     drainSeconds: Math.max(0, ...reached.map(({ delaySeconds }) => delaySeconds)),
     work: worksOf(plan, { deliveries: perSecond * seconds, seconds, retries }),
   };
-};
+}
 
 /** How finely the outage is cut: deliveries that came in one part of it go the same way. */
 const PARTS = 200;
@@ -83,7 +83,7 @@ const PARTS = 200;
 type Stream = { deliveries: number; seconds: number; retries: readonly PlannedRetry[] };
 
 /** All messages of that time, with all their deliveries, since what is apart from the others changes what these cost. */
-const worksOf = (plan: Plan, { deliveries, seconds, retries }: Stream): OutageEffect['work'] => {
+function worksOf(plan: Plan, { deliveries, seconds, retries }: Stream): OutageEffect['work'] {
   const messages = (plan.messagesPerDay * seconds) / SECONDS_A_DAY;
   const untouched = messages * plan.fanOut - deliveries;
   const of = (groups: readonly Group[], kept: number): Work => ({
@@ -101,10 +101,12 @@ const worksOf = (plan: Plan, { deliveries, seconds, retries }: Stream): OutageEf
     outage: of(parts, Math.min(messages, deliveries)),
     usual: of([{ deliveries, apart: 0, course: NEVER, retries }], 0),
   };
-};
+}
 
 /** The two works' operations. */
-export const outageOperations = ({ work }: OutageEffect, table: OperationTable) => ({
-  outage: operationsOf(work.outage, table),
-  usual: operationsOf(work.usual, table),
-});
+export function outageOperations({ work }: OutageEffect, table: OperationTable) {
+  return {
+    outage: operationsOf(work.outage, table),
+    usual: operationsOf(work.usual, table),
+  };
+}

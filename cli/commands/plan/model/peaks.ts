@@ -46,7 +46,7 @@ const SETTINGS = { dispatchConcurrency: 50, deliverConcurrency: 100 };
 const QUEUE_SHARDS = 8;
 
 /** The planned traffic as if it were one queue's, its busiest second `peakFactor` above the average. */
-export const peaksOf = (plan: Plan, operations: Operations, table: OperationTable): Peak[] => {
+export function peaksOf(plan: Plan, operations: Operations, table: OperationTable): Peak[] {
   const atPeak = (aDay: number): number => (aDay / SECONDS_A_DAY) * plan.peakFactor;
   const { dispatch, deliver } = computeOf(operations, table, plan);
   const [dispatching, delivering] = [atPeak(dispatch.seconds), atPeak(deliver.seconds)];
@@ -119,18 +119,19 @@ export const peaksOf = (plan: Plan, operations: Operations, table: OperationTabl
       raise: 'SQS, in-flight messages of a standard queue',
     },
   ];
-};
+}
 
-const longestScheduled = ({ policy, thresholdSeconds }: Plan): number =>
-  Math.max(
+function longestScheduled({ policy, thresholdSeconds }: Plan): number {
+  return Math.max(
     0,
     ...plannedRetries(policy, thresholdSeconds)
       .filter(({ mechanism }) => mechanism === 'scheduler')
       .map(({ delaySeconds }) => delaySeconds),
   );
+}
 
 /** The hottest partitions are those of the listing: a failing delivery goes onto it and leaves it. */
-const indexWrites = (plan: Plan, { failedAttempts }: Operations, table: OperationTable): number => {
+function indexWrites(plan: Plan, { failedAttempts }: Operations, table: OperationTable): number {
   const failing = plan.messagesPerDay * plan.fanOut * plan.failureRate;
   return Math.min(failing, failedAttempts) * stepsOf(table).firstFailure.indexWriteUnits;
-};
+}

@@ -8,7 +8,7 @@ export type PeerCost = { peer: 'sns_http' | 'api_destinations'; perMillionDelive
 const MILLION = 1e6;
 
 /** List prices; neither charges for a retry on its page. */
-export const peersOf = ({ fanOut, payloadBytes }: Plan, prices: RegionPrices): PeerCost[] => {
+export function peersOf({ fanOut, payloadBytes }: Plan, prices: RegionPrices): PeerCost[] {
   const requests = unitsOf(payloadBytes, REQUEST_UNIT);
   const published = (requests * MILLION) / fanOut;
   return [
@@ -24,4 +24,4 @@ export const peersOf = ({ fanOut, payloadBytes }: Plan, prices: RegionPrices): P
       note: 'a rule for each subscriber, five targets a rule, 24 hours and 185 retries, timeout 5 s, no record of deliveries to ask',
     },
   ];
-};
+}

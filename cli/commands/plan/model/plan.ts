@@ -1,4 +1,4 @@
-import type { RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
+import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 
 /** What is to be planned for. */
 export type Plan = {

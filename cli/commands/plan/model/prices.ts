@@ -50,5 +50,6 @@ export type Prices = z.output<typeof pricesSchema>;
 export type RegionPrices = z.output<typeof regionPrices>;
 
 /** In dollars. */
-export const costOf = (prices: RegionPrices, what: Priced, quantity: number): number =>
-  (quantity * prices[what].usd) / prices[what].per;
+export function costOf(prices: RegionPrices, what: Priced, quantity: number): number {
+  return (quantity * prices[what].usd) / prices[what].per;
+}

@@ -1,4 +1,4 @@
-import { MAX_BODY_IN_JOB } from '../../../../shared/domain/message-body.ts';
+import { MAX_BODY_IN_JOB } from '../../../../shared/domain/message/body.ts';
 import { bytesWith } from './chunk-records.ts';
 import type { Jobs } from './jobs.ts';
 import { byRequest, ofInvocation } from './joined-sends.ts';
@@ -16,11 +16,11 @@ export type SqsRequests = {
   retries: number;
 };
 
-export const sqsRequests = (
+export function sqsRequests(
   { messages, payloadBytes, batches }: Work,
   jobs: Jobs,
   { table: { envelopeBytes }, dispatch, deliver }: { table: OperationTable; dispatch: Units; deliver: Units },
-): SqsRequests => {
+): SqsRequests {
   const ingress = envelopeBytes.ingress + payloadBytes;
   const job = bytesOfJob(jobs, envelopeBytes) + (payloadBytes > MAX_BODY_IN_JOB ? 0 : payloadBytes);
   const ofSends = { records: batches.ingress, messages: jobs.chunks + jobs.singles };
@@ -38,13 +38,13 @@ export const sqsRequests = (
       deliver.schedules +
       polled(deliver.retryRecords, envelopeBytes.wakeUp, batches.retry),
   };
-};
+}
 
 /** What is around the payload in a job, on average. */
-const bytesOfJob = (
+function bytesOfJob(
   { chunks, members, singles }: Jobs,
   { job, chunkJob }: OperationTable['envelopeBytes'],
-): number => {
+): number {
   const ofChunks = chunks === 0 ? 0 : chunks * bytesWith(chunkJob, members / chunks);
   return (ofChunks + singles * job) / (chunks + singles);
-};
+}

@@ -1,4 +1,4 @@
-import type { Mechanism } from '../../../../shared/domain/attempt.ts';
+import type { Mechanism } from '../../../../shared/domain/delivery/attempt.ts';
 import type { OperationTable, PathCount, PathName } from './operation-table.ts';
 import { deliverReads, dispatchReads, type SharedReads } from './shared-reads.ts';
 import { atLeastNone, difference, sum, times, type Units } from './units.ts';
@@ -37,7 +37,7 @@ type Counted = {
 };
 
 /** @throws when the table lacks a path */
-export const stepsOf = (table: OperationTable): Steps => {
+export function stepsOf(table: OperationTable): Steps {
   const counted = countedIn(table);
   const { dispatch, delivery } = counted;
   const delivered = delivery('delivered');
@@ -63,9 +63,9 @@ export const stepsOf = (table: OperationTable): Steps => {
       ...keptInBucket(delivery('retried_by_sqs_from_bucket'), once),
     },
   };
-};
+}
 
-const countedIn = ({ paths, sharedReads }: OperationTable): Counted => {
+function countedIn({ paths, sharedReads }: OperationTable): Counted {
   const path = (name: PathName): PathCount => {
     const found = paths.find((one) => one.path === name);
     if (found === undefined) throw new Error(`The table of operations lacks the path ${name}.`);
@@ -93,10 +93,10 @@ const countedIn = ({ paths, sharedReads }: OperationTable): Counted => {
     deliver,
     delivery: (name) => times(deliver(name), 1 / path(name).fanOut),
   };
-};
+}
 
 /** One subscription, ten in one job, and a hundred in several: three counts for three steps. */
-const dispatchSteps = ({ dispatch, path }: Counted): Pick<Steps, 'message' | 'addressee' | 'job'> => {
+function dispatchSteps({ dispatch, path }: Counted): Pick<Steps, 'message' | 'addressee' | 'job'> {
   const [one, ten, hundred] = [
     dispatch('delivered'),
     dispatch('delivered_ten'),
@@ -109,13 +109,13 @@ const dispatchSteps = ({ dispatch, path }: Counted): Pick<Steps, 'message' | 'ad
   const further = difference(difference(hundred, one), times(addressee, ofHundred.fanOut - 1));
   const job = atLeastNone(times(further, 1 / (jobs - 1)));
   return { message: difference(one, sum(addressee, job)), addressee, job };
-};
+}
 
 /** Two members and ten of one chunk; and ten of whom one fails, and is tried again at once. */
-const chunkSteps = (
+function chunkSteps(
   { deliver, path }: Counted,
   retryAtOnce: Units,
-): Pick<Steps, 'chunk' | 'member' | 'failedMember'> => {
+): Pick<Steps, 'chunk' | 'member' | 'failedMember'> {
   const [two, ten] = [
     withoutChunkWrites(deliver('delivered_two')),
     withoutChunkWrites(deliver('delivered_ten')),
@@ -130,43 +130,44 @@ const chunkSteps = (
     member,
     failedMember: difference(failing, sum(chunk, times(member, others), retryAtOnce)),
   };
-};
+}
 
 /** How many there are depends on how far apart subscribers answer, so the plan says it (`recordsPerChunk`). */
-const withoutChunkWrites = (units: Units): Units => ({
-  ...units,
-  chunkWrites: 0,
-  awsCalls: units.awsCalls - units.chunkWrites,
-});
+function withoutChunkWrites(units: Units): Units {
+  return {
+    ...units,
+    chunkWrites: 0,
+    awsCalls: units.awsCalls - units.chunkWrites,
+  };
+}
 
 /** The counted path has the default policy's shape: its immediate retries in one invocation, all others by SQS. */
-const exhaustionOf = (
+function exhaustionOf(
   exhausted: Units,
   { delivered, firstFailure, retry }: Pick<Steps, 'delivered' | 'firstFailure' | 'retry'>,
-): Units => {
+): Units {
   const bySqs = Math.round(exhausted.retryRecords);
   const atOnce = Math.round(exhausted.attempts) - 1 - bySqs;
   const retries = sum(times(retry.same_invocation, atOnce), times(retry.sqs_delay, bySqs));
   return difference(exhausted, sum(delivered, firstFailure, retries));
-};
+}
 
 /** Of the rest, larger payloads cost more processor time only, which the plan leaves out. */
-const onlyBucket = (units: Units): Units => ({
-  ...times(units, 0),
-  s3Puts: units.s3Puts,
-  s3Gets: units.s3Gets,
-  awsCalls: units.s3Puts + units.s3Gets,
-});
+function onlyBucket(units: Units): Units {
+  return {
+    ...times(units, 0),
+    s3Puts: units.s3Puts,
+    s3Gets: units.s3Gets,
+    awsCalls: units.s3Puts + units.s3Gets,
+  };
+}
 
 /** What is kept is put once; what is fetched is fetched for the retry. */
-const keptInBucket = (
-  fromBucket: Units,
-  fromRecord: Units,
-): Pick<Steps['bucket'], 'firstFailure' | 'retry'> => {
+function keptInBucket(fromBucket: Units, fromRecord: Units): Pick<Steps['bucket'], 'firstFailure' | 'retry'> {
   const added = onlyBucket(difference(fromBucket, fromRecord));
   const none = times(added, 0);
   return {
     firstFailure: { ...none, s3Puts: added.s3Puts, awsCalls: added.s3Puts },
     retry: { ...none, s3Gets: added.s3Gets, awsCalls: added.s3Gets },
   };
-};
+}

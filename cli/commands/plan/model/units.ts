@@ -39,38 +39,46 @@ export type Counter = (typeof counters)[number];
 
 export type Units = Readonly<Record<Counter, number>>;
 
-const each = (value: (counter: Counter) => number): Units => ({
-  deliveryWrites: value('deliveryWrites'),
-  chunkWrites: value('chunkWrites'),
-  messageWrites: value('messageWrites'),
-  messageReads: value('messageReads'),
-  otherWriteUnits: value('otherWriteUnits'),
-  indexWriteUnits: value('indexWriteUnits'),
-  otherReadUnits: value('otherReadUnits'),
-  sendRequests: value('sendRequests'),
-  joinedMessages: value('joinedMessages'),
-  firstRecords: value('firstRecords'),
-  retryRecords: value('retryRecords'),
-  schedules: value('schedules'),
-  kmsRequests: value('kmsRequests'),
-  s3Puts: value('s3Puts'),
-  s3Gets: value('s3Gets'),
-  events: value('events'),
-  awsCalls: value('awsCalls'),
-  attempts: value('attempts'),
-  logBytes: value('logBytes'),
-  cpuMs: value('cpuMs'),
-});
+function each(value: (counter: Counter) => number): Units {
+  return {
+    deliveryWrites: value('deliveryWrites'),
+    chunkWrites: value('chunkWrites'),
+    messageWrites: value('messageWrites'),
+    messageReads: value('messageReads'),
+    otherWriteUnits: value('otherWriteUnits'),
+    indexWriteUnits: value('indexWriteUnits'),
+    otherReadUnits: value('otherReadUnits'),
+    sendRequests: value('sendRequests'),
+    joinedMessages: value('joinedMessages'),
+    firstRecords: value('firstRecords'),
+    retryRecords: value('retryRecords'),
+    schedules: value('schedules'),
+    kmsRequests: value('kmsRequests'),
+    s3Puts: value('s3Puts'),
+    s3Gets: value('s3Gets'),
+    events: value('events'),
+    awsCalls: value('awsCalls'),
+    attempts: value('attempts'),
+    logBytes: value('logBytes'),
+    cpuMs: value('cpuMs'),
+  };
+}
 
 export const noUnits: Units = each(() => 0);
 
-export const sum = (...parts: readonly Units[]): Units =>
-  each((counter) => parts.reduce((total, part) => total + part[counter], 0));
+export function sum(...parts: readonly Units[]): Units {
+  return each((counter) => parts.reduce((total, part) => total + part[counter], 0));
+}
 
-export const times = (units: Units, factor: number): Units => each((counter) => units[counter] * factor);
+export function times(units: Units, factor: number): Units {
+  return each((counter) => units[counter] * factor);
+}
 
-export const difference = (whole: Units, part: Units): Units =>
-  each((counter) => whole[counter] - part[counter]);
+export function difference(whole: Units, part: Units): Units {
+  return each((counter) => whole[counter] - part[counter]);
+}
 
 /** With nothing below 0. */
-export const atLeastNone = (units: Units): Units => each((counter) => Math.max(0, units[counter]));
+export function atLeastNone(units: Units): Units {
+  return each((counter) => Math.max(0, units[counter]));
+}

@@ -2,12 +2,10 @@
 export type Waits = { awsCalls: number; attempts: number; failedAttempts: number };
 
 /** The records of a batch wait side by side; what they do together they wait for together, which takes `shared` calls. */
-export const waitsOf = (
-  { awsCalls, attempts, failedAttempts }: Waits,
-  batch: number,
-  shared: number,
-): Waits => ({
-  awsCalls: awsCalls / batch + shared,
-  attempts: attempts / batch,
-  failedAttempts: failedAttempts / batch,
-});
+export function waitsOf({ awsCalls, attempts, failedAttempts }: Waits, batch: number, shared: number): Waits {
+  return {
+    awsCalls: awsCalls / batch + shared,
+    attempts: attempts / batch,
+    failedAttempts: failedAttempts / batch,
+  };
+}

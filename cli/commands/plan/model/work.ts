@@ -28,7 +28,7 @@ export type Work = {
 };
 
 /** The work of one day. Deliveries that fail all go the same way. */
-export const workOfDay = (plan: Plan): Work => {
+export function workOfDay(plan: Plan): Work {
   const retries = plannedRetries(plan.policy, plan.thresholdSeconds);
   const { messagesPerDay: messages, fanOut } = plan;
   const deliveries = messages * fanOut;
@@ -43,25 +43,27 @@ export const workOfDay = (plan: Plan): Work => {
     ],
     kept: messages * (1 - (1 - plan.failureRate) ** fanOut),
   };
-};
+}
 
 /** The course of a delivery that succeeds at once. */
 export const NEVER: Course = { failures: 0, exhausted: false };
 
 /** What every part of a plan has in common. */
-export const shapeOf = ({
+export function shapeOf({
   fanOut,
   payloadBytes,
   messagesPerBatch,
   firstAttemptsPerJob,
   recordsPerChunk,
-}: Plan): Pick<Work, 'fanOut' | 'payloadBytes' | 'firstAttemptsPerJob' | 'recordsPerChunk' | 'batches'> => ({
-  fanOut,
-  payloadBytes,
-  firstAttemptsPerJob,
-  recordsPerChunk,
-  batches: { ingress: messagesPerBatch, delivery: messagesPerBatch, retry: messagesPerBatch },
-});
+}: Plan): Pick<Work, 'fanOut' | 'payloadBytes' | 'firstAttemptsPerJob' | 'recordsPerChunk' | 'batches'> {
+  return {
+    fanOut,
+    payloadBytes,
+    firstAttemptsPerJob,
+    recordsPerChunk,
+    batches: { ingress: messagesPerBatch, delivery: messagesPerBatch, retry: messagesPerBatch },
+  };
+}
 
 /** The default of the setting `subscriptionCacheSeconds`: so long dispatch may take a subscription that fails for one that does not. */
 const UNSEEN_SECONDS = 5;
@@ -70,8 +72,8 @@ const UNSEEN_SECONDS = 5;
  * Of the deliveries to a subscription that fails for so many seconds, the share that finds it failing: all but the first one
  * and those that follow before dispatch has read of it.
  */
-export const apartWhileFailing = ({ messagesPerDay }: Plan, failingSeconds: number): number => {
+export function apartWhileFailing({ messagesPerDay }: Plan, failingSeconds: number): number {
   const perSecond = messagesPerDay / SECONDS_A_DAY;
   const unseen = 1 + perSecond * Math.min(failingSeconds, UNSEEN_SECONDS);
   return 1 - unseen / (1 + perSecond * failingSeconds);
-};
+}

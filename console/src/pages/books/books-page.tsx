@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { booksPages } from '../../../../cli/api/books.ts';
-import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../../../shared/domain/books.ts';
+import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../../../shared/domain/message/books.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -16,7 +16,7 @@ import { FlowPicture, type FlowLinks } from './flow-picture.tsx';
 const DAY_MS = 86_400_000;
 
 /** What a queue accepted in a window against what became of it. */
-export const BooksPage = ({ queue, query }: { queue: string; query: Query }): JSX.Element => {
+export function BooksPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
   const [window, setWindow] = useState<TimeWindow>(() => ({
     since: timeIn(query['since']) ?? Date.now() - DAY_MS,
@@ -56,17 +56,19 @@ export const BooksPage = ({ queue, query }: { queue: string; query: Query }): JS
       </Section>
     </>
   );
-};
+}
 
-const textOf = (time: number): string => new Date(time).toISOString();
+function textOf(time: number): string {
+  return new Date(time).toISOString();
+}
 
-const timeIn = (text = ''): number | undefined => {
+function timeIn(text = ''): number | undefined {
   const time = Date.parse(text);
   return Number.isNaN(time) ? undefined : time;
-};
+}
 
-const Report = ({ books, links }: { books: Books; links: FlowLinks }): JSX.Element =>
-  books.accepted === 0 ? (
+function Report({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
+  return books.accepted === 0 ? (
     <Empty title="Nothing was accepted in this window">
       <p>Choose another one above, or publish a message on the queue’s page.</p>
     </Empty>
@@ -89,8 +91,9 @@ const Report = ({ books, links }: { books: Books; links: FlowLinks }): JSX.Eleme
       <BooksTable books={books} links={links} />
     </div>
   );
+}
 
-const linksTo = (queue: string, window: { since: string; until: string | undefined }): FlowLinks => {
+function linksTo(queue: string, window: { since: string; until: string | undefined }): FlowLinks {
   const messages = (show?: string): string => hrefTo({ page: 'messages', queue, query: { ...window, show } });
   const deliveries = (status: string): string =>
     hrefTo({ page: 'deliveries', queue, query: { ...window, status } });
@@ -106,4 +109,4 @@ const linksTo = (queue: string, window: { since: string; until: string | undefin
     cancelled: deliveries('cancelled'),
     missing: messages('matched'),
   };
-};
+}

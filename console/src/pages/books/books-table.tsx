@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Books } from '../../../../shared/domain/books.ts';
+import type { Books } from '../../../../shared/domain/message/books.ts';
 import { Table, type Column } from '../../parts/table.tsx';
 import type { FlowLinks } from './flow-picture.tsx';
 
@@ -19,7 +19,7 @@ const ROWS: readonly Row[] = [
 ];
 
 /** The same in words. */
-export const BooksTable = ({ books, links }: { books: Books; links: FlowLinks }): JSX.Element => {
+export function BooksTable({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
   const columns: readonly Column<Row>[] = [
     {
       head: 'Figure',
@@ -29,4 +29,4 @@ export const BooksTable = ({ books, links }: { books: Books; links: FlowLinks })
     { head: 'What it counts', wide: true, cell: ({ meaning }) => meaning },
   ];
   return <Table caption="The books in figures" columns={columns} rows={ROWS} keyOf={({ name }) => name} />;
-};
+}

@@ -1,4 +1,4 @@
-import type { Books } from '../../../../shared/domain/books.ts';
+import type { Books } from '../../../../shared/domain/message/books.ts';
 
 type Matched = 'matched' | 'filtered' | 'unmatched';
 type End = 'delivered' | 'rejected' | 'exhausted' | 'cancelled' | 'pending' | 'missing';
@@ -25,7 +25,7 @@ const LEAST_THICK = 2;
  * matched ones come to their ends. Bars are to one scale of `room` units in all; what is 0 is left out, but for the first
  * two. `missing` are deliveries that were asked for and are on record nowhere.
  */
-export const flowLayout = (books: Books, room: number): Flow => {
+export function flowLayout(books: Books, room: number): Flow {
   const counts: Record<FlowName, number> = { ...books, missing: missingIn(books) };
   const whole = Math.max(1, counts.matched + counts.filtered + counts.unmatched);
   const thick = (count: number): number => (count <= 0 ? 0 : Math.max(LEAST_THICK, (count / whole) * room));
@@ -60,12 +60,13 @@ export const flowLayout = (books: Books, room: number): Flow => {
     bands: [...bandsFrom(first, middle), ...(matched === undefined ? [] : bandsFrom(matched, ends))],
     height: Math.max(...nodes.map(({ y, height }) => y + Math.max(LEAST_ROOM, height))),
   };
-};
+}
 
-const missingIn = ({ matched, delivered, rejected, exhausted, cancelled, pending }: Books): number =>
-  Math.max(0, matched - delivered - rejected - exhausted - cancelled - pending);
+function missingIn({ matched, delivered, rejected, exhausted, cancelled, pending }: Books): number {
+  return Math.max(0, matched - delivered - rejected - exhausted - cancelled - pending);
+}
 
-const bandsFrom = (from: FlowNode, to: readonly FlowNode[]): FlowBand[] => {
+function bandsFrom(from: FlowNode, to: readonly FlowNode[]): FlowBand[] {
   let fromY = from.y;
   return to
     .filter(({ height }) => height > 0)
@@ -74,4 +75,4 @@ const bandsFrom = (from: FlowNode, to: readonly FlowNode[]): FlowBand[] => {
       fromY += node.height;
       return band;
     });
-};
+}

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Books } from '../../../../shared/domain/books.ts';
+import type { Books } from '../../../../shared/domain/message/books.ts';
 import { useWidth } from '../../live/use-width.ts';
 import { flowLayout, type FlowBand, type FlowName, type FlowNode } from './flow-layout.ts';
 
@@ -11,7 +11,7 @@ const LABEL = 112;
 export type FlowLinks = Readonly<Record<FlowName, string>>;
 
 /** Where everything that was accepted went. Each figure leads to its list. */
-export const FlowPicture = ({ books, links }: { books: Books; links: FlowLinks }): JSX.Element => {
+export function FlowPicture({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
   const { ref, width } = useWidth<HTMLDivElement>();
   const flow = flowLayout(books, ROOM);
   const step = Math.max(100, (width - LABEL - BAR) / 2);
@@ -38,9 +38,9 @@ export const FlowPicture = ({ books, links }: { books: Books; links: FlowLinks }
       </svg>
     </div>
   );
-};
+}
 
-const bandPath = ({ fromY, toY, thick }: FlowBand, fromX: number, toX: number): string => {
+function bandPath({ fromY, toY, thick }: FlowBand, fromX: number, toX: number): string {
   const middle = (fromX + toX) / 2;
   return [
     `M${fromX} ${fromY}`,
@@ -48,7 +48,7 @@ const bandPath = ({ fromY, toY, thick }: FlowBand, fromX: number, toX: number): 
     `V${toY + thick}`,
     `C${middle} ${toY + thick} ${middle} ${fromY + thick} ${fromX} ${fromY + thick}Z`,
   ].join('');
-};
+}
 
 const NAMES: Record<FlowName, string> = {
   accepted: 'accepted',
@@ -63,7 +63,7 @@ const NAMES: Record<FlowName, string> = {
   missing: 'not on record',
 };
 
-const Bar = ({ node, x, href }: { node: FlowNode; x: number; href: string }): JSX.Element => {
+function Bar({ node, x, href }: { node: FlowNode; x: number; href: string }): JSX.Element {
   const { name, count, y, height } = node;
   const label = (
     <g class={`flow-node tone-${name}`}>
@@ -78,4 +78,4 @@ const Bar = ({ node, x, href }: { node: FlowNode; x: number; href: string }): JS
     </g>
   );
   return <a href={href}>{label}</a>;
-};
+}

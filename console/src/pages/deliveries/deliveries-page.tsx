@@ -18,7 +18,7 @@ const A_PAGE = 25;
 const STATUSES = ['pending', 'retrying', 'rejected', 'exhausted', 'cancelled'] as const;
 
 /** Everything of a queue that is not delivered. */
-export const DeliveriesPage = ({ queue, query }: { queue: string; query: Query }): JSX.Element => {
+export function DeliveriesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
   const [most, setMost] = useState(A_PAGE);
   const { status, subscription, since, until } = query;
@@ -78,17 +78,19 @@ export const DeliveriesPage = ({ queue, query }: { queue: string; query: Query }
       </div>
     </>
   );
-};
+}
 
-const OfOne = ({ queue, subscription }: { queue: string; subscription: string }): JSX.Element => (
-  <p>
-    Of the subscription{' '}
-    <a class="id" href={hrefTo({ page: 'subscription', queue, subscription })}>
-      {subscription}
-    </a>
-    . <a href={hrefTo({ page: 'deliveries', queue, query: {} })}>Show those of all</a>
-  </p>
-);
+function OfOne({ queue, subscription }: { queue: string; subscription: string }): JSX.Element {
+  return (
+    <p>
+      Of the subscription{' '}
+      <a class="id" href={hrefTo({ page: 'subscription', queue, subscription })}>
+        {subscription}
+      </a>
+      . <a href={hrefTo({ page: 'deliveries', queue, query: {} })}>Show those of all</a>
+    </p>
+  );
+}
 
 const COLUMNS: readonly Column<ListedDelivery>[] = [
   { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },

@@ -8,7 +8,7 @@ import { durationText } from '../../parts/time-text.ts';
 type Attempt = DeliveryDetail['attempts'][number];
 
 /** The newest first. */
-export const AttemptTable = ({ attempts }: { attempts: readonly Attempt[] }): JSX.Element => {
+export function AttemptTable({ attempts }: { attempts: readonly Attempt[] }): JSX.Element {
   const severalRounds = attempts.some(({ round }) => round > 1);
   return (
     <Table
@@ -18,7 +18,7 @@ export const AttemptTable = ({ attempts }: { attempts: readonly Attempt[] }): JS
       keyOf={({ round, number, startedAt }) => `${round} ${number} ${startedAt}`}
     />
   );
-};
+}
 
 const ROUND: Column<Attempt> = { head: 'Round', numeric: true, cell: ({ round }) => round };
 
@@ -60,4 +60,6 @@ const COLUMNS: readonly Column<Attempt>[] = [
   },
 ];
 
-const lateText = (lateMs: number): string => (lateMs < 1 ? 'on time' : `${durationText(lateMs)} later`);
+function lateText(lateMs: number): string {
+  return lateMs < 1 ? 'on time' : `${durationText(lateMs)} later`;
+}

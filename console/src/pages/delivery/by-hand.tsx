@@ -11,7 +11,7 @@ import { Failure } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
 /** What can be done with a delivery by hand. */
-export const ByHand = ({
+export function ByHand({
   address,
   delivery: { status },
   onDone,
@@ -19,7 +19,7 @@ export const ByHand = ({
   address: DeliveryAddress;
   delivery: DeliveryDetail;
   onDone: () => void;
-}): JSX.Element => {
+}): JSX.Element {
   const { api } = useConsole();
   const retry = useAction(async () => {
     await retryDelivery(api, address);
@@ -45,4 +45,4 @@ export const ByHand = ({
       )}
     </>
   );
-};
+}

@@ -16,7 +16,7 @@ import { ByHand } from './by-hand.tsx';
 import { PlannedTable } from './planned-table.tsx';
 import { Timeline } from './timeline.tsx';
 
-export const DeliveryPage = ({ address }: { address: DeliveryAddress }): JSX.Element => {
+export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Element {
   const { api } = useConsole();
   const { queue, messageId, subscriptionId } = address;
   const delivery = useLive(`delivery/${JSON.stringify(address)}`, (signal) =>
@@ -47,7 +47,7 @@ export const DeliveryPage = ({ address }: { address: DeliveryAddress }): JSX.Ele
       </Loaded>
     </>
   );
-};
+}
 
 const SOURCES = {
   delivery: 'kept on this delivery since its first failure',
@@ -56,7 +56,7 @@ const SOURCES = {
   defaults: 'the defaults of the deployment',
 } as const;
 
-const Report = ({ delivery }: { delivery: DeliveryDetail }): JSX.Element => {
+function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
   const { status, reason, attempts, nextAttempt, planned, lateResults = [], policy, policySource } = delivery;
   return (
     <>
@@ -112,4 +112,4 @@ const Report = ({ delivery }: { delivery: DeliveryDetail }): JSX.Element => {
       </Section>
     </>
   );
-};
+}

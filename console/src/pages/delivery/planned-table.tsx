@@ -7,7 +7,7 @@ import { relativeText } from '../../parts/time-text.ts';
 
 type Planned = DeliveryDetail['planned'][number];
 
-export const PlannedTable = ({ planned }: { planned: readonly Planned[] }): JSX.Element => {
+export function PlannedTable({ planned }: { planned: readonly Planned[] }): JSX.Element {
   const now = useNow();
   const columns: readonly Column<Planned>[] = [
     { head: 'Attempt', numeric: true, cell: ({ number }) => number },
@@ -23,4 +23,4 @@ export const PlannedTable = ({ planned }: { planned: readonly Planned[] }): JSX.
       keyOf={({ number }) => String(number)}
     />
   );
-};
+}

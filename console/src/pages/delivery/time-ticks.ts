@@ -15,26 +15,26 @@ const STEPS = [
 ];
 
 /** At most `most` times on an axis, at round times of the zone; `offsetMs` is what the zone is ahead of UTC. */
-export const timeTicks = (
+export function timeTicks(
   { from, to }: { from: number; to: number },
   most: number,
   offsetMs: number,
-): Tick[] => {
+): Tick[] {
   const step = STEPS.find((length) => (to - from) / length <= most) ?? 30 * DAY;
   const first = Math.ceil((from + offsetMs) / step) * step - offsetMs;
   const ticks: Tick[] = [];
   for (let at = first; at <= to; at += step) ticks.push({ at, text: tickText(at + offsetMs, step) });
   return ticks;
-};
+}
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** As much of the time as the step can tell apart. `local`: as if the zone were UTC. */
-const tickText = (local: number, step: number): string => {
+function tickText(local: number, step: number): string {
   const text = new Date(local).toISOString();
   if (step >= DAY || local % DAY === 0)
     return `${Number(text.slice(8, 10))} ${MONTHS[Number(text.slice(5, 7)) - 1] ?? ''}`;
   if (step >= MINUTE) return text.slice(11, 16);
   if (step >= SECOND) return text.slice(11, 19);
   return text.slice(14, 23);
-};
+}

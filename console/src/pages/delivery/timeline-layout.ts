@@ -31,7 +31,7 @@ export type Times = Pick<DeliveryDetail, 'attempts' | 'planned'>;
  * Where everything stands: time to the right, a lane for each phase that occurs. Attempts that are out of the span are left
  * out, so that hundreds of them cost nothing when one looks closely.
  */
-export const timelineLayout = ({ attempts, planned }: Times, span: Span, width: number): Timeline => {
+export function timelineLayout({ attempts, planned }: Times, span: Span, width: number): Timeline {
   const lanes = PHASES.filter(
     (phase) =>
       attempts.some((attempt) => attempt.phase === phase) ||
@@ -54,12 +54,12 @@ export const timelineLayout = ({ attempts, planned }: Times, span: Span, width: 
     lanes,
     marks: marks.filter(({ x, width: wide, dueX = x }) => x + wide >= 0 && Math.min(x, dueX) <= width),
   };
-};
+}
 
-const madeMark = (
+function madeMark(
   { number, round, phase, startedAt, dueAt, durationMs, outcome }: Attempt,
   { place, scale, lanes }: { place: (time: number) => number; scale: number; lanes: readonly Phase[] },
-): Mark => {
+): Mark {
   const x = place(Date.parse(startedAt));
   const dueX = dueAt === undefined ? undefined : place(Date.parse(dueAt));
   return {
@@ -71,10 +71,10 @@ const madeMark = (
     width: Math.max(LEAST_WIDTH, durationMs * scale),
     ...(dueX !== undefined && x - dueX > 2 && { dueX }),
   };
-};
+}
 
 /** Which part of the time is looked at. */
-export const spanOf = ({ attempts, planned }: Times, part: 'all' | 'made', now: number): Span => {
+export function spanOf({ attempts, planned }: Times, part: 'all' | 'made', now: number): Span {
   const made = attempts.flatMap(({ startedAt, durationMs, dueAt = startedAt }) => [
     Date.parse(dueAt),
     Date.parse(startedAt),
@@ -83,23 +83,23 @@ export const spanOf = ({ attempts, planned }: Times, part: 'all' | 'made', now: 
   const times = part === 'made' ? made : [...made, ...planned.map(({ dueAt }) => Date.parse(dueAt))];
   if (times.length === 0) return widened({ from: now, to: now });
   return widened({ from: Math.min(...times), to: Math.max(...times) });
-};
+}
 
 /** With a little room on both sides, and never so short that nothing could be told apart. */
-const widened = ({ from, to }: Span): Span => {
+function widened({ from, to }: Span): Span {
   const room = Math.max(50, (to - from) * 0.04);
   return { from: from - room, to: to + room };
-};
+}
 
 /** `factor` below 1 looks closer. The middle stays where it is. */
-export const zoomed = ({ from, to }: Span, factor: number): Span => {
+export function zoomed({ from, to }: Span, factor: number): Span {
   const half = Math.max(5, ((to - from) / 2) * factor);
   const middle = (from + to) / 2;
   return { from: middle - half, to: middle + half };
-};
+}
 
 /** `share` of the span to the right, or with a negative one to the left. */
-export const moved = ({ from, to }: Span, share: number): Span => {
+export function moved({ from, to }: Span, share: number): Span {
   const by = (to - from) * share;
   return { from: from + by, to: to + by };
-};
+}

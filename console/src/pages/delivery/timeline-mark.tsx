@@ -4,7 +4,7 @@ import type { Mark } from './timeline-layout.ts';
 const HEIGHT = 14;
 
 /** An attempt: as long as it took. A shape of its own for each outcome, beside the colour. */
-export const TimelineMark = ({ mark, y }: { mark: Mark; y: number }): JSX.Element => {
+export function TimelineMark({ mark, y }: { mark: Mark; y: number }): JSX.Element {
   const { number, kind, x, width, dueX } = mark;
   return (
     <g class={`mark tone-${kind}`} data-attempt={number}>
@@ -31,4 +31,4 @@ export const TimelineMark = ({ mark, y }: { mark: Mark; y: number }): JSX.Elemen
       ) : null}
     </g>
   );
-};
+}

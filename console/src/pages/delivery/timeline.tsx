@@ -18,7 +18,7 @@ const TICK_ROOM = 84;
 type Looked = { part: 'all' | 'made' } | { span: Span };
 
 /** Attempts on a real time axis; what is to come is hollow. The table below says the same in words. */
-export const Timeline = ({ delivery }: { delivery: DeliveryDetail }): JSX.Element => {
+export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
   const { ref, width } = useWidth<HTMLDivElement>();
   const now = useNow();
   const [looked, setLooked] = useState<Looked>({ part: 'all' });
@@ -125,9 +125,9 @@ export const Timeline = ({ delivery }: { delivery: DeliveryDetail }): JSX.Elemen
       </ul>
     </div>
   );
-};
+}
 
-const PartButton = ({
+function PartButton({
   text,
   part,
   looked,
@@ -137,15 +137,17 @@ const PartButton = ({
   part: 'all' | 'made';
   looked: Looked;
   onLook: (looked: Looked) => void;
-}): JSX.Element => (
-  <button
-    type="button"
-    class="button button-small"
-    aria-pressed={'part' in looked && looked.part === part}
-    onClick={() => {
-      onLook({ part });
-    }}
-  >
-    {text}
-  </button>
-);
+}): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="button button-small"
+      aria-pressed={'part' in looked && looked.part === part}
+      onClick={() => {
+        onLook({ part });
+      }}
+    >
+      {text}
+    </button>
+  );
+}

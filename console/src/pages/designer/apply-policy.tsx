@@ -3,7 +3,7 @@ import { useId, useState } from 'preact/hooks';
 import { ApiRefusal } from '../../../../cli/api/api-refusal.ts';
 import { listQueues } from '../../../../cli/api/queues.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import type { PartialRetryPolicy } from '../../../../shared/domain/retry-policy.ts';
+import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -16,7 +16,7 @@ import { storePolicy, type PolicyOwner } from './store-policy.ts';
 const MOST = 100;
 
 /** Gives a policy to a queue, or to a subscription on it. `onRefused` hears which fields the API does not take. */
-export const ApplyPolicy = ({
+export function ApplyPolicy({
   policy,
   owner,
   onOwner,
@@ -26,7 +26,7 @@ export const ApplyPolicy = ({
   owner: PolicyOwner;
   onOwner: (owner: PolicyOwner) => void;
   onRefused: (fields: ApiRefusal['fields']) => void;
-}): JSX.Element => {
+}): JSX.Element {
   const { api } = useConsole();
   const list = useId();
   const { queue, subscription } = owner;
@@ -108,4 +108,4 @@ export const ApplyPolicy = ({
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
     </form>
   );
-};
+}

@@ -16,7 +16,7 @@ import type { PolicyOwner } from './store-policy.ts';
 import { useDesign } from './use-design.ts';
 
 /** A policy by its fields, and what it comes to as it changes. */
-export const DesignerPage = ({ query: { queue = '', subscription } }: { query: Query }): JSX.Element => {
+export function DesignerPage({ query: { queue = '', subscription } }: { query: Query }): JSX.Element {
   const asked = useMemo(
     (): PolicyOwner => ({ queue, ...(subscription !== undefined && { subscription }) }),
     [queue, subscription],
@@ -59,12 +59,13 @@ export const DesignerPage = ({ query: { queue = '', subscription } }: { query: Q
       </div>
     </>
   );
-};
+}
 
-const jsonOf = (judgement: Judgement): string =>
-  judgement.ok ? JSON.stringify({ _retry_policy: judgement.policy }, null, 2) : '–';
+function jsonOf(judgement: Judgement): string {
+  return judgement.ok ? JSON.stringify({ _retry_policy: judgement.policy }, null, 2) : '–';
+}
 
-const Beginning = ({
+function Beginning({
   text,
   draft,
   onBegin,
@@ -72,22 +73,25 @@ const Beginning = ({
   text: string;
   draft: Draft;
   onBegin: (draft: Draft) => void;
-}): JSX.Element => (
-  <button
-    type="button"
-    class="button"
-    onClick={() => {
-      onBegin(draft);
-    }}
-  >
-    {text}
-  </button>
-);
+}): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="button"
+      onClick={() => {
+        onBegin(draft);
+      }}
+    >
+      {text}
+    </button>
+  );
+}
 
-const WholeFault = ({ fault }: { fault: string | undefined }): JSX.Element | null =>
-  fault === undefined ? null : <Notice tone="danger" title={`The policy as a whole ${fault}`} />;
+function WholeFault({ fault }: { fault: string | undefined }): JSX.Element | null {
+  return fault === undefined ? null : <Notice tone="danger" title={`The policy as a whole ${fault}`} />;
+}
 
-const Application = ({
+function Application({
   judgement,
   asked,
   onRefused,
@@ -95,7 +99,7 @@ const Application = ({
   judgement: Judgement;
   asked: PolicyOwner;
   onRefused: (fields: readonly { field: string; message: string }[]) => void;
-}): JSX.Element => {
+}): JSX.Element {
   const { info } = useConsole();
   const [owner, setOwner] = useState(asked);
   if (info?.deployment === null)
@@ -110,4 +114,4 @@ const Application = ({
       onRefused={onRefused}
     />
   );
-};
+}

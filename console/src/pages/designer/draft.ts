@@ -1,10 +1,10 @@
-import { parseRetryPolicy } from '../../../../shared/domain/retry-policy-schema.ts';
+import { parseRetryPolicy } from '../../../../shared/domain/retry/policy-schema.ts';
 import {
   completeRetryPolicy,
   DEFAULT_RETRY_POLICY,
   type PartialRetryPolicy,
   type RetryPolicy,
-} from '../../../../shared/domain/retry-policy.ts';
+} from '../../../../shared/domain/retry/policy.ts';
 
 /** What stands in the controls, as text. Empty: left to the defaults. */
 export type Draft = Readonly<Record<keyof RetryPolicy, string>>;
@@ -35,22 +35,24 @@ export const SNS_EXAMPLE: Draft = {
 };
 
 /** Of a policy as it is stored. */
-export const draftOf = (policy: PartialRetryPolicy): Draft => ({
-  ...EMPTY_DRAFT,
-  ...Object.fromEntries(
-    Object.entries(policy).map(([field, value]) => [
-      field,
-      Array.isArray(value) ? value.join(', ') : String(value),
-    ]),
-  ),
-});
+export function draftOf(policy: PartialRetryPolicy): Draft {
+  return {
+    ...EMPTY_DRAFT,
+    ...Object.fromEntries(
+      Object.entries(policy).map(([field, value]) => [
+        field,
+        Array.isArray(value) ? value.join(', ') : String(value),
+      ]),
+    ),
+  };
+}
 
 /** A policy that may be stored, and what it comes to; or what is wrong with it, by field. */
 export type Judgement =
   | { ok: true; policy: PartialRetryPolicy; complete: RetryPolicy }
   | { ok: false; faults: ReadonlyMap<string, string> };
 
-export const judge = (draft: Draft): Judgement => {
+export function judge(draft: Draft): Judgement {
   const given = Object.entries(draft).filter(([, text]) => text.trim() !== '');
   const parsed = parseRetryPolicy(
     Object.fromEntries(given.map(([field, text]) => [field, valueOf(field, text.trim())])),
@@ -62,21 +64,21 @@ export const judge = (draft: Draft): Judgement => {
         complete: completeRetryPolicy(parsed.policy, DEFAULT_RETRY_POLICY).policy,
       }
     : { ok: false, faults: faultsOf(parsed.fields) };
-};
+}
 
-export const faultsOf = (
-  fields: readonly { field: string; message: string }[],
-): ReadonlyMap<string, string> => new Map(fields.map(({ field, message }) => [fieldOf(field), message]));
+export function faultsOf(fields: readonly { field: string; message: string }[]): ReadonlyMap<string, string> {
+  return new Map(fields.map(({ field, message }) => [fieldOf(field), message]));
+}
 
 /** `options._retry_policy.minimum_delay` and `[0].value.minimum_delay` are both of `minimum_delay`. */
-const fieldOf = (path: string): string => {
+function fieldOf(path: string): string {
   const last = path.split('.').at(-1) ?? path;
   return Object.hasOwn(EMPTY_DRAFT, last) ? last : '_retry_policy';
-};
+}
 
 const WORDS: ReadonlySet<string> = new Set(['retry_backoff_function', 'jitter']);
 
-const valueOf = (field: string, text: string): unknown => {
+function valueOf(field: string, text: string): unknown {
   if (WORDS.has(field)) return text;
   if (field === 'ignore_subscription_override') return text === 'true';
   if (field === 'retry_on_status')
@@ -85,7 +87,9 @@ const valueOf = (field: string, text: string): unknown => {
       .filter((part) => part !== '')
       .map(numberOf);
   return numberOf(text);
-};
+}
 
 /** What is no number stays text, which the schema refuses with words of its own. */
-const numberOf = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+function numberOf(text: string): number | string {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}

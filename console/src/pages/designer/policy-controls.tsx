@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { Field } from '../../parts/field.tsx';
 import type { Draft } from './draft.ts';
 import { FUNCTIONS } from './schedule-series.ts';
@@ -32,90 +32,96 @@ type Controls = {
 };
 
 /** A control for each field of a policy. An empty one is left to the defaults, which it shows. */
-export const PolicyControls = ({ draft, faults, onChange }: Controls): JSX.Element => (
-  <div class="phases">
-    {PHASES.map(({ title, fields }) => (
-      <fieldset key={title}>
-        <legend>{title}</legend>
-        {fields.map((field) => (
-          <NumberControl key={field.field} {...field} controls={{ draft, faults, onChange }} />
-        ))}
-        {fields.some(({ field }) => field === 'backoff_retries') ? (
-          <BackoffControls draft={draft} faults={faults} onChange={onChange} />
-        ) : null}
-      </fieldset>
-    ))}
-    <fieldset>
-      <legend>Beside the phases</legend>
-      <ChoiceControl
-        field="jitter"
-        label="Jitter"
-        choices={['none', 'full', 'equal']}
-        controls={{ draft, faults, onChange }}
-      />
-      <Field
-        label="Also retried"
-        hint="3xx and 4xx codes, such as 408, 425, 429"
-        fault={faults.get('retry_on_status')}
-      >
-        {(parts) => (
+export function PolicyControls({ draft, faults, onChange }: Controls): JSX.Element {
+  return (
+    <div class="phases">
+      {PHASES.map(({ title, fields }) => (
+        <fieldset key={title}>
+          <legend>{title}</legend>
+          {fields.map((field) => (
+            <NumberControl key={field.field} {...field} controls={{ draft, faults, onChange }} />
+          ))}
+          {fields.some(({ field }) => field === 'backoff_retries') ? (
+            <BackoffControls draft={draft} faults={faults} onChange={onChange} />
+          ) : null}
+        </fieldset>
+      ))}
+      <fieldset>
+        <legend>Beside the phases</legend>
+        <ChoiceControl
+          field="jitter"
+          label="Jitter"
+          choices={['none', 'full', 'equal']}
+          controls={{ draft, faults, onChange }}
+        />
+        <Field
+          label="Also retried"
+          hint="3xx and 4xx codes, such as 408, 425, 429"
+          fault={faults.get('retry_on_status')}
+        >
+          {(parts) => (
+            <input
+              {...parts}
+              value={draft.retry_on_status}
+              placeholder="none"
+              autocomplete="off"
+              onInput={({ currentTarget }) => {
+                onChange('retry_on_status', currentTarget.value);
+              }}
+            />
+          )}
+        </Field>
+        <label class="check">
           <input
-            {...parts}
-            value={draft.retry_on_status}
-            placeholder="none"
-            autocomplete="off"
-            onInput={({ currentTarget }) => {
-              onChange('retry_on_status', currentTarget.value);
+            type="checkbox"
+            checked={draft.ignore_subscription_override === 'true'}
+            onChange={({ currentTarget }) => {
+              onChange('ignore_subscription_override', currentTarget.checked ? 'true' : '');
             }}
           />
-        )}
-      </Field>
-      <label class="check">
+          Of a queue: override the policies of its subscriptions
+        </label>
+      </fieldset>
+    </div>
+  );
+}
+
+function NumberControl({ field, label, unit, controls }: NumberField & { controls: Controls }): JSX.Element {
+  return (
+    <Field label={unit === undefined ? label : `${label}, ${unit}`} fault={controls.faults.get(field)}>
+      {(parts) => (
         <input
-          type="checkbox"
-          checked={draft.ignore_subscription_override === 'true'}
-          onChange={({ currentTarget }) => {
-            onChange('ignore_subscription_override', currentTarget.checked ? 'true' : '');
+          {...parts}
+          inputMode="decimal"
+          value={controls.draft[field]}
+          placeholder={String(DEFAULT_RETRY_POLICY[field])}
+          autocomplete="off"
+          onInput={({ currentTarget }) => {
+            controls.onChange(field, currentTarget.value);
           }}
         />
-        Of a queue: override the policies of its subscriptions
-      </label>
-    </fieldset>
-  </div>
-);
+      )}
+    </Field>
+  );
+}
 
-const NumberControl = ({
-  field,
-  label,
-  unit,
-  controls,
-}: NumberField & { controls: Controls }): JSX.Element => (
-  <Field label={unit === undefined ? label : `${label}, ${unit}`} fault={controls.faults.get(field)}>
-    {(parts) => (
-      <input
-        {...parts}
-        inputMode="decimal"
-        value={controls.draft[field]}
-        placeholder={String(DEFAULT_RETRY_POLICY[field])}
-        autocomplete="off"
-        onInput={({ currentTarget }) => {
-          controls.onChange(field, currentTarget.value);
-        }}
+function BackoffControls(controls: Controls): JSX.Element {
+  return (
+    <>
+      <ChoiceControl
+        field="retry_backoff_function"
+        label="Function"
+        choices={FUNCTIONS}
+        controls={controls}
       />
-    )}
-  </Field>
-);
+      {controls.draft.retry_backoff_function === 'capped_exponential' ? (
+        <NumberControl field="backoff_exponent" label="Exponent" controls={controls} />
+      ) : null}
+    </>
+  );
+}
 
-const BackoffControls = (controls: Controls): JSX.Element => (
-  <>
-    <ChoiceControl field="retry_backoff_function" label="Function" choices={FUNCTIONS} controls={controls} />
-    {controls.draft.retry_backoff_function === 'capped_exponential' ? (
-      <NumberControl field="backoff_exponent" label="Exponent" controls={controls} />
-    ) : null}
-  </>
-);
-
-const ChoiceControl = ({
+function ChoiceControl({
   field,
   label,
   choices,
@@ -125,23 +131,25 @@ const ChoiceControl = ({
   label: string;
   choices: readonly string[];
   controls: Controls;
-}): JSX.Element => (
-  <Field label={label} fault={faults.get(field)}>
-    {(parts) => (
-      <select
-        {...parts}
-        value={draft[field]}
-        onChange={({ currentTarget }) => {
-          onChange(field, currentTarget.value);
-        }}
-      >
-        <option value="">{DEFAULT_RETRY_POLICY[field]} (default)</option>
-        {choices.map((choice) => (
-          <option key={choice} value={choice}>
-            {choice.replace('_', ' ')}
-          </option>
-        ))}
-      </select>
-    )}
-  </Field>
-);
+}): JSX.Element {
+  return (
+    <Field label={label} fault={faults.get(field)}>
+      {(parts) => (
+        <select
+          {...parts}
+          value={draft[field]}
+          onChange={({ currentTarget }) => {
+            onChange(field, currentTarget.value);
+          }}
+        >
+          <option value="">{DEFAULT_RETRY_POLICY[field]} (default)</option>
+          {choices.map((choice) => (
+            <option key={choice} value={choice}>
+              {choice.replace('_', ' ')}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
-import type { BackoffFunction, RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
+import type { BackoffFunction, RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { Chart, type ChartOptions } from '../../parts/chart.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { FUNCTIONS, runningTotal, scheduleSeries } from './schedule-series.ts';
@@ -16,7 +16,7 @@ const DASHES: Record<BackoffFunction, number[]> = {
 };
 
 /** The delay before each retry, the five functions over each other; and when each retry comes. */
-export const ScheduleCharts = ({ policy }: { policy: RetryPolicy }): JSX.Element => {
+export function ScheduleCharts({ policy }: { policy: RetryPolicy }): JSX.Element {
   const chosen = policy.retry_backoff_function;
   const series = useMemo(() => scheduleSeries(policy), [policy]);
   const delayOptions = useMemo((): ChartOptions => (colour) => delayChart(colour, chosen), [chosen]);
@@ -70,53 +70,61 @@ export const ScheduleCharts = ({ policy }: { policy: RetryPolicy }): JSX.Element
       </figure>
     </div>
   );
-};
+}
 
-const seconds = (values: readonly number[]): string[] => values.map((value) => durationText(value * 1000));
+function seconds(values: readonly number[]): string[] {
+  return values.map((value) => durationText(value * 1000));
+}
 
-const axes = (colour: (name: string) => string): uPlot.Axis[] => [
-  {
-    stroke: colour('muted'),
-    grid: { show: false },
-    ticks: { stroke: colour('line') },
-    incrs: [1, 2, 5, 10, 20, 50],
-    values: (_plot, values) => values.map(String),
-  },
-  {
-    stroke: colour('muted'),
-    grid: { stroke: colour('line') },
-    ticks: { show: false },
-    size: 74,
-    incrs: [
-      1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
-      432_000,
-    ],
-    values: (_plot, values) => seconds(values),
-  },
-];
+function axes(colour: (name: string) => string): uPlot.Axis[] {
+  return [
+    {
+      stroke: colour('muted'),
+      grid: { show: false },
+      ticks: { stroke: colour('line') },
+      incrs: [1, 2, 5, 10, 20, 50],
+      values: (_plot, values) => values.map(String),
+    },
+    {
+      stroke: colour('muted'),
+      grid: { stroke: colour('line') },
+      ticks: { show: false },
+      size: 74,
+      incrs: [
+        1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
+        172_800, 432_000,
+      ],
+      values: (_plot, values) => seconds(values),
+    },
+  ];
+}
 
-const base = (colour: (name: string) => string): Omit<uPlot.Options, 'width' | 'height' | 'series'> => ({
-  legend: { show: false },
-  cursor: { show: false },
-  scales: { x: { time: false }, y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.05)] } },
-  axes: axes(colour),
-});
+function base(colour: (name: string) => string): Omit<uPlot.Options, 'width' | 'height' | 'series'> {
+  return {
+    legend: { show: false },
+    cursor: { show: false },
+    scales: { x: { time: false }, y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.05)] } },
+    axes: axes(colour),
+  };
+}
 
-const delayChart = (
+function delayChart(
   colour: (name: string) => string,
   chosen: BackoffFunction,
-): Omit<uPlot.Options, 'width' | 'height'> => ({
-  ...base(colour),
-  series: [
-    {},
-    ...FUNCTIONS.map((name): uPlot.Series => ({
-      stroke: colour(`function-${name}`),
-      width: name === chosen ? 3 : 1.25,
-      dash: name === chosen ? [] : DASHES[name],
-      points: { show: name === chosen, size: 6 },
-    })),
-  ],
-});
+): Omit<uPlot.Options, 'width' | 'height'> {
+  return {
+    ...base(colour),
+    series: [
+      {},
+      ...FUNCTIONS.map((name): uPlot.Series => ({
+        stroke: colour(`function-${name}`),
+        width: name === chosen ? 3 : 1.25,
+        dash: name === chosen ? [] : DASHES[name],
+        points: { show: name === chosen, size: 6 },
+      })),
+    ],
+  };
+}
 
 const totalChart: ChartOptions = (colour) => ({
   ...base(colour),

@@ -1,5 +1,5 @@
-import type { BackoffFunction, RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
-import { retrySchedule } from '../../../../shared/domain/retry-schedule.ts';
+import type { BackoffFunction, RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
+import { retrySchedule } from '../../../../shared/domain/retry/schedule.ts';
 
 export const FUNCTIONS = [
   'linear',
@@ -12,7 +12,7 @@ export const FUNCTIONS = [
 /** Seconds before each retry, by function, the rest of the policy being the same. */
 export type ScheduleSeries = { retries: number[]; delays: Readonly<Record<BackoffFunction, number[]>> };
 
-export const scheduleSeries = (policy: RetryPolicy): ScheduleSeries => {
+export function scheduleSeries(policy: RetryPolicy): ScheduleSeries {
   const delaysBy = (retry_backoff_function: BackoffFunction): number[] =>
     retrySchedule({ ...policy, retry_backoff_function }).map(({ delaySeconds }) => delaySeconds);
   return {
@@ -25,10 +25,10 @@ export const scheduleSeries = (policy: RetryPolicy): ScheduleSeries => {
       capped_exponential: delaysBy('capped_exponential'),
     },
   };
-};
+}
 
 /** Seconds from the end of the first attempt to each retry, if the attempts took no time. */
-export const runningTotal = (delays: readonly number[]): number[] => {
+export function runningTotal(delays: readonly number[]): number[] {
   let total = 0;
   return delays.map((delay) => (total += delay));
-};
+}

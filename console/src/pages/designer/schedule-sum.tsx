@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import type { RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
-import { retrySchedule, totalSeconds } from '../../../../shared/domain/retry-schedule.ts';
+import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
+import { retrySchedule, totalSeconds } from '../../../../shared/domain/retry/schedule.ts';
 import { durationText } from '../../parts/time-text.ts';
 
 /** How many requests a delivery makes at most, and how long that takes. `stale`: not of what stands in the controls. */
-export const ScheduleSum = ({ policy, stale }: { policy: RetryPolicy; stale: boolean }): JSX.Element => {
+export function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean }): JSX.Element {
   const retries = retrySchedule(policy).length;
   return (
     <p class={stale ? 'sum sum-stale' : 'sum'} aria-live="polite">
@@ -20,4 +20,4 @@ export const ScheduleSum = ({ policy, stale }: { policy: RetryPolicy; stale: boo
       {stale ? <span class="muted"> as it was before the last change</span> : null}
     </p>
   );
-};
+}

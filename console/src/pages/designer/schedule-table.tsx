@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import type { RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
-import { retrySchedule, type Retry } from '../../../../shared/domain/retry-schedule.ts';
+import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
+import { retrySchedule, type Retry } from '../../../../shared/domain/retry/schedule.ts';
 import { Table, type Column } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { runningTotal } from './schedule-series.ts';
@@ -8,7 +8,7 @@ import { runningTotal } from './schedule-series.ts';
 type Row = Retry & { totalSeconds: number };
 
 /** The same in figures. */
-export const ScheduleTable = ({ policy }: { policy: RetryPolicy }): JSX.Element => {
+export function ScheduleTable({ policy }: { policy: RetryPolicy }): JSX.Element {
   const retries = retrySchedule(policy);
   const totals = runningTotal(retries.map(({ delaySeconds }) => delaySeconds));
   return (
@@ -22,7 +22,7 @@ export const ScheduleTable = ({ policy }: { policy: RetryPolicy }): JSX.Element 
       />
     </details>
   );
-};
+}
 
 const COLUMNS: readonly Column<Row>[] = [
   { head: 'Retry', numeric: true, cell: ({ retry }) => retry },

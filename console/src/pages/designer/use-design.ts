@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
 import { draftOf, EMPTY_DRAFT, judge, type Draft, type Judgement } from './draft.ts';
@@ -22,7 +22,7 @@ export type Design = {
 };
 
 /** A policy in the making; begun with that of its owner, if it has one. */
-export const useDesign = (owner: PolicyOwner): Design => {
+export function useDesign(owner: PolicyOwner): Design {
   const { api } = useConsole();
   const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT);
   const [refused, refuse] = useState(NO_FAULTS);
@@ -43,4 +43,4 @@ export const useDesign = (owner: PolicyOwner): Design => {
   }, [queue, subscription, run]);
   const faults = judgement.ok ? refused : judgement.faults;
   return { draft, judgement, drawn: drawn.current, faults, change, refuse, loading: action };
-};
+}

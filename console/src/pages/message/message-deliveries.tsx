@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DeliveryView } from '../../../../shared/messages/delivery-view.ts';
+import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { Listed } from '../../api/listed.ts';
 import { Empty } from '../../parts/notice.tsx';
 import { Moment } from '../../parts/moment.tsx';
@@ -8,13 +8,13 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 
-export const MessageDeliveries = ({
+export function MessageDeliveries({
   listed,
   matched,
 }: {
   listed: Listed<DeliveryView>;
   matched: number;
-}): JSX.Element => {
+}): JSX.Element {
   if (listed.items.length === 0)
     return matched === 0 ? (
       <Empty title="No subscription wanted this message" />
@@ -32,7 +32,7 @@ export const MessageDeliveries = ({
       {listed.more ? <p class="muted">These are the first {listed.items.length}.</p> : null}
     </>
   );
-};
+}
 
 const COLUMNS: readonly Column<DeliveryView>[] = [
   {

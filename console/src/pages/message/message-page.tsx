@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { deliveriesOfMessage } from '../../../../cli/api/deliveries.ts';
 import { showMessage, type MessageView } from '../../../../cli/api/messages.ts';
-import { parseJson, propertySource } from '../../../../shared/messages/json-slice.ts';
+import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -18,7 +18,7 @@ import { MessageDeliveries } from './message-deliveries.tsx';
 
 const MOST = 100;
 
-export const MessagePage = ({ queue, id }: { queue: string; id: string }): JSX.Element => {
+export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.Element {
   const { api } = useConsole();
   const message = useLive(`message/${queue}/${id}`, async () => {
     const { view, text } = await showMessage(api, queue, id);
@@ -56,29 +56,32 @@ export const MessagePage = ({ queue, id }: { queue: string; id: string }): JSX.E
       </Loaded>
     </>
   );
-};
+}
 
-const MessageFacts = ({ view }: { view: MessageView }): JSX.Element => (
-  <Facts
-    facts={[
-      ['Type', view.type],
-      ['Accepted', <Moment at={view.acceptedAt} exact />],
-      ['For', counted(view.matched, 'subscription', 'subscriptions')],
-      [
-        'Filtered',
-        view.filtered === 0 ? undefined : `by ${counted(view.filtered, 'subscription', 'subscriptions')}`,
-      ],
-      ['Came again', view.duplicates === 0 ? undefined : counted(view.duplicates, 'time', 'times')],
-      ['Erased', view.erasedAt === undefined ? undefined : <Moment at={view.erasedAt} />],
-    ]}
-  />
-);
+function MessageFacts({ view }: { view: MessageView }): JSX.Element {
+  return (
+    <Facts
+      facts={[
+        ['Type', view.type],
+        ['Accepted', <Moment at={view.acceptedAt} exact />],
+        ['For', counted(view.matched, 'subscription', 'subscriptions')],
+        [
+          'Filtered',
+          view.filtered === 0 ? undefined : `by ${counted(view.filtered, 'subscription', 'subscriptions')}`,
+        ],
+        ['Came again', view.duplicates === 0 ? undefined : counted(view.duplicates, 'time', 'times')],
+        ['Erased', view.erasedAt === undefined ? undefined : <Moment at={view.erasedAt} />],
+      ]}
+    />
+  );
+}
 
-const NoData = ({ erased }: { erased: boolean }): JSX.Element =>
-  erased ? (
+function NoData({ erased }: { erased: boolean }): JSX.Element {
+  return erased ? (
     <Empty title="Its data was erased" />
   ) : (
     <Empty title="Its data is not kept">
       <p>Data is kept from the first failure on, or of every message with the setting retainMessages=all.</p>
     </Empty>
   );
+}

@@ -7,9 +7,11 @@ import { hrefTo } from '../../route.ts';
 
 const STATUSES = ['delivered', 'pending', 'retrying', 'rejected', 'exhausted', 'cancelled'] as const;
 
-export const MessageTable = ({ messages }: { messages: readonly ListedMessage[] }): JSX.Element => (
-  <Table caption="Messages, the newest first" columns={COLUMNS} rows={messages} keyOf={({ id }) => id} />
-);
+export function MessageTable({ messages }: { messages: readonly ListedMessage[] }): JSX.Element {
+  return (
+    <Table caption="Messages, the newest first" columns={COLUMNS} rows={messages} keyOf={({ id }) => id} />
+  );
+}
 
 const COLUMNS: readonly Column<ListedMessage>[] = [
   { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
@@ -28,7 +30,7 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
   { head: 'Came of it', cell: (message) => <Tally of={message} /> },
 ];
 
-const Tally = ({ of: { matched, deliveries } }: { of: ListedMessage }): JSX.Element => {
+function Tally({ of: { matched, deliveries } }: { of: ListedMessage }): JSX.Element {
   if (matched === 0) return <span class="muted">nobody wanted it</span>;
   const some = STATUSES.filter((status) => deliveries[status] > 0);
   if (some.length === 0) return <span class="muted">not on record yet</span>;
@@ -44,4 +46,4 @@ const Tally = ({ of: { matched, deliveries } }: { of: ListedMessage }): JSX.Elem
       ))}
     </span>
   );
-};
+}

@@ -25,9 +25,11 @@ const CHOICES = {
   pending: ['Pending', ({ deliveries }: ListedMessage) => deliveries.pending + deliveries.retrying > 0],
 } as const;
 
-const isChoice = (text: string): text is keyof typeof CHOICES => Object.hasOwn(CHOICES, text);
+function isChoice(text: string): text is keyof typeof CHOICES {
+  return Object.hasOwn(CHOICES, text);
+}
 
-export const MessagesPage = ({ queue, query }: { queue: string; query: Query }): JSX.Element => {
+export function MessagesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
   const [most, setMost] = useState(A_PAGE);
   const { since, until, show = 'all' } = query;
@@ -85,7 +87,7 @@ export const MessagesPage = ({ queue, query }: { queue: string; query: Query }):
       </div>
     </>
   );
-};
+}
 
 const chosen = async function* (
   all: AsyncIterable<ListedMessage>,

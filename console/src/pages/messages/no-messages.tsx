@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Empty } from '../../parts/notice.tsx';
 
-export const NoMessages = ({ queue }: { queue: string }): JSX.Element => {
+export function NoMessages({ queue }: { queue: string }): JSX.Element {
   const command = `npm run -s posthaste -- publish ${queue} --data '{"test": true}'`;
   return (
     <Empty title="No messages in the last 24 hours">
@@ -12,4 +12,4 @@ export const NoMessages = ({ queue }: { queue: string }): JSX.Element => {
       </p>
     </Empty>
   );
-};
+}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { hrefTo } from '../../route.ts';
 
 /** The short way to one of many. */
-export const GoToQueue = (): JSX.Element => {
+export function GoToQueue(): JSX.Element {
   const [name, setName] = useState('');
   return (
     <form
@@ -30,4 +30,4 @@ export const GoToQueue = (): JSX.Element => {
       </button>
     </form>
   );
-};
+}

@@ -9,7 +9,7 @@ import { WorkButton } from '../../parts/work-button.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** A deployment that nobody has used yet: its first queue can be made here. */
-export const NoQueues = ({ onCreated }: { onCreated: () => void }): JSX.Element => {
+export function NoQueues({ onCreated }: { onCreated: () => void }): JSX.Element {
   const { api } = useConsole();
   const [name, setName] = useState('');
   const { action, run } = useAction(async (queue: string) => {
@@ -52,4 +52,4 @@ export const NoQueues = ({ onCreated }: { onCreated: () => void }): JSX.Element 
       </form>
     </Empty>
   );
-};
+}

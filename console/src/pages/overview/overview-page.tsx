@@ -20,7 +20,7 @@ import { QueueWatch } from './queue-watch.tsx';
 
 const A_PAGE = 25;
 
-export const OverviewPage = (): JSX.Element => {
+export function OverviewPage(): JSX.Element {
   const { api, info } = useConsole();
   const [most, setMost] = useState(A_PAGE);
   const queues = useLive(`queues/${most}`, () => firstOf(listQueues(api, most + 1), most));
@@ -66,8 +66,9 @@ export const OverviewPage = (): JSX.Element => {
       </Section>
     </>
   );
-};
+}
 
 /** What fails alike is said once. */
-const isSaidOf = (one: unknown, other: unknown): boolean =>
-  one !== undefined && other !== undefined && failureWords(one).title === failureWords(other).title;
+function isSaidOf(one: unknown, other: unknown): boolean {
+  return one !== undefined && other !== undefined && failureWords(one).title === failureWords(other).title;
+}

@@ -1,5 +1,5 @@
-import type { Books } from '../../../../shared/domain/books.ts';
-import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
+import type { Books } from '../../../../shared/domain/message/books.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { ListedDelivery } from '../../../../cli/api/deliveries.ts';
 import type { Health } from '../../../../cli/api/service.ts';
 import { counted } from '../../parts/counted.ts';
@@ -27,7 +27,7 @@ export type QueueStanding = {
 
 const MINUTE_MS = 60_000;
 
-export const standingOf = ({ at, windowMs, subscriptions, books, retrying }: QueueReading): QueueStanding => {
+export function standingOf({ at, windowMs, subscriptions, books, retrying }: QueueReading): QueueStanding {
   const { items } = subscriptions;
   const older = retrying.items.filter(({ acceptedAt }) => Date.parse(acceptedAt) < at - windowMs);
   return {
@@ -44,16 +44,17 @@ export const standingOf = ({ at, windowMs, subscriptions, books, retrying }: Que
     pending: { count: books.pending + older.length, more: retrying.more },
     latenessMs: Math.max(0, ...retrying.items.map(({ nextAttemptAt }) => lateness(nextAttemptAt, at))),
   };
-};
+}
 
 /** An attempt that is under way has no time to come. */
-const lateness = (nextAttemptAt: string | undefined, at: number): number =>
-  nextAttemptAt === undefined ? 0 : at - Date.parse(nextAttemptAt);
+function lateness(nextAttemptAt: string | undefined, at: number): number {
+  return nextAttemptAt === undefined ? 0 : at - Date.parse(nextAttemptAt);
+}
 
 /** Of several queues together; the lateness is that of the latest. */
-export const totalOf = (
+export function totalOf(
   standings: readonly QueueStanding[],
-): Pick<QueueStanding, 'perMinute' | 'delivered' | 'failed' | 'pending' | 'latenessMs'> => {
+): Pick<QueueStanding, 'perMinute' | 'delivered' | 'failed' | 'pending' | 'latenessMs'> {
   const sum = (figure: (standing: QueueStanding) => number): number =>
     standings.reduce((total, standing) => total + figure(standing), 0);
   return {
@@ -66,11 +67,12 @@ export const totalOf = (
     },
     latenessMs: Math.max(0, ...standings.map(({ latenessMs }) => latenessMs)),
   };
-};
+}
 
 /** About how much waits for its first worker, in the queues of ours that lead there; undefined where it could not be counted. */
-export const waitingIn = ({ queues }: Pick<Health, 'queues'>): number | undefined =>
-  queues && (queues['ingress'] ?? 0) + (queues['delivery'] ?? 0);
+export function waitingIn({ queues }: Pick<Health, 'queues'>): number | undefined {
+  return queues && (queues['ingress'] ?? 0) + (queues['delivery'] ?? 0);
+}
 
 /** Shorter is no lateness: SQS and the poll that shows it take as long. */
 export const LATE_MS = 5_000;
@@ -78,37 +80,43 @@ export const LATE_MS = 5_000;
 export type Worry = { weight: number; text: string };
 
 /** What somebody should look at, the worst first. */
-export const worriesOf = ({ subscriptions, failed, latenessMs }: QueueStanding): Worry[] => [
-  ...(subscriptions.off > 0
-    ? [
-        {
-          weight: 4,
-          text: `${counted(subscriptions.off, 'subscription', 'subscriptions')} switched off by failures`,
-        },
-      ]
-    : []),
-  ...(latenessMs > 12 * LATE_MS ? [{ weight: 3, text: 'retries are overdue' }] : []),
-  ...(subscriptions.failing > 0
-    ? [
-        {
-          weight: 2,
-          text: counted(subscriptions.failing, 'subscription is failing', 'subscriptions are failing'),
-        },
-      ]
-    : []),
-  ...(failed > 0
-    ? [{ weight: 1, text: `${counted(failed, 'delivery', 'deliveries')} failed for good` }]
-    : []),
-];
+export function worriesOf({ subscriptions, failed, latenessMs }: QueueStanding): Worry[] {
+  return [
+    ...(subscriptions.off > 0
+      ? [
+          {
+            weight: 4,
+            text: `${counted(subscriptions.off, 'subscription', 'subscriptions')} switched off by failures`,
+          },
+        ]
+      : []),
+    ...(latenessMs > 12 * LATE_MS ? [{ weight: 3, text: 'retries are overdue' }] : []),
+    ...(subscriptions.failing > 0
+      ? [
+          {
+            weight: 2,
+            text: counted(subscriptions.failing, 'subscription is failing', 'subscriptions are failing'),
+          },
+        ]
+      : []),
+    ...(failed > 0
+      ? [{ weight: 1, text: `${counted(failed, 'delivery', 'deliveries')} failed for good` }]
+      : []),
+  ];
+}
 
 /** Above the names where somebody has to look; by name where there is no difference. */
-export const inOrderOfNeed = <Row extends { name: string; worries: readonly Worry[] }>(
+export function inOrderOfNeed<Row extends { name: string; worries: readonly Worry[] }>(
   rows: readonly Row[],
-): Row[] =>
-  rows.toSorted((one, other) => weightOf(other) - weightOf(one) || (one.name < other.name ? -1 : 1));
+): Row[] {
+  return rows.toSorted((one, other) => weightOf(other) - weightOf(one) || (one.name < other.name ? -1 : 1));
+}
 
-const weightOf = ({ worries }: { worries: readonly Worry[] }): number => worries[0]?.weight ?? 0;
+function weightOf({ worries }: { worries: readonly Worry[] }): number {
+  return worries[0]?.weight ?? 0;
+}
 
 /** 0, 0.4, 12, 1,250 */
-export const rateText = (perMinute: number): string =>
-  perMinute.toLocaleString('en', { maximumFractionDigits: perMinute < 10 ? 1 : 0 });
+export function rateText(perMinute: number): string {
+  return perMinute.toLocaleString('en', { maximumFractionDigits: perMinute < 10 ? 1 : 0 });
+}

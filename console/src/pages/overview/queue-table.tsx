@@ -15,13 +15,13 @@ import {
 type Row = { name: string; standing: QueueStanding | undefined; worries: readonly Worry[] };
 
 /** What needs attention stands first. */
-export const QueueTable = ({
+export function QueueTable({
   names,
   standings,
 }: {
   names: readonly string[];
   standings: ReadonlyMap<string, QueueStanding>;
-}): JSX.Element => {
+}): JSX.Element {
   const rows = names.map((name): Row => {
     const standing = standings.get(name);
     return { name, standing, worries: standing === undefined ? [] : worriesOf(standing) };
@@ -35,12 +35,11 @@ export const QueueTable = ({
       rowClass={({ worries }) => (worries.length > 0 ? 'row-worry' : undefined)}
     />
   );
-};
+}
 
-const figure =
-  (text: (standing: QueueStanding) => JSX.Element | string) =>
-  ({ standing }: Row): JSX.Element | string =>
-    standing === undefined ? <Awaited /> : text(standing);
+function figure(text: (standing: QueueStanding) => JSX.Element | string) {
+  return ({ standing }: Row): JSX.Element | string => (standing === undefined ? <Awaited /> : text(standing));
+}
 
 const COLUMNS: readonly Column<Row>[] = [
   {

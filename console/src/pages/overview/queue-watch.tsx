@@ -5,13 +5,13 @@ import { readQueue } from './read-queue.ts';
 import { standingOf, type QueueStanding } from './queue-standing.ts';
 
 /** Shows nothing, but keeps looking at a queue and tells how it stands. */
-export const QueueWatch = ({
+export function QueueWatch({
   queue,
   onStanding,
 }: {
   queue: string;
   onStanding: (queue: string, standing: QueueStanding) => void;
-}): null => {
+}): null {
   const { api } = useConsole();
   const { value } = useLive(`standing/${queue}`, async (signal) =>
     standingOf(await readQueue(api, queue, { now: Date.now(), signal })),
@@ -20,4 +20,4 @@ export const QueueWatch = ({
     if (value !== undefined) onStanding(queue, value);
   }, [queue, value, onStanding]);
   return null;
-};
+}

@@ -1,7 +1,7 @@
 import { booksPages } from '../../../../cli/api/books.ts';
 import { listDeliveries } from '../../../../cli/api/deliveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { addUp, EMPTY_BOOKS, type Books } from '../../../../shared/domain/books.ts';
+import { addUp, EMPTY_BOOKS, type Books } from '../../../../shared/domain/message/books.ts';
 import type { PageClient } from '../../api/page-client.ts';
 import { firstOf } from '../../api/listed.ts';
 import type { QueueReading } from './queue-standing.ts';
@@ -12,11 +12,11 @@ export const WINDOW_MS = 5 * 60_000;
 /** One page of the API. */
 const MOST = 99;
 
-export const readQueue = async (
+export async function readQueue(
   api: PageClient,
   queue: string,
   { now, signal }: { now: number; signal: AbortSignal },
-): Promise<QueueReading> => {
+): Promise<QueueReading> {
   const window = { since: new Date(now - WINDOW_MS).toISOString(), until: new Date(now).toISOString() };
   const [subscriptions, books, retrying] = await Promise.all([
     firstOf(listSubscriptions(api, queue, MOST + 1), MOST),
@@ -24,10 +24,10 @@ export const readQueue = async (
     firstOf(listDeliveries(api, queue, { status: 'retrying' }, { most: MOST + 1, signal }), MOST),
   ]);
   return { at: now, windowMs: WINDOW_MS, subscriptions, books, retrying };
-};
+}
 
-const sumOf = async (pages: AsyncIterable<Books>): Promise<Books> => {
+async function sumOf(pages: AsyncIterable<Books>): Promise<Books> {
   let sum = EMPTY_BOOKS;
   for await (const page of pages) sum = addUp(sum, page);
   return sum;
-};
+}

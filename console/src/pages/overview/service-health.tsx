@@ -4,7 +4,7 @@ import type { Live } from '../../live/use-live.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
 
 /** What lies where nobody takes it, and what cannot be reached. */
-export const ServiceHealth = ({ health }: { health: Live<Health> }): JSX.Element => {
+export function ServiceHealth({ health }: { health: Live<Health> }): JSX.Element {
   if (health.failure !== undefined) return <Failure of={health.failure} />;
   return (
     <div class="health">
@@ -15,9 +15,9 @@ export const ServiceHealth = ({ health }: { health: Live<Health> }): JSX.Element
       )}
     </div>
   );
-};
+}
 
-const Report = ({ health }: { health: Health }): JSX.Element => {
+function Report({ health }: { health: Health }): JSX.Element {
   const worries = worriesIn(health);
   return worries.length === 0 ? (
     <p class="health-well">
@@ -33,21 +33,25 @@ const Report = ({ health }: { health: Health }): JSX.Element => {
       </ul>
     </Notice>
   );
-};
+}
 
-const worriesIn = ({ checks, queues = {}, overdue = 0 }: Health): string[] => [
-  ...Object.entries(checks)
-    .filter(([, state]) => state === 'failing')
-    .map(([name]) => `${inWords(name)} cannot be reached.`),
-  ...(overdue > 0 ? [`${overdue === 1000 ? '1000 or more' : overdue} retries are overdue.`] : []),
-  ...Object.entries(queues)
-    .filter(([name, count]) => count > 0 && /undeliverable|deadletters/i.test(name))
-    .map(([name, count]) =>
-      name === 'undeliverable'
-        ? `${count} messages on the undeliverable queue wait for somebody to take them.`
-        : `${count} messages in the ${inWords(name)}: posthaste redrive shows them and sends them again.`,
-    ),
-];
+function worriesIn({ checks, queues = {}, overdue = 0 }: Health): string[] {
+  return [
+    ...Object.entries(checks)
+      .filter(([, state]) => state === 'failing')
+      .map(([name]) => `${inWords(name)} cannot be reached.`),
+    ...(overdue > 0 ? [`${overdue === 1000 ? '1000 or more' : overdue} retries are overdue.`] : []),
+    ...Object.entries(queues)
+      .filter(([name, count]) => count > 0 && /undeliverable|deadletters/i.test(name))
+      .map(([name, count]) =>
+        name === 'undeliverable'
+          ? `${count} messages on the undeliverable queue wait for somebody to take them.`
+          : `${count} messages in the ${inWords(name)}: posthaste redrive shows them and sends them again.`,
+      ),
+  ];
+}
 
 /** ingressDeadLetters: ingress dead letters */
-const inWords = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+function inWords(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}

@@ -10,7 +10,7 @@ import { LATE_MS, rateText, totalOf, waitingIn, type QueueStanding } from './que
 type Tile = readonly [name: string, text: ComponentChildren, tone?: string];
 
 /** All queues that are shown, in a few figures. `queues`: undefined until they are known. */
-export const Totals = ({
+export function Totals({
   queues,
   standings,
   health,
@@ -18,7 +18,7 @@ export const Totals = ({
   queues: Listed<{ name: string }> | undefined;
   standings: ReadonlyMap<string, QueueStanding>;
   health: Live<Health>;
-}): JSX.Element => {
+}): JSX.Element {
   const names = queues?.items.map(({ name }) => name);
   const known = knownOf(names, standings);
   const isWhole = known.length === names?.length;
@@ -38,51 +38,53 @@ export const Totals = ({
       </p>
     </div>
   );
-};
+}
 
-const knownOf = (
+function knownOf(
   names: readonly string[] | undefined,
   standings: ReadonlyMap<string, QueueStanding>,
-): QueueStanding[] => (names ?? []).flatMap((name) => standings.get(name) ?? []);
+): QueueStanding[] {
+  return (names ?? []).flatMap((name) => standings.get(name) ?? []);
+}
 
-const wholeText = (count: number, queues: Listed<unknown> | undefined): string =>
-  queues?.more === true
+function wholeText(count: number, queues: Listed<unknown> | undefined): string {
+  return queues?.more === true
     ? `Of the ${counted(count, 'queue', 'queues')} below; there are more.`
     : `Of ${count === 1 ? 'the one queue' : `all ${count.toLocaleString('en')} queues`}.`;
+}
 
-const soFarText = (known: number, count: number | undefined): string =>
-  count === undefined
+function soFarText(known: number, count: number | undefined): string {
+  return count === undefined
     ? 'Not counted yet.'
     : `Incomplete: ${known} of ${counted(count, 'queue', 'queues')} so far.`;
+}
 
 /** Messages and deliveries that no worker has taken are on no record yet, so they are not among the pending. */
-const waitingTile = ({ value, failure }: Live<Health>): Tile => [
-  'Waiting in queues',
-  value === undefined ? (
-    failure === undefined ? (
-      <Awaited />
+function waitingTile({ value, failure }: Live<Health>): Tile {
+  return [
+    'Waiting in queues',
+    value === undefined ? (
+      failure === undefined ? (
+        <Awaited />
+      ) : (
+        'not known'
+      )
     ) : (
-      'not known'
-    )
-  ) : (
-    (waitingIn(value)?.toLocaleString('en') ?? 'not known')
-  ),
-];
+      (waitingIn(value)?.toLocaleString('en') ?? 'not known')
+    ),
+  ];
+}
 
-const tilesOf = ({
-  perMinute,
-  delivered,
-  failed,
-  pending,
-  latenessMs,
-}: ReturnType<typeof totalOf>): Tile[] => [
-  ['In, a minute', rateText(perMinute)],
-  ['Delivered in 5 min', delivered.toLocaleString('en')],
-  ['Failed in 5 min', failed.toLocaleString('en'), failed > 0 ? 'tone-rejected' : ''],
-  ['Pending', `${pending.count.toLocaleString('en')}${pending.more ? '+' : ''}`],
-  latenessMs < LATE_MS
-    ? ['Retries', 'on time']
-    : ['Retries', `${durationText(latenessMs)} late`, 'tone-retrying'],
-];
+function tilesOf({ perMinute, delivered, failed, pending, latenessMs }: ReturnType<typeof totalOf>): Tile[] {
+  return [
+    ['In, a minute', rateText(perMinute)],
+    ['Delivered in 5 min', delivered.toLocaleString('en')],
+    ['Failed in 5 min', failed.toLocaleString('en'), failed > 0 ? 'tone-rejected' : ''],
+    ['Pending', `${pending.count.toLocaleString('en')}${pending.more ? '+' : ''}`],
+    latenessMs < LATE_MS
+      ? ['Retries', 'on time']
+      : ['Retries', `${durationText(latenessMs)} late`, 'tone-retrying'],
+  ];
+}
 
 const AWAITED = tilesOf(totalOf([])).map(([name]): Tile => [name, <Awaited />]);

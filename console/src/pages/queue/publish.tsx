@@ -13,7 +13,7 @@ import { hrefTo } from '../../route.ts';
 const EXAMPLE = '{\n  "test": true\n}';
 
 /** One message, for whoever wants to see it arrive. */
-export const Publish = ({ queue, onPublished }: { queue: string; onPublished: () => void }): JSX.Element => {
+export function Publish({ queue, onPublished }: { queue: string; onPublished: () => void }): JSX.Element {
   const { api } = useConsole();
   const [type, setType] = useState('');
   const [data, setData] = useState(EXAMPLE);
@@ -73,4 +73,4 @@ export const Publish = ({ queue, onPublished }: { queue: string; onPublished: ()
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
     </form>
   );
-};
+}

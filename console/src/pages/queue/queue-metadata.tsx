@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import * as z from 'zod';
-import { retryPolicySchema } from '../../../../shared/domain/retry-policy-schema.ts';
-import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry-policy.ts';
+import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
+import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { PolicyFacts } from '../../parts/policy-facts.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
@@ -9,13 +9,13 @@ import { hrefTo } from '../../route.ts';
 
 const withPolicy = z.looseObject({ _retry_policy: retryPolicySchema });
 
-export const QueueMetadata = ({
+export function QueueMetadata({
   queue,
   metadata,
 }: {
   queue: string;
   metadata: Record<string, unknown>;
-}): JSX.Element => {
+}): JSX.Element {
   const parsed = withPolicy.safeParse(metadata);
   return (
     <div class="stack">
@@ -30,4 +30,4 @@ export const QueueMetadata = ({
       <SourceText text={JSON.stringify(metadata, null, 2)} what="the metadata" />
     </div>
   );
-};
+}

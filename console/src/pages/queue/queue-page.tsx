@@ -23,7 +23,7 @@ const SHOWN_MESSAGES = 8;
 
 const metadataSchema = z.record(z.string(), z.unknown());
 
-export const QueuePage = ({ queue }: { queue: string }): JSX.Element => {
+export function QueuePage({ queue }: { queue: string }): JSX.Element {
   const { api } = useConsole();
   const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
   const metadata = useLive(`queue/${queue}`, (signal) =>
@@ -70,4 +70,4 @@ export const QueuePage = ({ queue }: { queue: string }): JSX.Element => {
       </Section>
     </>
   );
-};
+}

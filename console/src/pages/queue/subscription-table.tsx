@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Listed } from '../../api/listed.ts';
 import type { Recent } from '../../api/recent-deliveries.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -11,7 +11,7 @@ import { hrefTo } from '../../route.ts';
 
 const ROOM = 20;
 
-export const SubscriptionTable = ({
+export function SubscriptionTable({
   queue,
   listed,
   recent,
@@ -19,7 +19,7 @@ export const SubscriptionTable = ({
   queue: string;
   listed: Listed<SubscriptionView>;
   recent: readonly Recent[] | undefined;
-}): JSX.Element => {
+}): JSX.Element {
   if (listed.items.length === 0) return <NoSubscriptions queue={queue} />;
   return (
     <>
@@ -32,39 +32,42 @@ export const SubscriptionTable = ({
       {listed.more ? <p class="muted">These are the first {listed.items.length}.</p> : null}
     </>
   );
-};
+}
 
-const columnsOf = (queue: string, recent: readonly Recent[] | undefined): Column<SubscriptionView>[] => [
-  {
-    head: 'Subscriber',
-    wide: true,
-    cell: ({ id, subscriber }) => (
-      <>
-        <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: id })}>
-          {subscriber}
-        </a>
-        <span class="sub id">{id}</span>
-      </>
-    ),
-  },
-  { head: 'State', cell: (subscription) => <SubscriptionState of={subscription} /> },
-  {
-    head: `Last ${ROOM} messages`,
-    cell: ({ id }) => <Sparkline room={ROOM} sparks={recent === undefined ? [] : sparksOf(recent, id)} />,
-  },
-];
+function columnsOf(queue: string, recent: readonly Recent[] | undefined): Column<SubscriptionView>[] {
+  return [
+    {
+      head: 'Subscriber',
+      wide: true,
+      cell: ({ id, subscriber }) => (
+        <>
+          <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: id })}>
+            {subscriber}
+          </a>
+          <span class="sub id">{id}</span>
+        </>
+      ),
+    },
+    { head: 'State', cell: (subscription) => <SubscriptionState of={subscription} /> },
+    {
+      head: `Last ${ROOM} messages`,
+      cell: ({ id }) => <Sparkline room={ROOM} sparks={recent === undefined ? [] : sparksOf(recent, id)} />,
+    },
+  ];
+}
 
 /** The newest to the right. */
-const sparksOf = (recent: readonly Recent[], id: string): Spark[] =>
-  recent
+function sparksOf(recent: readonly Recent[], id: string): Spark[] {
+  return recent
     .slice(0, ROOM)
     .map(
       ({ deliveries }) =>
         deliveries.find(({ subscriptionId }) => subscriptionId === id)?.status ?? ('none' as const),
     )
     .toReversed();
+}
 
-const NoSubscriptions = ({ queue }: { queue: string }): JSX.Element => {
+function NoSubscriptions({ queue }: { queue: string }): JSX.Element {
   const command = `npm run -s posthaste -- subscription create ${queue} https://hooks.example.com/${queue}`;
   return (
     <Empty title="Nobody subscribes to this queue yet">
@@ -74,4 +77,4 @@ const NoSubscriptions = ({ queue }: { queue: string }): JSX.Element => {
       </p>
     </Empty>
   );
-};
+}

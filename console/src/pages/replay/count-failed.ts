@@ -1,5 +1,5 @@
 import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
-import { RECOVERABLE, type RecoverableStatus } from '../../../../shared/domain/recovery.ts';
+import { RECOVERABLE, type RecoverableStatus } from '../../../../shared/domain/recovery/recovery.ts';
 import type { PageClient } from '../../api/page-client.ts';
 
 /** What a replay is asked for. Times in milliseconds since the epoch. */
@@ -17,10 +17,10 @@ export const MOST_COUNTED = 1000;
 export type FailedCount = { by: Readonly<Record<RecoverableStatus, number>>; more: boolean };
 
 /** How many deliveries a replay would look at now. Where no status is asked for, those cancelled by hand are left alone. */
-export const countFailed = async (
+export async function countFailed(
   api: PageClient,
   { queue, status, ...selection }: Selection,
-): Promise<FailedCount> => {
+): Promise<FailedCount> {
   const by = { rejected: 0, exhausted: 0, cancelled: 0 };
   let more = false;
   for (const one of status === undefined ? RECOVERABLE : [status]) {
@@ -33,9 +33,12 @@ export const countFailed = async (
     }
   }
   return { by, more };
-};
+}
 
-const isByHand = ({ status, reason }: ListedDelivery): boolean =>
-  status === 'cancelled' && reason === 'manual';
+function isByHand({ status, reason }: ListedDelivery): boolean {
+  return status === 'cancelled' && reason === 'manual';
+}
 
-export const sumOf = ({ by }: FailedCount): number => by.rejected + by.exhausted + by.cancelled;
+export function sumOf({ by }: FailedCount): number {
+  return by.rejected + by.exhausted + by.cancelled;
+}

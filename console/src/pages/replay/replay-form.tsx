@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { startRecovery } from '../../../../cli/api/recoveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { RECOVERABLE, type RecoverableStatus } from '../../../../shared/domain/recovery.ts';
+import { RECOVERABLE, type RecoverableStatus } from '../../../../shared/domain/recovery/recovery.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -17,7 +17,7 @@ import { countFailed, MOST_COUNTED, sumOf, type FailedCount, type Selection } fr
 const DAY_MS = 86_400_000;
 const MOST_SUBSCRIPTIONS = 100;
 
-export const ReplayForm = ({
+export function ReplayForm({
   queue,
   query,
   onStarted,
@@ -25,7 +25,7 @@ export const ReplayForm = ({
   queue: string;
   query: Query;
   onStarted: () => void;
-}): JSX.Element => {
+}): JSX.Element {
   const { api } = useConsole();
   const [window, setWindow] = useState<TimeWindow>(() => windowIn(query));
   const [subscription, setSubscription] = useState(query['subscription'] ?? '');
@@ -135,14 +135,14 @@ export const ReplayForm = ({
       )}
     </form>
   );
-};
+}
 
-const windowIn = ({ since, until }: Query): TimeWindow => {
+function windowIn({ since, until }: Query): TimeWindow {
   const [from, to] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
   return { since: Number.isNaN(from) ? Date.now() - DAY_MS : from, until: Number.isNaN(to) ? undefined : to };
-};
+}
 
-const StartButton = ({
+function StartButton({
   count,
   start,
   selection,
@@ -150,20 +150,22 @@ const StartButton = ({
   count: FailedCount;
   start: ReturnType<typeof useAction<[Selection], void>>;
   selection: Selection;
-}): JSX.Element => (
-  <WorkButton
-    action={start.action}
-    kind="primary"
-    onClick={() => {
-      start.run(selection);
-    }}
-  >
-    Replay {count.more ? 'them all' : `these ${sumOf(count)}`}
-  </WorkButton>
-);
+}): JSX.Element {
+  return (
+    <WorkButton
+      action={start.action}
+      kind="primary"
+      onClick={() => {
+        start.run(selection);
+      }}
+    >
+      Replay {count.more ? 'them all' : `these ${sumOf(count)}`}
+    </WorkButton>
+  );
+}
 
-const Counted = ({ failed }: { failed: FailedCount }): JSX.Element =>
-  sumOf(failed) === 0 ? (
+function Counted({ failed }: { failed: FailedCount }): JSX.Element {
+  return sumOf(failed) === 0 ? (
     <Notice title="Nothing to replay in this window" />
   ) : (
     <Notice title={`${failed.more ? `More than ${MOST_COUNTED}` : sumOf(failed)} deliveries`}>
@@ -175,3 +177,4 @@ const Counted = ({ failed }: { failed: FailedCount }): JSX.Element =>
       </p>
     </Notice>
   );
+}

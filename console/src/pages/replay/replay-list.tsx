@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { stopRecovery } from '../../../../cli/api/recoveries.ts';
-import type { RecoveryView } from '../../../../shared/messages/recovery-view.ts';
+import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { Moment } from '../../parts/moment.tsx';
@@ -8,7 +8,7 @@ import { Failure } from '../../parts/notice.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
-export const ReplayList = ({
+export function ReplayList({
   queue,
   recoveries,
   onChanged,
@@ -16,21 +16,23 @@ export const ReplayList = ({
   queue: string;
   recoveries: readonly RecoveryView[];
   onChanged: () => void;
-}): JSX.Element => (
-  <Table
-    caption="Replays, the newest first"
-    columns={[
-      ...COLUMNS,
-      {
-        head: 'Stop',
-        cell: ({ id, state }) =>
-          state === 'running' ? <Stop queue={queue} id={id} onStopped={onChanged} /> : '',
-      },
-    ]}
-    rows={recoveries}
-    keyOf={({ id }) => id}
-  />
-);
+}): JSX.Element {
+  return (
+    <Table
+      caption="Replays, the newest first"
+      columns={[
+        ...COLUMNS,
+        {
+          head: 'Stop',
+          cell: ({ id, state }) =>
+            state === 'running' ? <Stop queue={queue} id={id} onStopped={onChanged} /> : '',
+        },
+      ]}
+      rows={recoveries}
+      keyOf={({ id }) => id}
+    />
+  );
+}
 
 const COLUMNS: readonly Column<RecoveryView>[] = [
   { head: 'Started', cell: ({ createdAt }) => <Moment at={createdAt} /> },
@@ -63,15 +65,7 @@ const COLUMNS: readonly Column<RecoveryView>[] = [
   { head: 'Moved on', cell: ({ updatedAt }) => <Moment at={updatedAt} /> },
 ];
 
-const Stop = ({
-  queue,
-  id,
-  onStopped,
-}: {
-  queue: string;
-  id: string;
-  onStopped: () => void;
-}): JSX.Element => {
+function Stop({ queue, id, onStopped }: { queue: string; id: string; onStopped: () => void }): JSX.Element {
   const { api } = useConsole();
   const { action, run } = useAction(async () => {
     await stopRecovery(api, queue, id);
@@ -85,4 +79,4 @@ const Stop = ({
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
     </>
   );
-};
+}

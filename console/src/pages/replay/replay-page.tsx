@@ -14,7 +14,7 @@ import { ReplayList } from './replay-list.tsx';
 const MOST = 20;
 
 /** Gives what has failed another round, and shows how far that is. */
-export const ReplayPage = ({ queue, query }: { queue: string; query: Query }): JSX.Element => {
+export function ReplayPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
   const recoveries = useLive(`recoveries/${queue}`, () =>
     firstOf(listRecoveries(api, queue, MOST + 1), MOST),
@@ -45,4 +45,4 @@ export const ReplayPage = ({ queue, query }: { queue: string; query: Query }): J
       </Section>
     </>
   );
-};
+}

@@ -1,9 +1,13 @@
 import type { JSX } from 'preact';
 import * as z from 'zod';
-import { policyInForce, type PolicySource } from '../../../../shared/domain/policy-in-force.ts';
-import { retryPolicySchema } from '../../../../shared/domain/retry-policy-schema.ts';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry-policy.ts';
-import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
+import {
+  DEFAULT_RETRY_POLICY,
+  policyInForce,
+  type PolicySource,
+  type RetryPolicy,
+} from '../../../../shared/domain/retry/policy.ts';
+import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { PolicyFacts } from '../../parts/policy-facts.tsx';
 import { hrefTo } from '../../route.ts';
 
@@ -16,13 +20,13 @@ const SOURCES: Record<PolicySource, string> = {
 const withPolicy = z.looseObject({ _retry_policy: retryPolicySchema });
 
 /** What a delivery that fails now would follow. */
-export const PolicyInForce = ({
+export function PolicyInForce({
   subscription,
   metadata,
 }: {
   subscription: SubscriptionView;
   metadata: Record<string, unknown> | undefined;
-}): JSX.Element => {
+}): JSX.Element {
   const ofQueue = withPolicy.safeParse(metadata ?? {});
   const { source, policy } = policyInForce({
     subscription: subscription.options._retry_policy,
@@ -30,9 +34,9 @@ export const PolicyInForce = ({
     defaults: DEFAULT_RETRY_POLICY,
   });
   return <Shown subscription={subscription} source={source} policy={policy} />;
-};
+}
 
-const Shown = ({
+function Shown({
   subscription: { source: queue, id, options },
   source,
   policy,
@@ -40,18 +44,22 @@ const Shown = ({
   subscription: SubscriptionView;
   source: PolicySource;
   policy: RetryPolicy;
-}): JSX.Element => (
-  <div class="stack">
-    <p>
-      It comes from <strong>{SOURCES[source]}</strong>
-      {source === 'queue' && options._retry_policy !== undefined
-        ? ', which overrides the subscription’s own'
-        : ''}
-      . What it leaves out is shown as the product’s defaults have it; a deployment may have others.
-    </p>
-    <PolicyFacts policy={policy} />
-    <p>
-      <a href={hrefTo({ page: 'designer', query: { queue, subscription: id } })}>Change it in the designer</a>
-    </p>
-  </div>
-);
+}): JSX.Element {
+  return (
+    <div class="stack">
+      <p>
+        It comes from <strong>{SOURCES[source]}</strong>
+        {source === 'queue' && options._retry_policy !== undefined
+          ? ', which overrides the subscription’s own'
+          : ''}
+        . What it leaves out is shown as the product’s defaults have it; a deployment may have others.
+      </p>
+      <PolicyFacts policy={policy} />
+      <p>
+        <a href={hrefTo({ page: 'designer', query: { queue, subscription: id } })}>
+          Change it in the designer
+        </a>
+      </p>
+    </div>
+  );
+}

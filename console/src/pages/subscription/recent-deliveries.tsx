@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DeliveryView } from '../../../../shared/messages/delivery-view.ts';
+import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -9,14 +9,14 @@ import { hrefTo } from '../../route.ts';
 
 export type RecentDelivery = { acceptedAt: string; delivery: DeliveryView };
 
-export const RecentDeliveries = ({
+export function RecentDeliveries({
   recent,
   most,
 }: {
   recent: readonly RecentDelivery[];
   most: number;
-}): JSX.Element =>
-  recent.length === 0 ? (
+}): JSX.Element {
+  return recent.length === 0 ? (
     <Empty title={`Nothing for it among the last ${most} messages of its queue`}>
       <p>Send a test to see how it answers.</p>
     </Empty>
@@ -28,6 +28,7 @@ export const RecentDeliveries = ({
       keyOf={({ delivery }) => delivery.messageId}
     />
   );
+}
 
 const COLUMNS: readonly Column<RecentDelivery>[] = [
   { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { DeliveryView } from '../../../../shared/messages/delivery-view.ts';
+import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { Chart, type ChartOptions } from '../../parts/chart.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
@@ -8,7 +8,7 @@ import { axisTime, durationText } from '../../parts/time-text.ts';
 import { quantile, responseTimes } from './response-time-series.ts';
 
 /** How long its answers took, attempt by attempt. */
-export const ResponseTimes = ({ deliveries }: { deliveries: readonly DeliveryView[] }): JSX.Element => {
+export function ResponseTimes({ deliveries }: { deliveries: readonly DeliveryView[] }): JSX.Element {
   const times = useMemo(() => responseTimes(deliveries), [deliveries]);
   const data = useMemo((): [number[], (number | null)[], (number | null)[]] => {
     const of = (succeeded: boolean) =>
@@ -44,7 +44,7 @@ export const ResponseTimes = ({ deliveries }: { deliveries: readonly DeliveryVie
       </ul>
     </div>
   );
-};
+}
 
 const OPTIONS: ChartOptions = (colour) => ({
   legend: { show: false },

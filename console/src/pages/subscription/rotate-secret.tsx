@@ -17,7 +17,7 @@ const GRACES = [
   [0, 'not at all: it ends at once'],
 ] as const;
 
-export const RotateSecret = ({ queue, id }: { queue: string; id: string }): JSX.Element => {
+export function RotateSecret({ queue, id }: { queue: string; id: string }): JSX.Element {
   const [open, setOpen] = useState(false);
   return (
     <>
@@ -42,9 +42,9 @@ export const RotateSecret = ({ queue, id }: { queue: string; id: string }): JSX.
       ) : null}
     </>
   );
-};
+}
 
-const Rotation = ({ queue, id }: { queue: string; id: string }): JSX.Element => {
+function Rotation({ queue, id }: { queue: string; id: string }): JSX.Element {
   const { api } = useConsole();
   const [grace, setGrace] = useState('86400');
   const { action, run } = useAction(() => rotateSecret(api, queue, id, { graceSeconds: Number(grace) }));
@@ -83,29 +83,31 @@ const Rotation = ({ queue, id }: { queue: string; id: string }): JSX.Element => 
       </form>
     </div>
   );
-};
+}
 
 /** Kept nowhere but in this dialog: it is gone with it. */
-const Rotated = ({
+function Rotated({
   secret: { secret = '', publicKey, previousExpiresAt },
 }: {
   secret: RotatedSecret;
-}): JSX.Element => (
-  <div class="stack">
-    <Notice tone="success" title="This is the new secret. It is shown this once." />
-    <p class="command">
-      <code class="secret">{publicKey ?? secret}</code>{' '}
-      <CopyButton text={publicKey ?? secret} what="the secret" />
-    </p>
-    {typeof previousExpiresAt === 'string' ? (
-      <p>
-        The old one ends at <Moment at={previousExpiresAt} />.
+}): JSX.Element {
+  return (
+    <div class="stack">
+      <Notice tone="success" title="This is the new secret. It is shown this once." />
+      <p class="command">
+        <code class="secret">{publicKey ?? secret}</code>{' '}
+        <CopyButton text={publicKey ?? secret} what="the secret" />
       </p>
-    ) : null}
-    <form method="dialog" class="actions">
-      <button type="submit" class="button button-primary">
-        I have it
-      </button>
-    </form>
-  </div>
-);
+      {typeof previousExpiresAt === 'string' ? (
+        <p>
+          The old one ends at <Moment at={previousExpiresAt} />.
+        </p>
+      ) : null}
+      <form method="dialog" class="actions">
+        <button type="submit" class="button button-primary">
+          I have it
+        </button>
+      </form>
+    </div>
+  );
+}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { testSubscription } from '../../../../cli/api/subscriptions.ts';
-import type { DeliveryView } from '../../../../shared/messages/delivery-view.ts';
+import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { JsonField } from '../../parts/json-field.tsx';
@@ -13,7 +13,7 @@ import { WorkButton } from '../../parts/work-button.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** A message to this subscription alone, and what it answers. */
-export const SendTest = ({
+export function SendTest({
   queue,
   id,
   onSent,
@@ -21,7 +21,7 @@ export const SendTest = ({
   queue: string;
   id: string;
   onSent: () => void;
-}): JSX.Element => {
+}): JSX.Element {
   const { api } = useConsole();
   const [data, setData] = useState('{"test": true}');
   const fault = jsonFault(data);
@@ -54,9 +54,9 @@ export const SendTest = ({
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
     </form>
   );
-};
+}
 
-const Answer = ({ delivery }: { delivery: DeliveryView }): JSX.Element => {
+function Answer({ delivery }: { delivery: DeliveryView }): JSX.Element {
   const { queue, messageId, subscriptionId, status, reason, attempts } = delivery;
   const last = attempts.at(-1);
   return (
@@ -75,4 +75,4 @@ const Answer = ({ delivery }: { delivery: DeliveryView }): JSX.Element => {
       {last?.snippet === undefined || last.snippet === '' ? null : <pre class="snippet">{last.snippet}</pre>}
     </Notice>
   );
-};
+}

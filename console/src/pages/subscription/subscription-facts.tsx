@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
-import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { SubscriberUrl } from '../../parts/subscriber-url.tsx';
 import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { durationText } from '../../parts/time-text.ts';
 
-export const SubscriptionFacts = ({ subscription }: { subscription: SubscriptionView }): JSX.Element => {
+export function SubscriptionFacts({ subscription }: { subscription: SubscriptionView }): JSX.Element {
   const { subscriber, age, ttl, options, failing, confirmation } = subscription;
   const { _retry_policy, ...others } = options;
   const hasOthers = Object.keys(others).length > 0;
@@ -31,4 +31,4 @@ export const SubscriptionFacts = ({ subscription }: { subscription: Subscription
       {hasOthers ? <SourceText text={JSON.stringify(others, null, 2)} what="its options" /> : null}
     </div>
   );
-};
+}

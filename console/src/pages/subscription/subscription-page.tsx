@@ -20,7 +20,7 @@ import { SwitchSubscription } from './switch-subscription.tsx';
 const RECENT = 30;
 const SHOWN = 15;
 
-export const SubscriptionPage = ({ queue, id }: { queue: string; id: string }): JSX.Element => {
+export function SubscriptionPage({ queue, id }: { queue: string; id: string }): JSX.Element {
   const { api } = useConsole();
   const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
   const subscription = useLive(`subscription/${queue}/${id}`, () => showSubscription(api, queue, id));
@@ -78,4 +78,4 @@ export const SubscriptionPage = ({ queue, id }: { queue: string; id: string }): 
       </Section>
     </>
   );
-};
+}

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import { switchSubscription } from '../../../../cli/api/subscriptions.ts';
-import type { SubscriptionView } from '../../../../shared/messages/subscription-view.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { Failure } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
 /** Enables what is disabled, and the other way round. Both can be taken back. */
-export const SwitchSubscription = ({
+export function SwitchSubscription({
   queue,
   subscription,
   onDone,
@@ -15,7 +15,7 @@ export const SwitchSubscription = ({
   queue: string;
   subscription: SubscriptionView;
   onDone: () => void;
-}): JSX.Element => {
+}): JSX.Element {
   const { api } = useConsole();
   const to = subscription.disabled === undefined ? 'disable' : 'enable';
   const { action, run } = useAction(async () => {
@@ -30,4 +30,4 @@ export const SwitchSubscription = ({
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
     </>
   );
-};
+}

@@ -1,0 +1,108 @@
+import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
+import { deliveryView } from '../../../shared/wire/views/delivery.ts';
+import { deliveryKeyFor } from './deliveries.ts';
+import { retryDelivery, type ByHandContext, type RetryRefusal } from '../../../shared/steps/by-hand.ts';
+import { cancelDelivery, type CancelRefusal } from '../../../shared/steps/cancel-delivery.ts';
+import type { Api, ApiDependencies } from '../dependencies.ts';
+import { notFound, RefusedRequest } from '../errors.ts';
+import { messageKey, subscriptionName } from '../paths.ts';
+
+const DELIVERY = '/v2/queues/:queue/messages/:message/deliveries/:subscription';
+
+type DeliveryPath = { queue: string; message: string; subscription: string };
+
+/** What a person does to one delivery. Neither takes a body. */
+export function addByHandRoutes(api: Api, dependencies: ApiDependencies): void {
+  const { audit } = dependencies;
+  const byHand = byHandContextOf(dependencies);
+
+  api.post(`${DELIVERY}/retry`, async (context) => {
+    const key = await deliveryKey(dependencies, context.req.param());
+    const result = await retryDelivery(byHand, key);
+    if (result.kind === 'refused') throw retryRefused(result.why);
+    audit(context.env.caller, { change: 'delivery_retried', ...idsOf(key), round: result.delivery.round });
+    return context.json(deliveryView(result.delivery), 202);
+  });
+
+  api.post(`${DELIVERY}/cancel`, async (context) => {
+    const key = await deliveryKey(dependencies, context.req.param());
+    const result = await cancelDelivery(byHand, key, 'manual');
+    if (result.kind === 'refused') throw cancellationRefused(result.why);
+    audit(context.env.caller, { change: 'delivery_cancelled', ...idsOf(key) });
+    return context.json(deliveryView(result.delivery), 200);
+  });
+}
+
+function byHandContextOf(dependencies: ApiDependencies): ByHandContext {
+  const { deliveries, deliveryListings, records, registry } = dependencies;
+  const { clock, payloads, wakeUps, journal, settings } = dependencies;
+  return {
+    ports: {
+      clock,
+      deliveries,
+      deliveryListings,
+      payloads,
+      wakeUps,
+      journal,
+      messageRecords: records,
+      subscriptions: {
+        find: async (queue, subscriptionId) => {
+          const [found, subscription] = await Promise.all([
+            registry.findQueue(queue),
+            registry.findSubscription(queue, subscriptionId),
+          ]);
+          return { queue: found, subscription };
+        },
+      },
+    },
+    settings,
+  };
+}
+
+/** @throws RefusedRequest `invalid_request`, or `not_found` for a message or an id that never was. */
+async function deliveryKey(dependencies: ApiDependencies, path: DeliveryPath): Promise<DeliveryKey> {
+  const { subscriptionId } = subscriptionName(path);
+  const key = await deliveryKeyFor(dependencies, messageKey(path), subscriptionId);
+  if (key === undefined) throw notFound('such message');
+  return key;
+}
+
+function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
+  return { queue, messageId, subscriptionId };
+}
+
+function retryRefused(why: RetryRefusal): RefusedRequest {
+  return why === 'no_such_delivery'
+    ? notFound('such delivery')
+    : new RefusedRequest('conflict', RETRY_REFUSALS[why]);
+}
+
+const RETRY_REFUSALS: Record<Exclude<RetryRefusal, 'no_such_delivery'>, string> = {
+  in_flight: 'an attempt of this delivery is being made right now',
+  not_begun: 'the first attempt of this delivery is still to come, and comes by itself',
+  being_closed: 'this delivery has ended a moment ago; ask again in some seconds',
+  body_gone: 'the body of this message is not kept, or not any more',
+  too_many_attempts: 'this delivery has too many attempts on record; publish the message again',
+  message_expired: 'the ttl of this message is over',
+  subscription_absent: 'the subscription is deleted, expired, disabled or not confirmed',
+  open: 'this delivery is under way',
+  delivered: 'this delivery has succeeded',
+  recovered_already: 'this recovery has brought the delivery back already',
+  contended: 'this delivery keeps changing; ask again',
+};
+
+function cancellationRefused(why: CancelRefusal): RefusedRequest {
+  switch (why) {
+    case 'no_such_delivery':
+      return notFound('such delivery');
+    case 'over':
+      return new RefusedRequest('conflict', 'this delivery is over');
+    case 'not_begun':
+      return new RefusedRequest(
+        'conflict',
+        'the first attempt is still to come, if the filter of the subscription lets it; cancel it then',
+      );
+    case 'contended':
+      return new RefusedRequest('conflict', 'this delivery keeps changing; ask again');
+  }
+}

@@ -1,0 +1,105 @@
+import { isSuccess, type Chunk } from '../../../shared/domain/delivery/chunk.ts';
+import { takeOut, takeOutEarly } from '../../../shared/domain/delivery/chunk-changes.ts';
+import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
+import type {
+  ChunkKey,
+  Delivery,
+  DeliveryKey,
+  Transition,
+} from '../../../shared/domain/delivery/delivery.ts';
+import type { Chunks, Deliveries, WriteResult } from '../../../shared/ports/deliveries.ts';
+
+type Records = { deliveries: Deliveries; chunks: Chunks };
+
+type Creation = Extract<Transition, { create: Delivery }>;
+
+/** How often a delivery or its chunk may change under our hands. */
+const MOST_TRIES = 4;
+
+/** A delivery and its chunk kept changing while a record of its own was to be made. Transient: whoever asked may ask again. */
+export class ContendedRecordError extends Error {
+  override readonly name = 'ContendedRecordError';
+  constructor({ queue, messageId, subscriptionId }: DeliveryKey) {
+    super(`Delivery ${queue}/${messageId}/${subscriptionId} changed ${MOST_TRIES} times`);
+  }
+}
+
+/**
+ * The records of deliveries wherever they are, their own or that of their chunk, for whoever names a delivery by hand. To
+ * change one that is in a chunk is to give it a record of its own first, by one transaction, so that there is one truth at a
+ * time.
+ */
+export function chunkedDeliveries(records: Records): Deliveries {
+  const { deliveries } = records;
+  return {
+    find: async (key) => (await deliveries.find(key)) ?? (await foundInChunk(records, key)),
+    write: (transition) =>
+      transition.key.chunk === undefined ? deliveries.write(transition) : written(records, transition),
+    overdue: (before, limit) => deliveries.overdue(before, limit),
+  };
+}
+
+async function written(records: Records, transition: Transition): Promise<WriteResult> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const result = await ('create' in transition
+      ? created(records, transition)
+      : revised(records, transition));
+    if (result !== 'again') return result;
+  }
+  throw new ContendedRecordError(transition.key);
+}
+
+async function revised(records: Records, transition: Transition): Promise<WriteResult | 'again'> {
+  const result = await records.deliveries.write(transition);
+  if (result.kind === 'written' || result.current !== undefined) return result;
+  const found = await inChunk(records, transition.key);
+  if (found?.delivery === undefined) return result;
+  await takenOut(records, found.chunk, found.delivery);
+  return 'again';
+}
+
+async function takenOut({ chunks }: Records, chunk: Chunk, delivery: Delivery): Promise<void> {
+  const { subscriptionId } = delivery.key;
+  const standing = chunk.members?.get(subscriptionId);
+  await chunks.takeOut(
+    takeOut(chunk.key, subscriptionId, isSuccess(standing) ? standing : 'pending', delivery),
+    delivery,
+  );
+}
+
+/** Before anybody has claimed its chunk, whoever does so has to learn that this delivery has a record. */
+async function created(records: Records, transition: Creation): Promise<WriteResult | 'again'> {
+  const { deliveries, chunks } = records;
+  const { key, create } = transition;
+  const current = await deliveries.find(key);
+  if (current !== undefined) return { kind: 'refused', current };
+  const found = await inChunk(records, key);
+  if (found?.delivery !== undefined) return { kind: 'refused', current: found.delivery };
+  const place = placeOf(key);
+  if (place === undefined || found?.chunk.members !== undefined) return deliveries.write(transition);
+  const early = takeOutEarly(place, key.subscriptionId, create);
+  return (await chunks.takeOut(early, create)) === 'taken_out'
+    ? { kind: 'written', delivery: create }
+    : 'again';
+}
+
+/** One that left its chunk since its own record was looked for has one by now. */
+async function foundInChunk(records: Records, key: DeliveryKey): Promise<Delivery | undefined> {
+  const found = await inChunk(records, key);
+  return found && (found.delivery ?? (await records.deliveries.find(key)));
+}
+
+async function inChunk(
+  { chunks }: Records,
+  key: DeliveryKey,
+): Promise<{ chunk: Chunk; delivery: Delivery | undefined } | undefined> {
+  const place = placeOf(key);
+  const chunk = place && (await chunks.find(place));
+  if (chunk === undefined) return undefined;
+  const delivery = deliveryIn(chunk, key.subscriptionId);
+  return { chunk, delivery: delivery && { ...delivery, key } };
+}
+
+function placeOf({ queue, messageId, bucket, chunk }: DeliveryKey): ChunkKey | undefined {
+  return chunk === undefined ? undefined : { queue, messageId, bucket, chunk };
+}

@@ -1,0 +1,101 @@
+import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/retry/planned-attempts.ts';
+import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
+import { bucketOf, chunkOf } from '../../../shared/domain/delivery/fan-out.ts';
+import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import { policyInForce, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import type { Deliveries, DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
+import type { MessageRecords } from '../../../shared/ports/messages.ts';
+import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+
+type Listing = { deliveryListings: Pick<DeliveryListings, 'newest' | 'records' | 'ofMessage'> };
+type Records = { records: Pick<MessageRecords, 'find'> };
+
+/**
+ * Deliveries that are not delivered, the newest first, each as its record says now: one that has left the selection since it
+ * was listed is left out.
+ * @throws InvalidMarkerError
+ */
+export async function listUndelivered(
+  { deliveryListings }: Listing,
+  selection: DeliverySelection,
+  request: PageRequest,
+): Promise<Page<Delivery>> {
+  const { items, ...rest } = await deliveryListings.newest(selection, request);
+  const { deliveries, unreadable } = await deliveryListings.records(items.map(({ key }) => key));
+  for (const { error } of unreadable) throw error;
+  const byKey = new Map(deliveries.map((delivery) => [nameOf(delivery.key), delivery]));
+  const listed = items.flatMap(({ key }) => byKey.get(nameOf(key)) ?? []);
+  return { ...rest, items: listed.filter(({ status }) => isSelected(selection, status)) };
+}
+
+function nameOf({ messageId, subscriptionId }: DeliveryKey): string {
+  return `${messageId}#${subscriptionId}`;
+}
+
+function isSelected(selection: DeliverySelection, status: Delivery['status']): boolean {
+  return selection.status === undefined ? status !== 'delivered' : status === selection.status;
+}
+
+/** Undefined: there is no such message, or dispatch has not come to it yet. @throws InvalidMarkerError */
+export async function listOfMessage(
+  { records, deliveryListings }: Listing & Records,
+  message: MessageKey,
+  request: PageRequest,
+): Promise<Page<Delivery> | undefined> {
+  const record = await records.find(message);
+  return record && deliveryListings.ofMessage(message, record.buckets, request);
+}
+
+/** Where the delivery of a message to a subscription is on record, if it is. Undefined: there is no such message. */
+export async function deliveryKeyFor(
+  { records }: Records,
+  message: MessageKey,
+  subscriptionId: string,
+): Promise<DeliveryKey | undefined> {
+  const record = await records.find(message);
+  if (record === undefined) return undefined;
+  const { buckets, chunks } = record;
+  return {
+    ...message,
+    subscriptionId,
+    bucket: bucketOf(subscriptionId, buckets),
+    ...(chunks === undefined ? {} : { chunk: chunkOf(subscriptionId, chunks) }),
+  };
+}
+
+type DetailContext = Records & {
+  deliveries: Pick<Deliveries, 'find'>;
+  registry: Pick<SubscriptionRegistry, 'findQueue' | 'findSubscription'>;
+  defaultRetryPolicy: RetryPolicy;
+};
+
+/** Undefined: there is no such delivery. */
+export async function deliveryDetail(
+  context: DetailContext,
+  message: MessageKey,
+  subscriptionId: string,
+): Promise<DeliveryDetail | undefined> {
+  const key = await deliveryKeyFor(context, message, subscriptionId);
+  const delivery = key && (await context.deliveries.find(key));
+  if (delivery === undefined) return undefined;
+  const { policy, policySource } = await policyOf(context, delivery);
+  return { delivery, policy, policySource, planned: plannedAttempts(delivery, policy) };
+}
+
+async function policyOf(
+  { registry, defaultRetryPolicy }: DetailContext,
+  { key, policy }: Delivery,
+): Promise<Pick<DeliveryDetail, 'policy' | 'policySource'>> {
+  if (policy !== undefined) return { policy, policySource: 'delivery' };
+  const [queue, subscription] = await Promise.all([
+    registry.findQueue(key.queue),
+    registry.findSubscription(key.queue, key.subscriptionId),
+  ]);
+  const inForce = policyInForce({
+    subscription: subscription?.options._retry_policy,
+    queue: queue?.retryPolicy,
+    defaults: defaultRetryPolicy,
+  });
+  return { policy: inForce.policy, policySource: inForce.source };
+}

@@ -1,0 +1,100 @@
+import * as z from 'zod';
+import type { DeliverySelection } from '../../../shared/ports/deliveries.ts';
+import type { PageRequest } from '../../../shared/ports/page.ts';
+import { deliveryDetailView } from '../../../shared/wire/views/delivery-detail.ts';
+import { deliverySummary, deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
+import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
+import { deliveryDetail, listOfMessage, listUndelivered } from './deliveries.ts';
+import { fittingPage } from '../answer-size.ts';
+import type { Api, ApiDependencies } from '../dependencies.ts';
+import { notFound } from '../errors.ts';
+import { linksSchema, nextLinks, pageFields, pageRequest } from '../paging.ts';
+import { isSubscriptionId, messageKey, queueName, queuePath } from '../paths.ts';
+import { parsed } from '../request-json.ts';
+import { isWindow, NO_WINDOW, windowFields } from '../window.ts';
+
+const OF_MESSAGE = '/v2/queues/:queue/messages/:message/deliveries';
+
+export function addDeliveryRoutes(api: Api, dependencies: ApiDependencies): void {
+  api.get('/v2/queues/:queue/deliveries', async (context) => {
+    const queue = queueName(context.req.param('queue'));
+    const query = context.req.query();
+    const { selection, request } = undeliveredRequest(queue, query);
+    const page = await fittingPage(
+      request,
+      (asked) => listUndelivered(dependencies, selection, asked),
+      deliverySummary,
+    );
+    const answer: z.input<typeof undeliveredListSchema> = {
+      deliveries: [...page.items],
+      links: [...nextLinks(`${queuePath(queue)}/deliveries`, page, query)],
+    };
+    return context.json(answer);
+  });
+
+  api.get(OF_MESSAGE, async (context) => {
+    const message = messageKey(context.req.param());
+    const request = pageRequest(context.req.query());
+    const page = await fittingPage(
+      request,
+      async (asked) => {
+        const found = await listOfMessage(dependencies, message, asked);
+        if (found === undefined) throw notFound('such message');
+        return found;
+      },
+      deliveryView,
+    );
+    const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
+    const answer: z.input<typeof deliveryListSchema> = {
+      deliveries: [...page.items],
+      links: [...nextLinks(path, page, { limit: request.limit })],
+    };
+    return context.json(answer);
+  });
+
+  api.get(`${OF_MESSAGE}/:subscription`, async (context) => {
+    const message = messageKey(context.req.param());
+    const id = context.req.param('subscription');
+    const detail = isSubscriptionId(id) ? await deliveryDetail(dependencies, message, id) : undefined;
+    if (detail === undefined) throw notFound('such delivery');
+    return context.json(deliveryDetailView(detail));
+  });
+}
+
+export const deliveryListSchema = z.object({
+  deliveries: z.array(deliveryViewSchema),
+  links: linksSchema,
+});
+
+export const undeliveredListSchema = z.object({
+  deliveries: z.array(deliverySummarySchema),
+  links: linksSchema,
+});
+
+const LISTED = ['pending', 'retrying', 'rejected', 'exhausted', 'cancelled'] as const;
+const SUBSCRIPTION_RULE = 'must be the id of a subscription';
+
+/** The query of the listing of a queue's deliveries. */
+export const undeliveredQuery = z
+  .strictObject({
+    ...pageFields,
+    ...windowFields,
+    status: z.enum(LISTED, `must be one of ${LISTED.join(', ')}`).exactOptional(),
+    subscription: z.string().refine(isSubscriptionId, SUBSCRIPTION_RULE).exactOptional(),
+  })
+  .refine(isWindow, NO_WINDOW);
+
+function undeliveredRequest(
+  queue: string,
+  query: Record<string, string>,
+): { selection: DeliverySelection; request: PageRequest } {
+  const { limit, marker, subscription, ...selection } = parsed(undeliveredQuery, query);
+  return {
+    selection: {
+      queue,
+      ...selection,
+      ...(subscription === undefined ? {} : { subscriptionId: subscription }),
+    },
+    request: { limit, ...(marker === undefined ? {} : { marker }) },
+  };
+}

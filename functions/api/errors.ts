@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import type { FieldError } from '../../shared/domain/errors.ts';
+
+const ERROR_CODES = [
+  'invalid_request',
+  'invalid_json',
+  'invalid_retry_policy',
+  'not_found',
+  'method_not_allowed',
+  'conflict',
+  'too_large',
+  'internal',
+] as const;
+
+type ErrorCode = (typeof ERROR_CODES)[number];
+
+const statusOfCode = {
+  invalid_request: 400,
+  invalid_json: 400,
+  invalid_retry_policy: 400,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  too_large: 413,
+  internal: 500,
+} as const satisfies Record<ErrorCode, number>;
+
+/** A request that gets an error for its answer. Thrown anywhere on the way of a request, before anything is written. */
+export class RefusedRequest extends Error {
+  override readonly name = 'RefusedRequest';
+  readonly code: ErrorCode;
+  /** Each with its path: `messages[0].ttl`, `options._retry_policy.minimum_delay`. */
+  readonly fields: readonly FieldError[];
+
+  constructor(code: ErrorCode, message: string, fields: readonly FieldError[] = []) {
+    super(message);
+    this.code = code;
+    this.fields = fields;
+  }
+}
+
+export function invalidFields(faults: readonly FieldError[]): RefusedRequest {
+  return refusedFields('invalid_request', faults);
+}
+
+/** More faults than these in one answer help nobody. */
+const MAX_FAULTS = 20;
+/** In characters, of the name of a field and of what is said of it: both may hold what the caller sent. */
+const MAX_TEXT = 256;
+
+/** An answer that is small whatever was sent. The message counts the faults that it does not name. */
+export function refusedFields(code: ErrorCode, faults: readonly FieldError[]): RefusedRequest {
+  const named = faults.slice(0, MAX_FAULTS).map(({ field, message }) => ({
+    field: shortened(field),
+    message: shortened(message),
+  }));
+  const texts = named.map(({ field, message }) => `${field}: ${message}`);
+  const more = faults.length - named.length;
+  return new RefusedRequest(code, [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('; '), named);
+}
+
+/** A character of two code units is not cut in half. */
+function shortened(text: string): string {
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+export function notFound(what: string): RefusedRequest {
+  return new RefusedRequest('not_found', `there is no ${what}`);
+}
+
+/** The one shape of every error (design §7). */
+export const errorSchema = z.object({
+  error: z.object({
+    code: z.enum(ERROR_CODES),
+    message: z.string(),
+    fields: z.array(z.object({ field: z.string(), message: z.string() })).exactOptional(),
+  }),
+});
+
+export function errorBody({ code, message, fields }: RefusedRequest): z.infer<typeof errorSchema> {
+  return {
+    error: { code, message, ...(fields.length > 0 && { fields: [...fields] }) },
+  };
+}
+
+export function errorAnswer(refused: RefusedRequest, headers: Record<string, string> = {}): Response {
+  return Response.json(errorBody(refused), { status: statusOfCode[refused.code], headers });
+}

@@ -1,0 +1,117 @@
+import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
+import type { ListedStanding, MessageStanding } from '../../../shared/domain/message/standing.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
+import type { Ingress } from '../../../shared/ports/queues.ts';
+import type { MessageListings, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
+import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import type { Payloads } from '../../../shared/ports/bodies.ts';
+import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+
+/** What one SQS message holds, in bytes (design §8). */
+const MAX_INGRESS_BYTES = 1_048_576;
+
+export type PublishContext = {
+  registry: SubscriptionRegistry;
+  ingress: Ingress;
+  clock: Clock;
+  newId: () => string;
+};
+
+/** A message to be published, checked. `ttl` and `delay` are seconds. */
+export type PostedMessage = {
+  id?: string;
+  type?: string;
+  /** The source text of its JSON value. */
+  data: string;
+  ttl?: number;
+  delay?: number;
+};
+
+/** `ids` are those under which the messages will be on record, in the order given; `index` is the message at fault. */
+export type PublishResult =
+  { kind: 'published'; ids: readonly string[] } | { kind: 'too_large'; index: number };
+
+/**
+ * Puts messages into the ingress queue like any other producer, and creates the queue if there is none, as Zaqar does.
+ * @throws when some could not be sent. Repeated under the same ids, those already sent are recognised.
+ */
+export async function publish(
+  context: PublishContext,
+  queue: string,
+  messages: readonly PostedMessage[],
+): Promise<PublishResult> {
+  const named = messages.map((message) => ({ ...message, id: message.id ?? context.newId() }));
+  const bodies = named.map((message) => ingressBody(queue, message));
+  const index = bodies.findIndex((body) => Buffer.byteLength(body) > MAX_INGRESS_BYTES);
+  if (index !== -1) return { kind: 'too_large', index };
+  await context.registry.ensureQueue({ name: queue, metadata: {}, createdAt: context.clock.now() });
+  await context.ingress.publish(bodies.map((body) => ({ body })));
+  return { kind: 'published', ids: named.map((message) => messageIdOf(message).id) };
+}
+
+/** The wire form of the ingress queue (design §7), with the data spliced in as its source text. */
+function ingressBody(queue: string, message: PostedMessage & { id: string }): string {
+  const { id, type, ttl, delay, data } = message;
+  return `${JSON.stringify({ queue, id, type, ttl, delay }).slice(0, -1)},"data":${data}}`;
+}
+
+type Kept = { records: MessageRecords; payloads: Payloads };
+
+/** Undefined: there is no such message, or dispatch has not come to it yet. */
+export async function messageStanding(
+  { records, payloads, deliveryListings }: Kept & { deliveryListings: Pick<DeliveryListings, 'tally'> },
+  message: MessageKey,
+): Promise<MessageStanding | undefined> {
+  const record = await records.find(message);
+  if (record === undefined) return undefined;
+  const { body } = record;
+  const [deliveries, kept] = await Promise.all([
+    deliveryListings.tally(message, record.buckets),
+    body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message,
+  ]);
+  return { ...record, deliveries, data: kept?.data };
+}
+
+type ListContext = {
+  messageListings: Pick<MessageListings, 'newest'>;
+  records: Pick<MessageRecords, 'find'>;
+  deliveryListings: Pick<DeliveryListings, 'tally'>;
+};
+
+/** The messages of a window, the newest first, and how each stands. @throws InvalidMarkerError */
+export async function listMessages(
+  context: ListContext,
+  window: MessageWindow,
+  request: PageRequest,
+): Promise<Page<ListedStanding>> {
+  const page = await context.messageListings.newest(window, request);
+  const standings = await Promise.all(page.items.map(({ key }) => listedStanding(context, key)));
+  // The listing may still have what was forgotten since.
+  return { ...page, items: standings.filter((standing) => standing !== undefined) };
+}
+
+async function listedStanding(
+  { records, deliveryListings }: ListContext,
+  message: MessageKey,
+): Promise<ListedStanding | undefined> {
+  const record = await records.find(message);
+  if (record === undefined) return undefined;
+  const deliveries = await deliveryListings.tally(message, record.buckets);
+  return { ...record, deliveries, bodyKept: record.body !== undefined };
+}
+
+/**
+ * Erases what is kept of a message's data, for good: no retry and no recovery will find it, and it is not kept again. The
+ * record goes first, since from then on nobody puts anything into the bucket that would stay there. Safe to repeat, and
+ * a repeat completes what a crash left undone.
+ */
+export async function eraseBody(
+  { records, payloads, clock }: Kept & { clock: Pick<Clock, 'now'> },
+  message: MessageKey,
+): Promise<'erased' | 'no_such_message'> {
+  const record = await records.eraseBody(message, clock.now());
+  if (record === undefined) return 'no_such_message';
+  await payloads.removeAll(message);
+  return 'erased';
+}

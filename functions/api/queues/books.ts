@@ -1,0 +1,82 @@
+import * as z from 'zod';
+import { addUp, type Books, booksOfMessage, EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
+import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
+import type { MessageListings, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
+import { booksView, booksViewSchema } from '../../../shared/wire/views/books.ts';
+import type { Api, ApiDependencies } from '../dependencies.ts';
+import { linksSchema, nextLinks, pageFields } from '../paging.ts';
+import { queueName, queuePath } from '../paths.ts';
+import { parsed } from '../request-json.ts';
+import { isWindow, NO_WINDOW, windowFields, windowOf } from '../window.ts';
+
+export function addBooksRoutes(api: Api, dependencies: ApiDependencies): void {
+  api.get('/v2/queues/:queue/books', async (context) => {
+    const queue = queueName(context.req.param('queue'));
+    const { marker, ...asked } = parsed(booksQuery, context.req.query());
+    const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
+    const { books, marker: next } = await booksOfWindow(dependencies, window, marker);
+    const view = booksView(window, books);
+    const links = nextLinks(
+      `${queuePath(queue)}/books`,
+      { ...(next === undefined ? {} : { marker: next }) },
+      { since: view.since, until: view.until },
+    );
+    const answer: z.input<typeof booksAnswerSchema> = { ...view, links: [...links] };
+    return context.json(answer);
+  });
+}
+
+export const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });
+
+/** The query of the books: of the last 24 hours, unless it says otherwise. */
+export const booksQuery = z
+  .strictObject({ marker: pageFields.marker, ...windowFields })
+  .refine(isWindow, NO_WINDOW);
+
+type BooksContext = {
+  clock: Pick<Clock, 'now'>;
+  messageListings: MessageListings;
+  records: Pick<MessageRecords, 'find'>;
+  deliveryListings: Pick<DeliveryListings, 'tally'>;
+};
+
+/** After this no further messages are begun: half of what a request has. */
+const ENOUGH_MS = 15_000;
+
+/** Messages read side by side. Each is two small reads, so that the figures are all that takes memory. */
+const PAGE = 40;
+
+/**
+ * What was accepted in a window against what became of it, counted message by message from the records. Where there are
+ * more than can be counted in time it stops, and goes on from its `marker`: the parts add up to the whole.
+ * @throws InvalidMarkerError
+ */
+export async function booksOfWindow(
+  context: BooksContext,
+  window: MessageWindow,
+  from: string | undefined,
+): Promise<{ books: Books; marker?: string }> {
+  const { clock, messageListings } = context;
+  const startedAt = clock.now();
+  let books = EMPTY_BOOKS;
+  let marker = from;
+  do {
+    const page = await messageListings.accepted(window, {
+      limit: PAGE,
+      ...(marker === undefined ? {} : { marker }),
+    });
+    const counted = await Promise.all(page.items.map(({ key }) => booksFor(context, key)));
+    books = counted.reduce(addUp, books);
+    ({ marker } = page);
+  } while (marker !== undefined && clock.now() - startedAt < ENOUGH_MS);
+  return marker === undefined ? { books } : { books, marker };
+}
+
+/** The listing may still have what was forgotten since. */
+async function booksFor({ records, deliveryListings }: BooksContext, key: MessageKey): Promise<Books> {
+  const record = await records.find(key);
+  if (record === undefined) return EMPTY_BOOKS;
+  return booksOfMessage(record, await deliveryListings.tally(key, record.buckets));
+}

@@ -1,0 +1,92 @@
+import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts';
+import {
+  newRecovery,
+  recoveryIdOf,
+  revised,
+  type Recovery,
+  type RecoverySelection,
+} from '../../../shared/domain/recovery/recovery.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Operations } from '../../../shared/ports/queues.ts';
+import type { Recoveries } from '../../../shared/ports/deliveries.ts';
+import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+
+export type RecoveriesContext = {
+  registry: Pick<SubscriptionRegistry, 'findQueue'>;
+  recoveries: Recoveries;
+  operations: Operations;
+  clock: Pick<Clock, 'now'>;
+  newId: () => string;
+  settings: { retentionMs: number; retryAfterCapMs: number };
+};
+
+/** What failed a moment ago is in the listings by then, and the recovery is on record. */
+const BEGIN_AFTER_SECONDS = 3;
+
+/** `window_empty`: nothing can have been accepted in it yet; `window_too_old`: records may be forgotten that are `olderThan`. */
+export type StartResult =
+  | { kind: 'started'; recovery: Recovery }
+  | { kind: 'no_such_queue' }
+  | { kind: 'window_empty' }
+  | { kind: 'window_too_old'; olderThan: number };
+
+/**
+ * Orders a recovery. What is asked for of the future is none of it: it replays what has failed by now.
+ *
+ * The order is sent first, and drops by itself where no record follows it: the other way round, a crash in between would
+ * leave a recovery that says for ever that it is running.
+ * @throws when it could not be ordered; nothing is replayed then
+ */
+export async function startRecovery(
+  context: RecoveriesContext,
+  asked: RecoverySelection,
+): Promise<StartResult> {
+  const { registry, recoveries, operations, clock, newId, settings } = context;
+  const now = clock.now();
+  const selection = { ...asked, until: Math.min(asked.until, now) };
+  if (selection.since >= selection.until) return { kind: 'window_empty' };
+  const olderThan = now - longestScheduleMs(settings.retryAfterCapMs) - settings.retentionMs;
+  if (selection.since < olderThan) return { kind: 'window_too_old', olderThan };
+  const { queue } = selection;
+  if ((await registry.findQueue(queue)) === undefined) return { kind: 'no_such_queue' };
+  const at = { now, retentionMs: settings.retentionMs };
+  const recovery = newRecovery(recoveryIdOf(now, newId()), selection, at);
+  const order = { kind: 'recovery', queue, recoveryId: recovery.id, orderedAt: now } as const;
+  await operations.send(order, BEGIN_AFTER_SECONDS);
+  await recoveries.create(recovery);
+  return { kind: 'started', recovery };
+}
+
+/** How often a recovery may move on under our hands, a page at a time. */
+const MOST_TRIES = 10;
+
+/** A recovery moved on again and again while it was to be stopped. */
+export class ContendedRecoveryError extends Error {
+  override readonly name = 'ContendedRecoveryError';
+
+  constructor(queue: string, id: string) {
+    super(`Recovery ${id} of queue ${queue} moved on ${MOST_TRIES} times while it was to be stopped`);
+  }
+}
+
+/**
+ * Stops a recovery: the page that is under work is finished, and no other begun. Undefined: there is none; `over`: it had
+ * ended before.
+ * @throws ContendedRecoveryError
+ */
+export async function stopRecovery(
+  { recoveries, clock, settings }: Pick<RecoveriesContext, 'recoveries' | 'clock' | 'settings'>,
+  queue: string,
+  id: string,
+): Promise<'stopped' | 'over' | undefined> {
+  let current = await recoveries.find(queue, id);
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    if (current === undefined) return undefined;
+    if (current.state !== 'running') return 'over';
+    const at = { now: clock.now(), retentionMs: settings.retentionMs };
+    const saving = await recoveries.save(revised({ ...current, state: 'stopped' }, at));
+    if (saving.kind === 'saved') return 'stopped';
+    current = saving.current;
+  }
+  throw new ContendedRecoveryError(queue, id);
+}

@@ -1,0 +1,73 @@
+import { errorOf } from '../../../shared/domain/errors.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Deliveries } from '../../../shared/ports/deliveries.ts';
+import type { MessageRecords } from '../../../shared/ports/messages.ts';
+import type { QueueDepths } from '../../../shared/ports/queues.ts';
+import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+
+export type HealthContext = {
+  registry: Pick<SubscriptionRegistry, 'findQueue'>;
+  records: Pick<MessageRecords, 'find'>;
+  deliveries: Pick<Deliveries, 'overdue'>;
+  queueDepths: QueueDepths;
+  clock: Pick<Clock, 'now'>;
+  /** How long past due, in milliseconds, a retry counts as overdue. */
+  settings: { overdueAfterMs: number };
+};
+
+export type Check = 'subscriptionsTable' | 'deliveriesTable' | 'queues';
+
+/** `queues`, `overdue`: absent where their check failed. `faults` say why, for the log. */
+export type Health = {
+  checks: Record<Check, 'ok' | 'failing'>;
+  queues?: Record<string, number>;
+  overdue?: number;
+  faults: readonly Error[];
+};
+
+/** Counted no further: where so many are overdue, their exact number is not the question. */
+const MOST_OVERDUE = 1_000;
+
+/** Any name will do to see whether a table answers. */
+const SOME_QUEUE = 'health';
+
+/** Whether everything that the deployment rests on can be reached. It never throws for what it looks at. */
+export async function lookAtHealth(context: HealthContext): Promise<Health> {
+  const { registry, records, deliveries, queueDepths, clock, settings } = context;
+  const [subscriptionsTable, deliveriesTable, queues] = await Promise.all([
+    checked(() => registry.findQueue(SOME_QUEUE)),
+    checked(async () => {
+      const [overdue] = await Promise.all([
+        deliveries.overdue(clock.now() - settings.overdueAfterMs, MOST_OVERDUE),
+        records.find({ queue: SOME_QUEUE, messageId: SOME_QUEUE }),
+      ]);
+      return overdue.length;
+    }),
+    checked(() => queueDepths.approximate()),
+  ]);
+  const all = { subscriptionsTable, deliveriesTable, queues };
+  return {
+    checks: {
+      subscriptionsTable: stateOf(subscriptionsTable),
+      deliveriesTable: stateOf(deliveriesTable),
+      queues: stateOf(queues),
+    },
+    ...(queues.ok && { queues: queues.value }),
+    ...(deliveriesTable.ok && { overdue: deliveriesTable.value }),
+    faults: Object.values(all).flatMap((one) => (one.ok ? [] : [one.fault])),
+  };
+}
+
+type Checked<Value> = { ok: true; value: Value } | { ok: false; fault: Error };
+
+async function checked<Value>(check: () => Promise<Value>): Promise<Checked<Value>> {
+  try {
+    return { ok: true, value: await check() };
+  } catch (error) {
+    return { ok: false, fault: errorOf(error) };
+  }
+}
+
+function stateOf({ ok }: Checked<unknown>): 'ok' | 'failing' {
+  return ok ? 'ok' : 'failing';
+}

@@ -1,0 +1,166 @@
+import * as z from 'zod';
+import { ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-request.ts';
+import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import { isDeeperThan } from '../../../shared/domain/subscription/content-elements.ts';
+import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
+import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
+import type { Disabled, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
+import { invalidFields, RefusedRequest } from '../errors.ts';
+import { MAX_TTL_SECONDS, messageType, retryPolicyAt, seconds } from '../fields.ts';
+import { parsed } from '../request-json.ts';
+import { postHeaders } from './post-headers.ts';
+
+/** With its headers and its template a subscription stays well under the 400 KB of a DynamoDB item. */
+const MAX_OPTIONS_BYTES = 65_536;
+
+/** More than the deepest filter takes, of ten objects with a list between each two. */
+const MAX_OPTIONS_DEPTH = 32;
+
+/** The most that a deployment can have (infra/settings.ts). */
+const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
+
+const RATE_RULE = `must be a number of requests a second from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}`;
+
+type SubscriptionFields = { subscriber: string; options: SubscriptionOptions; ttl?: number };
+
+/** What is left out stays as it is; a `ttl` of null is for ever. */
+type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'ttl'>> & { ttl?: number | null };
+
+/** Of an import; `disabled` says why it was, if it was. */
+type SubscriptionLine = SubscriptionFields & { disabled?: Disabled };
+
+type Rules = { defaultRetryPolicy: RetryPolicy; subscriberFault: (url: string) => string | undefined };
+
+/**
+ * `{"subscriber", "ttl"?, "options"?}`, checked to the last field.
+ * @throws RefusedRequest
+ */
+export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFields {
+  const schema = subscriptionRequestSchema.extend({ subscriber: subscriberBy(rules) });
+  const { options, ...fields } = parsedWithOptions(schema, value);
+  return { ...fields, options: optionsOf(options, rules) };
+}
+
+/**
+ * Any of `{"subscriber"?, "ttl"?, "options"?}`; options are given as a whole.
+ * @throws RefusedRequest
+ */
+export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPatch {
+  const schema = subscriptionPatchSchema.extend({ subscriber: subscriberBy(rules).exactOptional() });
+  const { options, ...fields } = parsedWithOptions(schema, value);
+  if (options === undefined && Object.keys(fields).length === 0) {
+    throw invalidFields([{ field: 'body', message: 'must hold subscriber, ttl or options' }]);
+  }
+  return { ...fields, ...(options && { options: optionsOf(options, rules) }) };
+}
+
+/** A line of an export. @throws RefusedRequest */
+export function subscriptionLine(value: unknown, rules: Rules): SubscriptionLine {
+  const schema = subscriptionLineSchema.extend({ subscriber: subscriberBy(rules) });
+  const { options, disabled, ...fields } = parsedWithOptions(schema, value);
+  return {
+    ...fields,
+    options: optionsOf(options, rules),
+    ...(disabled && { disabled: { ...disabled, at: Date.parse(disabled.at) } }),
+  };
+}
+
+function subscriberBy({ subscriberFault }: Rules) {
+  return z.string().superRefine((url, refinement) => {
+    const fault = subscriberFault(url);
+    if (fault !== undefined) refinement.addIssue(fault);
+  });
+}
+
+/** Options that are too large are refused as a whole, before anybody looks at what is wrong in them. @throws RefusedRequest */
+function parsedWithOptions<T>(schema: z.ZodType<T>, value: unknown): T {
+  if (typeof value === 'object' && value !== null && 'options' in value) checkSize(value.options);
+  return parsed(schema, value);
+}
+
+function checkSize(options: unknown): void {
+  // First, because JSON.stringify recurses.
+  if (isDeeperThan(options, MAX_OPTIONS_DEPTH)) {
+    const message = `is nested deeper than ${MAX_OPTIONS_DEPTH} levels`;
+    throw invalidFields([{ field: 'options', message }]);
+  }
+  if (Buffer.byteLength(JSON.stringify(options)) > MAX_OPTIONS_BYTES) {
+    throw new RefusedRequest('too_large', `the options are over ${MAX_OPTIONS_BYTES} bytes`);
+  }
+}
+
+function optionsOf(
+  { _retry_policy: given, ...others }: z.output<typeof optionsSchema>,
+  context: Rules,
+): SubscriptionOptions {
+  const policy =
+    given === undefined
+      ? undefined
+      : retryPolicyAt('options._retry_policy', given, context.defaultRetryPolicy);
+  return { ...others, ...(policy && { _retry_policy: policy }) };
+}
+
+const MAX_EVENT_TYPES = 50;
+const EVENT_TYPES_RULE = `must be a list of 1 to ${MAX_EVENT_TYPES} types`;
+
+/** Types match exactly. An asterisk would be taken for a wildcard and would silently match nothing, so it is refused. */
+const eventTypes = z
+  .array(
+    messageType.refine((type) => !type.includes('*'), 'must not hold *: types match exactly'),
+    EVENT_TYPES_RULE,
+  )
+  .min(1, EVENT_TYPES_RULE)
+  .max(MAX_EVENT_TYPES, EVENT_TYPES_RULE)
+  .overwrite((types) => [...new Set(types)]);
+
+/** Kept as it was given; what it means, `content-filter.ts` says. */
+const contentFilter = z.unknown().superRefine((given, refinement) => {
+  const read = parseContentFilter(given);
+  if (read.ok) return;
+  for (const { path, message } of read.faults) {
+    refinement.addIssue({ code: 'custom', path: [...path], message });
+  }
+});
+
+/** Field by field; what the retry policy holds, `retryPolicyAt` checks. */
+export const optionsSchema = z.strictObject({
+  _retry_policy: z.unknown().exactOptional(),
+  post_headers: postHeaders.exactOptional(),
+  post_data: z
+    .string()
+    .refine((text) => text.split(ZAQAR_MESSAGE).length <= 2, `must hold ${ZAQAR_MESSAGE} at most once`)
+    .exactOptional(),
+  raw_delivery: z.boolean().exactOptional(),
+  attempt_timeout: seconds(1, MAX_ATTEMPT_TIMEOUT_SECONDS).exactOptional(),
+  max_per_second: z
+    .number(RATE_RULE)
+    .min(LEAST_PER_SECOND, RATE_RULE)
+    .max(MOST_PER_SECOND, RATE_RULE)
+    .exactOptional(),
+  event_types: eventTypes.exactOptional(),
+  filter: contentFilter.exactOptional(),
+});
+
+/** The body of a subscribing request. */
+export const subscriptionRequestSchema = z.strictObject({
+  subscriber: z.string(),
+  ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
+  options: optionsSchema.default({}),
+});
+
+/** The body of a PATCH. */
+export const subscriptionPatchSchema = z.strictObject({
+  subscriber: z.string().exactOptional(),
+  ttl: seconds(1, MAX_TTL_SECONDS).nullable().exactOptional(),
+  options: optionsSchema.exactOptional(),
+});
+
+/** One line of an export and of an import. */
+const subscriptionLineSchema = subscriptionRequestSchema.extend({
+  disabled: z
+    .strictObject({
+      reason: z.enum(['manual', 'gone', 'failing'], 'must be manual, gone or failing'),
+      at: z.iso.datetime('must be a time in UTC, such as 2026-11-21T12:00:00.000Z'),
+    })
+    .exactOptional(),
+});

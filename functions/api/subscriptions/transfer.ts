@@ -1,0 +1,115 @@
+import { canonicalJson } from '../audit-digest.ts';
+import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
+import { isThere, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Page } from '../../../shared/ports/page.ts';
+import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import { subscribe, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
+import { updateSubscription, type SubscriptionChange } from './change.ts';
+
+/** Lines of one export or import: what fits into the 29 s that an answer may take, one write after the other. */
+export const MOST_LINES = 500;
+
+/** Read at once: with options of 64 KiB each they still fit into one import. */
+const PAGE = 10;
+
+/**
+ * The subscriptions of a queue that are there, as far as `fits` says of what was taken so far; at most 500, and never less
+ * than a first page.
+ * @throws InvalidMarkerError
+ */
+export async function exportedPage(
+  {
+    registry,
+    clock,
+  }: {
+    registry: Pick<SubscriptionRegistry, 'listSubscriptions'>;
+    clock: Pick<Clock, 'now'>;
+  },
+  { queue, marker }: { queue: string; marker?: string },
+  fits: (subscriptions: readonly Subscription[]) => boolean,
+): Promise<Page<Subscription>> {
+  let taken: readonly Subscription[] = [];
+  let next = marker;
+  for (;;) {
+    const page = await registry.listSubscriptions(queue, {
+      limit: PAGE,
+      ...(next !== undefined && { marker: next }),
+    });
+    const now = clock.now();
+    const longer = [...taken, ...page.items.filter((item) => isThere(item, now))];
+    if (taken.length > 0 && (longer.length > MOST_LINES || !fits(longer))) break;
+    taken = longer;
+    next = page.marker;
+    if (next === undefined) break;
+  }
+  return { items: taken, ...(next !== undefined && { marker: next }) };
+}
+
+/** `subscriptionId` is the subscription that the line is about. */
+export type ImportResult =
+  | { kind: 'imported'; subscription: Subscription }
+  | { kind: 'replaced'; before: Subscription; after: Subscription }
+  | { kind: 'unchanged'; current: Subscription }
+  /** The subscriber is there with something else, and nobody said that it may be replaced. */
+  | { kind: 'conflict'; subscriptionId: string };
+
+/**
+ * One line of an import: all of it or nothing, and a second time nothing. The same subscriber with the same content is
+ * unchanged; with other content it is replaced where that is wanted, and its secret and its age stay.
+ * @throws UnknownCredentialsError, ContendedChangeError
+ */
+export async function importSubscription(
+  context: SubscribeContext,
+  request: SubscriptionRequest,
+  wanted: { replace: boolean },
+): Promise<ImportResult> {
+  const { registry, clock } = context;
+  const current = await registry.findBySubscriber(request.queue, request.subscriber);
+  return isThere(current, clock.now())
+    ? importedOver(context, current, request, wanted)
+    : importedNew(context, request);
+}
+
+async function importedNew(context: SubscribeContext, request: SubscriptionRequest): Promise<ImportResult> {
+  const result = await subscribe(context, request);
+  return result.kind === 'subscribed'
+    ? { kind: 'imported', subscription: result.subscription }
+    : { kind: 'conflict', subscriptionId: result.subscriptionId };
+}
+
+async function importedOver(
+  context: SubscribeContext,
+  current: Subscription,
+  request: SubscriptionRequest,
+  { replace }: { replace: boolean },
+): Promise<ImportResult> {
+  const { queue, id: subscriptionId } = current;
+  if (contentOf(current) === contentOf({ ...request, options: unredacted(request.options, current.options) }))
+    return { kind: 'unchanged', current };
+  if (!replace) return { kind: 'conflict', subscriptionId };
+  const result = await updateSubscription(context, { queue, subscriptionId }, contentChange(request));
+  switch (result.kind) {
+    case 'changed':
+      return { kind: 'replaced', before: result.before, after: result.after };
+    case 'left':
+      return { kind: 'unchanged', current: result.current };
+    case 'conflict':
+    case 'missing':
+      return { kind: 'conflict', subscriptionId };
+  }
+}
+
+/** What makes two of them the same; since when one is disabled is history, and so is its spelling of the URL. */
+function contentOf({ options, ttl, disabled }: SubscriptionRequest): string {
+  return canonicalJson({ options, ttl: ttl ?? null, disabled: disabled?.reason ?? null });
+}
+
+/** All of the content, what the line leaves out included. The subscriber is the same, so nobody is asked again. */
+function contentChange({ options, ttl, disabled }: SubscriptionRequest): SubscriptionChange {
+  return {
+    options,
+    ttl: ttl ?? null,
+    disabled: disabled ?? null,
+  };
+}

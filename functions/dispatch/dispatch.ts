@@ -1,0 +1,201 @@
+import {
+  addresseesOf,
+  contentOf,
+  listedAt,
+  type Acceptance,
+  type Addressees,
+  type Content,
+} from '../../shared/domain/message/addressees.ts';
+import { bucketsFor } from '../../shared/domain/delivery/fan-out.ts';
+import {
+  MAX_BODY_IN_JOB,
+  MAX_BODY_ON_RECORD,
+  type MessageBody,
+  payloadKeyOf,
+} from '../../shared/domain/message/body.ts';
+import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
+import { planHop } from '../../shared/domain/retry/wake-up-plan.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';
+import type { Journal } from '../../shared/ports/journal.ts';
+import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
+import type { Payloads } from '../../shared/ports/bodies.ts';
+import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import { dividedUp, firstJobsFor, type Sending } from './first-jobs.ts';
+import { keptUntil, placeOf } from '../../shared/steps/keep-message.ts';
+
+export type DispatchContext = {
+  ports: {
+    clock: Clock;
+    subscriptions: Subscriptions;
+    messageRecords: MessageRecords;
+    payloads: Payloads;
+    deliveryQueue: DeliveryQueue;
+    deadLetters: DeadLetters;
+    journal: Journal;
+  };
+  settings: {
+    retentionMs: number;
+    retryAfterCapMs: number;
+    retainMessages: 'failed' | 'all';
+    /** How many subscriptions of a message one job is for, about. */
+    firstAttemptsPerJob: number;
+  };
+};
+
+/** An ingress message as it came, to be buried verbatim if it can never be delivered. `sentAt`: milliseconds since the epoch. */
+export type IngressOriginal = {
+  id: string;
+  body: string;
+  attributes: Record<string, string>;
+  sentAt?: number;
+};
+
+/**
+ * What the ingress message says, or why it says nothing (shared/wire/ingress/message.ts). `keepBody`: its data has to be
+ * found by its record from the start.
+ */
+export type IngressReading =
+  { ok: true; message: Message; delaySeconds?: number; keepBody?: true } | { ok: false; reason: string };
+
+/**
+ * One ingress message: its record first, then a job for each chunk of the matching subscriptions (design §4). It returns when the
+ * message may be acknowledged, and throws when it must come again, which is always safe: the record is written once,
+ * and a repeat sends the jobs again, so that it completes whatever a crash left undone.
+ */
+export async function dispatch(
+  context: DispatchContext,
+  reading: IngressReading,
+  original: IngressOriginal,
+): Promise<void> {
+  if (!reading.ok) {
+    await bury(context, original, reading.reason);
+    return;
+  }
+  const { message } = reading;
+  const list = await context.ports.subscriptions.list(message.queue, 'cached');
+  if (list === undefined) {
+    await bury(context, original, 'unknown_queue', { queue: message.queue, messageId: message.id });
+    return;
+  }
+  const settings = reading.keepBody
+    ? { ...context.settings, retainMessages: 'all' as const }
+    : context.settings;
+  await accept({ ...context, settings }, message, list, {
+    sentAt: original.sentAt,
+    delayMs: (reading.delaySeconds ?? 0) * 1000,
+  });
+}
+
+/** A fault that no repeat can mend: ours to bury, so that it neither blocks the batch nor is tried ten times. */
+async function bury(
+  { ports }: DispatchContext,
+  original: IngressOriginal,
+  reason: string,
+  message?: MessageKey,
+): Promise<void> {
+  await ports.deadLetters.bury(original, reason);
+  ports.journal.note({
+    fact: 'message_refused',
+    id: original.id,
+    reason,
+    ...(message === undefined ? {} : { message }),
+  });
+}
+
+async function accept(
+  context: DispatchContext,
+  message: Message,
+  list: SubscriptionList,
+  { sentAt, delayMs }: Sending,
+): Promise<void> {
+  const { ports } = context;
+  const body = await placeOf(ports.payloads, message, MAX_BODY_IN_JOB);
+  const content = contentOf(message);
+  const acceptance = {
+    acceptedAt: ports.clock.now(),
+    listedAt: listedAt(list.readAt, list.subscriptions),
+  };
+  const first = addresseesOf(list.subscriptions, content, acceptance);
+  const { kind, record } = await ports.messageRecords.accept(
+    await draftRecord(context, message, body, { ...acceptance, ...first }),
+  );
+  // Erased since it first came: what this copy has put into the bucket must not stay there.
+  if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
+  const { matching, undecided } =
+    kind === 'accepted' ? first : await addresseesOfRepeat(context, record, content, list);
+  ports.journal.note({
+    fact: 'message_accepted',
+    message: record.key,
+    matched: matching.length,
+    filtered: record.filtered,
+    duplicate: kind === 'duplicate',
+  });
+  noteUndecided(ports.journal, record.key, undecided);
+  // A repeat waits for what is left of the delay, not for all of it once more.
+  const { delaySeconds: leftSeconds } = planHop(record.acceptedAt + delayMs, ports.clock.now());
+  const subscriptionIds = matching.map(({ id }) => id);
+  const jobs = firstJobsFor(subscriptionIds, record, body, { sentAt, delayMs });
+  await ports.deliveryQueue.send(jobs, leftSeconds);
+}
+
+const MOST_NAMED = 10;
+
+/** One line however many they are; whose filter it is, an operator must know. */
+function noteUndecided(journal: Journal, message: MessageKey, undecided: Addressees['undecided']): void {
+  if (undecided.length === 0) return;
+  journal.note({
+    fact: 'filter_too_costly',
+    message,
+    subscriptions: undecided.length,
+    subscriptionIds: undecided.slice(0, MOST_NAMED).map(({ id }) => id),
+  });
+}
+
+/**
+ * The record says as of when the message goes to whom. The list is read afresh, because a repeat may meet another
+ * function's cache; of a queue that was deleted meanwhile there is only what was read just now.
+ */
+async function addresseesOfRepeat(
+  { ports }: DispatchContext,
+  record: MessageRecord,
+  content: Content,
+  read: SubscriptionList,
+): Promise<Addressees> {
+  const list = (await ports.subscriptions.list(record.key.queue, 'fresh')) ?? read;
+  return addresseesOf(list.subscriptions, content, record);
+}
+
+async function draftRecord(
+  { ports, settings }: DispatchContext,
+  message: Message,
+  body: MessageBody,
+  { acceptedAt, listedAt, matching, filtered }: Acceptance & Addressees,
+): Promise<MessageRecord> {
+  const kept = await keptFromStart(settings.retainMessages, ports.payloads, message, body);
+  const buckets = bucketsFor(matching.length);
+  return {
+    key: { queue: message.queue, messageId: message.id },
+    acceptedAt,
+    listedAt,
+    ...(message.type === undefined ? {} : { type: message.type }),
+    matched: matching.length,
+    filtered,
+    duplicates: 0,
+    buckets,
+    ...dividedUp(matching, buckets, settings.firstAttemptsPerJob),
+    ...(kept === undefined ? {} : { body: kept }),
+    expiresAt: kept === undefined ? acceptedAt + settings.retentionMs : keptUntil(acceptedAt, settings),
+  };
+}
+
+/** A body is kept at a delivery's first failure; from the start only if it is stored anyway, or by setting. */
+async function keptFromStart(
+  retainMessages: 'failed' | 'all',
+  payloads: Payloads,
+  message: Message,
+  body: MessageBody,
+): Promise<MessageBody | undefined> {
+  if (body.kind === 'stored') return body;
+  return retainMessages === 'all' ? placeOf(payloads, message, MAX_BODY_ON_RECORD) : undefined;
+}

@@ -1,0 +1,60 @@
+import type { ChunkJob, DeliveryJob, FirstJob } from '../../shared/domain/delivery/job.ts';
+import { bucketOf, chunkOf, chunksFor } from '../../shared/domain/delivery/fan-out.ts';
+import type { MessageBody } from '../../shared/domain/message/body.ts';
+import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { MessageRecord } from '../../shared/ports/messages.ts';
+
+/** When the message was sent, in milliseconds since the epoch, and how long after its acceptance it is due. */
+export type Sending = { sentAt: number | undefined; delayMs: number };
+
+/** The record of a message is read with every failure of its deliveries, so it must not grow with them. */
+const MOST_APART = 25;
+
+/**
+ * Who is attempted together with others. A job is done when the slowest of its deliveries is, so one that fails, which may
+ * take it all of its time, is not to hold up the others of each message.
+ */
+export function dividedUp(
+  matching: readonly Subscription[],
+  buckets: number,
+  firstAttemptsPerJob: number,
+): Pick<MessageRecord, 'chunks' | 'apart'> {
+  const failing = matching.filter(({ failing }) => failing !== undefined);
+  const apart = failing.slice(0, MOST_APART).map(({ id }) => id);
+  const chunks = chunksFor(matching.length - apart.length, buckets, firstAttemptsPerJob);
+  if (chunks === undefined) return {};
+  return { chunks, ...(apart.length === 0 ? {} : { apart }) };
+}
+
+/**
+ * The jobs for the first attempts of a message: one for each chunk, as its record says, and one for each delivery that is in
+ * none. Where a subscription is, it is for ever, whoever else matches: a repeat that finds others sends it in the same chunk.
+ */
+export function firstJobsFor(
+  subscriptionIds: readonly string[],
+  { key, acceptedAt, buckets, chunks, apart = [] }: MessageRecord,
+  body: MessageBody,
+  { sentAt, delayMs }: Sending,
+): FirstJob[] {
+  const order = {
+    acceptedAt,
+    ...(sentAt === undefined ? {} : { sentAt }),
+    ...(delayMs > 0 ? { dueAt: acceptedAt + delayMs } : {}),
+    body,
+  };
+  const single = (subscriptionId: string): DeliveryJob => {
+    const place = { ...key, subscriptionId, bucket: bucketOf(subscriptionId, buckets) };
+    return { kind: 'job', key: place, attempt: 1, ...order };
+  };
+  if (chunks === undefined) return subscriptionIds.map(single);
+  const isApart = new Set(apart);
+  const placed = Map.groupBy(
+    subscriptionIds.filter((id) => !isApart.has(id)),
+    (id) => bucketOf(id, buckets) * chunks + chunkOf(id, chunks),
+  );
+  const together = [...placed].map(([place, members]): ChunkJob => {
+    const at = { ...key, bucket: Math.floor(place / chunks), chunk: place % chunks };
+    return { kind: 'chunk', key: at, subscriptionIds: members, ...order };
+  });
+  return [...together, ...subscriptionIds.filter((id) => isApart.has(id)).map(single)];
+}

@@ -1,0 +1,86 @@
+import {
+  type DataReference,
+  type PayloadSource,
+  sourceOf,
+} from '../../shared/domain/message/data-reference.ts';
+import type { MessageHead } from '../../shared/domain/message/message.ts';
+import type { Payloads, ReadData, ReferencedData } from '../../shared/ports/bodies.ts';
+import type { MessageRecords } from '../../shared/ports/messages.ts';
+import { keptMessage } from '../../shared/steps/keep-message.ts';
+import { parseIngress, type ReceivedMessage } from '../../shared/wire/ingress/message.ts';
+import { dispatch, type DispatchContext, type IngressReading } from './dispatch.ts';
+import type { SQSMessageAttributes, SQSRecord } from 'aws-lambda';
+
+type Routes = Record<string, string>;
+
+/** What dispatch does for every record. A throw means a transient fault, and the message comes again. */
+export function dispatchRecord(context: DispatchContext & ReferencedDataContext, routes: Routes) {
+  return async (record: SQSRecord): Promise<void> => {
+    const received = receivedAs(record);
+    const { body, attributes, sentAt } = received;
+    const original = { id: record.messageId, body, attributes, sentAt };
+    await dispatch(context, await withReferencedData(context, parseIngress(received, routes)), original);
+  };
+}
+
+/** The ids of the message in a record, as far as it can be read. */
+export function messageIdsIn(routes: Routes) {
+  return (record: SQSRecord): Record<string, string> => {
+    const parsed = parseIngress(receivedAs(record), routes);
+    return parsed.ok ? { queue: parsed.message.queue, messageId: parsed.message.id } : {};
+  };
+}
+
+function receivedAs(record: SQSRecord): ReceivedMessage {
+  return {
+    body: record.body,
+    sqsMessageId: record.messageId,
+    sentAt: Number(record.attributes.SentTimestamp),
+    attributes: textsOf(record.messageAttributes),
+  };
+}
+
+function textsOf(attributes: SQSMessageAttributes): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, { stringValue }]) =>
+      stringValue === undefined ? [] : [[name, stringValue]],
+    ),
+  );
+}
+
+export type ReferencedDataContext = {
+  ports: { referencedData: ReferencedData; messageRecords: MessageRecords; payloads: Payloads };
+  settings: { payloadSources: readonly PayloadSource[] };
+};
+
+/** What an ingress message says, where it may only say where its data lies. */
+export type ReferringReading =
+  IngressReading | { ok: true; message: MessageHead; dataRef: DataReference; delaySeconds?: number };
+
+/**
+ * What an ingress message says, its data fetched if it lies elsewhere. Such a message is kept from the start, so that the
+ * object is not needed any more once the message is on record. Throws for faults that pass.
+ */
+export async function withReferencedData(
+  context: ReferencedDataContext,
+  reading: ReferringReading,
+): Promise<IngressReading> {
+  if (!reading.ok || !('dataRef' in reading)) return reading;
+  const { message, dataRef, ...rest } = reading;
+  const read = await dataOf(context, message, dataRef);
+  return read.ok ? { ...rest, message: { ...message, data: read.data }, keepBody: true } : read;
+}
+
+async function dataOf(
+  { ports, settings }: ReferencedDataContext,
+  { queue, id }: MessageHead,
+  reference: DataReference,
+): Promise<ReadData> {
+  const source = sourceOf(reference, settings.payloadSources);
+  if (source === undefined) return { ok: false, reason: 'data_ref_forbidden' };
+  const read = await ports.referencedData.read(reference, source.owner);
+  if (read.ok) return read;
+  // A repeat: its producer may have deleted the object since the message was put on record.
+  const kept = await keptMessage(ports, { queue, messageId: id });
+  return kept === undefined ? read : { ok: true, data: kept.data };
+}

@@ -1,0 +1,158 @@
+import {
+  type CancellationOperation,
+  MOST_LOOKS,
+  secondsToNextLook,
+} from '../../shared/domain/recovery/operation.ts';
+import { isOpen, type DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
+import { MAX_DELAY_SECONDS } from '../../shared/domain/retry/wake-up-plan.ts';
+import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
+import type { Page } from '../../shared/ports/page.ts';
+import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
+import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remaining } from './context.ts';
+
+const PAGE = 100;
+
+/**
+ * Longer than an attempt that was under way at the deletion can take, its recording included (deliver-context.ts: 38 s at
+ * most), and than the listing is behind.
+ */
+const SETTLING_MS = 60_000;
+
+/**
+ * As long as SQS may bring a message back to a dispatch that died before it sent the jobs: ten receives, three minutes apart.
+ * A repeat addresses those who were subscribers at its first acceptance, and has to find them on the list for it.
+ */
+const REMEMBERED_MS = 45 * 60_000;
+
+/** A delivery changed again and again while it was to be cancelled. Transient: another pass follows. */
+class ContendedCancellationError extends Error {
+  override readonly name = 'ContendedCancellationError';
+
+  constructor({ queue, messageId, subscriptionId }: DeliveryKey) {
+    super(`Delivery ${queue}/${messageId}/${subscriptionId} kept changing while it was being cancelled`);
+  }
+}
+
+/**
+ * Cancels what is retrying, or waits for its turn, for a deleted subscription, or for all of a deleted queue, page by page. Whatever it does not come
+ * to finds its subscription gone when it is due: no request depends on this. A second pass catches what was under way at the
+ * deletion; the subscription that was marked is removed when no repeat of a dispatch can ask for it any more.
+ * @throws when a service fails: the message comes again.
+ */
+export async function cancelDeliveries(
+  context: OperateContext,
+  order: CancellationOperation,
+  remaining: Remaining,
+): Promise<void> {
+  let rest: CancellationOperation | undefined = begun(order, context.ports.clock.now());
+  while (rest !== undefined) {
+    if (remaining() < PAGE_MS) {
+      await goOnLater(context, rest, 0);
+      return;
+    }
+    rest = await cancelPage(context, rest, remaining);
+  }
+}
+
+/** A pass that begins late enough is the last one. */
+function begun(order: CancellationOperation, now: number): CancellationOperation {
+  return order.cursor === undefined && now >= order.deletedAt + SETTLING_MS
+    ? { ...order, settled: true }
+    : order;
+}
+
+/** What is left to do; undefined where nothing is, or another message sees to it. */
+async function cancelPage(
+  context: OperateContext,
+  order: CancellationOperation,
+  remaining: Remaining,
+): Promise<CancellationOperation | undefined> {
+  const page = await pageOf(context, order);
+  const keys = page.items.flatMap(({ key, status }) => (isOpen(status) ? [key] : []));
+  const { results, failed, rest } = await worked(keys, remaining, (key) => cancelOne(context, order, key));
+  for (const { item, error } of failed) noteFailed(context, 'cancellation', item, error);
+  // Gone through again, it holds less than before; where all of it failed, it would not.
+  const isShrinking = results.length > 0 || failed.length === 0;
+  if (rest.length > 0 && isShrinking) return order;
+  const after = withFailed(order, failed.length);
+  if (rest.length === 0 && page.marker !== undefined) return { ...after, cursor: page.marker };
+  await endPass(context, after);
+  return undefined;
+}
+
+function pageOf(
+  { ports }: OperateContext,
+  { queue, subscriptionId, deletedAt, cursor }: CancellationOperation,
+): Promise<Page<ListedDelivery>> {
+  // A queue of the same name may be there again, with deliveries that are none of ours.
+  const scope = subscriptionId === undefined ? { until: deletedAt } : { subscriptionId };
+  return ports.deliveryListings.oldest(
+    { queue, ...scope },
+    { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) },
+  );
+}
+
+function withFailed(order: CancellationOperation, more: number): CancellationOperation {
+  return more === 0 ? order : { ...order, failed: (order.failed ?? 0) + more };
+}
+
+async function cancelOne(
+  context: OperateContext,
+  { subscriptionId }: CancellationOperation,
+  key: DeliveryKey,
+): Promise<void> {
+  const reason = subscriptionId === undefined ? 'queue_deleted' : 'subscription_deleted';
+  const result = await cancelDelivery(context, key, reason);
+  if (result.kind === 'refused' && result.why === 'contended') throw new ContendedCancellationError(key);
+}
+
+async function endPass(context: OperateContext, order: CancellationOperation): Promise<void> {
+  const next = nextPass(order, context.ports.clock.now());
+  if (next === undefined) await finish(context, order);
+  else await goOnLater(context, next.order, next.delaySeconds);
+}
+
+/** Undefined: this pass was the last. A queue that was deleted is on no list any more. */
+function nextPass(
+  order: CancellationOperation,
+  now: number,
+): { order: CancellationOperation; delaySeconds: number } | undefined {
+  const { subscriptionId, deletedAt, settled, failed = 0, looks = 0 } = order;
+  if (settled !== true)
+    return { order: passOf(order, looks), delaySeconds: secondsUntil(deletedAt + SETTLING_MS, now) };
+  if (failed > 0 && looks < MOST_LOOKS)
+    return { order: passOf(order, looks + 1), delaySeconds: secondsToNextLook(looks) };
+  const rememberedUntil = deletedAt + REMEMBERED_MS;
+  return subscriptionId !== undefined && now < rememberedUntil
+    ? { order: passOf(order, looks), delaySeconds: secondsUntil(rememberedUntil, now) }
+    : undefined;
+}
+
+/** From the beginning. */
+function passOf(
+  { kind, queue, subscriptionId, deletedAt }: CancellationOperation,
+  looks: number,
+): CancellationOperation {
+  return {
+    kind,
+    queue,
+    deletedAt,
+    ...(subscriptionId !== undefined && { subscriptionId }),
+    ...(looks > 0 && { looks }),
+  };
+}
+
+function secondsUntil(moment: number, now: number): number {
+  return Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil((moment - now) / 1000)));
+}
+
+/** The mark stays while something is left, for as long as its `ttl` says: those deliveries have to find it when they are due. */
+async function finish({ ports }: OperateContext, order: CancellationOperation): Promise<void> {
+  const { queue, subscriptionId, failed = 0 } = order;
+  if (failed > 0) {
+    const whose = { queue, ...(subscriptionId !== undefined && { subscriptionId }) };
+    ports.journal.note({ fact: 'cancellation_given_up', ...whose, failed });
+    return;
+  }
+  if (subscriptionId !== undefined) await ports.registry.removeMarked(queue, subscriptionId);
+}

@@ -1,0 +1,187 @@
+import { type RecoveryOperation, secondsToNextLook } from '../../shared/domain/recovery/operation.ts';
+import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
+import {
+  isRecoverable,
+  isReplayed,
+  revised,
+  stepAfterBatch,
+  withAnotherLook,
+  withHandled,
+  withPage,
+  type Handling,
+  type Recovery,
+} from '../../shared/domain/recovery/recovery.ts';
+import type { RecoverySaving } from '../../shared/ports/deliveries.ts';
+import { reopenDelivery, type RetryRefusal } from '../../shared/steps/by-hand.ts';
+import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remaining } from './context.ts';
+import { momentOf } from '../../shared/steps/moment.ts';
+
+/** Deliveries of a page. Their keys stand on the recovery's record while they are worked on: some 7 KB. */
+const PAGE = 50;
+
+/** The order is sent before its record is written, by a request that has ended a minute later, whatever came of it. */
+const CREATION_MS = 60_000;
+const CREATION_LOOK_SECONDS = 15;
+
+/** When whoever was quicker has had its time (the timeout of operate): if it died, its work is taken up then. */
+const WATCH_AFTER_SECONDS = 120;
+
+/**
+ * Replays what a recovery is about, page by page. A page's deliveries are on the recovery's record before the first of them
+ * is touched, and are counted by the write that replaces them by the next page's: whatever crashes, the page is gone through
+ * again, and those that have had their round say so.
+ * @throws when a service fails: the message comes again.
+ */
+export async function recoverDeliveries(
+  context: OperateContext,
+  order: RecoveryOperation,
+  remaining: Remaining,
+): Promise<void> {
+  let recovery = await context.ports.recoveries.find(order.queue, order.recoveryId);
+  if (recovery === undefined) await awaitRecord(context, order);
+  while (recovery?.state === 'running') {
+    const progress = remaining() < PAGE_MS ? { waitSeconds: 0 } : await advance(context, recovery, remaining);
+    if ('waitSeconds' in progress) {
+      await goOnLater(context, order, progress.waitSeconds);
+      return;
+    }
+    recovery = progress.recovery;
+  }
+  if (recovery?.state === 'stopped') await countStopped(context, recovery);
+}
+
+/** The record as it is now; or how long another message has to wait before it goes on. */
+type Progress = { recovery: Recovery | undefined } | { waitSeconds: number };
+
+async function advance(context: OperateContext, recovery: Recovery, remaining: Remaining): Promise<Progress> {
+  const { recovery: next, waitSeconds } = await stepOf(context, recovery, remaining);
+  const saving = await saved(context, next);
+  if (saving.kind === 'saved') return waitSeconds === undefined ? { recovery: next } : { waitSeconds };
+  const { current } = saving;
+  // Somebody else is at it, perhaps by a copy of this very message: SQS may hand one out twice, and our acknowledgement
+  // deletes it for both. So another message looks after them.
+  return current?.state === 'running' ? { waitSeconds: WATCH_AFTER_SECONDS } : { recovery: current };
+}
+
+async function saved({ ports }: OperateContext, recovery: Recovery): Promise<RecoverySaving> {
+  const saving = await ports.recoveries.save(recovery);
+  if (saving.kind === 'saved' && recovery.state === 'completed') {
+    const { id, selection, found, reopened } = recovery;
+    ports.journal.note({
+      fact: 'recovery_completed',
+      queue: selection.queue,
+      recoveryId: id,
+      found,
+      reopened,
+    });
+  }
+  return saving;
+}
+
+async function awaitRecord(context: OperateContext, order: RecoveryOperation): Promise<void> {
+  const { ports } = context;
+  if (ports.clock.now() < order.orderedAt + CREATION_MS) {
+    await goOnLater(context, order, CREATION_LOOK_SECONDS);
+    return;
+  }
+  // Whoever ordered it was told that it failed.
+  ports.journal.note({ fact: 'operation_dropped', operation: order.kind, queue: order.queue });
+}
+
+/** What is written next; `waitSeconds`: nothing else is to be done before. */
+type Step = { recovery: Recovery; waitSeconds?: number };
+
+async function stepOf(context: OperateContext, recovery: Recovery, remaining: Remaining): Promise<Step> {
+  const { results, rest } = await handleBatch(context, recovery, remaining);
+  const after = withHandled(recovery, results, rest);
+  const step = rest.length > 0 ? { recovery: after } : await nextStep(context, after);
+  return { ...step, recovery: revised(step.recovery, momentOf(context)) };
+}
+
+async function nextStep(context: OperateContext, recovery: Recovery): Promise<Step> {
+  switch (stepAfterBatch(recovery)) {
+    case 'list':
+      return { recovery: withPage(recovery, await nextPage(context, recovery)) };
+    case 'look_again':
+      return { recovery: withAnotherLook(recovery), waitSeconds: secondsToNextLook(recovery.looks) };
+    case 'complete':
+      return { recovery: { ...recovery, state: 'completed' } };
+  }
+}
+
+/** The status in the listing spares reading what is under way; the record decides when its turn comes. */
+async function nextPage({ ports }: OperateContext, { selection, cursor }: Recovery) {
+  const page = { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) };
+  const { items, marker } = await ports.deliveryListings.oldest(selection, page);
+  return { keys: items.filter(({ status }) => isRecoverable(status)).map(({ key }) => key), marker };
+}
+
+async function handleBatch(context: OperateContext, recovery: Recovery, remaining: Remaining) {
+  const { batch } = recovery;
+  if (batch.length === 0) return { results: [], rest: [] };
+  const { deliveries, unreadable } = await context.ports.deliveryListings.records(batch);
+  const { results, failed, rest } = await worked(deliveries, remaining, (delivery) =>
+    handle(context, recovery, delivery),
+  );
+  const faults = [
+    ...unreadable.map(({ key, error }) => faultOf(context, key, error)),
+    ...failed.map(({ item, error }) => faultOf(context, item.key, error)),
+  ];
+  return { results: [...results, ...faults], rest: rest.map(({ key }) => key) };
+}
+
+/** A service that is away comes back; a record that cannot be read or written is given up after the last look. */
+function faultOf(context: OperateContext, key: DeliveryKey, error: unknown): Handling {
+  noteFailed(context, 'recovery', key, error);
+  return { kind: 'later', why: 'fault', key };
+}
+
+/** As it was read just now: since its key was put on record it may have been retried by hand, even delivered. */
+async function handle(context: OperateContext, recovery: Recovery, delivery: Delivery): Promise<Handling> {
+  const { key } = delivery;
+  const isOurs = delivery.recoveries.includes(recovery.id);
+  if (!isOurs && !isReplayed(recovery, delivery)) return { kind: 'unconcerned' };
+  const result = await reopenDelivery(context, key, recovery.id);
+  if (result.kind === 'retried') return { kind: 'reopened' };
+  return handlingOf(result.why, key);
+}
+
+function handlingOf(why: RetryRefusal, key: Delivery['key']): Handling {
+  switch (why) {
+    // Not counted yet, or its key were not in the batch any more.
+    case 'recovered_already':
+      return { kind: 'reopened' };
+    case 'being_closed':
+    case 'contended':
+    case 'in_flight':
+      return { kind: 'later', why, key };
+    case 'no_such_delivery':
+    case 'delivered':
+      return { kind: 'unconcerned' };
+    case 'body_gone':
+    case 'too_many_attempts':
+    case 'message_expired':
+    case 'subscription_absent':
+    case 'not_begun':
+    case 'open':
+      return { kind: 'skipped', why };
+  }
+}
+
+/**
+ * A recovery that was stopped in the middle of a batch: counts those that had been given a round by then, among them what
+ * failed only after its record was written.
+ */
+async function countStopped(context: OperateContext, recovery: Recovery): Promise<void> {
+  const { ports } = context;
+  const uncounted = [...recovery.batch, ...recovery.deferred];
+  if (uncounted.length === 0) return;
+  const { deliveries } = await ports.deliveryListings.records(uncounted);
+  const reopened: Handling[] = deliveries.flatMap((delivery) =>
+    delivery.recoveries.includes(recovery.id) ? [{ kind: 'reopened' }] : [],
+  );
+  // Refused: somebody else has counted them.
+  await ports.recoveries.save(
+    revised(withHandled({ ...recovery, deferred: [] }, reopened, []), momentOf(context)),
+  );
+}

@@ -1,0 +1,109 @@
+import { Duration } from 'aws-cdk-lib';
+import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
+import { product, userAgentOf } from '../../product.ts';
+import type { DeploymentSettings } from '../../settings.ts';
+import { type Network, NetworkPlacement } from './network-placement.ts';
+import { batchesOf, type FunctionVariables, NodeFunction } from './node-function.ts';
+import type { OperatorEvents } from './operator-events.ts';
+import type { RetrySchedules } from '../queues/retry-schedules.ts';
+import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
+import type { State } from '../state/state.ts';
+
+export interface DeliverFunctionProps {
+  readonly settings: DeploymentSettings;
+  readonly state: State;
+  readonly delivery: WorkQueue;
+  readonly retry: WorkQueue;
+  readonly deliveryDeadLetters: HoldingQueue;
+  readonly undeliverable: HoldingQueue;
+  readonly operatorEvents: OperatorEvents;
+  readonly schedules: RetrySchedules;
+  /** Where its requests come from. @default Lambda's own network, with addresses that change */
+  readonly network?: Network | undefined;
+}
+
+/**
+ * A name whose servers are mute holds a thread for as long as the system's resolver asks: 10 s, where the attempt is given up
+ * after 5 (resolv.conf(5): twice 5 s for each server). So three batches of ten may hold one each at a time. With libuv's 4,
+ * four such names would hold up the look-ups of all other subscribers, and of AWS.
+ */
+const THREADS = 64;
+
+/**
+ * Job or wake-up → attempts → record → next wake-up. Two queues feed it, each with its own concurrency, so that a storm
+ * of retries never holds up first attempts.
+ */
+export class DeliverFunction extends NodeFunction {
+  /** One attempt, and time to record it and to hand back the rest (design §8). */
+  static timeout(settings: DeploymentSettings): Duration {
+    return Duration.seconds(settings.attemptTimeoutSeconds + 15);
+  }
+
+  constructor(scope: Construct, id: string, props: DeliverFunctionProps) {
+    const { settings, state, delivery, retry } = props;
+    super(scope, id, {
+      settings,
+      entry: 'deliver',
+      description: 'Posthaste: calls subscribers and records what came of it',
+      // It mostly waits; ten bodies and ten TLS handshakes at once need more processor than memory.
+      memoryMegabytes: 512,
+      timeout: DeliverFunction.timeout(settings),
+      environment: variablesOf(props),
+      threads: THREADS,
+      // A retry goes through a queue that this function consumes, as often as the policy says. Lambda would take that for
+      // a runaway loop and drop it after some 16 rounds (Lambda developer guide, "Recursive loop detection").
+      recursiveLoop: RecursiveLoop.ALLOW,
+    });
+    state.subscriptions.grantFindAndNoteHealth(this.role);
+    state.deliveries.grantDeliver(this.role);
+    state.secretsKey.grantOpen(this.role);
+    state.payloads.grantGet(this.role);
+    state.payloads.grantPut(this.role);
+    // First attempts that are not due yet, and those that the invocation has no time for, go back where they came from.
+    delivery.grantSend(this.role);
+    retry.grantSend(this.role);
+    props.undeliverable.grantSend(this.role);
+    props.deliveryDeadLetters.grantSend(this.role);
+    props.operatorEvents.grantPublish(this.role);
+    props.schedules.grantSchedule(this.role);
+    const { function: placed, role } = this;
+    if (props.network !== undefined)
+      new NetworkPlacement(this, 'Network', { network: props.network, function: placed, role });
+    this.consume('FirstAttempts', {
+      queue: delivery,
+      maxConcurrency: settings.deliverConcurrency,
+      ...batchesOf(settings),
+    });
+    this.consume('Retries', { queue: retry, maxConcurrency: settings.retryConcurrency });
+  }
+}
+
+function variablesOf(props: DeliverFunctionProps): FunctionVariables {
+  const { settings, state, schedules } = props;
+  return {
+    subscriptionsTable: state.subscriptions.name,
+    deliveriesTable: state.deliveries.name,
+    payloadBucket: state.payloads.name,
+    secretsKeyArn: state.secretsKey.arn,
+    deliveryQueueUrl: props.delivery.url,
+    retryQueueUrl: props.retry.url,
+    retryQueueArn: props.retry.arn,
+    deliveryDeadLetterUrl: props.deliveryDeadLetters.url,
+    undeliverableQueueUrl: props.undeliverable.url,
+    operatorEventBus: props.operatorEvents.busName,
+    disableFailingAfterDays: String(settings.disableFailingAfterDays),
+    scheduleGroup: schedules.groupName,
+    schedulerRoleArn: schedules.roleArn,
+    schedulerDeadLetterArn: schedules.deadLetters.arn,
+    defaultRetryPolicy: JSON.stringify(settings.defaultRetryPolicy),
+    attemptTimeoutSeconds: String(settings.attemptTimeoutSeconds),
+    schedulerThresholdSeconds: String(settings.schedulerThreshold),
+    subscriptionCacheSeconds: String(settings.subscriptionCacheSeconds),
+    retentionDays: String(settings.retentionDays),
+    retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
+    userAgent: userAgentOf(product),
+    allowedAddresses: JSON.stringify(settings.allowedAddresses),
+    allowedPorts: JSON.stringify(settings.allowedPorts),
+  };
+}

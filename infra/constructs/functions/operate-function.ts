@@ -1,0 +1,63 @@
+import { Duration } from 'aws-cdk-lib';
+import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
+import type { DeploymentSettings } from '../../settings.ts';
+import { NodeFunction } from './node-function.ts';
+import type { RetrySchedules } from '../queues/retry-schedules.ts';
+import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
+import type { State } from '../state/state.ts';
+
+export interface OperateFunctionProps {
+  readonly settings: DeploymentSettings;
+  readonly state: State;
+  readonly operation: WorkQueue;
+  readonly operationDeadLetters: HoldingQueue;
+  readonly retry: WorkQueue;
+  readonly schedules: RetrySchedules;
+}
+
+/** Jobs side by side. Each is a stream of single writes and wake-ups, which first attempts and retries have to share. */
+const CONCURRENCY = 5;
+
+/** Long work ordered by people: recoveries, and the cancellations after a deletion; page by page. */
+export class OperateFunction extends NodeFunction {
+  /**
+   * Some hundred pages; the rest of a job goes on in a new message. Shorter than a job on purpose: one whose invocation died
+   * comes again when six times this is over.
+   */
+  static readonly timeout = Duration.minutes(1);
+
+  constructor(scope: Construct, id: string, props: OperateFunctionProps) {
+    const { settings, state, operation, operationDeadLetters, retry, schedules } = props;
+    super(scope, id, {
+      settings,
+      entry: 'operate',
+      description: 'Posthaste: recoveries and cancellations, page by page',
+      // A page of records, and up to ten messages of 1 MiB that are kept anew.
+      memoryMegabytes: 512,
+      timeout: OperateFunction.timeout,
+      environment: {
+        subscriptionsTable: state.subscriptions.name,
+        deliveriesTable: state.deliveries.name,
+        payloadBucket: state.payloads.name,
+        retryQueueUrl: retry.url,
+        scheduleGroup: schedules.groupName,
+        operationQueueUrl: operation.url,
+        operationDeadLetterUrl: operationDeadLetters.url,
+        retentionDays: String(settings.retentionDays),
+        retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
+      },
+      // A long job goes on in messages to its own queue, more often than Lambda takes for no runaway loop.
+      recursiveLoop: RecursiveLoop.ALLOW,
+    });
+    state.subscriptions.grantFindAndRemove(this.role);
+    state.deliveries.grantOperate(this.role);
+    state.payloads.grantGet(this.role);
+    state.payloads.grantPut(this.role);
+    retry.grantSend(this.role);
+    operation.grantSend(this.role);
+    operationDeadLetters.grantSend(this.role);
+    schedules.grantUnschedule(this.role);
+    this.consume('Operations', { queue: operation, maxConcurrency: CONCURRENCY, batchSize: 1 });
+  }
+}

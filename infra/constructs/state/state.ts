@@ -1,0 +1,37 @@
+import { Construct } from 'constructs';
+import type { DeploymentSettings } from '../../settings.ts';
+import { DeliveriesTable } from './deliveries-table.ts';
+import { PayloadBucket } from './payload-bucket.ts';
+import { SecretsKey } from './secrets-key.ts';
+import { StaticAddresses } from '../functions/static-addresses.ts';
+import { SubscriptionsTable } from './subscriptions-table.ts';
+
+export interface StateProps {
+  readonly settings: DeploymentSettings;
+}
+
+/** All that Posthaste remembers. The ids in here are final: a table that moves in the tree is replaced by an empty one. */
+export class State extends Construct {
+  readonly subscriptions: SubscriptionsTable;
+  readonly deliveries: DeliveriesTable;
+  readonly payloads: PayloadBucket;
+  readonly secretsKey: SecretsKey;
+  /** By setting. What subscribers were told to let in has to outlive every release, as what we remember has. */
+  readonly staticAddresses?: StaticAddresses;
+
+  constructor(scope: Construct, id: string, { settings }: StateProps) {
+    super(scope, id);
+    const disposable = settings.local;
+    this.subscriptions = new SubscriptionsTable(this, 'Subscriptions', { disposable });
+    this.deliveries = new DeliveriesTable(this, 'Deliveries', { disposable });
+    this.secretsKey = new SecretsKey(this, 'Secrets', { disposable });
+    this.payloads = new PayloadBucket(this, 'Payloads', {
+      disposable,
+      retentionDays: settings.retentionDays,
+      retryAfterCapSeconds: settings.retryAfterCapSeconds,
+      logRetentionDays: settings.logRetentionDays,
+    });
+    const count = settings.staticAddresses;
+    if (count > 0) this.staticAddresses = new StaticAddresses(this, 'StaticAddresses', { count, disposable });
+  }
+}

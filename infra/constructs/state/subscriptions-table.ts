@@ -1,0 +1,74 @@
+import { AttributeType, Billing, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import { primaryKey, subscriptionIndexes, ttlAttribute } from '../../../shared/config/tables.ts';
+import { tableProtection } from './protection.ts';
+
+export interface SubscriptionsTableProps {
+  /** Whether it may be deleted with everything in it. */
+  readonly disposable: boolean;
+}
+
+/** Queues and their subscriptions (design §4). */
+export class SubscriptionsTable extends Construct {
+  readonly name: string;
+  private readonly table: TableV2;
+
+  constructor(scope: Construct, id: string, props: SubscriptionsTableProps) {
+    super(scope, id);
+    const { queues } = subscriptionIndexes;
+    this.table = new TableV2(this, 'Table', {
+      partitionKey: { name: primaryKey.partition, type: AttributeType.STRING },
+      sortKey: { name: primaryKey.sort, type: AttributeType.STRING },
+      billing: Billing.onDemand(),
+      timeToLiveAttribute: ttlAttribute,
+      globalSecondaryIndexes: [
+        {
+          indexName: queues.name,
+          partitionKey: { name: queues.partition, type: AttributeType.STRING },
+          sortKey: { name: queues.sort, type: AttributeType.STRING },
+          // META items are small, few and seldom written: a page of queues with metadata is then one read.
+          projectionType: ProjectionType.ALL,
+        },
+      ],
+      ...tableProtection(props.disposable),
+    });
+    this.name = this.table.tableName;
+  }
+
+  /** A queue with all its subscriptions, or single items. */
+  grantRead(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:Query');
+  }
+
+  /** A queue with all its subscriptions. */
+  grantList(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:Query');
+  }
+
+  /** Single items, and noting the health of a subscription: that it fails, or is disabled for it. */
+  grantFindAndNoteHealth(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+  }
+
+  /** Single items, and removing a subscription that is marked for deletion. */
+  grantFindAndRemove(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:DeleteItem');
+  }
+
+  /** All of it. A transaction is granted by the actions inside it. */
+  grantAdminister(grantee: IGrantable): void {
+    this.grantRead(grantee);
+    this.grant(grantee, 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem');
+    this.grant(grantee, 'dynamodb:ConditionCheckItem');
+    Grant.addToPrincipal({
+      grantee,
+      actions: ['dynamodb:Query'],
+      resourceArns: [`${this.table.tableArn}/index/${subscriptionIndexes.queues.name}`],
+    });
+  }
+
+  private grant(grantee: IGrantable, ...actions: string[]): Grant {
+    return Grant.addToPrincipal({ grantee, actions, resourceArns: [this.table.tableArn] });
+  }
+}

@@ -1,0 +1,159 @@
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { isOpen } from '../../shared/domain/delivery/delivery.ts';
+import type { Endpoints } from '../endpoints.ts';
+import { localAws } from '../local-aws.ts';
+import { openOperatorInbox } from '../operator-inbox.ts';
+import { apiClient, type ApiClient } from './api-client.ts';
+import { createFeed, type Feed } from './feed.ts';
+import { startDemoReceiver, type DemoReceiver } from './receiver.ts';
+import { demoHeading, demoMessages, demoQueue, demoSubscribers, type DemoSubscriber } from './scenario.ts';
+import { judge, verdictTable, type DemoDelivery, type Verdict } from './verdict.ts';
+
+/** The longest of its deliveries takes about ten seconds. */
+const OVER_WITHIN_MS = 90_000;
+
+export type DemoOptions = {
+  endpoints: Endpoints;
+  /** When the start began, milliseconds since the epoch. */
+  startedAt: number;
+  /** As deployed: seconds. */
+  schedulerThreshold: number;
+  signal: AbortSignal;
+};
+
+export type Demo = {
+  verdicts: readonly Verdict[];
+  /** Goes on to show what is published to the demo's queue, until the signal. */
+  showMore: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+/** Shows the deployed system at work, from subscriptions to a table of how each delivery ended. */
+export async function runDemo(options: DemoOptions): Promise<Demo> {
+  const { endpoints, signal, startedAt } = options;
+  const api = apiClient(endpoints.apiUrl, signal);
+  const clients = clientsOf(endpoints);
+  const inbox = await openOperatorInbox(clients, endpoints.operatorEventBus);
+  const names = new Map<string, string>();
+  const feed = createFeed({
+    api,
+    queue: demoQueue,
+    nameOf: (subscriptionId) => names.get(subscriptionId) ?? subscriptionId.slice(0, 8),
+    news: inbox.take,
+    print: (line) => {
+      console.log(`  ${line}`);
+    },
+    signal,
+  });
+  const receiver = await startDemoReceiver(demoSubscribers, {
+    onRequest: feed.follow,
+    onTaken: announceFirst(startedAt),
+  });
+  const close = async (): Promise<void> => {
+    clients.sqs.destroy();
+    clients.eventBridge.destroy();
+    await receiver.close();
+  };
+  try {
+    console.log(`\n${demoHeading(options.schedulerThreshold)}`);
+    await subscribeAll(api, receiver, names);
+    await publish(clients.sqs, endpoints.ingressQueueUrl, feed);
+    await feed.runUntil(over(feed));
+    const verdicts = deliveriesOf({
+      feed,
+      receiver,
+      names,
+      schedulerThreshold: options.schedulerThreshold,
+    }).map(judge);
+    console.log(`\n${verdictTable(verdicts)}\n`);
+    return { verdicts, showMore: () => feed.runUntil(() => false), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The time that a user waited for the first webhook, said once. */
+function announceFirst(startedAt: number): () => void {
+  let isSaid = false;
+  return () => {
+    if (isSaid) return;
+    isSaid = true;
+    console.log(
+      `  First webhook delivered ${((Date.now() - startedAt) / 1000).toFixed(1)} s after the start.`,
+    );
+  };
+}
+
+async function subscribeAll(
+  api: ApiClient,
+  receiver: DemoReceiver,
+  names: Map<string, string>,
+): Promise<void> {
+  await api.createQueue(demoQueue);
+  for (const subscriber of demoSubscribers) {
+    const options = { _retry_policy: subscriber.policy };
+    const { id, secret } = await api.subscribe(demoQueue, {
+      subscriber: receiver.urlOf(subscriber),
+      options,
+    });
+    receiver.trust(subscriber, secret);
+    names.set(id, subscriber.name);
+    console.log(`  ${subscriber.name.padEnd(9)}  ${subscriber.shows}`);
+  }
+}
+
+function clientsOf({ endpoint, region }: Endpoints) {
+  const config = { endpoint, region, credentials: localAws.credentials };
+  return { sqs: new SQSClient(config), eventBridge: new EventBridgeClient(config) };
+}
+
+async function publish(sqs: SQSClient, ingressQueueUrl: string, feed: Feed): Promise<void> {
+  console.log(
+    `\nPublishing ${demoMessages.length} messages to the ingress queue; every attempt as it is made:`,
+  );
+  for (const message of demoMessages) {
+    feed.follow(message.id);
+    const MessageBody = JSON.stringify({ queue: demoQueue, ...message });
+    await sqs.send(new SendMessageCommand({ QueueUrl: ingressQueueUrl, MessageBody }));
+  }
+}
+
+/** All deliveries over and told of, or more time gone than they can take. */
+function over(feed: Feed): () => boolean {
+  const deadline = Date.now() + OVER_WITHIN_MS;
+  return () => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed, id));
+}
+
+function isSettled(feed: Feed, messageId: string): boolean {
+  const views = feed.seen(messageId);
+  return (
+    views.length >= demoSubscribers.length &&
+    views.every((view) => !isOpen(view.status) && (view.status !== 'exhausted' || feed.isTold(view)))
+  );
+}
+
+type Seen = {
+  feed: Feed;
+  receiver: DemoReceiver;
+  names: ReadonlyMap<string, string>;
+  schedulerThreshold: number;
+};
+
+function deliveriesOf({ feed, receiver, names, schedulerThreshold }: Seen): DemoDelivery[] {
+  const deliveryOf = (subscriber: DemoSubscriber, message: string): DemoDelivery => {
+    const view = feed
+      .seen(message)
+      .find(({ subscriptionId }) => names.get(subscriptionId) === subscriber.name);
+    return {
+      subscriber,
+      message,
+      view,
+      requests: receiver.requests(subscriber, message),
+      unverified: receiver.unverified(subscriber, message),
+      schedulerThreshold,
+    };
+  };
+  return demoSubscribers.flatMap((subscriber) => demoMessages.map(({ id }) => deliveryOf(subscriber, id)));
+}

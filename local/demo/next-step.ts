@@ -1,0 +1,33 @@
+import type { BroughtBy, Phase } from '../../shared/domain/delivery/attempt.ts';
+import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
+
+type Next = { number: number; phase: Phase; dueAt: number; by?: BroughtBy };
+
+/** What came after an attempt, or comes: the end of the delivery, or another attempt. Times in ms since the epoch. */
+export type NextStep =
+  | { kind: 'delivered' | 'rejected' | 'exhausted' | 'cancelled' }
+  | { kind: 'next'; next: Next; endedAt: number };
+
+/** As the record says; undefined where the attempt is not on it. */
+export function nextStep(view: DeliveryView, number: number): NextStep | undefined {
+  const attempt = view.attempts.find((one) => one.number === number);
+  if (attempt === undefined) return undefined;
+  const endedAt = Date.parse(attempt.startedAt) + attempt.durationMs;
+  const next = madeNext(view, number + 1) ?? pendingNext(view, number + 1);
+  if (next !== undefined) return { kind: 'next', next, endedAt };
+  if (attempt.outcome !== 'failed') return { kind: attempt.outcome };
+  return view.status === 'cancelled' ? { kind: 'cancelled' } : { kind: 'exhausted' };
+}
+
+function madeNext({ attempts }: DeliveryView, number: number): Next | undefined {
+  const made = attempts.find((one) => one.number === number);
+  if (made === undefined) return undefined;
+  const { phase, by, dueAt, startedAt } = made;
+  return { number, phase, dueAt: Date.parse(dueAt ?? startedAt), ...(by === undefined ? {} : { by }) };
+}
+
+function pendingNext({ nextAttempt }: DeliveryView, number: number): Next | undefined {
+  return nextAttempt?.number === number
+    ? { ...nextAttempt, dueAt: Date.parse(nextAttempt.dueAt) }
+    : undefined;
+}

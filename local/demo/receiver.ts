@@ -1,0 +1,97 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { Webhook, WebhookVerificationError } from 'standardwebhooks';
+import { loopbackPort } from '../loopback-port.ts';
+import type { DemoSubscriber } from './scenario.ts';
+
+/** The subscribers' own server: a real one, on loopback. */
+export type DemoReceiver = {
+  urlOf: (subscriber: DemoSubscriber) => string;
+  /** From now on the subscriber's requests have to be signed with this secret. */
+  trust: (subscriber: DemoSubscriber, secret: string) => void;
+  /** How many requests came for a message. */
+  requests: (subscriber: DemoSubscriber, messageId: string) => number;
+  /** How many of them were not signed as they have to be. */
+  unverified: (subscriber: DemoSubscriber, messageId: string) => number;
+  close: () => Promise<void>;
+};
+
+export type ReceiverEvents = {
+  /** A request came, with its `webhook-id`. */
+  onRequest: (messageId: string) => void;
+  /** A webhook was taken: answered with 2xx. */
+  onTaken: () => void;
+};
+
+export async function startDemoReceiver(
+  subscribers: readonly DemoSubscriber[],
+  events: ReceiverEvents,
+): Promise<DemoReceiver> {
+  const counts = new Map<string, number>();
+  const unverified = new Map<string, number>();
+  const trusted = new Map<string, Webhook>();
+
+  const answer = ({ url, headers, body }: Received): number => {
+    const subscriber = subscribers.find(({ name }) => url === `/${name}`);
+    const messageId = headers['webhook-id'];
+    if (subscriber === undefined || typeof messageId !== 'string') return 404;
+    const key = keyOf(subscriber, messageId);
+    const before = counts.get(key) ?? 0;
+    counts.set(key, before + 1);
+    if (!isVerified(trusted.get(subscriber.name), body, headers))
+      unverified.set(key, (unverified.get(key) ?? 0) + 1);
+    events.onRequest(messageId);
+    return subscriber.answers[before] ?? subscriber.answers.at(-1) ?? 404;
+  };
+
+  const server = createServer((request, response) => {
+    buffer(request).then(
+      (body) => {
+        const status = answer({ url: request.url, headers: request.headers, body });
+        response.writeHead(status).end(() => {
+          if (status === 200) events.onTaken();
+        });
+      },
+      // Whoever called has left in the middle of it.
+      () => response.destroy(),
+    );
+  });
+  const port = await loopbackPort();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve);
+  });
+
+  return {
+    urlOf: ({ name }) => `http://127.0.0.1:${port}/${name}`,
+    trust: ({ name }, secret) => void trusted.set(name, new Webhook(secret)),
+    requests: (subscriber, messageId) => counts.get(keyOf(subscriber, messageId)) ?? 0,
+    unverified: (subscriber, messageId) => unverified.get(keyOf(subscriber, messageId)) ?? 0,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}
+
+type Received = { url: string | undefined; headers: IncomingHttpHeaders; body: Buffer };
+
+function isVerified(webhook: Webhook | undefined, body: Buffer, headers: IncomingHttpHeaders): boolean {
+  try {
+    webhook?.verify(body, textsOf(headers));
+    return webhook !== undefined;
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return false;
+    throw error;
+  }
+}
+
+function textsOf(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+}
+
+function keyOf(subscriber: DemoSubscriber, messageId: string): string {
+  return `${subscriber.name} ${messageId}`;
+}

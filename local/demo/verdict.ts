@@ -1,0 +1,89 @@
+import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
+import { SCHEDULED_DELAY, type DemoSubscriber } from './scenario.ts';
+
+/** How one demo delivery ended, and what is wrong with that, if anything. */
+export type Verdict = {
+  subscriber: string;
+  message: string;
+  status: string;
+  attempts: number;
+  seconds: number;
+  faults: readonly string[];
+};
+
+export type DemoDelivery = {
+  subscriber: DemoSubscriber;
+  message: string;
+  /** Undefined where none was ever recorded. */
+  view: DeliveryView | undefined;
+  /** Requests that the receiver counted. */
+  requests: number;
+  /** Those among them that did not carry the signature they have to. */
+  unverified: number;
+  /** Seconds from which on a retry goes by EventBridge Scheduler, as deployed. */
+  schedulerThreshold: number;
+};
+
+/** Judges a delivery against what its subscriber is there to show. */
+export function judge(delivery: DemoDelivery): Verdict {
+  const { subscriber, message, view } = delivery;
+  const attempts = view?.attempts ?? [];
+  return {
+    subscriber: subscriber.name,
+    message,
+    status: view?.status ?? 'not recorded',
+    attempts: attempts.length,
+    seconds: secondsFrom(attempts),
+    faults: view === undefined ? ['was never recorded'] : faultsOf(view, delivery),
+  };
+}
+
+function faultsOf(
+  view: DeliveryView,
+  { subscriber, requests, unverified, schedulerThreshold }: DemoDelivery,
+): string[] {
+  const { expected } = subscriber;
+  const attempts = view.attempts.length;
+  const isForScheduler = expected.byScheduler && schedulerThreshold <= SCHEDULED_DELAY;
+  const wasScheduled = view.attempts.some(({ by }) => by === 'scheduler');
+  const findings: [isAsExpected: boolean, fault: string][] = [
+    [view.status === expected.status, `is ${view.status}, not ${expected.status}`],
+    [attempts === expected.attempts, `took ${attempts} attempts, not ${expected.attempts}`],
+    [requests === attempts, `has ${attempts} attempts on record, but ${requests} requests came`],
+    [unverified === 0, `came ${unverified} times without a good signature`],
+    [wasScheduled || !isForScheduler, 'was not woken by EventBridge Scheduler'],
+  ];
+  return findings.flatMap(([isAsExpected, fault]) => (isAsExpected ? [] : [fault]));
+}
+
+/** From the start of the first attempt to the end of the last. */
+function secondsFrom(attempts: DeliveryView['attempts']): number {
+  const [first, last] = [attempts.at(0), attempts.at(-1)];
+  if (first === undefined || last === undefined) return 0;
+  return (Date.parse(last.startedAt) + last.durationMs - Date.parse(first.startedAt)) / 1000;
+}
+
+/** The table that closes the demo. */
+export function verdictTable(verdicts: readonly Verdict[]): string {
+  const rows = verdicts.map(({ subscriber, message, status, attempts, seconds, faults }) => [
+    subscriber,
+    message,
+    status,
+    String(attempts),
+    `${seconds.toFixed(1)} s`,
+    faults.length === 0 ? 'yes' : `no: ${faults.join('; ')}`,
+  ]);
+  return table([['subscriber', 'message', 'status', 'attempts', 'took', 'as expected'], ...rows]);
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

@@ -1,0 +1,93 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { cachedAssembly, type Settings } from './assembly.ts';
+import { localFolder, projectRoot } from './install/paths.mjs';
+import { Problem } from './install/problem.mjs';
+import { runGroup, tailOf } from './install/process-group.mjs';
+import { step } from './install/progress.mjs';
+import { awsEnvironment, localAws, plainEnvironment } from './local-aws.ts';
+
+export type Deployment = {
+  endpoint: string;
+  settings: Settings;
+  /** For logs and outputs. */
+  folder: string;
+  signal: AbortSignal;
+};
+
+/** What the stacks put out, by name. Their names are unique over all stacks. */
+export type StackOutputs = Readonly<Record<string, string>>;
+
+const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
+
+/**
+ * Deploys all stacks by the CDK's own command.
+ * @throws Problem with the end of the CDK's output, when it fails.
+ */
+export async function deploy(deployment: Deployment): Promise<StackOutputs> {
+  const assembly = await ready(deployment);
+  const outputs = join(deployment.folder, 'outputs.json');
+  rmSync(outputs, { force: true });
+  const args = ['deploy', '--all', '-a', assembly, '--require-approval', 'never', '--outputs-file', outputs];
+  await step('Deploying the stacks (cdk deploy --all)', () => cdk(deployment, 'deploy', args));
+  const stacks = outputsSchema.parse(JSON.parse(readFileSync(outputs, 'utf8')));
+  return Object.fromEntries(Object.values(stacks).flatMap((stack) => Object.entries(stack)));
+}
+
+/** Side by side. When one fails, the other is stopped, so that a wrong setting is told without waiting for the account. */
+async function ready(deployment: Deployment): Promise<string> {
+  const failed = new AbortController();
+  const together = { ...deployment, signal: AbortSignal.any([deployment.signal, failed.signal]) };
+  const [assembly, account] = [synthesised(together), bootstrap(together)];
+  try {
+    await Promise.all([assembly, account]);
+    return await assembly;
+  } catch (error) {
+    failed.abort();
+    await Promise.allSettled([assembly, account]);
+    throw error;
+  }
+}
+
+function synthesised(deployment: Deployment): Promise<string> {
+  return cachedAssembly(deployment.settings, (output) =>
+    step('Synthesising the stacks (cdk synth)', () =>
+      cdk(deployment, 'synth', ['synth', '-q', '-o', output, ...contextOf(deployment.settings)]),
+    ),
+  );
+}
+
+function bootstrap(deployment: Deployment): Promise<void> {
+  return step('Preparing the account (cdk bootstrap)', () =>
+    cdk(deployment, 'bootstrap', ['bootstrap', ACCOUNT], deployment.folder),
+  );
+}
+
+const ACCOUNT = `aws://${localAws.account}/${localAws.region}`;
+
+function contextOf(settings: Settings): string[] {
+  return Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+}
+
+/** In the project's own folder, unless the app there is not to be run, which would lock `cdk.out` for others. */
+async function cdk(
+  { endpoint, folder, signal }: Deployment,
+  name: string,
+  args: string[],
+  cwd = projectRoot,
+): Promise<void> {
+  const log = join(folder, `cdk-${name}.log`);
+  rmSync(log, { force: true });
+  const env = { ...plainEnvironment(), ...awsEnvironment(endpoint), ...QUIET, ...QUICK };
+  const { code } = await runGroup('cdk', [...args, '--no-notices'], { env, cwd, log, signal });
+  if (code !== 0) {
+    throw new Problem(`cdk ${name} failed. The end of its output (all of it: ${log}):\n${tailOf(log)}`);
+  }
+}
+
+/** Nothing but loopback is to be called. */
+const QUIET = { CDK_DISABLE_VERSION_CHECK: '1', CDK_DISABLE_CLI_TELEMETRY: 'true', NO_COLOR: '1' };
+
+/** The CDK's command is loaded three times in a row; compiled once, it comes up sooner. */
+const QUICK = { NODE_COMPILE_CACHE: join(localFolder, 'compile-cache') };

@@ -1,0 +1,120 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ministackVersion, stampIn } from './install/ministack.mjs';
+import { ministackFolder, projectRoot } from './install/paths.mjs';
+import { Problem } from './install/problem.mjs';
+import { startGroup, tailOf } from './install/process-group.mjs';
+import { plainEnvironment } from './local-aws.ts';
+import { loopbackPort } from './loopback-port.ts';
+import { pollUntil } from './poll-until.ts';
+
+/** It takes about a second; a busy machine may need several. */
+const HEALTHY_WITHIN_MS = 60_000;
+
+export type EmulatorOptions = {
+  /** For its log and its temporary files; nobody else's. */
+  folder: string;
+  /** @default a free one */
+  port?: number;
+  /** A file that every call of a function is written into (call-log.ts). @default none */
+  callLog?: string;
+  signal: AbortSignal;
+};
+
+export type Emulator = {
+  endpoint: string;
+  log: string;
+  /** When it ended, whether asked to or not. */
+  ended: Promise<unknown>;
+  /** Stops it with all its functions' processes. */
+  stop: () => Promise<void>;
+};
+
+/**
+ * Starts the local AWS on loopback, with IAM enforced, and waits until it is healthy.
+ * @throws Problem when it is not installed, the port is taken, or it does not come up.
+ */
+export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
+  const { folder, port, callLog, signal } = options;
+  const python = stampIn(ministackFolder)?.executable;
+  if (python === undefined) {
+    throw new Problem(`The local AWS is not installed. Run "node local/prepare.mjs test".`);
+  }
+  const gatewayPort = await loopbackPort(port);
+  const temporary = temporaryFolder(folder);
+  const log = join(folder, 'emulator.log');
+  writeFileSync(log, '');
+  const launcher = join(projectRoot, 'local/ministack_local.py');
+  const env = {
+    ...plainEnvironment(),
+    ...emulatorEnvironment(gatewayPort, temporary),
+    ...(callLog === undefined ? {} : { POSTHASTE_CALL_LOG: callLog }),
+  };
+  const group = await startGroup(python, [launcher], { env, cwd: folder, log });
+  const endpoint = `http://127.0.0.1:${gatewayPort}`;
+  const stop = async () => {
+    await group.stop();
+    rmSync(temporary, { recursive: true, force: true });
+  };
+  try {
+    await healthy(endpoint, { ended: group.ended, log, signal });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { endpoint, log, ended: group.ended, stop };
+}
+
+function emulatorEnvironment(port: number, temporary: string): NodeJS.ProcessEnv {
+  return {
+    PYTHONPATH: ministackFolder,
+    TMPDIR: temporary,
+    GATEWAY_PORT: String(port),
+    BIND_HOST: '127.0.0.1',
+    MINISTACK_HOST: '127.0.0.1',
+    AUTH: 'true',
+    IOT_MTLS_ENABLED: '0',
+    SFTP_ENABLED: '0',
+    LOG_LEVEL: 'WARNING',
+  };
+}
+
+/**
+ * The script of its functions' processes is written there as `.js`. Under a project of `"type": "module"` each of them
+ * would exit at once without a word, hence the package.json.
+ */
+function temporaryFolder(folder: string): string {
+  const temporary = join(folder, 'tmp');
+  rmSync(temporary, { recursive: true, force: true });
+  mkdirSync(temporary, { recursive: true });
+  writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
+  return temporary;
+}
+
+type Start = { ended: Promise<unknown>; log: string; signal: AbortSignal };
+
+async function healthy(endpoint: string, { ended, log, signal }: Start): Promise<void> {
+  let hasEnded = false;
+  void ended.then(() => (hasEnded = true));
+  const state = await pollUntil(async () => (hasEnded ? 'ended' : await health(endpoint)), {
+    withinMs: HEALTHY_WITHIN_MS,
+    interval: { floor: 0.05, ceiling: 0.25 },
+    signal,
+  });
+  if (state === 'healthy') return;
+  const what = state === 'ended' ? 'ended at once' : `was not ready within ${HEALTHY_WITHIN_MS / 1000} s`;
+  throw new Problem(
+    `The local AWS (ministack ${ministackVersion}) ${what}. The end of its log (all of it: ${log}):\n${tailOf(log)}`,
+  );
+}
+
+/** Undefined as long as nobody answers there. */
+async function health(endpoint: string): Promise<'healthy' | undefined> {
+  try {
+    const answer = await fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(2_000) });
+    await answer.arrayBuffer();
+    return answer.ok ? 'healthy' : undefined;
+  } catch {
+    return undefined;
+  }
+}

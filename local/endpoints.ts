@@ -1,0 +1,115 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { localFolder } from './install/paths.mjs';
+import { localAws } from './local-aws.ts';
+
+const endpointsSchema = z.object({
+  endpoint: z.string(),
+  region: z.string(),
+  apiUrl: z.string(),
+  ingressQueueUrl: z.string(),
+  deliveryQueueUrl: z.string(),
+  retryQueueUrl: z.string(),
+  undeliverableQueueUrl: z.string(),
+  ingressDeadLetterUrl: z.string(),
+  deliveryDeadLetterUrl: z.string(),
+  operationQueueUrl: z.string(),
+  operationDeadLetterUrl: z.string(),
+  subscriptionsTable: z.string(),
+  deliveriesTable: z.string(),
+  scheduleGroup: z.string(),
+  operatorEventBus: z.string(),
+  functions: z.object({
+    dispatch: z.string(),
+    deliver: z.string(),
+    reconcile: z.string(),
+    operate: z.string(),
+    api: z.string(),
+  }),
+});
+
+/** Where a deployed system is reached. */
+export type Endpoints = z.infer<typeof endpointsSchema>;
+
+/** Where the local start says how it is reached, for as long as it is up. */
+export const endpointsFile = join(localFolder, 'endpoints.json');
+
+const outputsSchema = z.object({
+  ApiId: z.string(),
+  ApiUrl: z.string(),
+  IngressQueueUrl: z.string(),
+  DeliveryQueueUrl: z.string(),
+  RetryQueueUrl: z.string(),
+  UndeliverableQueueUrl: z.string(),
+  IngressDeadLetterUrl: z.string(),
+  DeliveryDeadLetterUrl: z.string(),
+  OperationQueueUrl: z.string(),
+  OperationDeadLetterUrl: z.string(),
+  SubscriptionsTable: z.string(),
+  DeliveriesTable: z.string(),
+  ScheduleGroup: z.string(),
+  OperatorEventBus: z.string(),
+  DispatchFunction: z.string(),
+  DeliverFunction: z.string(),
+  ReconcileFunction: z.string(),
+  OperateFunction: z.string(),
+  ApiFunction: z.string(),
+});
+
+/** The stacks' outputs, as a program on this machine uses them: the API's own host name does not resolve here. */
+export function endpointsOf(endpoint: string, outputs: unknown): Endpoints {
+  const { apiId, ...resources } = resourcesOf(outputs);
+  return {
+    ...resources,
+    endpoint,
+    region: localAws.region,
+    apiUrl: `${endpoint}/_aws/execute-api/${apiId}/$default`,
+  };
+}
+
+/** The stacks' outputs by the names that programs use. @throws ZodError when one is missing */
+export function resourcesOf(outputs: unknown): Omit<Endpoints, 'endpoint' | 'region'> & { apiId: string } {
+  const of = outputsSchema.parse(outputs);
+  return {
+    apiId: of.ApiId,
+    apiUrl: of.ApiUrl,
+    ingressQueueUrl: of.IngressQueueUrl,
+    deliveryQueueUrl: of.DeliveryQueueUrl,
+    retryQueueUrl: of.RetryQueueUrl,
+    undeliverableQueueUrl: of.UndeliverableQueueUrl,
+    ingressDeadLetterUrl: of.IngressDeadLetterUrl,
+    deliveryDeadLetterUrl: of.DeliveryDeadLetterUrl,
+    operationQueueUrl: of.OperationQueueUrl,
+    operationDeadLetterUrl: of.OperationDeadLetterUrl,
+    subscriptionsTable: of.SubscriptionsTable,
+    deliveriesTable: of.DeliveriesTable,
+    scheduleGroup: of.ScheduleGroup,
+    operatorEventBus: of.OperatorEventBus,
+    functions: {
+      dispatch: of.DispatchFunction,
+      deliver: of.DeliverFunction,
+      reconcile: of.ReconcileFunction,
+      operate: of.OperateFunction,
+      api: of.ApiFunction,
+    },
+  };
+}
+
+/** Undefined: no local start is up. @throws when the file is none that this version writes */
+export function readEndpoints(file: string): Endpoints | undefined {
+  if (!existsSync(file)) return undefined;
+  return endpointsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+/** Whole or not at all: a program that waits for the file may read it at any moment. */
+export function writeEndpoints(file: string, endpoints: Endpoints): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const partial = `${file}.partial`;
+  writeFileSync(partial, `${JSON.stringify(endpoints, undefined, 2)}\n`);
+  renameSync(partial, file);
+}
+
+export function removeEndpoints(file: string): void {
+  rmSync(file, { force: true });
+}

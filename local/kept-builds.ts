@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/** A start and a test run, each before and after a change. */
+const KEPT = 4;
+
+/**
+ * What `build` makes of the sources of this fingerprint, from an earlier run where there was one. It is put into place
+ * whole, so that several may build at the same time.
+ */
+export async function keptBuild(
+  builds: string,
+  sources: string,
+  build: (folder: string) => Promise<void>,
+): Promise<string> {
+  const folder = join(builds, sources);
+  if (!existsSync(folder)) {
+    const partial = `${folder}.${process.pid}.partial`;
+    mkdirSync(builds, { recursive: true });
+    try {
+      await build(partial);
+      moveIntoPlace(partial, folder);
+    } finally {
+      rmSync(partial, { recursive: true, force: true });
+    }
+  }
+  utimesSync(folder, new Date(), new Date());
+  forgetOldest(builds);
+  return folder;
+}
+
+/** A run beside us may have made the same one first. */
+function moveIntoPlace(partial: string, folder: string): void {
+  try {
+    renameSync(partial, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+function forgetOldest(builds: string): void {
+  const newestFirst = readdirSync(builds)
+    .filter((name) => !name.endsWith('.partial'))
+    .map((name) => ({ folder: join(builds, name), usedAt: statSync(join(builds, name)).mtimeMs }))
+    .toSorted((one, other) => other.usedAt - one.usedAt);
+  for (const { folder } of newestFirst.slice(KEPT)) rmSync(folder, { recursive: true, force: true });
+}
+
+/** A name for files and folders of `root` as they are now, and for `how` they are built. */
+export function fingerprintOf(root: string, sources: readonly string[], how: string): string {
+  const hash = createHash('sha256').update(how);
+  for (const file of sources.flatMap((source) => filesUnder(root, source))) {
+    hash.update(`\0${file}\0`).update(readFileSync(join(root, file)));
+  }
+  return hash.digest('hex').slice(0, 24);
+}
+
+function filesUnder(root: string, path: string): string[] {
+  const full = join(root, path);
+  if (!existsSync(full)) return [];
+  if (!statSync(full).isDirectory()) return [path];
+  return readdirSync(full)
+    .toSorted()
+    .flatMap((name) => filesUnder(root, join(path, name)));
+}

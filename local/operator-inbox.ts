@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import {
+  DeleteRuleCommand,
+  PutRuleCommand,
+  PutTargetsCommand,
+  RemoveTargetsCommand,
+  type EventBridgeClient,
+} from '@aws-sdk/client-eventbridge';
+import {
+  CreateQueueCommand,
+  DeleteMessageBatchCommand,
+  DeleteQueueCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SetQueueAttributesCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import { z } from 'zod';
+import {
+  EVENT_SOURCE,
+  operatorEventSchema,
+  type OperatorEventMessage,
+} from '../shared/wire/events/operator-event.ts';
+
+/** A queue that gets a copy of everything that operators are told from when it is opened. */
+export type OperatorInbox = {
+  /** What has come since the last time, in no certain order; waits so many seconds for the first. */
+  take: (waitSeconds?: number) => Promise<OperatorEventMessage[]>;
+  close: () => Promise<void>;
+};
+
+type Clients = { eventBridge: EventBridgeClient; sqs: SQSClient };
+
+/** Puts a rule on the deployment's bus, with a queue for its target: what an operator does, in short (docs/operations.md). */
+export async function openOperatorInbox(
+  { eventBridge, sqs }: Clients,
+  busName: string,
+): Promise<OperatorInbox> {
+  const name = `operator-inbox-${randomUUID()}`;
+  const rule = { Name: name, EventBusName: busName };
+  const { QueueUrl } = queueSchema.parse(await sqs.send(new CreateQueueCommand({ QueueName: name })));
+  const queueArn = await arnOf(sqs, QueueUrl);
+  const { RuleArn } = await eventBridge.send(
+    new PutRuleCommand({ ...rule, EventPattern: JSON.stringify({ source: [EVENT_SOURCE] }) }),
+  );
+  const policy = JSON.stringify({
+    Version: '2012-10-17',
+    Statement: [
+      {
+        Effect: 'Allow',
+        Principal: { Service: 'events.amazonaws.com' },
+        Action: 'sqs:SendMessage',
+        Resource: queueArn,
+        Condition: { ArnEquals: { 'aws:SourceArn': RuleArn } },
+      },
+    ],
+  });
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { Policy: policy } }));
+  await eventBridge.send(
+    new PutTargetsCommand({
+      Rule: name,
+      EventBusName: busName,
+      Targets: [{ Id: INBOX, Arn: queueArn }],
+    }),
+  );
+  return {
+    take: (waitSeconds = 0) => taken(sqs, QueueUrl, waitSeconds),
+    close: async () => {
+      await eventBridge.send(new RemoveTargetsCommand({ Rule: name, EventBusName: busName, Ids: [INBOX] }));
+      await eventBridge.send(new DeleteRuleCommand(rule));
+      await sqs.send(new DeleteQueueCommand({ QueueUrl }));
+    },
+  };
+}
+
+const INBOX = 'inbox';
+
+const queueSchema = z.object({ QueueUrl: z.string() });
+
+const arnSchema = z.object({ Attributes: z.object({ QueueArn: z.string() }) });
+
+async function arnOf(sqs: SQSClient, QueueUrl: string): Promise<string> {
+  const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
+  return arnSchema.parse(await sqs.send(command)).Attributes.QueueArn;
+}
+
+async function taken(
+  sqs: SQSClient,
+  QueueUrl: string,
+  WaitTimeSeconds: number,
+): Promise<OperatorEventMessage[]> {
+  const { Messages = [] } = await sqs.send(
+    new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds, MaxNumberOfMessages: 10 }),
+  );
+  const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+  if (Entries.length > 0) await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
+  return Messages.map(({ Body = '' }) => operatorEventSchema.parse(JSON.parse(Body)));
+}

@@ -1,0 +1,23 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { pollInterval, type PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
+
+export type Patience = {
+  /** Milliseconds after which it is given up. */
+  withinMs: number;
+  interval: PollIntervalOptions;
+  signal: AbortSignal;
+};
+
+/** Looks again and again until there is an answer; undefined when the time is over. */
+export async function pollUntil<T>(
+  look: () => Promise<T | undefined>,
+  { withinMs, interval, signal }: Patience,
+): Promise<T | undefined> {
+  const deadline = Date.now() + withinMs;
+  for (let next = pollInterval(interval); ; next = next.afterEmpty()) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() >= deadline) return undefined;
+    await pause(next.wait * 1000, undefined, { signal });
+  }
+}

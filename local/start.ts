@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { z } from 'zod';
+import { runDemo, type Demo } from './demo/demo.ts';
+import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
+import { endpointsFile, removeEndpoints, writeEndpoints } from './endpoints.ts';
+import { hints } from './hints.ts';
+import { localFolder } from './install/paths.mjs';
+import { Problem } from './install/problem.mjs';
+import { inSeconds } from './install/progress.mjs';
+import { localPage, withConsole } from './local-console.ts';
+import { startLocalSystem, type LocalSystem } from './local-system.ts';
+
+/** The start on the project's own Node, called by launch.mjs with its request as JSON. Ends when the channel to it closes. */
+const requestSchema = z.object({
+  options: z.object({
+    once: z.boolean(),
+    demo: z.boolean(),
+    port: z.int().exactOptional(),
+    context: z.record(z.string(), z.string()),
+  }),
+  startedAt: z.number(),
+});
+
+type Request = z.infer<typeof requestSchema>;
+
+type Shown = Request & { consoleUrl: string | undefined };
+
+/** As shells report a program that Ctrl-C ended. */
+const INTERRUPTED = 130;
+
+async function main(request: Request, signal: AbortSignal): Promise<number> {
+  removeEndpoints(endpointsFile);
+  const { options, startedAt } = request;
+  const page = localPage(signal);
+  const system = await startLocalSystem({
+    folder: localFolder,
+    settings: settingsOf(options),
+    signal,
+    ...(options.port === undefined ? {} : { port: options.port }),
+  });
+  try {
+    writeEndpoints(endpointsFile, system.endpoints);
+    console.log(`Deployed ${inSeconds(Date.now() - startedAt)} after the start.`);
+    const shown = withConsole(await page, (consoleUrl) => show(system, { ...request, consoleUrl }, signal));
+    return await Promise.race([shown, unexpectedEnd(system)]);
+  } finally {
+    removeEndpoints(endpointsFile);
+    await system.emulator.stop();
+  }
+}
+
+function settingsOf({ context }: Request['options']) {
+  return {
+    apiAuthorization: 'none',
+    schedulerThreshold: String(demoSchedulerThreshold),
+    ...context,
+  };
+}
+
+/** The demo, if wanted, and then the deployed system for as long as the user likes. */
+async function show(
+  { endpoints }: LocalSystem,
+  { options, startedAt, consoleUrl }: Shown,
+  signal: AbortSignal,
+): Promise<number> {
+  const { schedulerThreshold, apiAuthorization } = settingsOf(options);
+  const demo = options.demo
+    ? await runDemo({ endpoints, startedAt, schedulerThreshold: Number(schedulerThreshold), signal })
+    : undefined;
+  try {
+    const status = statusOf(demo);
+    if (options.once) return status;
+    console.log(hints(endpoints, { queue: demoQueue, apiAuthorization, consoleUrl }));
+    if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} appear here as they are made.`);
+    console.log('Ctrl-C stops everything.\n');
+    await stayUp(demo, signal);
+    return 0;
+  } finally {
+    await demo?.close();
+  }
+}
+
+function statusOf(demo: Demo | undefined): number {
+  const wrong = demo?.verdicts.filter(({ faults }) => faults.length > 0) ?? [];
+  for (const { subscriber, message, faults } of wrong) {
+    console.error(`Not as expected: the delivery of ${message} to ${subscriber} ${faults.join(', ')}.`);
+  }
+  if (demo !== undefined && wrong.length === 0) console.log('Every delivery ended as expected.\n');
+  return wrong.length === 0 ? 0 : 1;
+}
+
+async function stayUp(demo: Demo | undefined, signal: AbortSignal): Promise<void> {
+  if (demo === undefined) {
+    if (!signal.aborted) await once(signal, 'abort');
+    return;
+  }
+  try {
+    await demo.showMore();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+async function unexpectedEnd({ emulator }: LocalSystem): Promise<never> {
+  await emulator.ended;
+  throw new Problem(`The local AWS has ended by itself. Its log: ${emulator.log}`);
+}
+
+const stopping = new AbortController();
+function stop(): void {
+  stopping.abort();
+}
+process.once('disconnect', stop);
+if (!process.connected) stop();
+// A closed terminal or pipe: nobody reads on.
+process.stdout.once('error', stop);
+
+try {
+  process.exitCode = await main(requestSchema.parse(JSON.parse(process.argv[2] ?? '')), stopping.signal);
+} catch (error) {
+  if (stopping.signal.aborted) process.exitCode = INTERRUPTED;
+  else {
+    console.error(error instanceof Problem ? error.message : error);
+    process.exitCode = 1;
+  }
+} finally {
+  if (process.connected) process.disconnect();
+}

@@ -1,0 +1,143 @@
+import * as z from 'zod';
+import { ttlAttribute } from '../../config/tables.ts';
+import type {
+  Chunk,
+  ChunkChange,
+  ChunkExpectation,
+  ChunkTransition,
+  FirstSuccess,
+  Standing,
+} from '../../domain/delivery/chunk.ts';
+import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
+import { expression, type Expression } from './expression.ts';
+import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+
+/** Nothing is on record of a member yet. */
+const PENDING = 0;
+
+/** A member's delivery has a record of its own. */
+const OWN = 1;
+
+const number = z.number();
+
+/** A success as a list, since the names of its fields would be most of it. */
+const successSchema = z
+  .tuple([number, number, z.union([number, z.null()])])
+  .rest(z.string())
+  .transform(([startedAt, durationMs, statusCode, snippet]): FirstSuccess => {
+    return {
+      startedAt,
+      durationMs,
+      ...(statusCode === null ? {} : { statusCode }),
+      ...(snippet === undefined ? {} : { snippet }),
+    };
+  });
+
+const standingSchema = z.union([
+  z.literal(PENDING).transform((): Standing => 'pending'),
+  z.literal(OWN).transform((): Standing => 'own'),
+  successSchema,
+]);
+
+const chunkSchema = z.object({
+  acceptedAt: number.exactOptional(),
+  /** By subscription. */
+  members: z.record(z.string(), standingSchema).exactOptional(),
+  early: z.set(z.string()).exactOptional(),
+  lease: z.object({ owner: z.string(), until: number }).exactOptional(),
+  updatedAt: number,
+  expiresAt: number,
+});
+
+const keySchema = z.object({ pk: z.string(), sk: z.string() }).transform((item, context) => {
+  const key = chunkKeyOf(item);
+  if (key !== undefined) return key;
+  context.addIssue({ code: 'custom', path: ['sk'], message: 'is no key of a chunk' });
+  return z.NEVER;
+});
+
+/** @throws UnreadableRecordError */
+export function chunkOfItem(item: unknown): Chunk {
+  const { members, early, lease, acceptedAt, updatedAt, expiresAt } = decodedRecord(chunkSchema, item);
+  return {
+    key: decoded(keySchema, item),
+    acceptedAt: acceptedAt ?? 0,
+    ...(members === undefined ? {} : { members: new Map(Object.entries(members)) }),
+    early: early ?? new Set(),
+    ...(lease === undefined ? {} : { lease }),
+    updatedAt,
+    expiresAt,
+  };
+}
+
+/** Where a member stands, as the item says it. */
+export function standingItemOf(standing: Standing): unknown {
+  if (standing === 'pending') return PENDING;
+  if (standing === 'own') return OWN;
+  const { startedAt, durationMs, statusCode = null, snippet } = standing;
+  return [startedAt, durationMs, statusCode, ...(snippet === undefined ? [] : [snippet])];
+}
+
+/** A chunk's transition as an update; it answers with the item that refused it. */
+export function chunkUpdateOf({ key, expect, change }: ChunkTransition) {
+  const to = expression();
+  return {
+    Key: chunkItemKeyOf(key),
+    UpdateExpression: updateOf(change, to),
+    ConditionExpression: conditionOf(expect, to),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    ...to.attributes(),
+  };
+}
+
+/** Domain `chunkHolds`, said in DynamoDB's language. A comparison with an attribute that is missing is false. */
+function conditionOf(expect: ChunkExpectation, to: Expression): string {
+  switch (expect.kind) {
+    case 'unclaimed':
+      return `attribute_not_exists(${to.name('members')})`;
+    case 'held':
+      return [
+        `${to.name('lease', 'owner')} = ${to.value(expect.owner)}`,
+        ...expect.pending.map((id) => isPending(id, to)),
+      ].join(' AND ');
+    case 'lapsed':
+      return `${to.name('lease', 'owner')} = ${to.value(expect.lease.owner)} AND ${to.name('lease', 'until')} = ${to.value(expect.lease.until)}`;
+    case 'member':
+      return expect.standing === 'pending'
+        ? isPending(expect.subscriptionId, to)
+        : `${to.name('members', expect.subscriptionId)}[0] = ${to.value(expect.standing.startedAt)}`;
+  }
+}
+
+function isPending(subscriptionId: string, to: Expression): string {
+  return `${to.name('members', subscriptionId)} = ${to.value(standingItemOf('pending'))}`;
+}
+
+/** Domain `applyToChunk`, but that `expiresAt` may move by what clocks differ. */
+function updateOf(change: ChunkChange, to: Expression): string {
+  const { claim, standings = [], early, lease, updatedAt, expiresAt } = change;
+  const fields = {
+    v: RECORD_VERSION,
+    ...(claim === undefined
+      ? {}
+      : {
+          acceptedAt: claim.acceptedAt,
+          members: Object.fromEntries(claim.members.map((id) => [id, standingItemOf('pending')])),
+          lease: claim.lease,
+        }),
+    updatedAt,
+    expiresAt,
+    [ttlAttribute]: ttlOf(expiresAt),
+  };
+  const sets = [
+    ...Object.entries(fields).map(([name, value]) => `${to.name(name)} = ${to.value(value)}`),
+    ...[...standings].map(
+      ([id, standing]) => `${to.name('members', id)} = ${to.value(standingItemOf(standing))}`,
+    ),
+  ];
+  return [
+    `SET ${sets.join(', ')}`,
+    ...(early === undefined ? [] : [`ADD ${to.name('early')} ${to.value(new Set([early]))}`]),
+    ...(lease === null ? [`REMOVE ${to.name('lease')}`] : []),
+  ].join(' ');
+}

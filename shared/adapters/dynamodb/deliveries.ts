@@ -1,0 +1,182 @@
+import * as z from 'zod';
+import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
+import { type Delivery, holds, type Transition } from '../../domain/delivery/delivery.ts';
+import type { Deliveries, OverdueDelivery, WriteResult } from '../../ports/deliveries.ts';
+import type { DocumentClient } from '../aws/document-client.ts';
+import { conditional } from './condition.ts';
+import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
+import { itemKeyOf, overduePartition, shards } from './delivery-keys.ts';
+import { conditionOf, updateOf } from './delivery-write.ts';
+import { expression } from './expression.ts';
+import { decoded, ttlOf } from './record.ts';
+import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import { randomBytes } from 'node:crypto';
+
+/**
+ * Which write made an item what it is. The client sends a request again whose answer was lost; the copy is refused by what
+ * the first one wrote, and without this mark the holder of a lease would think that somebody else has it.
+ */
+const MARK = 'w';
+
+type Creation = Extract<Transition, { create: Delivery }>;
+type Revision = Exclude<Transition, Creation>;
+
+/** Marks that nobody else writes on the same item: the process by chance, and its writes by number. Chance is dear. */
+function markMaker(): () => string {
+  const maker = randomBytes(6).toString('base64url');
+  let made = 0;
+  return () => {
+    made += 1;
+    return `${maker}${made.toString(36)}`;
+  };
+}
+
+/** The deliveries table. Errors of AWS pass through, but for a condition that did not hold, which is an answer. */
+export function dynamoDeliveries(client: DocumentClient, tableName: string): Deliveries {
+  const newMark = markMaker();
+  return {
+    write: async (transition) => {
+      const mark = newMark();
+      return 'create' in transition
+        ? await created(client, tableName, transition, mark)
+        : await revised(client, tableName, transition, mark);
+    },
+    find: async (key) => {
+      const { Item } = await client.get({ TableName: tableName, Key: itemKeyOf(key), ConsistentRead: true });
+      return Item === undefined ? undefined : deliveryOf(Item);
+    },
+    overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
+  };
+}
+
+async function created(
+  client: DocumentClient,
+  tableName: string,
+  { create }: Creation,
+  mark: string,
+): Promise<WriteResult> {
+  return await answered(mark, async () => {
+    await client.put({
+      TableName: tableName,
+      Item: { ...deliveryItemOf(create), [MARK]: mark },
+      ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
+    return create;
+  });
+}
+
+/**
+ * One request. DynamoDB has no maximum in an update, so that `expiresAt` never moves back is a part of the condition; a
+ * record that was refused only because it lives longer than the change says is written once more, its expiry left alone.
+ * Whoever computes a change from the record as read never comes to that.
+ */
+async function revised(
+  client: DocumentClient,
+  tableName: string,
+  transition: Revision,
+  mark: string,
+): Promise<WriteResult> {
+  const write = (renewal: Renewal) =>
+    answered(mark, async () =>
+      deliveryOf((await client.update(updateRequest(tableName, transition, renewal, mark))).Attributes),
+    );
+  const result = await write('renews_expiry');
+  return result.kind === 'refused' && outlives(result.current, transition)
+    ? await write('keeps_expiry')
+    : result;
+}
+
+type Renewal = 'renews_expiry' | 'keeps_expiry';
+
+function outlives(current: Delivery | undefined, { expect, change }: Revision): boolean {
+  return current !== undefined && holds(expect, current) && current.expiresAt > change.expiresAt;
+}
+
+function updateRequest(tableName: string, { key, expect, change }: Revision, renewal: Renewal, mark: string) {
+  const to = expression();
+  const condition = conditionOf(expect, to);
+  const { expiresAt } = change;
+  const renews = renewal === 'renews_expiry';
+  return {
+    TableName: tableName,
+    Key: itemKeyOf(key),
+    UpdateExpression: updateOf(
+      key,
+      change,
+      { [MARK]: mark, ...(renews ? { expiresAt, [ttlAttribute]: ttlOf(expiresAt) } : {}) },
+      to,
+    ),
+    ConditionExpression: renews
+      ? `${condition} AND ${to.name('expiresAt')} <= ${to.value(expiresAt)}`
+      : condition,
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    ...to.attributes(),
+  } as const;
+}
+
+/** A condition that did not hold answers with the record that refused it, unless that is our own write, sent twice. */
+async function answered(mark: string, write: () => Promise<Delivery>): Promise<WriteResult> {
+  const result = await conditional(write());
+  if (result.kind === 'written') return { kind: 'written', delivery: result.output };
+  const { item } = result;
+  if (item === undefined) return { kind: 'refused', current: undefined };
+  const current = deliveryOf(item);
+  return item[MARK] === mark ? { kind: 'written', delivery: current } : { kind: 'refused', current };
+}
+
+type LastKey = QueryCommandOutput['LastEvaluatedKey'];
+type Cursor = { shard: number; from?: LastKey };
+
+/**
+ * The oldest of every shard. Shards share the limit evenly; what some do not use goes to the others in a further turn. The
+ * surplus of rounding up is cut off the youngest, whatever shard they are in.
+ */
+async function overdueDeliveries(
+  client: DocumentClient,
+  tableName: string,
+  before: number,
+  limit: number,
+): Promise<OverdueDelivery[]> {
+  const found: OverdueDelivery[] = [];
+  let cursors: Cursor[] = Array.from({ length: shards.overdue }, (_, shard) => ({ shard }));
+  while (cursors.length > 0 && found.length < limit) {
+    const share = Math.ceil((limit - found.length) / cursors.length);
+    const pages = await Promise.all(
+      cursors.map(async (cursor) => {
+        const page = await client.query(overdueQuery(tableName, before, cursor, share));
+        return { shard: cursor.shard, from: page.LastEvaluatedKey, items: page.Items };
+      }),
+    );
+    found.push(...pages.flatMap(({ items }) => items).map(overdueOf));
+    cursors = pages.filter(({ from }) => from !== undefined);
+  }
+  return found.sort((one, other) => one.overdueAt - other.overdueAt).slice(0, limit);
+}
+
+function overdueQuery(
+  tableName: string,
+  before: number,
+  { shard, from }: Cursor,
+  limit: number,
+): QueryCommandInput {
+  return {
+    TableName: tableName,
+    IndexName: deliveryIndexes.overdue.name,
+    KeyConditionExpression: `${deliveryIndexes.overdue.partition} = :shard AND ${deliveryIndexes.overdue.sort} <= :before`,
+    ExpressionAttributeValues: { ':shard': overduePartition(shard), ':before': before },
+    Limit: limit,
+    ExclusiveStartKey: from,
+  };
+}
+
+/** The index carries keys only. */
+const overdueSchema = z.object({ overdueAt: z.number() });
+
+function overdueOf(item: unknown): OverdueDelivery {
+  return {
+    key: decoded(deliveryItemKeySchema, item),
+    overdueAt: decoded(overdueSchema, item).overdueAt,
+  };
+}

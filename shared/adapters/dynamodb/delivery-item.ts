@@ -1,0 +1,116 @@
+import * as z from 'zod';
+import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
+import type { Delivery, NextAttempt } from '../../domain/delivery/delivery.ts';
+import { attemptItemOf, attemptItemSchema } from './attempt-item.ts';
+import {
+  deliveryKeyOf,
+  isListed,
+  itemKeyOf,
+  listingPartitionsOf,
+  notDeliveredSortOf,
+  overduePartitionOf,
+} from './delivery-keys.ts';
+import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { policyItemOf, policyItemSchema } from './retry-policy-item.ts';
+
+/** A field that has its usual value (round 1, nothing lost, nothing owed) is not written at all. */
+const fields = {
+  acceptedAt: z.number(),
+  status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
+  reason: z.string().exactOptional(),
+  round: z.number().default(1),
+  attempts: z.array(attemptItemSchema),
+  lateResults: z.array(attemptItemSchema).default([]),
+  lost: z.number().default(0),
+  next: z
+    .object({
+      number: z.number(),
+      phase: z.enum(['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual']),
+      dueAt: z.number(),
+      by: z.enum(['same_invocation', 'sqs_delay', 'scheduler']),
+    } satisfies Record<keyof NextAttempt, z.ZodType>)
+    .exactOptional(),
+  slot: z.object({ at: z.number(), epoch: z.string().exactOptional() }).exactOptional(),
+  policy: policyItemSchema.exactOptional(),
+  lease: z.object({ owner: z.string(), until: z.number() }).exactOptional(),
+  owed: z.array(z.enum(['undeliverable', 'disable_subscription', 'exhausted_event'])).default([]),
+  recoveries: z.array(z.string()).default([]),
+  overdueAt: z.number().exactOptional(),
+  updatedAt: z.number(),
+  expiresAt: z.number(),
+} satisfies Record<Exclude<keyof Delivery, 'key'>, z.ZodType>;
+
+/** The keys of an item, as every index carries them. */
+export const deliveryItemKeySchema = z
+  .object({ pk: z.string(), sk: z.string() })
+  .transform((item, context) => {
+    const key = deliveryKeyOf(item);
+    if (key !== undefined) return key;
+    context.addIssue({ code: 'custom', path: ['pk'], message: 'is no key of a delivery' });
+    return z.NEVER;
+  });
+
+const deliverySchema = z.object(fields);
+
+/** @throws UnreadableRecordError */
+export function deliveryOf(item: unknown): Delivery {
+  return {
+    key: decoded(deliveryItemKeySchema, item),
+    ...decodedRecord(deliverySchema, item),
+  };
+}
+
+/** The whole item of a new record. */
+export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
+  return {
+    ...itemKeyOf(delivery.key),
+    v: RECORD_VERSION,
+    [deliveryIndexes.byQueue.sort]: notDeliveredSortOf(delivery.key, delivery.acceptedAt),
+    ...(isListed(delivery) ? listingPartitionsOf(delivery.key) : {}),
+    ...(delivery.overdueAt === undefined
+      ? {}
+      : { [deliveryIndexes.overdue.partition]: overduePartitionOf(delivery.key) }),
+    ...withoutUsual({
+      acceptedAt: delivery.acceptedAt,
+      status: delivery.status,
+      reason: delivery.reason,
+      round: delivery.round,
+      attempts: delivery.attempts.map(attemptItemOf),
+      lateResults: delivery.lateResults.map(attemptItemOf),
+      lost: delivery.lost,
+      next: delivery.next,
+      slot: delivery.slot,
+      policy: delivery.policy === undefined ? undefined : policyItemOf(delivery.policy),
+      lease: delivery.lease,
+      owed: delivery.owed,
+      recoveries: delivery.recoveries,
+      overdueAt: delivery.overdueAt,
+      updatedAt: delivery.updatedAt,
+      expiresAt: delivery.expiresAt,
+    }),
+    [ttlAttribute]: ttlOf(delivery.expiresAt),
+  };
+}
+
+type Fields = Record<keyof typeof fields, unknown>;
+
+function withoutUsual(values: Fields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isUsual(name, value)));
+}
+
+/** Whether a field is left out of the item because reading it without gives the same. */
+export function isUsual(name: string, value: unknown): boolean {
+  if (value === undefined) return true;
+  switch (name) {
+    case 'round':
+      return value === 1;
+    case 'lost':
+      return value === 0;
+    case 'lateResults':
+    case 'owed':
+    case 'recoveries':
+      return Array.isArray(value) && value.length === 0;
+    default:
+      return false;
+  }
+}

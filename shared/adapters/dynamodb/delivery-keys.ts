@@ -1,0 +1,159 @@
+import { hash } from 'node:crypto';
+import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
+import type { ChunkKey, DeliveryKey, NextAttempt, Status } from '../../domain/delivery/delivery.ts';
+import type { MessageKey } from '../../domain/message/message.ts';
+
+/**
+ * One key of an index takes 1,000 writes a second, and a throttled index throttles its table. A queue and the whole
+ * deployment may see more failures than that, one subscription rarely sees more than four times as many.
+ */
+export const shards = { byQueue: 8, bySubscription: 4, byHour: 8, overdue: 8 } as const;
+
+const DELIVERY = 'DELIVERY#';
+
+/** Before `DELIVERY#` in the order of the keys, so that one query reads the chunks of a bucket first. */
+const CHUNK = 'CHUNK#';
+
+/** The sort key of the MESSAGE item, in bucket 0. */
+export const MESSAGE = 'MESSAGE';
+
+/** Neither queue names nor message ids hold a `#`. */
+export function partitionOf({ queue, messageId }: MessageKey, bucket: number): string {
+  return `${queue}#${messageId}#${bucket}`;
+}
+
+export const deliveryPrefix = DELIVERY;
+
+export const chunkPrefix = CHUNK;
+
+export function itemKeyOf(key: DeliveryKey): Record<'pk' | 'sk', string> {
+  return {
+    [primaryKey.partition]: partitionOf(key, key.bucket),
+    [primaryKey.sort]: `${DELIVERY}${key.subscriptionId}`,
+  };
+}
+
+export function chunkItemKeyOf(key: ChunkKey): Record<'pk' | 'sk', string> {
+  return {
+    [primaryKey.partition]: partitionOf(key, key.bucket),
+    [primaryKey.sort]: `${CHUNK}${key.chunk}`,
+  };
+}
+
+/** The way back. Undefined: no key of a chunk. */
+export function chunkKeyOf({ pk, sk }: ItemKey): ChunkKey | undefined {
+  const place = partitionParts(pk);
+  const chunk = sk.startsWith(CHUNK) ? sk.slice(CHUNK.length) : '';
+  return place === undefined || !isNumber(chunk) ? undefined : { ...place, chunk: Number(chunk) };
+}
+
+/** Where it is kept up to when the slots of a subscription are given out. No bucket is called so: it is no key of a message. */
+export function slotsItemKey({
+  queue,
+  subscriptionId,
+}: Pick<DeliveryKey, 'queue' | 'subscriptionId'>): Record<'pk' | 'sk', string> {
+  return {
+    [primaryKey.partition]: `${queue}#${subscriptionId}#slots`,
+    [primaryKey.sort]: 'SLOTS',
+  };
+}
+
+type ItemKey = { pk: string; sk: string };
+
+/** The way back, since the indexes carry keys only. Undefined: no key of a delivery. */
+export function deliveryKeyOf({ pk, sk }: ItemKey): DeliveryKey | undefined {
+  const place = partitionParts(pk);
+  if (place === undefined || !sk.startsWith(DELIVERY)) return undefined;
+  return { ...place, subscriptionId: sk.slice(DELIVERY.length) };
+}
+
+/** Undefined: no key of a message. */
+export function messageKeyOf({ pk, sk }: ItemKey): MessageKey | undefined {
+  const place = partitionParts(pk);
+  if (place?.bucket !== 0 || sk !== MESSAGE) return undefined;
+  return { queue: place.queue, messageId: place.messageId };
+}
+
+function partitionParts(pk: string): (MessageKey & { bucket: number }) | undefined {
+  const [queue, messageId, bucket, ...rest] = pk.split('#');
+  if (queue === undefined || messageId === undefined || bucket === undefined || rest.length > 0)
+    return undefined;
+  return isNumber(bucket) ? { queue, messageId, bucket: Number(bucket) } : undefined;
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
+}
+
+/** 13 digits, which last until November 2286. */
+export const LAST_TIME = 9_999_999_999_999;
+
+/** Times in keys sort as text. One that does not fit is the first or the last that does. */
+export function sortableTime(time: number): string {
+  return String(Math.min(Math.max(time, 0), LAST_TIME)).padStart(13, '0');
+}
+
+/** Immutable, so written at creation; without the partition keys beside it the item is in neither index. */
+export function notDeliveredSortOf(key: DeliveryKey, acceptedAt: number): string {
+  return `${sortableTime(acceptedAt)}#${key.messageId}#${key.subscriptionId}`;
+}
+
+/**
+ * A delivery is listed from its first failure, its waiting for a slot, or an end other than `delivered`, on; a success at once
+ * touches no index.
+ */
+export function isListed({
+  status,
+  next,
+}: {
+  status: Status;
+  next?: NextAttempt | null | undefined;
+}): boolean {
+  return status === 'pending' ? next !== undefined && next !== null : status !== 'delivered';
+}
+
+export function listingPartitionsOf(key: DeliveryKey): Record<string, string> {
+  return {
+    [deliveryIndexes.byQueue.partition]: byQueuePartition(
+      key.queue,
+      shardOf(identityOf(key), shards.byQueue),
+    ),
+    [deliveryIndexes.bySubscription.partition]: bySubscriptionPartition(
+      key,
+      shardOf(key.messageId, shards.bySubscription),
+    ),
+  };
+}
+
+export function byQueuePartition(queue: string, shard: number): string {
+  return `${queue}#${shard}`;
+}
+
+export function bySubscriptionPartition(
+  { queue, subscriptionId }: Pick<DeliveryKey, 'queue' | 'subscriptionId'>,
+  shard: number,
+): string {
+  return `${queue}#${subscriptionId}#${shard}`;
+}
+
+/** `<queue>#2026-11-21T14#<shard>`, the hour in UTC. */
+export function byHourPartition(queue: string, acceptedAt: number, shard: number): string {
+  return `${queue}#${new Date(acceptedAt).toISOString().slice(0, 13)}#${shard}`;
+}
+
+export function overduePartition(shard: number): string {
+  return `OVERDUE#${shard}`;
+}
+
+export function overduePartitionOf(key: DeliveryKey): string {
+  return overduePartition(shardOf(identityOf(key), shards.overdue));
+}
+
+function identityOf({ messageId, subscriptionId }: DeliveryKey): string {
+  return `${messageId}#${subscriptionId}`;
+}
+
+/** 0 ≤ shard < count, even over whatever ids look like. */
+export function shardOf(text: string, count: number): number {
+  return hash('sha256', text, 'buffer').readUInt32BE(0) % count;
+}

@@ -1,0 +1,168 @@
+import * as z from 'zod';
+import { deliveryIndexes } from '../../config/tables.ts';
+import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
+import type {
+  DeliveryListings,
+  DeliveryRecords,
+  DeliverySelection,
+  ListedDelivery,
+} from '../../ports/deliveries.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { DocumentClient } from '../aws/document-client.ts';
+import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
+import { deliveryItemKeySchema, deliveryOf } from './delivery-item.ts';
+import {
+  byQueuePartition,
+  bySubscriptionPartition,
+  itemKeyOf,
+  shards,
+  sortableTime,
+} from './delivery-keys.ts';
+import { type IndexPart, readIndexPart } from './index-part.ts';
+import { type Direction, mergedPage } from './merged-page.ts';
+import { pageOfMessage, tallyOfMessage } from './message-deliveries.ts';
+import { listingOf, pageUpTo, placeAsked, timeOfPlace } from './page-marker.ts';
+import { decoded, UnreadableRecordError } from './record.ts';
+
+/** The indexes of the deliveries table. Errors of AWS pass through. */
+export function dynamoDeliveryListings(
+  client: DocumentClient,
+  tableName: string,
+  reading: BatchReading,
+): DeliveryListings {
+  const listed = async (
+    direction: Direction,
+    selection: DeliverySelection,
+    request: PageRequest,
+  ): Promise<Page<ListedDelivery>> => {
+    const listing = listingOf(`deliveries ${direction}`, selection);
+    const after = placeAsked(listing, request);
+    const parts = partsOf(selection, direction).map((part) =>
+      readIndexPart(client, tableName, { ...part, after }, listedOf),
+    );
+    const { found, readTo } = await mergedPage(parts, direction, request.limit);
+    return pageUpTo(
+      listing,
+      found.map(({ item }) => item),
+      readTo,
+    );
+  };
+
+  return {
+    newest: (selection, request) => listed('descending', selection, request),
+    oldest: (selection, request) => listed('ascending', selection, request),
+    records: (keys) => recordsOf(client, tableName, keys, reading),
+    ofMessage: (message, buckets, request) => pageOfMessage(client, tableName, { message, buckets }, request),
+    tally: (message, buckets) => tallyOfMessage(client, tableName, message, buckets),
+  };
+}
+
+/** Every shard of the index that serves the selection. */
+function partsOf(
+  { queue, subscriptionId, status, since = 0, until = Infinity }: DeliverySelection,
+  direction: Direction,
+): IndexPart[] {
+  const range = { first: sortableTime(since), last: sortableTime(until), direction, status };
+  const { byQueue, bySubscription } = deliveryIndexes;
+  return subscriptionId === undefined
+    ? shardsTo(shards.byQueue).map((shard) => ({
+        ...range,
+        index: byQueue,
+        partition: byQueuePartition(queue, shard),
+      }))
+    : shardsTo(shards.bySubscription).map((shard) => ({
+        ...range,
+        index: bySubscription,
+        partition: bySubscriptionPartition({ queue, subscriptionId }, shard),
+      }));
+}
+
+function shardsTo(count: number): number[] {
+  return Array.from({ length: count }, (_, shard) => shard);
+}
+
+const entrySchema = z.object({
+  [deliveryIndexes.byQueue.sort]: z.string().regex(/^\d{13}#/),
+  status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
+});
+
+function listedOf(entry: unknown): ListedDelivery {
+  const { notDeliveredSk, status } = decoded(entrySchema, entry);
+  return {
+    key: decoded(deliveryItemKeySchema, entry),
+    acceptedAt: timeOfPlace(notDeliveredSk),
+    status,
+  };
+}
+
+/** What reading again takes of time and chance: `random` is uniform in [0, 1). */
+export type BatchReading = Pacing & { random: () => number };
+
+/** DynamoDB left some of a batch unread however often it was asked: it is throttled. Transient. */
+class RecordsNotReadError extends Error {
+  override readonly name = 'RecordsNotReadError';
+  readonly unread: number;
+
+  constructor(unread: number, of: number) {
+    super(`DynamoDB left ${unread} of ${of} records unread.`);
+    this.unread = unread;
+  }
+}
+
+/** How often records are asked for before they are given up, and the upper bound of the first wait, which doubles. */
+const MAX_ROUNDS = 5;
+const FIRST_WAIT_MS = 50;
+
+/** Up to 100 records; strongly consistent. What DynamoDB leaves unread is asked for again, if there is time. @throws RecordsNotReadError */
+export async function recordsOf(
+  client: DocumentClient,
+  tableName: string,
+  keys: readonly DeliveryKey[],
+  { sleep, random, deadline }: BatchReading,
+): Promise<DeliveryRecords> {
+  const found: Read[] = [];
+  let unread: Requested = keys.map(itemKeyOf);
+  for (let round = 1; unread.length > 0; round += 1) {
+    if (round > 1) {
+      const waitMs = random() * FIRST_WAIT_MS * 2 ** (round - 2);
+      if (round > MAX_ROUNDS || !hasTimeAfter(waitMs, deadline))
+        throw new RecordsNotReadError(unread.length, keys.length);
+      await sleep(waitMs);
+    }
+    const answer = await readOnce(client, tableName, unread);
+    found.push(...answer.found);
+    unread = answer.unread;
+  }
+  return {
+    deliveries: found.flatMap((read) => ('delivery' in read ? [read.delivery] : [])),
+    unreadable: found.filter((read) => 'error' in read),
+  };
+}
+
+type Read = { delivery: Delivery } | { key: DeliveryKey; error: UnreadableRecordError };
+
+/** One record that nobody can read must not keep the others back. */
+function readOf(item: unknown): Read {
+  try {
+    return { delivery: deliveryOf(item) };
+  } catch (error) {
+    if (!(error instanceof UnreadableRecordError)) throw error;
+    return { key: decoded(deliveryItemKeySchema, item), error };
+  }
+}
+
+type Requested = readonly Record<string, unknown>[];
+
+async function readOnce(
+  client: DocumentClient,
+  tableName: string,
+  keys: Requested,
+): Promise<{ found: Read[]; unread: Requested }> {
+  const { Responses, UnprocessedKeys } = await client.batchGet({
+    RequestItems: { [tableName]: { Keys: [...keys], ConsistentRead: true } },
+  });
+  return {
+    found: (Responses[tableName] ?? []).map(readOf),
+    unread: UnprocessedKeys[tableName]?.Keys ?? [],
+  };
+}

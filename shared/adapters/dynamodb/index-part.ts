@@ -1,0 +1,78 @@
+import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { DocumentClient } from '../aws/document-client.ts';
+import * as z from 'zod';
+import { listedAttribute } from '../../config/tables.ts';
+import { type Direction, placesIn, type ReadPart } from './merged-page.ts';
+import { decoded } from './record.ts';
+
+/** One partition of an index, and which places of it: those from `first` to `last`, both included, but for `after`. */
+export type IndexPart = {
+  index: { readonly name: string; readonly partition: string; readonly sort: string };
+  partition: string;
+  first: string;
+  last: string;
+  direction: Direction;
+  /** Where the page before ended. */
+  after?: string | undefined;
+  /** Only entries with this status. */
+  status?: string | undefined;
+};
+
+/** Reads a partition of an index by Query, each read one request; none where the range is empty. */
+export function readIndexPart<Item>(
+  client: DocumentClient,
+  tableName: string,
+  part: IndexPart,
+  itemOf: (entry: unknown) => Item,
+): ReadPart<Item> {
+  const range = rangeOf(part);
+  if (range.first > range.last) return () => Promise.resolve({ found: [] });
+  const query = queryOf(tableName, part, range);
+  const placeSchema = z.object({ [part.index.sort]: z.string() });
+  const placeIn = (entry: unknown): string => decoded(placeSchema, entry)[part.index.sort] ?? '';
+  const isBefore = placesIn(part.direction);
+
+  const readFrom =
+    (start: QueryCommandInput['ExclusiveStartKey']): ReadPart<Item> =>
+    async (most) => {
+      const { Items, LastEvaluatedKey } = await client.query({
+        ...query,
+        ExclusiveStartKey: start,
+        Limit: most,
+      });
+      const found = Items.map((entry) => ({ place: placeIn(entry), item: itemOf(entry) }))
+        // BETWEEN includes both its ends.
+        .filter(({ place }) => part.after === undefined || isBefore(part.after, place));
+      return LastEvaluatedKey === undefined
+        ? { found }
+        : { found, rest: { readTo: placeIn(LastEvaluatedKey), read: readFrom(LastEvaluatedKey) } };
+    };
+  return readFrom(undefined);
+}
+
+type Range = Pick<IndexPart, 'first' | 'last'>;
+
+function rangeOf({ first, last, after, direction }: IndexPart): Range {
+  if (after === undefined) return { first, last };
+  return direction === 'ascending'
+    ? { first: after > first ? after : first, last }
+    : { first, last: after < last ? after : last };
+}
+
+function queryOf(tableName: string, { index, direction, partition, status }: IndexPart, range: Range) {
+  return {
+    TableName: tableName,
+    IndexName: index.name,
+    KeyConditionExpression: `${index.partition} = :partition AND ${index.sort} BETWEEN :first AND :last`,
+    ExpressionAttributeValues: {
+      ':partition': partition,
+      ':first': range.first,
+      ':last': range.last,
+      ...(status === undefined ? {} : { ':status': status }),
+    },
+    ...(status === undefined
+      ? {}
+      : { FilterExpression: '#status = :status', ExpressionAttributeNames: { '#status': listedAttribute } }),
+    ScanIndexForward: direction === 'ascending',
+  };
+}

@@ -1,0 +1,116 @@
+import type { DocumentClient } from '../aws/document-client.ts';
+import * as z from 'zod';
+import { listedAttribute, primaryKey } from '../../config/tables.ts';
+import { NO_DELIVERIES, type StatusCounts } from '../../domain/message/books.ts';
+import type { Chunk } from '../../domain/delivery/chunk.ts';
+import { deliveryIn } from '../../domain/delivery/chunk-members.ts';
+import type { Delivery, DeliveryKey, Status } from '../../domain/delivery/delivery.ts';
+import type { MessageKey } from '../../domain/message/message.ts';
+import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
+import { chunkOfItem } from './chunk-item.ts';
+import { deliveryOf } from './delivery-item.ts';
+import { chunkPrefix, deliveryPrefix, itemKeyOf, partitionOf } from './delivery-keys.ts';
+import { pagesOf, queriedItems } from './query.ts';
+import { lastOf, listingOf, pageOf } from './page-marker.ts';
+import { decoded } from './record.ts';
+
+/**
+ * The buckets of a message one after the other, so that a page takes few requests however many there are. The chunks of a
+ * bucket are read whole and first: a delivery that leaves its chunk in between is found by its own record, which alone is true.
+ */
+export async function pageOfMessage(
+  client: DocumentClient,
+  tableName: string,
+  { message, buckets }: { message: MessageKey; buckets: number },
+  request: PageRequest,
+): Promise<Page<Delivery>> {
+  const listing = listingOf('message', message);
+  const last = lastKeyOf(message, lastOf(listing, request));
+  const wanted = request.limit + 1;
+  const found: Delivery[] = [];
+  const pageOfBucket = async (bucket: number, atMost: number): Promise<Delivery[]> => {
+    const from = last?.bucket === bucket ? last : undefined;
+    const chunks = await queriedItems(client, queryOf(tableName, message, bucket, chunkPrefix));
+    const query = queryOf(tableName, message, bucket, deliveryPrefix);
+    const own = await queriedItems(client, { ...query, ExclusiveStartKey: from && itemKeyOf(from) }, atMost);
+    return inOneOrder(chunks.map(chunkOfItem), own.map(deliveryOf), from?.subscriptionId).slice(0, atMost);
+  };
+  for (let bucket = last?.bucket ?? 0; bucket < buckets && found.length < wanted; bucket += 1)
+    found.push(...(await pageOfBucket(bucket, wanted - found.length)));
+  return pageOf(listing, found, request.limit, placeInMessage);
+}
+
+/** Cut to as many as own records were asked for, it leaves out none of them: what comes of the chunks lies between. */
+function inOneOrder(
+  chunks: readonly Chunk[],
+  own: readonly Delivery[],
+  after: string | undefined,
+): Delivery[] {
+  const byId = new Map(
+    [...chunks.flatMap(deliveriesIn), ...own].map((delivery) => [delivery.key.subscriptionId, delivery]),
+  );
+  return [...byId]
+    .filter(([id]) => after === undefined || id > after)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, delivery]) => delivery);
+}
+
+function deliveriesIn(chunk: Chunk): Delivery[] {
+  return [...(chunk.members?.keys() ?? [])].flatMap((id) => deliveryIn(chunk, id) ?? []);
+}
+
+/** Where a delivery comes among those of its message. */
+export function placeInMessage({ key }: Delivery): string {
+  return `${key.bucket}#${key.subscriptionId}`;
+}
+
+const PLACE = /^(?<bucket>\d{1,6})#(?<subscriptionId>[A-Za-z0-9_-]{1,64})$/;
+
+function lastKeyOf(message: MessageKey, place: string | undefined): DeliveryKey | undefined {
+  if (place === undefined) return undefined;
+  const { bucket, subscriptionId } = PLACE.exec(place)?.groups ?? {};
+  if (bucket === undefined || subscriptionId === undefined) throw new InvalidMarkerError();
+  return { ...message, bucket: Number(bucket), subscriptionId };
+}
+
+const statusSchema = z.object({
+  sk: z.string(),
+  status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
+});
+
+/** Bucket by bucket and nothing but who stands how, so that a fan-out of any size takes no memory. */
+export async function tallyOfMessage(
+  client: DocumentClient,
+  tableName: string,
+  message: MessageKey,
+  buckets: number,
+): Promise<StatusCounts> {
+  const counts = { ...NO_DELIVERIES };
+  for (let bucket = 0; bucket < buckets; bucket += 1) {
+    const statuses = new Map<string, Status>();
+    for (const item of await queriedItems(client, queryOf(tableName, message, bucket, chunkPrefix)))
+      for (const { key, status } of deliveriesIn(chunkOfItem(item))) statuses.set(key.subscriptionId, status);
+    const query = {
+      ...queryOf(tableName, message, bucket, deliveryPrefix),
+      ProjectionExpression: `${primaryKey.sort}, #status`,
+      ExpressionAttributeNames: { '#status': listedAttribute },
+    };
+    for await (const page of pagesOf(client, query)) {
+      for (const item of page) {
+        const { sk, status } = decoded(statusSchema, item);
+        statuses.set(sk.slice(deliveryPrefix.length), status);
+      }
+    }
+    for (const status of statuses.values()) counts[status] += 1;
+  }
+  return counts;
+}
+
+function queryOf(tableName: string, message: MessageKey, bucket: number, prefix: string) {
+  return {
+    TableName: tableName,
+    ConsistentRead: true,
+    KeyConditionExpression: `${primaryKey.partition} = :partition AND begins_with(${primaryKey.sort}, :prefix)`,
+    ExpressionAttributeValues: { ':partition': partitionOf(message, bucket), ':prefix': prefix },
+  };
+}

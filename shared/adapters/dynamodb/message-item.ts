@@ -1,0 +1,94 @@
+import * as z from 'zod';
+import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
+import type { MessageBody } from '../../domain/message/body.ts';
+import type { Message, MessageKey } from '../../domain/message/message.ts';
+import type { MessageRecord } from '../../ports/messages.ts';
+import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
+import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+
+/** A message kept on its own record: queue and id are the record's. */
+const keptMessageSchema = z.object({
+  originalId: z.string().exactOptional(),
+  type: z.string().exactOptional(),
+  timestamp: z.string(),
+  data: z.string(),
+  expiresAt: z.number().exactOptional(),
+} satisfies Record<Exclude<keyof Message, 'queue' | 'id'>, z.ZodType>);
+
+/** What is left of a body that was erased stands in its place, so that none is kept there again. */
+const erasedSchema = z.object({ erasedAt: z.number() });
+
+const bodySchema = z.union([
+  z.object({ message: keptMessageSchema }),
+  z.object({ payloadKey: z.string() }),
+  erasedSchema,
+]);
+
+const recordSchema = z.object({
+  acceptedAt: z.number(),
+  listedAt: z.number(),
+  type: z.string().exactOptional(),
+  matched: z.number(),
+  filtered: z.number(),
+  duplicates: z.number(),
+  buckets: z.number(),
+  chunks: z.number().exactOptional(),
+  apart: z.array(z.string()).exactOptional(),
+  body: bodySchema.exactOptional(),
+  expiresAt: z.number(),
+} satisfies Record<Exclude<keyof MessageRecord, 'key' | 'erasedAt'>, z.ZodType>);
+
+export function messageItemKeyOf(key: MessageKey): { pk: string; sk: string } {
+  return {
+    pk: partitionOf(key, 0),
+    sk: MESSAGE,
+  };
+}
+
+/** @throws UnreadableRecordError */
+export function messageRecordOf(key: MessageKey, item: unknown): MessageRecord {
+  const { body, ...record } = decodedRecord(recordSchema, item);
+  return { key, ...record, ...(body === undefined ? {} : fieldsOf(key, body)) };
+}
+
+function fieldsOf(
+  key: MessageKey,
+  body: z.output<typeof bodySchema>,
+): Pick<MessageRecord, 'body' | 'erasedAt'> {
+  if ('erasedAt' in body) return { erasedAt: body.erasedAt };
+  if ('payloadKey' in body) return { body: { kind: 'stored', payloadKey: body.payloadKey } };
+  return { body: { kind: 'inline', message: { queue: key.queue, id: key.messageId, ...body.message } } };
+}
+
+/** Nothing undefined is in what the schema gives, and nothing that the record says anyway. */
+export function bodyItemOf(body: MessageBody): Record<string, unknown> {
+  switch (body.kind) {
+    case 'stored':
+      return { payloadKey: body.payloadKey };
+    case 'inline':
+      return { message: keptMessageSchema.parse(body.message) };
+  }
+}
+
+export function erasedBodyItem(at: number): z.input<typeof erasedSchema> {
+  return { erasedAt: at };
+}
+
+// Made once: zod compiles a schema at its first use, which costs more than all else that is done for a message.
+const writtenSchema = recordSchema.omit({ body: true });
+
+export function messageItemOf({ key, body, ...record }: MessageRecord): Record<string, unknown> {
+  return {
+    ...messageItemKeyOf(key),
+    v: RECORD_VERSION,
+    ...writtenSchema.parse(record),
+    ...(body === undefined ? {} : { body: bodyItemOf(body) }),
+    [deliveryIndexes.byHour.partition]: byHourPartition(
+      key.queue,
+      record.acceptedAt,
+      shardOf(key.messageId, shards.byHour),
+    ),
+    [deliveryIndexes.byHour.sort]: `${sortableTime(record.acceptedAt)}#${key.messageId}`,
+    [ttlAttribute]: ttlOf(record.expiresAt),
+  };
+}

@@ -1,0 +1,119 @@
+import type { DocumentClient } from '../aws/document-client.ts';
+import * as z from 'zod';
+import { deliveryIndexes } from '../../config/tables.ts';
+import type { ListedMessage, MessageListings, MessageWindow } from '../../ports/messages.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import { byHourPartition, LAST_TIME, messageKeyOf, shards, sortableTime } from './delivery-keys.ts';
+import { readIndexPart } from './index-part.ts';
+import { listingOf, pageUpTo, placeAsked, timeOfPlace } from './page-marker.ts';
+import { mergedPage, type Direction, type ReadPart } from './merged-page.ts';
+import { decoded } from './record.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/** The hours that one page looks through at most: 1 + 2 + 4 + 8 + 16 + 32, eight queries each. */
+const MOST_HOURS = 63;
+
+/** The index by hour. Errors of AWS pass through. */
+export function dynamoMessageListings(client: DocumentClient, tableName: string): MessageListings {
+  const listed = async (
+    direction: Direction,
+    window: MessageWindow,
+    request: PageRequest,
+  ): Promise<Page<ListedMessage>> => {
+    const listing = listingOf(`messages ${direction}`, window);
+    const after = placeAsked(listing, request);
+    const items: ListedMessage[] = [];
+    let left = hoursOf(window, direction, after);
+    // One hour at a time where there is something in it; twice as many at once after each time that there is nothing.
+    for (let atOnce = 1, looked = 0; !isOver(left) && looked < MOST_HOURS && items.length < request.limit;) {
+      const { hours, rest } = taken(left, direction, Math.min(atOnce, MOST_HOURS - looked));
+      const parts = partsOf(client, tableName, { window, after, direction, hours });
+      const { found, readTo } = await mergedPage(parts, direction, request.limit - items.length);
+      items.push(...found.map(({ item }) => item));
+      if (readTo !== undefined) return pageUpTo(listing, items, readTo);
+      atOnce = found.length === 0 ? atOnce * 2 : 1;
+      looked += hours.end - hours.first;
+      left = rest;
+    }
+    return pageUpTo(listing, items, isOver(left) ? undefined : borderOf(left, direction));
+  };
+
+  return {
+    accepted: (window, request) => listed('ascending', window, request),
+    newest: (window, request) => listed('descending', window, request),
+  };
+}
+
+/** Counted from 1970, without `end`. */
+type Hours = { first: number; end: number };
+
+function isOver({ first, end }: Hours): boolean {
+  return first >= end;
+}
+
+/** Those of the window that a page has to look at which goes on after a place. */
+function hoursOf({ since, until }: MessageWindow, direction: Direction, after: string | undefined): Hours {
+  const hours = {
+    first: Math.floor(Math.max(since, 0) / HOUR_MS),
+    end: Math.ceil(Math.min(until, LAST_TIME) / HOUR_MS),
+  };
+  if (after === undefined) return hours;
+  const hour = Math.floor(timeOfPlace(after) / HOUR_MS);
+  return direction === 'ascending'
+    ? { ...hours, first: Math.max(hours.first, hour) }
+    : { ...hours, end: Math.min(hours.end, hour + 1) };
+}
+
+/** The next hours in the direction of the listing, and what is left then. */
+function taken({ first, end }: Hours, direction: Direction, count: number): { hours: Hours; rest: Hours } {
+  const border = direction === 'ascending' ? Math.min(first + count, end) : Math.max(end - count, first);
+  const earlier = { first, end: border };
+  const later = { first: border, end };
+  return direction === 'ascending' ? { hours: earlier, rest: later } : { hours: later, rest: earlier };
+}
+
+/** The place between the hours that were looked at and those that are left. */
+function borderOf({ first, end }: Hours, direction: Direction): string {
+  return sortableTime((direction === 'ascending' ? first : end) * HOUR_MS);
+}
+
+function partsOf(
+  client: DocumentClient,
+  tableName: string,
+  {
+    window,
+    hours,
+    ...range
+  }: { window: MessageWindow; after: string | undefined; direction: Direction; hours: Hours },
+): ReadPart<ListedMessage>[] {
+  return Array.from({ length: hours.end - hours.first }, (_, index) => hours.first + index).flatMap((hour) =>
+    Array.from({ length: shards.byHour }, (_, shard) =>
+      readIndexPart(
+        client,
+        tableName,
+        {
+          ...range,
+          first: sortableTime(window.since),
+          last: sortableTime(window.until),
+          index: deliveryIndexes.byHour,
+          partition: byHourPartition(window.queue, hour * HOUR_MS, shard),
+        },
+        listedOf,
+      ),
+    ),
+  );
+}
+
+const entrySchema = z
+  .object({ pk: z.string(), sk: z.string(), [deliveryIndexes.byHour.sort]: z.string().regex(/^\d{13}#/) })
+  .transform((entry, context): ListedMessage => {
+    const key = messageKeyOf(entry);
+    if (key !== undefined) return { key, acceptedAt: timeOfPlace(entry[deliveryIndexes.byHour.sort]) };
+    context.addIssue({ code: 'custom', path: ['pk'], message: 'is no key of a message' });
+    return z.NEVER;
+  });
+
+function listedOf(entry: unknown): ListedMessage {
+  return decoded(entrySchema, entry);
+}

@@ -1,0 +1,111 @@
+import type { DocumentClient } from '../aws/document-client.ts';
+import { primaryKey, ttlAttribute } from '../../config/tables.ts';
+import type { MessageBody } from '../../domain/message/body.ts';
+import type { MessageKey } from '../../domain/message/message.ts';
+import type { Keeping, MessageRecord, MessageRecords } from '../../ports/messages.ts';
+import { ifConditionHolds } from './condition.ts';
+import {
+  bodyItemOf,
+  erasedBodyItem,
+  messageItemKeyOf,
+  messageItemOf,
+  messageRecordOf,
+} from './message-item.ts';
+import { ttlOf } from './record.ts';
+import { DAY_MS } from '../../domain/duration.ts';
+
+/** The MESSAGE items of the deliveries table. */
+export function dynamoMessageRecords(client: DocumentClient, tableName: string): MessageRecords {
+  const accept: MessageRecords['accept'] = async (record) => {
+    const put = await ifConditionHolds(client.put(putIfAbsent(tableName, record)));
+    if (put !== undefined) return { kind: 'accepted', record };
+    const counted = await ifConditionHolds(client.update(countDuplicate(tableName, record.key)));
+    // The record was forgotten between the two requests, so this is a first time again.
+    if (counted === undefined) return await accept(record);
+    return { kind: 'duplicate', record: messageRecordOf(record.key, counted.Attributes) };
+  };
+
+  const find = async (key: MessageKey): Promise<MessageRecord | undefined> => {
+    const { Item } = await client.get({
+      TableName: tableName,
+      Key: messageItemKeyOf(key),
+      ConsistentRead: true,
+    });
+    return Item === undefined ? undefined : messageRecordOf(key, Item);
+  };
+
+  return {
+    accept,
+    find,
+    keepBody: async (key, body, expiresAt) => {
+      // To whole days, so that the many deliveries of one message do not all write it for the sake of a millisecond: a
+      // read costs a tenth, and they share one key. A record that is gone cannot keep anything.
+      const until = Math.ceil(expiresAt / DAY_MS) * DAY_MS;
+      const current = await find(key);
+      if (current === undefined) return 'forgotten';
+      const isTaken = current.body !== undefined || current.erasedAt !== undefined;
+      if (isTaken && current.expiresAt >= until) return keepingOf(current);
+      const write = keep(tableName, { key, body, expiresAt: Math.max(until, current.expiresAt) });
+      const kept = await ifConditionHolds(client.update(write));
+      // Refused: gone, or somebody kept or erased the body meanwhile, and for longer.
+      return keepingOf(kept === undefined ? await find(key) : messageRecordOf(key, kept.Attributes));
+    },
+    eraseBody: async (key, at) => {
+      const erased = await ifConditionHolds(client.update(erase(tableName, key, at)));
+      // Refused: gone, or erased before.
+      return erased === undefined ? find(key) : messageRecordOf(key, erased.Attributes);
+    },
+  };
+}
+
+function keepingOf(record: MessageRecord | undefined): Keeping {
+  if (record === undefined) return 'forgotten';
+  return record.erasedAt === undefined ? 'kept' : 'erased';
+}
+
+function putIfAbsent(tableName: string, record: MessageRecord) {
+  return {
+    TableName: tableName,
+    Item: messageItemOf(record),
+    ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+  };
+}
+
+function countDuplicate(tableName: string, key: MessageKey) {
+  return {
+    TableName: tableName,
+    Key: messageItemKeyOf(key),
+    UpdateExpression: 'ADD duplicates :one',
+    ConditionExpression: `attribute_exists(${primaryKey.partition})`,
+    ExpressionAttributeValues: { ':one': 1 },
+    ReturnValues: 'ALL_NEW' as const,
+  };
+}
+
+function keep(tableName: string, kept: { key: MessageKey; body: MessageBody; expiresAt: number }) {
+  return {
+    TableName: tableName,
+    Key: messageItemKeyOf(kept.key),
+    UpdateExpression: 'SET #body = if_not_exists(#body, :body), #expiresAt = :expiresAt, #ttl = :ttl',
+    ConditionExpression: `attribute_exists(${primaryKey.partition}) AND #expiresAt <= :expiresAt`,
+    ExpressionAttributeNames: { '#body': 'body', '#expiresAt': 'expiresAt', '#ttl': ttlAttribute },
+    ExpressionAttributeValues: {
+      ':body': bodyItemOf(kept.body),
+      ':expiresAt': kept.expiresAt,
+      ':ttl': ttlOf(kept.expiresAt),
+    },
+    ReturnValues: 'ALL_NEW' as const,
+  };
+}
+
+function erase(tableName: string, key: MessageKey, at: number) {
+  return {
+    TableName: tableName,
+    Key: messageItemKeyOf(key),
+    UpdateExpression: 'SET #body = :erased',
+    ConditionExpression: `attribute_exists(${primaryKey.partition}) AND attribute_not_exists(#body.#erasedAt)`,
+    ExpressionAttributeNames: { '#body': 'body', '#erasedAt': 'erasedAt' },
+    ExpressionAttributeValues: { ':erased': erasedBodyItem(at) },
+    ReturnValues: 'ALL_NEW' as const,
+  };
+}

@@ -1,0 +1,179 @@
+import { primaryKey } from '../../config/tables.ts';
+import type { Queue } from '../../domain/subscription/subscription.ts';
+import {
+  type Changed,
+  ContendedChangeError,
+  QueueBusyError,
+  type SubscriptionRegistry,
+} from '../../ports/subscriptions.ts';
+import { ifConditionHolds, ifUndisturbed } from './condition.ts';
+import { expression } from './expression.ts';
+import { editsOf, updateOf } from './item-edit.ts';
+import { queriedItems } from './query.ts';
+import type { RegistryTable } from './registry-table.ts';
+import {
+  itemOf,
+  queueAttributesOf,
+  queueItemKey,
+  queueItemOf,
+  queueOf,
+  queuePartition,
+  type QueueTally,
+  subscriberItemKey,
+  subscriptionItemKey,
+  subscriptionOf,
+  subscriptionPrefix,
+  tallyOf,
+} from './subscription-item.ts';
+import { transacted } from './transaction.ts';
+
+/** An update, since the count of subscriptions and `createdAt` of an existing queue stay. */
+export async function putQueue(
+  { client, tableName }: RegistryTable,
+  queue: Queue,
+): ReturnType<SubscriptionRegistry['putQueue']> {
+  const to = expression();
+  const sets = Object.entries(queueAttributesOf(queue)).map(
+    ([name, value]) => `${to.name(name)} = ${to.value(value)}`,
+  );
+  const createdAt = to.name('createdAt');
+  const { Attributes } = await client.update({
+    TableName: tableName,
+    Key: queueItemKey(queue.name),
+    UpdateExpression: [
+      `SET ${sets.join(', ')}, ${createdAt} = if_not_exists(${createdAt}, ${to.value(queue.createdAt)})`,
+      ...(queue.retryPolicy === undefined ? [`REMOVE ${to.name('retryPolicy')}`] : []),
+    ].join(' '),
+    ReturnValues: 'ALL_OLD',
+    ...to.attributes(),
+  });
+  return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: queueOf(Attributes) };
+}
+
+export async function ensureQueue({ client, tableName }: RegistryTable, queue: Queue): Promise<void> {
+  const put = client.put({
+    TableName: tableName,
+    Item: queueItemOf(queue),
+    ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+  });
+  await ifConditionHolds(put);
+}
+
+const MAX_ROUNDS = 10;
+
+/**
+ * Subscriptions first, the queue's own item last, and that only if no subscription was added since the first were listed:
+ * one that was would outlive its queue, and come back to life with the next queue of that name.
+ */
+export async function deleteQueue(table: RegistryTable, name: string): Promise<void> {
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    const tally = await tallyOfQueue(table, name);
+    await deleteSubscriptions(table, name);
+    if (tally === undefined || (await deleteItem(table, name, tally))) return;
+  }
+  throw new QueueBusyError(name);
+}
+
+async function tallyOfQueue(
+  { client, tableName }: RegistryTable,
+  name: string,
+): Promise<QueueTally | undefined> {
+  const { Item } = await client.get({ TableName: tableName, Key: queueItemKey(name), ConsistentRead: true });
+  return Item === undefined ? undefined : tallyOf(Item);
+}
+
+async function deleteItem(
+  { client, tableName }: RegistryTable,
+  name: string,
+  { createdAt, subscriptionsAdded }: QueueTally,
+): Promise<boolean> {
+  const deletion = client.delete({
+    TableName: tableName,
+    Key: queueItemKey(name),
+    ConditionExpression:
+      subscriptionsAdded === 0
+        ? 'createdAt = :createdAt AND attribute_not_exists(subscriptionsAdded)'
+        : 'createdAt = :createdAt AND subscriptionsAdded = :added',
+    ExpressionAttributeValues: {
+      ':createdAt': createdAt,
+      ...(subscriptionsAdded === 0 ? {} : { ':added': subscriptionsAdded }),
+    },
+  });
+  return (await ifConditionHolds(deletion)) !== undefined;
+}
+
+/** A subscription goes together with its claim on the subscriber: two items, and a transaction takes 100. */
+const PAIRS_IN_A_TRANSACTION = 50;
+
+/**
+ * A page at a time, each subscription as it was read and else not at all: the claim that goes with one whose subscriber was
+ * changed meanwhile is another than the one read, and would stay for ever.
+ * @throws QueueBusyError
+ */
+async function deleteSubscriptions(table: RegistryTable, queue: string): Promise<void> {
+  let refused = 0;
+  for (;;) {
+    const items = await subscriptionItems(table, queue);
+    if (items.length === 0) return;
+    const result = await transacted(table.client, table.clock, deletionsOf(table, items));
+    refused = result.kind === 'refused' ? refused + 1 : 0;
+    if (refused === MAX_ROUNDS) throw new QueueBusyError(queue);
+  }
+}
+
+function subscriptionItems({ client, tableName }: RegistryTable, queue: string): Promise<readonly unknown[]> {
+  return queriedItems(
+    client,
+    {
+      TableName: tableName,
+      ConsistentRead: true,
+      KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
+      ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
+    },
+    PAIRS_IN_A_TRANSACTION,
+  );
+}
+
+function deletionsOf({ tableName }: RegistryTable, items: readonly unknown[]) {
+  const subscriptions = items.map(subscriptionOf);
+  // One that expired and its successor share a subscriber, and a transaction takes an item once.
+  const claims = new Map(subscriptions.map(subscriberItemKey).map((key) => [key.sk, key]));
+  return [
+    ...subscriptions.map(({ queue, id, subscriber }) => ({
+      Delete: {
+        TableName: tableName,
+        Key: subscriptionItemKey(queue, id),
+        ConditionExpression: `attribute_not_exists(${primaryKey.partition}) OR subscriber = :asRead`,
+        ExpressionAttributeValues: { ':asRead': subscriber },
+      },
+    })),
+    ...[...claims.values()].map((Key) => ({ Delete: { TableName: tableName, Key } })),
+  ];
+}
+
+/** How often others may come in between before a change is given up. */
+const MOST_TRIES = 8;
+const FIRST_PAUSE_MS = 5;
+
+export async function changeQueue(
+  { client, tableName, clock }: RegistryTable,
+  name: string,
+  change: (current: Queue) => Queue,
+): Promise<Changed<Queue>> {
+  const at = { TableName: tableName, Key: queueItemKey(name) };
+  for (let tried = 1; tried <= MOST_TRIES; tried += 1) {
+    const { Item } = await client.get({ ...at, ConsistentRead: true });
+    if (Item === undefined) return { kind: 'missing' };
+    const item = itemOf(Item);
+    const before = queueOf(Item);
+    const after = change(before);
+    const edits = editsOf(item, queueAttributesOf(before), queueAttributesOf(after));
+    if (edits.length === 0) return { kind: 'left', current: before };
+    // All of the metadata as read, and of this life of the queue: a patch says what it says of the whole.
+    const guards = { createdAt: item['createdAt'], metadata: item['metadata'] };
+    const write = client.update({ ...at, ...updateOf(edits, guards) });
+    if ((await ifUndisturbed(write)) !== undefined) return { kind: 'changed', before, after };
+    await clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried);
+  }
+  throw new ContendedChangeError(name);
+}

@@ -1,0 +1,42 @@
+import * as z from 'zod';
+
+/** Written on every record. */
+export const RECORD_VERSION = 1;
+
+/** What a reader understands: the version it writes and, once there is one, the version before. 1 is the first. */
+const readable = z.object({ v: z.literal(RECORD_VERSION) });
+
+/** An item of our tables that is not what this version of the code, or the one before, wrote. */
+export class UnreadableRecordError extends Error {
+  override readonly name = 'UnreadableRecordError';
+
+  constructor(item: unknown, cause: z.ZodError) {
+    const fields = cause.issues.map(({ path }) => path.join('.')).join(', ');
+    super(`The record ${nameOf(item)} cannot be read: ${fields}.`, { cause });
+  }
+}
+
+const named = z.object({ pk: z.string(), sk: z.string() });
+
+function nameOf(item: unknown): string {
+  const parsed = named.safeParse(item);
+  return parsed.success ? `${parsed.data.pk} ${parsed.data.sk}` : 'without keys';
+}
+
+/** Attributes that the schema does not name are left out: a newer version may have added them. @throws UnreadableRecordError */
+export function decoded<Schema extends z.ZodType>(schema: Schema, item: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(item);
+  if (!parsed.success) throw new UnreadableRecordError(item, parsed.error);
+  return parsed.data;
+}
+
+/** As `decoded`, for a whole record, which carries its version. @throws UnreadableRecordError */
+export function decodedRecord<Schema extends z.ZodType>(schema: Schema, item: unknown): z.output<Schema> {
+  decoded(readable, item);
+  return decoded(schema, item);
+}
+
+/** Seconds for DynamoDB's TTL, never before the time itself. */
+export function ttlOf(expiresAt: number): number {
+  return Math.ceil(expiresAt / 1000);
+}

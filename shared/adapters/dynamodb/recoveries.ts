@@ -1,0 +1,170 @@
+import * as z from 'zod';
+import { primaryKey, ttlAttribute } from '../../config/tables.ts';
+import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
+import { RECOVERABLE, type Recovery, RECOVERY_STATES } from '../../domain/recovery/recovery.ts';
+import type { Recoveries, RecoverySaving } from '../../ports/deliveries.ts';
+import type { DocumentClient } from '../aws/document-client.ts';
+import { conditional } from './condition.ts';
+import { lastOf, pageOf } from './page-marker.ts';
+import { queriedItems } from './query.ts';
+import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { randomBytes } from 'node:crypto';
+
+/** Tells our own write, sent again because its answer was lost, from somebody else's (dynamo-deliveries.ts). */
+const MARK = 'w';
+
+/** The recoveries of a queue, in the deliveries table. */
+export function dynamoRecoveries(client: DocumentClient, tableName: string): Recoveries {
+  return {
+    create: async (recovery) => {
+      const { put, mark } = putOf(tableName, recovery);
+      const absent = { ...put, ConditionExpression: `attribute_not_exists(${primaryKey.partition})` };
+      await answered(mark, client.put(absent), (error) => {
+        throw error;
+      });
+    },
+    find: async (queue, id) => {
+      const { Item } = await client.get({
+        TableName: tableName,
+        Key: recoveryKeyOf(queue, id),
+        ConsistentRead: true,
+      });
+      return Item === undefined ? undefined : recoveryOf(Item);
+    },
+    list: async (queue, page) => {
+      const listing = `${queue}#recoveries`;
+      const last = lastOf(listing, page);
+      const items = await queriedItems(
+        client,
+        {
+          TableName: tableName,
+          ScanIndexForward: false,
+          KeyConditionExpression: `${primaryKey.partition} = :jobs AND begins_with(${primaryKey.sort}, :prefix)`,
+          ExpressionAttributeValues: { ':jobs': jobsPartitionOf(queue), ':prefix': recoveryPrefix },
+          ExclusiveStartKey: last === undefined ? undefined : recoveryKeyOf(queue, last),
+        },
+        page.limit + 1,
+      );
+      return pageOf(listing, items.map(recoveryOf), page.limit, ({ id }) => id);
+    },
+    save: async (recovery) => {
+      const { put, mark } = putOf(tableName, recovery);
+      const unchanged = {
+        ...put,
+        ConditionExpression: '#version = :before',
+        ExpressionAttributeNames: { '#version': 'version' },
+        ExpressionAttributeValues: { ':before': recovery.version - 1 },
+      };
+      return await answered(mark, client.put(unchanged), (_error, current) => ({
+        kind: 'refused',
+        current,
+      }));
+    },
+  };
+}
+
+function putOf(tableName: string, recovery: Recovery) {
+  const mark = randomBytes(9).toString('base64url');
+  const put = {
+    TableName: tableName,
+    Item: { ...recoveryItemOf(recovery), [MARK]: mark },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
+  return { put, mark };
+}
+
+async function answered(
+  mark: string,
+  write: Promise<unknown>,
+  refused: (error: Error, current: Recovery | undefined) => RecoverySaving,
+): Promise<RecoverySaving> {
+  const result = await conditional(write);
+  if (result.kind === 'written' || result.item?.[MARK] === mark) return { kind: 'saved' };
+  const { item, error } = result;
+  return refused(error, item === undefined ? undefined : recoveryOf(item));
+}
+
+/** No other key of the table begins so: those of messages hold two `#`. */
+const JOB = 'JOB#';
+const RECOVERY = 'RECOVERY#';
+
+const recoveryPrefix = RECOVERY;
+
+function jobsPartitionOf(queue: string): string {
+  return `${JOB}${queue}`;
+}
+
+function recoveryKeyOf(queue: string, id: string): Record<'pk' | 'sk', string> {
+  return {
+    [primaryKey.partition]: jobsPartitionOf(queue),
+    [primaryKey.sort]: `${RECOVERY}${id}`,
+  };
+}
+
+/** The queue is the recovery's. */
+const deliveryKeys = z
+  .array(z.object({ messageId: z.string(), subscriptionId: z.string(), bucket: z.number() }))
+  .default([]);
+
+const recoverySchema = z.object({
+  id: z.string(),
+  queue: z.string(),
+  since: z.number(),
+  until: z.number(),
+  subscriptionId: z.string().exactOptional(),
+  status: z.enum(RECOVERABLE).exactOptional(),
+  state: z.enum(RECOVERY_STATES),
+  found: z.number(),
+  reopened: z.number(),
+  skipped: z.record(z.string(), z.number()),
+  batch: deliveryKeys,
+  deferred: deliveryKeys,
+  looks: z.number(),
+  cursor: z.string().exactOptional(),
+  listed: z.boolean(),
+  version: z.number(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  expiresAt: z.number(),
+} satisfies Record<keyof Recovery['selection'] | Exclude<keyof Recovery, 'selection'>, z.ZodType>);
+
+/** @throws UnreadableRecordError */
+function recoveryOf(item: unknown): Recovery {
+  const { queue, since, until, subscriptionId, status, batch, deferred, ...rest } = decodedRecord(
+    recoverySchema,
+    item,
+  );
+  const ofQueue = (key: Omit<DeliveryKey, 'queue'>): DeliveryKey => ({ queue, ...key });
+  return {
+    selection: {
+      queue,
+      since,
+      until,
+      ...(subscriptionId !== undefined && { subscriptionId }),
+      ...(status !== undefined && { status }),
+    },
+    batch: batch.map(ofQueue),
+    deferred: deferred.map(ofQueue),
+    ...rest,
+  };
+}
+
+function recoveryItemOf({ selection, batch, deferred, ...rest }: Recovery): Record<string, unknown> {
+  return {
+    ...recoveryKeyOf(selection.queue, rest.id),
+    v: RECORD_VERSION,
+    ...selection,
+    ...rest,
+    ...(batch.length > 0 && { batch: batch.map(withoutQueue) }),
+    ...(deferred.length > 0 && { deferred: deferred.map(withoutQueue) }),
+    [ttlAttribute]: ttlOf(rest.expiresAt),
+  };
+}
+
+function withoutQueue({ messageId, subscriptionId, bucket }: DeliveryKey) {
+  return {
+    messageId,
+    subscriptionId,
+    bucket,
+  };
+}

@@ -1,0 +1,188 @@
+import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { Subscription } from '../../domain/subscription/subscription.ts';
+import {
+  ContendedChangeError,
+  type SubscriptionAt,
+  type SubscriptionRegistry,
+} from '../../ports/subscriptions.ts';
+import { ifUndisturbed } from './condition.ts';
+import { freedFrom } from './subscription-writes.ts';
+import { transacted, type RefusedWrite } from './transaction.ts';
+import { editsOf, type ItemEdit, updateOf } from './item-edit.ts';
+import type { RegistryTable } from './registry-table.ts';
+import {
+  holderOf,
+  itemOf,
+  subscriberItemKey,
+  subscriberItemOf,
+  subscriptionItemKey,
+  subscriptionItemOf,
+  subscriptionOf,
+} from './subscription-item.ts';
+
+type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
+type ChangeResult = Awaited<ReturnType<SubscriptionRegistry['changeSubscription']>>;
+
+/** A subscription as it is in the table, and as the domain sees it. */
+type Found = { item: Record<string, unknown>; subscription: Subscription };
+
+/** How often others may come in between before a change is given up. */
+const MOST_TRIES = 8;
+const FIRST_PAUSE_MS = 5;
+
+function pauseAfter({ clock }: RegistryTable, tried: number): Promise<void> {
+  return clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried);
+}
+
+export async function changeSubscription(
+  table: RegistryTable,
+  target: SubscriptionAt,
+  change: (current: Subscription) => Subscription | undefined,
+): Promise<ChangeResult> {
+  for (let tried = 1; tried <= MOST_TRIES; tried += 1) {
+    const found = await find(table, target);
+    if (found === undefined || isMarked(found)) return { kind: 'missing' };
+    const before = found.subscription;
+    const after = change(before) ?? before;
+    const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
+    if (edits.length === 0) return { kind: 'left', current: before };
+    const written = await writeChange(table, target, { found, after, edits });
+    if (written.kind !== 'again') return written;
+    await pauseAfter(table, tried);
+  }
+  throw new ContendedChangeError(target.queue, target.subscriptionId);
+}
+
+/** The mark and the end of the claim, in one transaction: whoever subscribes next never meets half of it. */
+export async function markDeleted(
+  table: RegistryTable,
+  target: SubscriptionAt,
+): Promise<Subscription | undefined> {
+  for (let tried = 1; tried <= MOST_TRIES; tried += 1) {
+    const found = await find(table, target);
+    if (found === undefined || isMarked(found)) return found?.subscription;
+    const marked = await mark(table, found, target.now);
+    if (marked !== undefined) return marked;
+    await pauseAfter(table, tried);
+  }
+  throw new ContendedChangeError(target.queue, target.subscriptionId);
+}
+
+/** Undefined: it was changed meanwhile. */
+async function mark(table: RegistryTable, found: Found, now: number): Promise<Subscription | undefined> {
+  const { client, clock } = table;
+  const before = found.subscription;
+  const after = { ...before, deletedAt: now };
+  const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
+  const update = updateOfSubscription(table, found, edits, ['subscriber']);
+  const result = await transacted(client, clock, [update, releaseOf(table, before)]);
+  if (result.kind === 'written') return after;
+  if (result.writes[0]?.failed === true) return undefined;
+  // It had expired, and its subscriber is another subscription's by now.
+  const written = await ifUndisturbed(client.update(update.Update));
+  return written === undefined ? undefined : after;
+}
+
+function isMarked({ subscription }: Found): boolean {
+  return subscription.deletedAt !== undefined;
+}
+
+async function find(
+  { client, tableName }: RegistryTable,
+  { queue, subscriptionId }: SubscriptionAt,
+): Promise<Found | undefined> {
+  const Key = subscriptionItemKey(queue, subscriptionId);
+  const { Item } = await client.get({ TableName: tableName, Key, ConsistentRead: true });
+  return Item === undefined ? undefined : { item: itemOf(Item), subscription: subscriptionOf(Item) };
+}
+
+type Plan = { found: Found; after: Subscription; edits: readonly ItemEdit[] };
+
+async function writeChange(
+  table: RegistryTable,
+  { now }: SubscriptionAt,
+  { found, after, edits }: Plan,
+): Promise<ChangeResult | { kind: 'again' }> {
+  const { client, clock } = table;
+  const before = found.subscription;
+  const changed = { kind: 'changed' as const, before, after };
+  const claims = claimsFor(table, before, after, now);
+  const guards = before.changedAt === after.changedAt ? [] : HEALTH;
+  if (claims.length === 0) {
+    const { Update } = updateOfSubscription(table, found, edits, guards);
+    const written = await ifUndisturbed(client.update(Update));
+    return written === undefined ? { kind: 'again' } : changed;
+  }
+  const update = updateOfSubscription(table, found, edits, [...CLAIMED, ...guards]);
+  const result = await transacted(client, clock, [update, ...claims]);
+  if (result.kind === 'written') return changed;
+  const refusal = afterRefusal(result.writes);
+  return refusal.kind === 'conflict' && (await freedFrom(table, after, refusal.subscriptionId))
+    ? { kind: 'again' }
+    : refusal;
+}
+
+/** Whatever deliver noted since the read goes the way of what it had noted before: the change is made again. */
+const HEALTH = ['disabled', 'failing'] as const;
+
+function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | { kind: 'again' } {
+  return update?.failed !== true && claim?.failed === true
+    ? { kind: 'conflict', subscriptionId: holderOf(claim.item) }
+    : { kind: 'again' };
+}
+
+/** What a claim is made of. A change of the claim goes by these as they were read. */
+const CLAIMED = ['subscriber', 'expiresAt'] as const;
+
+/** The new claim first, whose failure is a conflict. */
+function claimsFor(
+  table: RegistryTable,
+  before: Subscription,
+  after: Subscription,
+  now: number,
+): readonly Write[] {
+  const moves = subscriberItemKey(before).sk !== subscriberItemKey(after).sk;
+  if (!moves && before.expiresAt === after.expiresAt) return [];
+  const claim = {
+    Put: {
+      TableName: table.tableName,
+      Item: subscriberItemOf(after),
+      ConditionExpression:
+        'attribute_not_exists(subscriptionId) OR subscriptionId = :id OR expiresAt <= :now',
+      ExpressionAttributeValues: { ':id': after.id, ':now': now },
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    },
+  };
+  return moves ? [claim, releaseOf(table, before)] : [claim];
+}
+
+function releaseOf({ tableName }: RegistryTable, subscription: Subscription) {
+  return {
+    Delete: {
+      TableName: tableName,
+      Key: subscriberItemKey(subscription),
+      ConditionExpression: 'attribute_not_exists(subscriptionId) OR subscriptionId = :id',
+      ExpressionAttributeValues: { ':id': subscription.id },
+    },
+  };
+}
+
+function updateOfSubscription(
+  { tableName }: RegistryTable,
+  { item, subscription }: Found,
+  edits: readonly ItemEdit[],
+  guards: readonly string[],
+) {
+  return {
+    Update: {
+      TableName: tableName,
+      Key: subscriptionItemKey(subscription.queue, subscription.id),
+      // Gone or marked for deletion by now: nothing that an edit could bring back.
+      ...updateOf(edits, { id: item['id'], deletedAt: undefined, ...pick(item, guards) }),
+    },
+  };
+}
+
+function pick(item: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, item[name]]));
+}

@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import { subscriptionIndexes, ttlAttribute } from '../../config/tables.ts';
+import type {
+  Formerly,
+  Queue,
+  Subscription,
+  SubscriptionOptions,
+} from '../../domain/subscription/subscription.ts';
+import { subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
+import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { partialPolicySchema } from './retry-policy-item.ts';
+import { DAY_MS } from '../../domain/duration.ts';
+
+type ItemKey = { pk: string; sk: string };
+
+const META = 'META';
+export const subscriptionPrefix = 'SUB#';
+export const subscriberPrefix = 'URL#';
+
+/** The one partition of the index that lists the queues. */
+export const QUEUES = 'QUEUES';
+
+export function queuePartition(queue: string): string {
+  return `QUEUE#${queue}`;
+}
+export function queueItemKey(queue: string): ItemKey {
+  return { pk: queuePartition(queue), sk: META };
+}
+export function subscriptionItemKey(queue: string, id: string): ItemKey {
+  return {
+    pk: queuePartition(queue),
+    sk: `${subscriptionPrefix}${id}`,
+  };
+}
+
+/** What makes a subscriber unique on its queue. */
+export function subscriberItemKey({
+  queue,
+  subscriber,
+}: Pick<Subscription, 'queue' | 'subscriber'>): ItemKey {
+  return {
+    pk: queuePartition(queue),
+    sk: `${subscriberPrefix}${createHash('sha256').update(subscriberIdentity(subscriber)).digest('base64url')}`,
+  };
+}
+
+const itemSchema = z.record(z.string(), z.unknown());
+
+/** An item with all that is in it. */
+export function itemOf(item: unknown): Record<string, unknown> {
+  return itemSchema.parse(item);
+}
+
+const queueItemSchema = z.object({ sk: z.literal(META) });
+
+/** A queue's own item sorts ahead of its subscriptions. */
+export function isQueueItem(item: unknown): boolean {
+  return queueItemSchema.safeParse(item).success;
+}
+
+/** What users gave is kept as JSON: their keys may be empty, their numbers beyond DynamoDB's, their nesting deep. */
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue({ code: 'custom', message: 'is not JSON' });
+    return z.NEVER;
+  }
+});
+
+const queueSchema = z.object({
+  name: z.string(),
+  metadata: json.pipe(z.record(z.string(), z.unknown())),
+  retryPolicy: json.pipe(partialPolicySchema).exactOptional(),
+  createdAt: z.number(),
+} satisfies Record<keyof Queue, z.ZodType>);
+
+/** @throws UnreadableRecordError */
+export function queueOf(item: unknown): Queue {
+  return decodedRecord(queueSchema, item);
+}
+
+/** Beside the keys. All that a replacement overwrites, but for `createdAt`. */
+export function queueAttributesOf(queue: Queue): Record<string, unknown> {
+  return {
+    v: RECORD_VERSION,
+    name: queue.name,
+    metadata: JSON.stringify(queue.metadata),
+    ...(queue.retryPolicy === undefined ? {} : { retryPolicy: JSON.stringify(queue.retryPolicy) }),
+    [subscriptionIndexes.queues.partition]: QUEUES,
+    [subscriptionIndexes.queues.sort]: queue.name,
+  };
+}
+
+/** The whole item of a new queue. */
+export function queueItemOf(queue: Queue): Record<string, unknown> {
+  return {
+    ...queueItemKey(queue.name),
+    ...queueAttributesOf(queue),
+    createdAt: queue.createdAt,
+  };
+}
+
+/** Options of a later version go through untouched. */
+const optionsSchema = z.looseObject({
+  _retry_policy: partialPolicySchema.exactOptional(),
+  post_headers: z.record(z.string(), z.string()).exactOptional(),
+  post_data: z.string().exactOptional(),
+  raw_delivery: z.boolean().exactOptional(),
+  attempt_timeout: z.number().exactOptional(),
+  max_per_second: z.number().exactOptional(),
+  event_types: z.array(z.string()).exactOptional(),
+  filter: z.unknown().exactOptional(),
+} satisfies Record<keyof SubscriptionOptions, z.ZodType>);
+
+const formerlySchema = z.object({
+  event_types: optionsSchema.shape.event_types,
+  filter: optionsSchema.shape.filter,
+  until: z.number(),
+} satisfies Record<keyof Formerly, z.ZodType>);
+
+const disabledReasonSchema = z.enum(['manual', 'gone', 'failing']);
+
+const subscriptionEventSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('subscription.disabled'), reason: disabledReasonSchema, at: z.number() }),
+  z.object({ type: z.literal('subscription.failing'), since: z.number(), failures: z.number() }),
+  z.object({ type: z.literal('subscription.recovered'), since: z.number(), at: z.number() }),
+]);
+
+const subscriptionSchema = z.object({
+  id: z.string(),
+  queue: z.string(),
+  subscriber: z.string(),
+  options: json.pipe(optionsSchema),
+  createdAt: z.number(),
+  changedAt: z.number().exactOptional(),
+  limitedAt: z.number().exactOptional(),
+  lifetime: z.number().exactOptional(),
+  expiresAt: z.number().exactOptional(),
+  disabled: z.object({ reason: disabledReasonSchema, at: z.number() }).exactOptional(),
+  unconfirmed: z
+    .object({ tokenHash: z.string(), at: z.number(), owed: z.literal(true).exactOptional() })
+    .exactOptional(),
+  failing: z
+    .object({ since: z.number(), failures: z.number(), countedAt: z.number().exactOptional() })
+    .exactOptional(),
+  unsent: z.object({ event: subscriptionEventSchema, at: z.number() }).exactOptional(),
+  secrets: z.array(z.object({ sealed: z.string(), expiresAt: z.number().exactOptional() })).exactOptional(),
+  confirmedAt: z.number().exactOptional(),
+  formerly: json.pipe(formerlySchema).exactOptional(),
+  deletedAt: z.number().exactOptional(),
+});
+
+/** @throws UnreadableRecordError */
+export function subscriptionOf(item: unknown): Subscription {
+  const { lifetime, ...subscription } = decodedRecord(subscriptionSchema, item);
+  return { ...subscription, ...(lifetime === undefined ? {} : { ttl: lifetime }) };
+}
+
+/** The user's `ttl` is the attribute `lifetime`: `ttl` is DynamoDB's, and a point in time. */
+export function subscriptionItemOf({
+  ttl,
+  options,
+  formerly,
+  ...subscription
+}: Subscription): Record<string, unknown> {
+  return {
+    ...subscriptionItemKey(subscription.queue, subscription.id),
+    v: RECORD_VERSION,
+    ...subscription,
+    options: JSON.stringify(options),
+    ...(formerly === undefined ? {} : { formerly: JSON.stringify(formerly) }),
+    ...(ttl === undefined ? {} : { lifetime: ttl }),
+    ...timeToLiveOf(subscription),
+  };
+}
+
+export function subscriberItemOf(subscription: Subscription): Record<string, unknown> {
+  return {
+    ...subscriberItemKey(subscription),
+    v: RECORD_VERSION,
+    subscriptionId: subscription.id,
+    ...(subscription.expiresAt === undefined ? {} : { expiresAt: subscription.expiresAt }),
+    ...timeToLiveOf(subscription),
+  };
+}
+
+const holderSchema = z.object({ subscriptionId: z.string() });
+
+/** Whose subscriber it is. @throws UnreadableRecordError */
+export function holderOf(item: unknown): string {
+  return decodedRecord(holderSchema, item).subscriptionId;
+}
+
+/** In milliseconds; longer than SQS keeps the operation that removes a marked subscription (design §8). */
+const MARKED_FOR_MS = 7 * DAY_MS;
+
+function timeToLiveOf({
+  expiresAt,
+  deletedAt,
+}: Pick<Subscription, 'expiresAt' | 'deletedAt'>): Record<string, number> {
+  const until = deletedAt === undefined ? expiresAt : deletedAt + MARKED_FOR_MS;
+  return until === undefined ? {} : { [ttlAttribute]: ttlOf(until) };
+}
+
+const tallySchema = z.object({ createdAt: z.number(), subscriptionsAdded: z.number().default(0) });
+
+/** Which life of a queue this is, and how many subscriptions were ever added to it. */
+export type QueueTally = z.output<typeof tallySchema>;
+
+/** @throws UnreadableRecordError */
+export function tallyOf(item: unknown): QueueTally {
+  return decoded(tallySchema, item);
+}

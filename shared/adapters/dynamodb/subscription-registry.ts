@@ -1,0 +1,92 @@
+import type { DocumentClient } from '../aws/document-client.ts';
+import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
+import type { SubscriptionRegistry } from '../../ports/subscriptions.ts';
+import { changeQueue, deleteQueue, ensureQueue, putQueue } from './queues.ts';
+import { queriedItems } from './query.ts';
+import { changeSubscription, markDeleted } from './subscription-changes.ts';
+import { addSubscription, removeMarked } from './subscription-writes.ts';
+import type { Pacing } from '../lambda/invocation-deadline.ts';
+import { lastOf, pageOf, QUEUE_LISTING } from './page-marker.ts';
+import type { RegistryTable } from './registry-table.ts';
+import {
+  holderOf,
+  queueItemKey,
+  queueOf,
+  queuePartition,
+  QUEUES,
+  subscriberItemKey,
+  subscriptionItemKey,
+  subscriptionOf,
+  subscriptionPrefix,
+} from './subscription-item.ts';
+
+/** The subscriptions table as administration sees it. Errors of AWS pass through, but for what is an answer. */
+export function dynamoSubscriptionRegistry(
+  client: DocumentClient,
+  tableName: string,
+  clock: Pacing,
+): SubscriptionRegistry {
+  const table: RegistryTable = { client, tableName, clock };
+
+  const item = async (key: Record<string, string>): Promise<unknown> => {
+    const { Item } = await client.get({ TableName: tableName, Key: key, ConsistentRead: true });
+    return Item;
+  };
+
+  const findSubscription: SubscriptionRegistry['findSubscription'] = async (queue, subscriptionId) => {
+    const found = await item(subscriptionItemKey(queue, subscriptionId));
+    return found === undefined ? undefined : subscriptionOf(found);
+  };
+
+  return {
+    putQueue: (queue) => putQueue(table, queue),
+    changeQueue: (name, change) => changeQueue(table, name, change),
+    ensureQueue: (queue) => ensureQueue(table, queue),
+    findQueue: async (name) => {
+      const found = await item(queueItemKey(name));
+      return found === undefined ? undefined : queueOf(found);
+    },
+    listQueues: async (page) => {
+      const last = lastOf(QUEUE_LISTING, page);
+      const { name, partition, sort } = subscriptionIndexes.queues;
+      const items = await queriedItems(
+        client,
+        {
+          TableName: tableName,
+          IndexName: name,
+          KeyConditionExpression: `${partition} = :queues`,
+          ExpressionAttributeValues: { ':queues': QUEUES },
+          ExclusiveStartKey:
+            last === undefined ? undefined : { ...queueItemKey(last), [partition]: QUEUES, [sort]: last },
+        },
+        page.limit + 1,
+      );
+      return pageOf(QUEUE_LISTING, items.map(queueOf), page.limit, (queue) => queue.name);
+    },
+    deleteQueue: (name) => deleteQueue(table, name),
+    addSubscription: (subscription) => addSubscription(table, subscription),
+    findSubscription,
+    findBySubscriber: async (queue, subscriber) => {
+      const claim = await item(subscriberItemKey({ queue, subscriber }));
+      return claim === undefined ? undefined : findSubscription(queue, holderOf(claim));
+    },
+    listSubscriptions: async (queue, page) => {
+      const last = lastOf(queue, page);
+      const items = await queriedItems(
+        client,
+        {
+          TableName: tableName,
+          ConsistentRead: true,
+          KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
+          ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
+          ExclusiveStartKey: last === undefined ? undefined : subscriptionItemKey(queue, last),
+        },
+        page.limit + 1,
+      );
+      return pageOf(queue, items.map(subscriptionOf), page.limit, ({ id }) => id);
+    },
+    changeSubscription: (target, change) => changeSubscription(table, target, change),
+    markDeleted: (target) => markDeleted(table, target),
+    removeMarked: (queue, subscriptionId) => removeMarked(table, queue, subscriptionId),
+  };
+}

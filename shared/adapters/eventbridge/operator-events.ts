@@ -1,0 +1,34 @@
+import { PutEventsCommand, type EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { operatorEventMessage } from '../../wire/events/operator-event.ts';
+import type { OperatorEvents } from '../../ports/journal.ts';
+
+/** The bus took the request but not the event. Transient as a rule: the bus is throttled, or fails. */
+export class EventRefusedError extends Error {
+  override readonly name = 'EventRefusedError';
+
+  constructor(type: string, code = 'no reason given') {
+    super(`The event bus did not take ${type}: ${code}.`);
+  }
+}
+
+export type EventBusSettings = { busName: string; deployment: string };
+
+/** The deployment's event bus. Who gets an event is decided by the rules that operators put on it. */
+export function eventBridgeOperatorEvents(
+  eventBridge: EventBridgeClient,
+  { busName, deployment }: EventBusSettings,
+): OperatorEvents {
+  return {
+    publish: async (event) => {
+      const { source, detail, 'detail-type': type } = operatorEventMessage(event, deployment);
+      const { FailedEntryCount = 0, Entries } = await eventBridge.send(
+        new PutEventsCommand({
+          Entries: [
+            { EventBusName: busName, Source: source, DetailType: type, Detail: JSON.stringify(detail) },
+          ],
+        }),
+      );
+      if (FailedEntryCount > 0) throw new EventRefusedError(type, Entries?.[0]?.ErrorCode);
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import errors from 'undici/lib/core/errors.js';
+
+import type { ConnectionFault } from '../../domain/delivery/outcome.ts';
+
+/** How far a connection had come. */
+export type Stage = 'resolving' | 'connecting' | 'securing' | 'connected';
+
+/** The address guard refused at least one of the addresses that a name stands for. */
+export class ForbiddenAddress extends Error {
+  override readonly name = 'ForbiddenAddress';
+  constructor() {
+    super('The URL leads to a forbidden address.');
+  }
+}
+
+/** A name without an address, or no answer from DNS. */
+export class NameNotResolved extends Error {
+  override readonly name = 'NameNotResolved';
+  constructor(cause: unknown) {
+    super('The name could not be resolved.', { cause });
+  }
+}
+
+type Fault = { error: ConnectionFault; detail: string };
+
+/**
+ * Names what went wrong before an answer. Details are made of our own words and of error codes, never of error
+ * messages: those hold addresses.
+ */
+export function faultOf(error: unknown, stage: Stage): Fault {
+  if (error instanceof NameNotResolved) return { error: 'dns_failed', detail: codeOf(error.cause) };
+  if (error instanceof AggregateError) return mostTelling(error.errors, stage);
+  const code = codeOf(error);
+  return (
+    socketFault(code, error, stage) ??
+    tlsFault(code, stage) ??
+    parserFault(code, error) ?? { error: 'connection_failed', detail: code }
+  );
+}
+
+const DURING: Record<Stage, string> = {
+  resolving: 'while the name was resolved',
+  connecting: 'while the connection was made',
+  securing: 'during the TLS handshake',
+  connected: 'before an answer',
+};
+
+/** The fault of a deadline that passed before any answer. */
+export function timeoutFault(stage: Stage): Fault {
+  return { error: 'timeout', detail: DURING[stage] };
+}
+
+/** Several addresses were tried. One that answered by a refusal says more than one that has no route. */
+function mostTelling(failures: readonly unknown[], stage: Stage): Fault {
+  const faults = failures.map((error) => faultOf(error, stage));
+  return (
+    faults.find((fault) => fault.error !== 'connection_failed') ??
+    faults[0] ?? { error: 'connection_failed', detail: DURING[stage] }
+  );
+}
+
+function socketFault(code: string, error: unknown, stage: Stage): Fault | undefined {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return { error: 'connection_refused', detail: 'refused' };
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return { error: 'connection_reset', detail: `reset ${DURING[stage]}` };
+    case 'ETIMEDOUT':
+      return timeoutFault(stage);
+    case 'UND_ERR_SOCKET':
+      return closedFault(error, stage);
+    default:
+      return undefined;
+  }
+}
+
+/** undici has one code for a connection that was closed and for a protocol that was left ("bad response", "bad upgrade"). */
+function closedFault(error: unknown, stage: Stage): Fault {
+  return error instanceof Error && error.message.startsWith('bad ')
+    ? { error: 'invalid_response', detail: error.message }
+    : { error: 'connection_reset', detail: `closed ${DURING[stage]}` };
+}
+
+const TLS_DETAILS: ReadonlyMap<string, string> = new Map([
+  ['CERT_HAS_EXPIRED', 'certificate expired'],
+  ['CERT_NOT_YET_VALID', 'certificate not yet valid'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate is for another name'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate issuer unknown'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'certificate issuer unknown'],
+  ['UNABLE_TO_GET_ISSUER_CERT', 'certificate issuer unknown'],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'certificate issuer unknown'],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate issuer unknown'],
+]);
+
+/** With TLS 1.3 a server's alert may come after our side of the handshake, hence the prefixes. */
+function tlsFault(code: string, stage: Stage): Fault | undefined {
+  return stage === 'securing' || /^ERR_(SSL|TLS)_/.test(code)
+    ? { error: 'tls_failed', detail: TLS_DETAILS.get(code) ?? code }
+    : undefined;
+}
+
+function parserFault(code: string, error: unknown): Fault | undefined {
+  // Its codes are undefined in undici 8, and its messages quote the parser's reason.
+  const isUnparsable = error instanceof errors.HTTPParserError || code === BELOW_100;
+  if (isUnparsable) return { error: 'invalid_response', detail: 'not HTTP/1.1' };
+  return RESPONSE_CODES.test(code) ? { error: 'invalid_response', detail: code } : undefined;
+}
+
+/** undici asserts that a status is at least 100. */
+const BELOW_100 = 'ERR_ASSERTION';
+
+/** undici's codes for what it refuses of an answer. */
+const RESPONSE_CODES = /^UND_ERR_(HEADERS_OVERFLOW|RES_)/;
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+}

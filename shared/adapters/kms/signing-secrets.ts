@@ -1,0 +1,129 @@
+import { parseSecret, secretText, type SigningSecret } from '../../domain/subscription/signing-secret.ts';
+import type { Clock } from '../../ports/clock.ts';
+import {
+  type SecretOpener,
+  type SecretOwner,
+  type SecretSealer,
+  UnopenedSecretError,
+} from '../../ports/subscriptions.ts';
+import type { KeyClient } from '../aws/key-client.ts';
+import { readCache } from '../read-cache.ts';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+/** How long after KMS was told to refuse a function may still open what it opened before. */
+const OPENED_AGE_MS = 60 * 60 * 1000;
+
+/** 32 bytes each, sealed some hundreds: a few megabytes at the most. */
+const MAX_OPENED = 10_000;
+
+/** Version of the sealed text: `1.<data key, encrypted by KMS>.<secret, encrypted under it>`, both base64url. */
+const VERSION = '1';
+
+/** A sealed secret that this version of the code did not write, or that somebody changed. Never says what it holds. */
+class UnreadableSecretError extends Error {
+  override readonly name = 'UnreadableSecretError';
+}
+
+/**
+ * Each secret under a data key of its own, which KMS makes and encrypts with the owner as encryption context. Needs
+ * kms:GenerateDataKey only: what was sealed cannot be opened here. Errors of AWS pass through.
+ */
+export function kmsSecretSealer(kms: KeyClient, keyArn: string): SecretSealer {
+  return {
+    seal: async (owner, secret) => {
+      const { Plaintext, CiphertextBlob } = await kms.generateDataKey({
+        KeyId: keyArn,
+        KeySpec: 'AES_256',
+        EncryptionContext: contextOf(owner),
+      });
+      const box = sealBox(Plaintext, secretText(secret), boundTo(owner));
+      return [VERSION, base64url(CiphertextBlob), base64url(box)].join('.');
+    },
+  };
+}
+
+/** Needs kms:Decrypt. A secret is opened once in an hour; concurrent askers share the request. */
+export function kmsSecretOpener(
+  kms: KeyClient,
+  options: { keyArn: string; clock: Pick<Clock, 'now'> },
+): SecretOpener {
+  const secrets = readCache<SigningSecret>({
+    clock: options.clock,
+    maxAgeMs: OPENED_AGE_MS,
+    maxWeight: MAX_OPENED,
+    weightOf: () => 1,
+  });
+
+  const decrypted = async (owner: SecretOwner, dataKey: string): Promise<Uint8Array> => {
+    const { Plaintext } = await kms.decrypt({
+      KeyId: options.keyArn,
+      CiphertextBlob: Buffer.from(dataKey, 'base64url'),
+      EncryptionContext: contextOf(owner),
+    });
+    return Plaintext;
+  };
+
+  const opened = async (owner: SecretOwner, sealed: string): Promise<SigningSecret> => {
+    const { dataKey, box } = partsOf(sealed);
+    const key = await decrypted(owner, dataKey);
+    const secret = parseSecret(openBox(key, box, boundTo(owner)));
+    if (secret === undefined) throw new UnreadableSecretError('What was sealed is no signing secret');
+    return secret;
+  };
+
+  return {
+    open: async (owner, sealed) => {
+      try {
+        const name = `${boundTo(owner)} ${sealed}`;
+        const secret = await secrets.cached(name, () => opened(owner, sealed));
+        if (secret === undefined) throw new UnreadableSecretError('Nothing was opened');
+        return secret;
+      } catch (cause) {
+        throw new UnopenedSecretError(owner, { cause });
+      }
+    },
+  };
+}
+
+/** In the clear in CloudTrail, and what a key policy can ask for. */
+function contextOf({ queue, subscriptionId }: SecretOwner) {
+  return { queue, subscription: subscriptionId };
+}
+
+/** Beside the context that KMS asks for: what is in the box stays bound to its owner wherever its data key is known. */
+function boundTo({ queue, subscriptionId }: SecretOwner): string {
+  return JSON.stringify([queue, subscriptionId]);
+}
+
+function partsOf(sealed: string): { dataKey: string; box: Buffer } {
+  const [version, dataKey, box, ...rest] = sealed.split('.');
+  if (version !== VERSION || dataKey === undefined || box === undefined || rest.length > 0) {
+    throw new UnreadableSecretError('The sealed secret is of no version that is known here');
+  }
+  return { dataKey, box: Buffer.from(box, 'base64url') };
+}
+
+function base64url(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64url');
+}
+
+const CIPHER = 'aes-256-gcm';
+
+/** Bytes; the nonce and the tag that AES-GCM is made for (NIST SP 800-38D §5.2.1). */
+const NONCE = 12;
+const TAG = 16;
+
+/** Encrypts under a 256-bit key, bound to `context`: opened with another one, the box is refused. */
+export function sealBox(key: Uint8Array, text: string, context: string): Buffer {
+  const nonce = randomBytes(NONCE);
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG }).setAAD(Buffer.from(context));
+  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** @throws where the box, its key or its context is not the one that it was sealed with. */
+function openBox(key: Uint8Array, box: Buffer, context: string): string {
+  const decipher = createDecipheriv(CIPHER, key, box.subarray(0, NONCE), { authTagLength: TAG })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(box.subarray(-TAG));
+  return Buffer.concat([decipher.update(box.subarray(NONCE, -TAG)), decipher.final()]).toString('utf8');
+}

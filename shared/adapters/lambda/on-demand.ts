@@ -1,0 +1,77 @@
+import type { Invocation } from '../aws/service-options.ts';
+import type { EventBusSettings } from '../eventbridge/operator-events.ts';
+import type { ScheduleSettings } from '../scheduler/wake-ups.ts';
+import type { OperatorEvents } from '../../ports/journal.ts';
+import type { Payloads, ReferencedData } from '../../ports/bodies.ts';
+import type { WakeUps } from '../../ports/wake-ups.ts';
+
+/**
+ * Ports that only rare paths need. Their adapters and the clients under them are in files of their own, which are loaded by
+ * the first call: a start does not wait for them.
+ */
+
+function once<Adapter>(load: () => Promise<Adapter>): () => Promise<Adapter> {
+  let loaded: Promise<Adapter> | undefined;
+  return () => (loaded ??= load());
+}
+
+export function laterPayloads(aws: Invocation, bucket: string): Payloads {
+  const payloads = once(async () => {
+    const [{ s3Client }, { s3Payloads }] = await Promise.all([
+      import('../aws/s3-client.ts'),
+      import('../s3/payloads.ts'),
+    ]);
+    return s3Payloads(s3Client(aws), bucket);
+  });
+  return {
+    put: async (payloadKey, message) => (await payloads()).put(payloadKey, message),
+    get: async (payloadKey) => (await payloads()).get(payloadKey),
+    remove: async (payloadKey) => (await payloads()).remove(payloadKey),
+    removeAll: async (message) => (await payloads()).removeAll(message),
+  };
+}
+
+export function laterReferencedData(aws: Invocation): ReferencedData {
+  const referencedData = once(async () => {
+    const [{ s3Client }, { s3ReferencedData }] = await Promise.all([
+      import('../aws/s3-client.ts'),
+      import('../s3/referenced-data.ts'),
+    ]);
+    return s3ReferencedData(s3Client(aws));
+  });
+  return { read: async (reference, owner) => (await referencedData()).read(reference, owner) };
+}
+
+function scheduling() {
+  return Promise.all([import('../aws/scheduler-client.ts'), import('../scheduler/wake-ups.ts')]);
+}
+
+export function laterSchedules(aws: Invocation, settings: ScheduleSettings): Pick<WakeUps, 'schedule'> {
+  const schedules = once(async () => {
+    const [{ schedulerClient }, { schedulerWakeUps }] = await scheduling();
+    return schedulerWakeUps(schedulerClient(aws), settings);
+  });
+  return { schedule: async (name, at, wakeUp) => (await schedules()).schedule(name, at, wakeUp) };
+}
+
+export function laterRemoval(
+  aws: Invocation,
+  settings: Pick<ScheduleSettings, 'group'>,
+): Pick<WakeUps, 'unschedule'> {
+  const removal = once(async () => {
+    const [{ schedulerClient }, { schedulerRemoval }] = await scheduling();
+    return schedulerRemoval(schedulerClient(aws), settings);
+  });
+  return { unschedule: async (name) => (await removal()).unschedule(name) };
+}
+
+export function laterOperatorEvents(aws: Invocation, settings: EventBusSettings): OperatorEvents {
+  const operatorEvents = once(async () => {
+    const [{ eventBridgeClient }, { eventBridgeOperatorEvents }] = await Promise.all([
+      import('../aws/eventbridge-client.ts'),
+      import('../eventbridge/operator-events.ts'),
+    ]);
+    return eventBridgeOperatorEvents(eventBridgeClient(aws), settings);
+  });
+  return { publish: async (event) => (await operatorEvents()).publish(event) };
+}

@@ -1,0 +1,137 @@
+import { hash } from 'node:crypto';
+import type { Attempt } from '../../domain/delivery/attempt.ts';
+import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
+import type { MessageKey } from '../../domain/message/message.ts';
+import type { OperatorEvent } from '../../domain/operator-event.ts';
+import type { Fact } from '../../ports/journal.ts';
+import { errorLineOf } from './error-line.ts';
+
+export type Level = 'debug' | 'info' | 'warn' | 'error';
+
+/** Warnings are what an operator should look at, though nothing of ours threw. Errors: something did, and the step went on without it. */
+const LEVELS: Record<Fact['fact'], Level> = {
+  message_accepted: 'info',
+  message_refused: 'warn',
+  filter_too_costly: 'warn',
+  attempt_made: 'info',
+  late_result: 'warn',
+  slot_awaited: 'info',
+  delivery_cancelled: 'info',
+  retried_by_hand: 'info',
+  lease_lost: 'warn',
+  // The line of the attempt says when the next one is due, and by which mechanism.
+  wake_up_set: 'debug',
+  wake_up_dropped: 'info',
+  schedule_refused: 'warn',
+  time_given_back: 'info',
+  dead_lettered: 'warn',
+  reconciled: 'warn',
+  // Every minute. What it found has lines of its own.
+  reconcile_ran: 'debug',
+  operation_continued: 'info',
+  operation_dropped: 'warn',
+  operation_failed_for: 'error',
+  cancellation_given_up: 'warn',
+  recovery_completed: 'info',
+  policy_adjusted: 'warn',
+  operator_told: 'info',
+  health_unnoted: 'error',
+  slot_unreserved: 'error',
+  confirmation_owed: 'error',
+  aws_call_failed: 'info',
+};
+
+export function levelOf(fact: Fact): Level {
+  return fact.fact === 'aws_call_failed' && fact.throttled ? 'warn' : LEVELS[fact.fact];
+}
+
+/**
+ * The message whose success this fact tells of, so that it may be sampled; undefined: it is logged in any case. Of a message
+ * that gets through at the first try that is all there is. What follows a failure, be it a success, belongs to its story.
+ */
+export function successOf(fact: Fact): MessageKey | undefined {
+  if (fact.fact === 'message_accepted') return fact.message;
+  if (fact.fact === 'slot_awaited') return fact.attempt === 1 ? fact.key : undefined;
+  return fact.fact === 'attempt_made' && isPlainSuccess(fact.attempt) ? fact.key : undefined;
+}
+
+function isPlainSuccess({ outcome, number, lost = 0 }: Attempt): boolean {
+  return outcome === 'delivered' && number === 1 && lost === 0;
+}
+
+/** Whether a message is among the `rate` (0 to 1) of all. By its key, so that every function says the same of it. */
+export function isSampled({ queue, messageId }: MessageKey, rate: number): boolean {
+  return rate >= 1 || hash('sha256', `${queue}/${messageId}`, 'buffer').readUInt32BE() < rate * 2 ** 32;
+}
+
+/** A fact as the keys of a log line, its ids on top. Snippets stay out: a subscriber may answer with what it was sent. */
+export function lineOf(fact: Fact): Record<string, unknown> {
+  switch (fact.fact) {
+    case 'attempt_made': {
+      const { key, attempt, ...rest } = fact;
+      return { ...idsOf(key), ...attemptOf(attempt), ...rest };
+    }
+    case 'late_result': {
+      const { key, attempt, ...rest } = fact;
+      return { ...rest, ...idsOf(key), ...attemptOf(attempt) };
+    }
+    case 'message_accepted':
+    case 'message_refused':
+    case 'filter_too_costly': {
+      const { message, ...rest } = fact;
+      return message === undefined ? rest : { ...rest, ...messageOf(message) };
+    }
+    case 'operation_continued':
+    case 'operation_dropped':
+    case 'cancellation_given_up':
+    case 'recovery_completed':
+    case 'reconcile_ran':
+    case 'policy_adjusted':
+    case 'aws_call_failed':
+      return fact;
+    case 'health_unnoted':
+    case 'confirmation_owed':
+      return { ...fact, error: errorLineOf(fact.error) };
+    case 'slot_unreserved':
+    case 'operation_failed_for': {
+      const { key, error, ...rest } = fact;
+      return { ...rest, ...idsOf(key), error: errorLineOf(error) };
+    }
+    case 'operator_told':
+      return { fact: fact.fact, ...newsOf(fact.event) };
+    case 'dead_lettered':
+    case 'delivery_cancelled':
+    case 'retried_by_hand':
+    case 'slot_awaited':
+    case 'lease_lost':
+    case 'wake_up_set':
+    case 'schedule_refused':
+    case 'wake_up_dropped':
+    case 'time_given_back':
+    case 'reconciled': {
+      const { key, ...rest } = fact;
+      return key === undefined ? rest : { ...rest, ...idsOf(key) };
+    }
+  }
+}
+
+function newsOf(event: OperatorEvent): Record<string, unknown> {
+  if (event.type !== 'delivery.exhausted') {
+    const { type, ...rest } = event;
+    return { event: type, ...rest };
+  }
+  const { type, key, ...rest } = event;
+  return { event: type, ...idsOf(key), ...rest };
+}
+
+function messageOf({ queue, messageId }: MessageKey) {
+  return { queue, messageId };
+}
+
+function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
+  return { queue, messageId, subscriptionId };
+}
+
+function attemptOf({ number, ...attempt }: Attempt) {
+  return { ...attempt, attempt: number, snippet: undefined };
+}

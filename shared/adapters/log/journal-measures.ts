@@ -1,0 +1,125 @@
+import { metricNames, type MetricName } from '../../config/metrics.ts';
+import type { Attempt, Mechanism, Phase } from '../../domain/delivery/attempt.ts';
+import type { Status } from '../../domain/delivery/delivery.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
+import type { Fact } from '../../ports/journal.ts';
+
+/** One value of a metric, in the metric's unit. */
+export type Measure = { name: MetricName; value: number };
+
+type AttemptMade = Extract<Fact, { fact: 'attempt_made' }>;
+
+/** What CloudWatch counts of a fact; ids are never dimensions (design §8). */
+export function measuresOf(fact: Fact): readonly Measure[] {
+  switch (fact.fact) {
+    case 'message_accepted':
+      return fact.duplicate ? [] : acceptedOf(fact);
+    case 'message_refused':
+      return [one(metricNames.messagesRefused)];
+    case 'attempt_made':
+      return attemptOf(fact);
+    case 'late_result':
+      return fact.decisive ? [one(metricNames.deliveriesDelivered)] : [];
+    case 'delivery_cancelled':
+      return [one(metricNames.deliveriesCancelled)];
+    case 'slot_awaited':
+      return [one(metricNames.attemptsRateLimited)];
+    case 'wake_up_set':
+      return wakeUpBy[fact.by];
+    case 'reconciled':
+      return [one(metricNames.reconciled)];
+    case 'reconcile_ran':
+      return [
+        { name: metricNames.deliveriesOverdue, value: fact.overdue },
+        { name: metricNames.deliveriesStuck, value: fact.stuck },
+      ];
+    case 'dead_lettered':
+      return [one(metricNames.deadLettered)];
+    case 'health_unnoted':
+    case 'slot_unreserved':
+    case 'confirmation_owed':
+    case 'operation_failed_for':
+      return [one(metricNames.faults)];
+    case 'aws_call_failed':
+      return [
+        ...(fact.repeated ? [one(metricNames.awsCallsRetried)] : []),
+        ...(fact.throttled ? [one(metricNames.awsCallsThrottled)] : []),
+      ];
+    case 'filter_too_costly':
+    case 'retried_by_hand':
+    case 'lease_lost':
+    case 'schedule_refused':
+    case 'wake_up_dropped':
+    case 'time_given_back':
+    case 'operation_continued':
+    case 'operation_dropped':
+    case 'cancellation_given_up':
+    case 'recovery_completed':
+    case 'policy_adjusted':
+      return [];
+    case 'operator_told':
+      return fact.event.type === 'subscription.failing' ? [one(metricNames.subscriptionsFailing)] : [];
+  }
+}
+
+export function one(name: MetricName): Measure {
+  return { name, value: 1 };
+}
+
+function acceptedOf({ matched, filtered }: Extract<Fact, { fact: 'message_accepted' }>): readonly Measure[] {
+  return [
+    one(metricNames.messagesAccepted),
+    matched === 0
+      ? one(metricNames.messagesUnmatched)
+      : { name: metricNames.deliveriesMatched, value: matched },
+    ...(filtered === 0 ? [] : [{ name: metricNames.deliveriesFiltered, value: filtered }]),
+  ];
+}
+
+function attemptOf({ attempt, status, latenessMs }: AttemptMade): readonly Measure[] {
+  return [
+    one(outcomeNames[attempt.outcome]),
+    one(phaseNames[attempt.phase]),
+    { name: metricNames.attemptDuration, value: attempt.durationMs },
+    punctualityOf(attempt, latenessMs),
+    ...finalBy[status],
+  ];
+}
+
+/** The clocks of SQS and of the function differ by a little, so a message may seem to be attempted before it was sent. */
+function punctualityOf({ number }: Attempt, latenessMs: number): Measure {
+  return {
+    name: number === 1 ? metricNames.firstAttemptAge : metricNames.retryLateness,
+    value: Math.max(0, latenessMs),
+  };
+}
+
+const outcomeNames: Record<Outcome, MetricName> = {
+  delivered: metricNames.attemptsDelivered,
+  failed: metricNames.attemptsFailed,
+  rejected: metricNames.attemptsRejected,
+};
+
+const phaseNames: Record<Phase, MetricName> = {
+  initial: metricNames.attemptsInitial,
+  immediate: metricNames.attemptsImmediate,
+  pre_backoff: metricNames.attemptsPreBackoff,
+  backoff: metricNames.attemptsBackoff,
+  post_backoff: metricNames.attemptsPostBackoff,
+  manual: metricNames.attemptsManual,
+};
+
+const finalBy: Record<Status, readonly Measure[]> = {
+  pending: [],
+  retrying: [],
+  delivered: [one(metricNames.deliveriesDelivered)],
+  rejected: [one(metricNames.deliveriesRejected)],
+  exhausted: [one(metricNames.deliveriesExhausted)],
+  cancelled: [one(metricNames.deliveriesCancelled)],
+};
+
+const wakeUpBy: Record<Mechanism, readonly Measure[]> = {
+  same_invocation: [],
+  sqs_delay: [one(metricNames.wakeUpsBySqs)],
+  scheduler: [one(metricNames.wakeUpsByScheduler)],
+};

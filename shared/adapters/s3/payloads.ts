@@ -1,0 +1,56 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  NoSuchKey,
+  paginateListObjectsV2,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { payloadPrefixOf } from '../../domain/message/body.ts';
+import { decodeMessage, encodeMessage } from '../../wire/jobs/message-body.ts';
+import type { Payloads } from '../../ports/bodies.ts';
+
+/**
+ * The payload bucket. Needs s3:ListBucket beside s3:GetObject: without it S3 answers 403 for a key that is not there
+ * (GetObject, S3 API reference), which is an error here and not an absence.
+ * @throws UnreadableMessageError from `get` for an object that is not ours; else what the SDK throws.
+ */
+export function s3Payloads(s3: S3Client, bucket: string): Payloads {
+  return {
+    put: async (payloadKey, message) => {
+      await s3.send(
+        new PutObjectCommand({
+          Bucket: bucket,
+          Key: payloadKey,
+          Body: encodeMessage(message),
+          ContentType: 'application/json',
+        }),
+      );
+    },
+    get: async (payloadKey) => {
+      try {
+        const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: payloadKey }));
+        return decodeMessage((await Body?.transformToString()) ?? '');
+      } catch (error) {
+        if (error instanceof NoSuchKey) return undefined;
+        throw error;
+      }
+    },
+    remove: (payloadKey) => removed(s3, bucket, payloadKey),
+    removeAll: async (message) => {
+      const Prefix = payloadPrefixOf(message);
+      for await (const { Contents = [] } of paginateListObjectsV2(
+        { client: s3 },
+        { Bucket: bucket, Prefix },
+      )) {
+        // As a rule one: a second is there only where two messages came under one id.
+        for (const { Key } of Contents) if (Key !== undefined) await removed(s3, bucket, Key);
+      }
+    },
+  };
+}
+
+/** S3 answers alike whether there was such an object or not. */
+async function removed(s3: S3Client, bucket: string, payloadKey: string): Promise<void> {
+  await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: payloadKey }));
+}

@@ -1,0 +1,65 @@
+import { GetObjectCommand, S3ServiceException, type S3Client } from '@aws-sdk/client-s3';
+import { MAX_REFERENCED_BYTES, type ReferenceFault } from '../../domain/message/data-reference.ts';
+import { parseJson, wholeSource } from '../../wire/json-slice.ts';
+import type { ReadData, ReferencedData } from '../../ports/bodies.ts';
+
+/** The answers of S3 that no repeat changes ("Error responses", S3 API reference). All others may pass. */
+const LASTING = new Map<string, ReferenceFault>([
+  ['NoSuchBucket', 'data_ref_missing'],
+  ['NoSuchKey', 'data_ref_missing'],
+  ['NoSuchVersion', 'data_ref_missing'],
+  // The version is a delete marker.
+  ['MethodNotAllowed', 'data_ref_missing'],
+  ['AccessDenied', 'data_ref_denied'],
+  ['AllAccessDisabled', 'data_ref_denied'],
+  // In an archive, in another region, and no id of a version at all.
+  ['InvalidObjectState', 'data_ref_denied'],
+  ['PermanentRedirect', 'data_ref_denied'],
+  ['InvalidArgument', 'data_ref_denied'],
+  // Nothing to take a range of: the object is empty.
+  ['InvalidRange', 'data_ref_not_json'],
+]);
+
+/** Objects of producers in S3. */
+export function s3ReferencedData(s3: S3Client): ReferencedData {
+  return {
+    read: async ({ bucket, key, versionId }, owner) => {
+      const request = new GetObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        ...(versionId === undefined ? {} : { VersionId: versionId }),
+        // A bucket's name can be taken by somebody else once it is deleted.
+        ExpectedBucketOwner: owner,
+        // One byte more than there may be shows what is too large, and is all that is ever loaded of it.
+        Range: `bytes=0-${MAX_REFERENCED_BYTES}`,
+      });
+      try {
+        const { Body } = await s3.send(request);
+        return readingOf((await Body?.transformToByteArray()) ?? new Uint8Array());
+      } catch (error) {
+        const reason = error instanceof S3ServiceException ? LASTING.get(error.name) : undefined;
+        if (reason === undefined) throw error;
+        return { ok: false, reason };
+      }
+    },
+  };
+}
+
+function readingOf(bytes: Uint8Array): ReadData {
+  if (bytes.length > MAX_REFERENCED_BYTES) return { ok: false, reason: 'data_ref_too_large' };
+  const text = textOf(bytes);
+  const json = text === undefined ? undefined : parseJson(text);
+  return json === undefined
+    ? { ok: false, reason: 'data_ref_not_json' }
+    : { ok: true, data: wholeSource(json) };
+}
+
+/** Strictly UTF-8, a byte order mark being no part of JSON (RFC 8259 §8.1); undefined for anything else. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}

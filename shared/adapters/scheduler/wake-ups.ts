@@ -1,0 +1,125 @@
+import {
+  ActionAfterCompletion,
+  ConflictException,
+  CreateScheduleCommand,
+  DeleteScheduleCommand,
+  FlexibleTimeWindowMode,
+  ResourceNotFoundException,
+  type CreateScheduleCommandInput,
+  type SchedulerClient,
+} from '@aws-sdk/client-scheduler';
+import * as z from 'zod';
+import type { WakeUp } from '../../domain/delivery/job.ts';
+import { encodeWakeUp } from '../../wire/jobs/delivery-job.ts';
+import type { WakeUps } from '../../ports/wake-ups.ts';
+
+export type ScheduleSettings = {
+  group: string;
+  /** Taken by Scheduler to send to the two queues. */
+  roleArn: string;
+  retryQueueArn: string;
+  /** Where Scheduler puts a wake-up that it could not send. */
+  deadLetterArn: string;
+};
+
+/** Scheduler's own retries when SQS refuses the wake-up. Beyond this, reconcile has long woken the delivery. */
+const TARGET_RETRIES = { MaximumEventAgeInSeconds: 3_600, MaximumRetryAttempts: 30 };
+
+/** Takes back what `schedulerWakeUps` set. @throws what the SDK throws for a request that will never be taken. */
+export function schedulerRemoval(
+  scheduler: SchedulerClient,
+  { group }: Pick<ScheduleSettings, 'group'>,
+): Pick<WakeUps, 'unschedule'> {
+  return {
+    unschedule: async (name) => {
+      try {
+        await scheduler.send(new DeleteScheduleCommand({ Name: name, GroupName: group }));
+        return 'removed';
+      } catch (error) {
+        if (error instanceof ResourceNotFoundException) return 'absent';
+        if (isRefusal(error)) return 'refused';
+        throw error;
+      }
+    },
+  };
+}
+
+/**
+ * Wake-ups by one-shot schedules of EventBridge Scheduler, which delete themselves.
+ * @throws what the SDK throws for a request that will never be taken: not valid, not permitted, no such group.
+ */
+export function schedulerWakeUps(
+  scheduler: SchedulerClient,
+  settings: ScheduleSettings,
+): Pick<WakeUps, 'schedule'> {
+  return {
+    schedule: async (name, at, wakeUp) => {
+      try {
+        await scheduler.send(new CreateScheduleCommand(scheduleOf(name, at, wakeUp, settings)));
+        return 'scheduled';
+      } catch (error) {
+        // The name stands for this very wake-up, so somebody has set it already.
+        if (error instanceof ConflictException) return 'scheduled';
+        if (isRefusal(error)) return 'refused';
+        throw error;
+      }
+    },
+  };
+}
+
+function scheduleOf(
+  name: string,
+  at: number,
+  wakeUp: WakeUp,
+  settings: ScheduleSettings,
+): CreateScheduleCommandInput {
+  return {
+    Name: name,
+    ClientToken: name,
+    GroupName: settings.group,
+    ScheduleExpression: `at(${wholeSecond(at)})`,
+    ScheduleExpressionTimezone: 'UTC',
+    FlexibleTimeWindow: { Mode: FlexibleTimeWindowMode.OFF },
+    ActionAfterCompletion: ActionAfterCompletion.DELETE,
+    Target: {
+      Arn: settings.retryQueueArn,
+      RoleArn: settings.roleArn,
+      Input: encodeWakeUp(wakeUp),
+      DeadLetterConfig: { Arn: settings.deadLetterArn },
+      RetryPolicy: TARGET_RETRIES,
+    },
+  };
+}
+
+/** Rounded up, so that it is no nearer than the caller made sure of: `yyyy-mm-ddThh:mm:ss`. */
+function wholeSecond(at: number): string {
+  return new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19);
+}
+
+const REFUSALS: ReadonlySet<string> = new Set(['ThrottlingException', 'ServiceQuotaExceededException']);
+
+/** Errors of Node's sockets and resolver, by `code`: no answer came. */
+const UNREACHED = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+
+/** Not to be had now, as opposed to never. A schedule that came about all the same only wakes a delivery once more. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const status = statusOf(error);
+  return status === undefined
+    ? wasUnanswered(error)
+    : status >= 500 || status === 429 || REFUSALS.has(error.name);
+}
+
+/** The SDK marks every error that an answer led to, also where the answer was not the service's own and cannot be read. */
+function statusOf(error: Error): number | undefined {
+  return answered.safeParse(error).data?.$metadata.httpStatusCode;
+}
+
+const answered = z.object({ $metadata: z.object({ httpStatusCode: z.number() }) });
+
+function wasUnanswered(error: Error): boolean {
+  return (
+    error.name === 'TimeoutError' ||
+    ('code' in error && typeof error.code === 'string' && UNREACHED.test(error.code))
+  );
+}

@@ -1,0 +1,134 @@
+import { type BatchResultErrorEntry, type SendMessageBatchRequestEntry } from '@aws-sdk/client-sqs';
+import type { QueueClient } from '../aws/queue-client.ts';
+import { inParallel } from '../in-parallel.ts';
+import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
+import { sqsMessage, type OutgoingMessage } from './message.ts';
+
+/** A queue, and what sending to it needs of time and chance: `random` is uniform in [0, 1). */
+export type BatchTarget = Pacing & { sqs: QueueClient; queueUrl: string; random: () => number };
+
+/** Some messages of a call could not be sent. The others were. */
+export class MessagesNotSentError extends Error {
+  override readonly name = 'MessagesNotSentError';
+  readonly unsent: number;
+  /** SQS's codes for the messages, each once; errors of whole requests by their name. */
+  readonly codes: readonly string[];
+  constructor(queueUrl: string, unsent: readonly Unsent[], of: number) {
+    const queue = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
+    const codes = [...new Set(unsent.map(({ code }) => code))];
+    super(`${unsent.length} of ${of} messages could not be sent to ${queue}: ${codes.join(', ')}`, {
+      cause: unsent.find(({ cause }) => cause !== undefined)?.cause,
+    });
+    this.unsent = unsent.length;
+    this.codes = codes;
+  }
+}
+
+/** Amazon SQS message quotas; the bytes are those of a whole batch, and of a message alone. */
+const MAX_ENTRIES = 10;
+const MAX_BYTES = 1024 * 1024;
+
+/** Requests side by side: enough to be quick, and ten records of one invocation together stay within the SDK's 50 sockets. */
+const SIDE_BY_SIDE = 5;
+
+/** How often a message is sent before it is given up, and the upper bound of the first wait, which doubles. */
+const MAX_ROUNDS = 4;
+const FIRST_WAIT_MS = 100;
+
+type Entry = SendMessageBatchRequestEntry & { Id: string };
+type Failure = { code: string; again: boolean; cause?: unknown };
+
+/** A message that could not be sent, by its place among those that were to be, and why. */
+export type Unsent = { index: number; code: string; cause?: unknown };
+
+/** Hears once of each message, as soon as it is known, by its place: that it was sent, or why not. */
+type Settle = (index: number, unsent?: Unsent) => void;
+
+/** Sends messages as `sendEach` does. @throws MessagesNotSentError */
+export async function sendInBatches(
+  target: BatchTarget,
+  messages: readonly OutgoingMessage[],
+): Promise<void> {
+  const unsent: Unsent[] = [];
+  await sendEach(target, messages, (_, failed) => {
+    if (failed !== undefined) unsent.push(failed);
+  });
+  if (unsent.length > 0) throw new MessagesNotSentError(target.queueUrl, unsent, messages.length);
+}
+
+/**
+ * Sends messages in batches. Entries that SQS failed for a reason of its own, or did not confirm, are sent again, in new
+ * batches, after a jittered wait if there is time; entries that it will never take (SenderFault), and requests that the
+ * client has repeated already, are not.
+ */
+export async function sendEach(
+  target: BatchTarget,
+  messages: readonly OutgoingMessage[],
+  settle: Settle,
+): Promise<void> {
+  let pending = messages.map((message, index): Entry => ({ Id: String(index), ...sqsMessage(message) }));
+  for (let round = 1; pending.length > 0; round += 1) {
+    const waitMs = target.random() * FIRST_WAIT_MS * 2 ** (round - 1);
+    const again: Entry[] = [];
+    await inParallel(batchesOf(pending), SIDE_BY_SIDE, async (batch) => {
+      const failures = await send(target, batch);
+      const isLast = round === MAX_ROUNDS || !hasTimeAfter(waitMs, target.deadline);
+      for (const entry of batch) {
+        const failure = failures.get(entry.Id);
+        if (failure?.again === true && !isLast) again.push(entry);
+        else settle(Number(entry.Id), failure && { index: Number(entry.Id), ...failure });
+      }
+    });
+    pending = again;
+    if (pending.length > 0) await target.sleep(waitMs);
+  }
+}
+
+/** By the ids of the entries. */
+type Failures = ReadonlyMap<string | undefined, Failure>;
+
+async function send({ sqs, queueUrl }: BatchTarget, batch: readonly Entry[]): Promise<Failures> {
+  try {
+    const { Successful, Failed } = await sqs.sendMessageBatch({ QueueUrl: queueUrl, Entries: [...batch] });
+    const confirmed = new Set(Successful?.map(({ Id }) => Id));
+    const unconfirmed = batch.filter(({ Id }) => !confirmed.has(Id));
+    return new Map([
+      ...unconfirmed.map(({ Id }): [string, Failure] => [Id, { code: 'NotConfirmed', again: true }]),
+      ...(Failed ?? []).map(failureOf),
+    ]);
+  } catch (cause) {
+    const code = cause instanceof Error ? cause.name : 'unknown';
+    return new Map(batch.map(({ Id }) => [Id, { code, again: false, cause }]));
+  }
+}
+
+function failureOf({ Id, Code, SenderFault }: BatchResultErrorEntry): [string | undefined, Failure] {
+  return [Id, { code: Code ?? 'unknown', again: SenderFault !== true }];
+}
+
+function batchesOf(entries: readonly Entry[]): Entry[][] {
+  const batches: Entry[][] = [];
+  let batch: Entry[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const size = bytesOf(entry);
+    if (batch.length === MAX_ENTRIES || bytes + size > MAX_BYTES) {
+      batches.push(batch);
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(entry);
+    bytes += size;
+  }
+  batches.push(batch);
+  return batches.filter(({ length }) => length > 0);
+}
+
+/** Name, type and value of attributes count as well (SQS developer guide, "Message attribute components"). */
+function bytesOf({ MessageBody = '', MessageAttributes = {} }: Entry): number {
+  return Object.entries(MessageAttributes).reduce(
+    (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>
+      sum + Buffer.byteLength(name + DataType + StringValue) + (BinaryValue?.byteLength ?? 0),
+    Buffer.byteLength(MessageBody),
+  );
+}

@@ -1,0 +1,168 @@
+import * as z from 'zod';
+import type { DeadLetter, HeldLetter, LetterAttribute } from '../../domain/delivery/dead-letter.ts';
+import type { DeadLetterQueue } from '../../ports/queues.ts';
+import { inParallel } from '../in-parallel.ts';
+import {
+  type BatchResultErrorEntry,
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
+  type Message,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+
+type DeadLetterSource = {
+  sqs: SQSClient;
+  queueUrl: string;
+  sleep: (milliseconds: number) => Promise<void>;
+};
+
+/** Letters that stay on their queue though they were to be removed. */
+class LettersNotRemovedError extends Error {
+  override readonly name = 'LettersNotRemovedError';
+
+  constructor(queueUrl: string, failed: readonly BatchResultErrorEntry[]) {
+    const codes = [...new Set(failed.map(({ Code }) => Code ?? 'unknown'))].join(', ');
+    const queue = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
+    super(`${failed.length} messages were sent back, but could not be removed from ${queue}: ${codes}`);
+  }
+}
+
+/** Most messages of one request (Amazon SQS message quotas). */
+const MOST_ENTRIES = 10;
+const SIDE_BY_SIDE = 5;
+
+/** Seconds. Far above what it takes to send fifty letters, every request of it repeated. */
+const HELD_FOR = 300;
+
+/** Seconds. A request that waits asks all of SQS's servers, one that does not a sample of them. */
+const LONG_POLL = 1;
+
+/** How often a change is asked for before it is given up; the first wait, which doubles, in milliseconds. */
+const MOST_ROUNDS = 3;
+const FIRST_WAIT_MS = 100;
+
+export function sqsDeadLetterQueue(source: DeadLetterSource): DeadLetterQueue {
+  return {
+    receive: async (most) => {
+      const shares = sharesOf(most);
+      return (await inParallel(shares, SIDE_BY_SIDE, (share) => receive(source, share))).flat();
+    },
+    remove: async (letters) => {
+      const failed = await changeAll(source, letters, remove);
+      if (failed.length > 0) throw new LettersNotRemovedError(source.queueUrl, failed);
+    },
+    release: async (letters) => {
+      // What still fails comes back by itself: it is no longer held, or not for much longer.
+      await changeAll(source, letters, release);
+    },
+    count: async () => {
+      const { Attributes } = await source.sqs.send(
+        new GetQueueAttributesCommand({
+          QueueUrl: source.queueUrl,
+          AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
+        }),
+      );
+      return Object.values(Attributes ?? {}).reduce((sum, count) => sum + Number(count), 0);
+    },
+  };
+}
+
+function sharesOf(most: number): number[] {
+  return Array.from({ length: Math.ceil(most / MOST_ENTRIES) }, (_, index) =>
+    Math.min(MOST_ENTRIES, most - index * MOST_ENTRIES),
+  );
+}
+
+async function receive({ sqs, queueUrl }: DeadLetterSource, most: number): Promise<DeadLetter[]> {
+  const { Messages = [] } = await sqs.send(
+    new ReceiveMessageCommand({
+      QueueUrl: queueUrl,
+      MaxNumberOfMessages: most,
+      VisibilityTimeout: HELD_FOR,
+      WaitTimeSeconds: LONG_POLL,
+      MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId'],
+    }),
+  );
+  return Messages.map(parseSqsLetter);
+}
+
+type Entry = { Id: string; ReceiptHandle: string };
+type Change = (
+  source: DeadLetterSource,
+  entries: Entry[],
+) => Promise<{ Failed?: BatchResultErrorEntry[] | undefined }>;
+
+const remove: Change = async ({ sqs, queueUrl }, entries) =>
+  sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries: entries }));
+
+const release: Change = async ({ sqs, queueUrl }, entries) =>
+  sqs.send(
+    new ChangeMessageVisibilityBatchCommand({
+      QueueUrl: queueUrl,
+      Entries: entries.map((entry) => ({ ...entry, VisibilityTimeout: 0 })),
+    }),
+  );
+
+/** What SQS failed in the end. A fault of its own is asked for again; what it calls ours is not. */
+async function changeAll(
+  source: DeadLetterSource,
+  letters: readonly HeldLetter[],
+  change: Change,
+): Promise<BatchResultErrorEntry[]> {
+  const batches = sharesOf(letters.length).map((size, index) =>
+    letters.slice(index * MOST_ENTRIES, index * MOST_ENTRIES + size),
+  );
+  return (await inParallel(batches, SIDE_BY_SIDE, (batch) => changeBatch(source, batch, change))).flat();
+}
+
+async function changeBatch(
+  source: DeadLetterSource,
+  batch: readonly HeldLetter[],
+  change: Change,
+): Promise<BatchResultErrorEntry[]> {
+  let pending = batch.map(({ receipt }, index): Entry => ({ Id: String(index), ReceiptHandle: receipt }));
+  const final: BatchResultErrorEntry[] = [];
+  for (let round = 1; pending.length > 0; round += 1) {
+    const { Failed = [] } = await change(source, pending);
+    const isLast = round === MOST_ROUNDS;
+    const again = new Set(Failed.flatMap(({ Id, SenderFault }) => (SenderFault || isLast ? [] : [Id])));
+    final.push(...Failed.filter(({ Id }) => !again.has(Id)));
+    pending = pending.filter(({ Id }) => again.has(Id));
+    if (pending.length > 0) await source.sleep(FIRST_WAIT_MS * 2 ** (round - 1));
+  }
+  return final;
+}
+
+const attribute = z
+  .object({
+    DataType: z.string(),
+    StringValue: z.string().optional(),
+    BinaryValue: z.instanceof(Uint8Array).optional(),
+  })
+  .transform(({ DataType: type, StringValue, BinaryValue }): LetterAttribute =>
+    BinaryValue === undefined ? { type, text: StringValue ?? '' } : { type, bytes: BinaryValue },
+  );
+
+const message = z.object({
+  MessageId: z.string(),
+  ReceiptHandle: z.string(),
+  Body: z.string(),
+  Attributes: z.object({ SentTimestamp: z.coerce.number(), MessageGroupId: z.string().optional() }),
+  MessageAttributes: z.record(z.string(), attribute).default({}),
+});
+
+/** A dead letter as SQS hands it out, all of its attributes asked for. */
+function parseSqsLetter(received: Message): DeadLetter {
+  const { MessageId, ReceiptHandle, Body, Attributes, MessageAttributes } = message.parse(received);
+  return {
+    id: MessageId,
+    sentAt: Attributes.SentTimestamp,
+    receipt: ReceiptHandle,
+    body: Body,
+    attributes: MessageAttributes,
+    ...(Attributes.MessageGroupId === undefined ? {} : { group: Attributes.MessageGroupId }),
+  };
+}

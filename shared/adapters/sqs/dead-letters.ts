@@ -1,0 +1,64 @@
+import type { UndeliverableNotice } from '../../domain/delivery/dead-letter.ts';
+import { type MessageBody, payloadKeyOf } from '../../domain/message/body.ts';
+import type { Message } from '../../domain/message/message.ts';
+import type { Payloads } from '../../ports/bodies.ts';
+import type { DeadLetters, Undeliverables } from '../../ports/queues.ts';
+import { ID_ATTRIBUTE } from '../../wire/ingress/message.ts';
+import { REASON_ATTRIBUTE, withOurs } from '../../wire/jobs/dead-letter.ts';
+import { encodeUndeliverableNotice, MAX_NOTICE_BYTES } from '../../wire/jobs/undeliverable-notice.ts';
+import type { QueueClient } from '../aws/queue-client.ts';
+import { sqsMessage } from './message.ts';
+
+/**
+ * A dead-letter queue that we send to ourselves. The body goes as it came; `reason` says why, and the id that a redrive
+ * has to send along is that of the first life, which one already redriven carries itself.
+ */
+export function sqsDeadLetters(sqs: QueueClient, queueUrl: string): DeadLetters {
+  return {
+    bury: async ({ body, id, attributes = {} }, reason) => {
+      const ours = { [REASON_ATTRIBUTE]: reason, [ID_ATTRIBUTE]: attributes[ID_ATTRIBUTE] ?? id };
+      const message = sqsMessage({ body, attributes: withOurs(attributes, ours) });
+      await sqs.sendMessage({ QueueUrl: queueUrl, ...message });
+    },
+  };
+}
+
+type UndeliverablesSettings = { queueUrl: string; payloadBucket: string };
+
+/**
+ * The undeliverable queue. Its size decides what a notice holds, not how the message travelled: the data, or where the
+ * message is once the whole would be over 256 KB. Safe to repeat.
+ */
+export function sqsUndeliverables(
+  sqs: QueueClient,
+  payloads: Pick<Payloads, 'put' | 'get'>,
+  { queueUrl, payloadBucket }: UndeliverablesSettings,
+): Undeliverables {
+  return {
+    send: async (notice) => {
+      const body = await bodyOf(notice, payloads, payloadBucket);
+      await sqs.sendMessage({ QueueUrl: queueUrl, ...sqsMessage({ body }) });
+    },
+  };
+}
+
+async function bodyOf(
+  { delivery, body }: UndeliverableNotice,
+  payloads: Pick<Payloads, 'put' | 'get'>,
+  bucket: string,
+): Promise<string> {
+  const message = await messageOf(body, payloads);
+  if (message === undefined) return encodeUndeliverableNotice(delivery, { kind: 'gone' });
+  const whole = encodeUndeliverableNotice(delivery, { kind: 'inline', data: message.data });
+  if (Buffer.byteLength(whole) <= MAX_NOTICE_BYTES) return whole;
+  const payloadKey = body?.kind === 'stored' ? body.payloadKey : payloadKeyOf(message);
+  if (body?.kind === 'inline') await payloads.put(payloadKey, message);
+  return encodeUndeliverableNotice(delivery, { kind: 'reference', dataRef: `s3://${bucket}/${payloadKey}` });
+}
+
+async function messageOf(
+  body: MessageBody | undefined,
+  payloads: Pick<Payloads, 'put' | 'get'>,
+): Promise<Message | undefined> {
+  return body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message;
+}

@@ -1,0 +1,122 @@
+import type { DeliveryKey, Delivery, TerminalStatus, Transition } from './delivery.ts';
+import type { Moment } from './entry.ts';
+
+/** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */
+export function hasten(delivery: Delivery, at: Moment): Transition {
+  return {
+    name: 'hasten',
+    key: delivery.key,
+    expect: asRead(delivery),
+    change: {
+      status: delivery.status,
+      next: {
+        number: delivery.attempts.length + 1,
+        phase: 'manual',
+        dueAt: at.now,
+        by: 'sqs_delay',
+      },
+      overdueAt: at.now,
+      updatedAt: at.now,
+      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+    },
+  };
+}
+
+/**
+ * Opens another round: numbers run on, policy and budget start anew. What was lost stays counted: a request that may have
+ * been made under the number that comes next.
+ */
+export function reopen(
+  delivery: Delivery,
+  status: TerminalStatus,
+  recoveryId: string | undefined,
+  at: Moment,
+): Transition {
+  return {
+    name: 'reopen',
+    key: delivery.key,
+    expect: { kind: 'over', status, recorded: delivery.attempts.length, round: delivery.round },
+    change: {
+      status: 'retrying',
+      reason: null,
+      round: delivery.round + 1,
+      policy: null,
+      next: { number: delivery.attempts.length + 1, phase: 'manual', dueAt: at.now, by: 'sqs_delay' },
+      lease: null,
+      slot: null,
+      ...(recoveryId === undefined ? {} : { recoveries: remembered(delivery, recoveryId) }),
+      overdueAt: at.now,
+      updatedAt: at.now,
+      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+    },
+  };
+}
+
+/**
+ * A record is paid for by its size at every write, and may not be over 400 KB (DynamoDB quotas). A round adds 101 attempts of
+ * some 90 bytes at most; who wants more of them publishes the message again.
+ */
+const MOST_ATTEMPTS = 400;
+
+export function hasRoomForRound({ attempts }: Delivery): boolean {
+  return attempts.length < MOST_ATTEMPTS;
+}
+
+/** More than ever overlap in time; an order that comes again belongs to one that is under way. */
+const MOST_RECOVERIES = 10;
+
+function remembered({ recoveries }: Delivery, recoveryId: string): readonly string[] {
+  return [...recoveries, recoveryId].slice(-MOST_RECOVERIES);
+}
+
+/**
+ * Ends an open delivery. A lease on it is a request that may be under way, whose result will come too late: it counts. The
+ * lease stays, so that nobody opens a round beside that request.
+ */
+export function cancelOpen(delivery: Delivery, reason: string, at: Moment): Transition {
+  return {
+    name: 'cancel',
+    key: delivery.key,
+    expect: asRead(delivery),
+    change: {
+      status: 'cancelled',
+      reason,
+      next: null,
+      overdueAt: null,
+      ...(delivery.lease === undefined ? {} : { lost: delivery.lost + 1 }),
+      updatedAt: at.now,
+      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+    },
+  };
+}
+
+/** Ends a delivery whose job has not been received yet: the record is there first, and the job finds it over. */
+export function cancelUnbegun(
+  { key, acceptedAt }: { key: DeliveryKey; acceptedAt: number },
+  reason: string,
+  at: Moment,
+): Transition {
+  return {
+    name: 'cancel',
+    key,
+    expect: { kind: 'absent' },
+    create: {
+      key,
+      acceptedAt,
+      status: 'cancelled',
+      reason,
+      round: 1,
+      attempts: [],
+      lateResults: [],
+      lost: 0,
+      owed: [],
+      recoveries: [],
+      updatedAt: at.now,
+      expiresAt: at.now + at.retentionMs,
+    },
+  };
+}
+
+function asRead({ attempts, lease, next }: Delivery) {
+  return { kind: 'open', recorded: attempts.length, lease, dueAt: next?.dueAt } as const;
+}

@@ -1,0 +1,85 @@
+import type { ChunkTransition, FirstSuccess } from './chunk.ts';
+import type { Moment } from './entry.ts';
+import type { ChunkKey, Delivery, Lease } from './delivery.ts';
+
+/** Takes the lease for the first attempts of all its members, and freezes who they are. */
+export function claimChunk(
+  key: ChunkKey,
+  { acceptedAt, members, lease }: { acceptedAt: number; members: readonly string[]; lease: Lease },
+  at: Moment,
+): ChunkTransition {
+  return {
+    key,
+    expect: { kind: 'unclaimed' },
+    change: { claim: { acceptedAt, members, lease }, ...lasting(at) },
+  };
+}
+
+/** Puts first successes on record, and beside them which members have records of their own by now. */
+export function recordSuccesses(
+  key: ChunkKey,
+  owner: string,
+  recorded: { successes: ReadonlyMap<string, FirstSuccess>; own: readonly string[]; ends: boolean },
+  at: Moment,
+): ChunkTransition {
+  const { successes, own, ends } = recorded;
+  return {
+    key,
+    expect: { kind: 'held', owner, pending: [...successes.keys()] },
+    change: {
+      standings: new Map<string, 'own' | FirstSuccess>([
+        ...own.map((id): [string, 'own'] => [id, 'own']),
+        ...successes,
+      ]),
+      ...(ends ? { lease: null } : {}),
+      ...lasting(at),
+    },
+  };
+}
+
+/** Ends the lease of a holder that did not come back: from then on what is pending is attempted delivery by delivery. */
+export function breakUp(key: ChunkKey, lapsed: Lease, at: Moment): ChunkTransition {
+  return {
+    key,
+    expect: { kind: 'lapsed', lease: lapsed },
+    change: { lease: null, ...lasting(at) },
+  };
+}
+
+/** A member whose delivery is given a record of its own, by the same transaction. */
+export function takeOut(
+  key: ChunkKey,
+  subscriptionId: string,
+  standing: 'pending' | FirstSuccess,
+  at: Pick<Delivery, 'updatedAt' | 'expiresAt'>,
+): ChunkTransition {
+  return {
+    key,
+    expect: { kind: 'member', subscriptionId, standing },
+    change: { standings: new Map([[subscriptionId, 'own']]), ...timesOf(at) },
+  };
+}
+
+/** The same for one that will be a member once somebody claims the chunk. */
+export function takeOutEarly(
+  key: ChunkKey,
+  subscriptionId: string,
+  at: Pick<Delivery, 'updatedAt' | 'expiresAt'>,
+): ChunkTransition {
+  return {
+    key,
+    expect: { kind: 'unclaimed' },
+    change: { early: subscriptionId, ...timesOf(at) },
+  };
+}
+
+function timesOf({ updatedAt, expiresAt }: Pick<Delivery, 'updatedAt' | 'expiresAt'>) {
+  return {
+    updatedAt,
+    expiresAt,
+  };
+}
+
+function lasting({ now, retentionMs }: Moment) {
+  return { updatedAt: now, expiresAt: now + retentionMs };
+}

@@ -1,0 +1,110 @@
+import type { Attempt } from './attempt.ts';
+import type { ChunkKey, Lease } from './delivery.ts';
+
+/** All that there is to say of a delivery that succeeded at its first attempt. Times in milliseconds. */
+export type FirstSuccess = Pick<Attempt, 'startedAt' | 'durationMs' | 'statusCode' | 'snippet'>;
+
+/** Where a member stands. `own`: its delivery has a record of its own, which says all. */
+export type Standing = 'pending' | 'own' | FirstSuccess;
+
+/**
+ * The first attempts of several deliveries of one message, on record together: one claim for all of them, and of each that
+ * succeeds at once no more than that. Whatever else happens to a delivery has a record of its own, and where there is one, it
+ * alone is true. Times are milliseconds since the epoch.
+ */
+export type Chunk = {
+  key: ChunkKey;
+  acceptedAt: number;
+  /** By subscription, frozen by the first claim: a copy of the job that names others treats those by themselves. Undefined: not claimed yet. */
+  members?: ReadonlyMap<string, Standing> | undefined;
+  /** Subscriptions whose deliveries were given records of their own before anybody had claimed the chunk. */
+  early: ReadonlySet<string>;
+  /** Of the one invocation that makes these first attempts. Once it is gone nobody takes it again. */
+  lease?: Lease | undefined;
+  updatedAt: number;
+  expiresAt: number;
+};
+
+/** What must hold of a chunk for a write to happen. */
+export type ChunkExpectation =
+  | { kind: 'unclaimed' }
+  /** The lease is mine, and of these nothing is on record yet. */
+  | { kind: 'held'; owner: string; pending: readonly string[] }
+  /** As read: exactly this lease. */
+  | { kind: 'lapsed'; lease: Lease }
+  /** As read: still pending, or still nothing but its success. */
+  | { kind: 'member'; subscriptionId: string; standing: 'pending' | FirstSuccess };
+
+export type ChunkChange = {
+  claim?: { acceptedAt: number; members: readonly string[]; lease: Lease };
+  standings?: ReadonlyMap<string, 'own' | FirstSuccess>;
+  early?: string;
+  lease?: null;
+  updatedAt: number;
+  /** Never moves back. */
+  expiresAt: number;
+};
+
+export type ChunkTransition = { key: ChunkKey; expect: ChunkExpectation; change: ChunkChange };
+
+/** Whether the condition of a write holds. The DynamoDB adapter says the same in its own language. */
+export function chunkHolds(expect: ChunkExpectation, current: Chunk | undefined): boolean {
+  const { members, lease } = current ?? {};
+  switch (expect.kind) {
+    case 'unclaimed':
+      return members === undefined;
+    case 'held':
+      return lease?.owner === expect.owner && expect.pending.every((id) => members?.get(id) === 'pending');
+    case 'lapsed':
+      return lease?.owner === expect.lease.owner && lease.until === expect.lease.until;
+    case 'member':
+      return isSameStanding(members?.get(expect.subscriptionId), expect.standing);
+  }
+}
+
+/** A first attempt is known by when it began: nobody else made one of this delivery in the chunk. */
+function isSameStanding(one: Standing | undefined, other: 'pending' | FirstSuccess): boolean {
+  return other === 'pending' ? one === other : isSuccess(one) && one.startedAt === other.startedAt;
+}
+
+export function isSuccess(standing: Standing | undefined): standing is FirstSuccess {
+  return typeof standing === 'object';
+}
+
+/** The chunk after a write whose condition held. */
+export function applyToChunk(
+  { key, change }: Pick<ChunkTransition, 'key' | 'change'>,
+  current: Chunk | undefined,
+): Chunk {
+  const { claim, early, updatedAt, expiresAt } = change;
+  const before = current ?? UNWRITTEN;
+  return {
+    key,
+    acceptedAt: (claim ?? before).acceptedAt,
+    members: membersAfter(change, before.members),
+    early: early === undefined ? before.early : new Set([...before.early, early]),
+    lease: change.lease === null ? undefined : (claim ?? before).lease,
+    updatedAt,
+    expiresAt: Math.max(before.expiresAt, expiresAt),
+  };
+}
+
+/** `acceptedAt` is told by the claim. */
+const UNWRITTEN: Omit<Chunk, 'key'> = { acceptedAt: 0, early: new Set(), updatedAt: 0, expiresAt: 0 };
+
+function membersAfter({ claim, standings }: ChunkChange, were: Chunk['members']): Chunk['members'] {
+  const members = claim?.members.map((id): [string, Standing] => [id, 'pending']) ?? were;
+  return members && new Map([...members, ...(standings ?? [])]);
+}
+
+/** Who is to be attempted under the chunk's lease. */
+export function pendingIn({ members, early }: Chunk): readonly string[] {
+  return [...(members ?? [])].flatMap(([id, standing]) =>
+    standing === 'pending' && !early.has(id) ? [id] : [],
+  );
+}
+
+/** Whose deliveries have records of their own. */
+export function apartFrom({ members, early }: Chunk): readonly string[] {
+  return [...(members ?? [])].flatMap(([id, standing]) => (standing === 'own' || early.has(id) ? [id] : []));
+}

@@ -1,0 +1,56 @@
+import type { MessageBody } from '../message/body.ts';
+import type { Delivery } from './delivery.ts';
+
+/** An attribute of an SQS message, of whatever type its sender gave it. */
+export type LetterAttribute = { type: string; text: string } | { type: string; bytes: Uint8Array };
+
+export type LetterAttributes = Readonly<Record<string, LetterAttribute>>;
+
+/** A message on one of the dead-letter queues. */
+export type DeadLetter = {
+  /** SQS's message id. One that SQS moved here has kept the id of its first life. */
+  id: string;
+  /**
+   * Milliseconds since the epoch. One that SQS moved here has kept the time at which it was first sent (SQS developer
+   * guide, "Understanding message retention periods for dead-letter queues"); one that we sent has that of its burial.
+   */
+  sentAt: number;
+  /** What SQS wants to hear to delete or release it. */
+  receipt: string;
+  body: string;
+  attributes: LetterAttributes;
+  /** Of a fair queue. */
+  group?: string;
+};
+
+export type HeldLetter = Pick<DeadLetter, 'id' | 'receipt'>;
+
+export type WorkQueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
+
+/** A dead letter on its way back. */
+export type Redriven = {
+  to: WorkQueueName;
+  body: string;
+  attributes: LetterAttributes;
+  group?: string;
+};
+
+/**
+ * What can be done with a letter. `identity` stays the same should it become a dead letter again, which SQS's id does
+ * not. `skip`: bringing it back would do no good.
+ */
+export type LetterReading<Message = Redriven> =
+  { kind: 'redrive'; message: Message; identity: string } | { kind: 'skip'; reason: string };
+
+/**
+ * What came of bringing a letter back. `settled`: nothing is left to do about it, and it is removed as well; `refused`: it
+ * cannot be done, and it stays.
+ */
+export type BroughtBack = { kind: 'redriven' } | { kind: 'settled' | 'refused'; reason: string };
+
+/** What the undeliverable queue holds: the delivery as it ended, and its message. */
+export type UndeliverableNotice = {
+  delivery: Delivery;
+  /** Absent where it was erased or has expired. */
+  body?: MessageBody;
+};

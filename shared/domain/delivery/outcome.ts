@@ -1,0 +1,48 @@
+/** What came back from a subscriber, before it is judged. `detail` never holds an address. */
+export type Reply =
+  | { kind: 'answered'; statusCode: number; retryAfter?: string; snippet?: string }
+  | { kind: 'unanswered'; error: ConnectionFault; detail?: string }
+  | { kind: 'forbidden' };
+
+/** Why no usable answer came. One word each, as kept on record and shown to the operator. */
+export type ConnectionFault =
+  | 'timeout'
+  | 'dns_failed'
+  | 'connection_refused'
+  | 'connection_reset'
+  | 'tls_failed'
+  | 'invalid_response'
+  | 'connection_failed';
+
+/** `failed` is worth retrying; `rejected` means that the subscriber answered, and said no. */
+export type Outcome = 'delivered' | 'failed' | 'rejected';
+
+/** The error kept on record when our own address guard refused to connect. */
+export const ADDRESS_FORBIDDEN = 'address_forbidden';
+
+const GONE = 410;
+
+/** Judges a reply (design §3, "What counts as failed"). `retryOnStatus` may move 3xx and 4xx to `failed`. */
+export function outcomeOf(reply: Reply, retryOnStatus: readonly number[]): Outcome {
+  switch (reply.kind) {
+    case 'forbidden':
+      return 'rejected';
+    case 'unanswered':
+      return 'failed';
+    case 'answered':
+      return outcomeOfStatus(reply.statusCode, retryOnStatus);
+  }
+}
+
+function outcomeOfStatus(statusCode: number, retryOnStatus: readonly number[]): Outcome {
+  if (statusCode >= 200 && statusCode <= 299) return 'delivered';
+  if (statusCode >= 300 && statusCode <= 499) {
+    return statusCode !== GONE && retryOnStatus.includes(statusCode) ? 'failed' : 'rejected';
+  }
+  return 'failed';
+}
+
+/** 410 Gone: the subscriber asks never to be called again (RFC 9110 §15.5.11). */
+export function isGone(reply: Reply): boolean {
+  return reply.kind === 'answered' && reply.statusCode === GONE;
+}

@@ -1,0 +1,85 @@
+import type { Status } from '../delivery/delivery.ts';
+
+/** How many deliveries have which status. */
+export type StatusCounts = Readonly<Record<Status, number>>;
+
+export const NO_DELIVERIES: StatusCounts = {
+  pending: 0,
+  retrying: 0,
+  delivered: 0,
+  rejected: 0,
+  exhausted: 0,
+  cancelled: 0,
+};
+
+/** What was accepted against what became of it. Every figure is counted from records; none is what is left of others. */
+export type Books = {
+  /** Messages. */
+  accepted: number;
+  /** How often one of them came again. */
+  duplicates: number;
+  /** Deliveries that the messages asked for when they were accepted. */
+  matched: number;
+  /** Messages that no subscription matched. */
+  unmatched: number;
+  /** Subscriptions that did not want a message, message by message. */
+  filtered: number;
+  delivered: number;
+  rejected: number;
+  exhausted: number;
+  cancelled: number;
+  /** On record, and not at an end. */
+  pending: number;
+};
+
+export const EMPTY_BOOKS: Books = {
+  accepted: 0,
+  duplicates: 0,
+  matched: 0,
+  unmatched: 0,
+  filtered: 0,
+  delivered: 0,
+  rejected: 0,
+  exhausted: 0,
+  cancelled: 0,
+  pending: 0,
+};
+
+/** The books of one message. */
+export function booksOfMessage(
+  { matched, filtered, duplicates }: { matched: number; filtered: number; duplicates: number },
+  { pending, retrying, ...ends }: StatusCounts,
+): Books {
+  return {
+    accepted: 1,
+    duplicates,
+    matched,
+    unmatched: matched === 0 ? 1 : 0,
+    filtered,
+    ...ends,
+    pending: pending + retrying,
+  };
+}
+
+export function addUp(one: Books, other: Books): Books {
+  return {
+    accepted: one.accepted + other.accepted,
+    duplicates: one.duplicates + other.duplicates,
+    matched: one.matched + other.matched,
+    unmatched: one.unmatched + other.unmatched,
+    filtered: one.filtered + other.filtered,
+    delivered: one.delivered + other.delivered,
+    rejected: one.rejected + other.rejected,
+    exhausted: one.exhausted + other.exhausted,
+    cancelled: one.cancelled + other.cancelled,
+    pending: one.pending + other.pending,
+  };
+}
+
+/**
+ * Whether every delivery that was asked for is on record. For a moment after a message was accepted it is not: its jobs wait
+ * in the delivery queue.
+ */
+export function isBalanced({ matched, delivered, rejected, exhausted, cancelled, pending }: Books): boolean {
+  return matched === delivered + rejected + exhausted + cancelled + pending;
+}

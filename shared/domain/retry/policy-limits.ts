@@ -1,0 +1,80 @@
+import type { FieldError } from '../errors.ts';
+import type { PartialRetryPolicy, RetryPolicy } from './policy.ts';
+import { totalSeconds } from './schedule.ts';
+
+const DAY_SECONDS = 86_400;
+
+/** A delivery's record must outlive its schedule, and a typing error must not make a schedule of years (design §3). */
+export const MAXIMUM_DELAY_LIMIT_SECONDS = 7 * DAY_SECONDS;
+const SCHEDULE_LIMIT_SECONDS = 15 * DAY_SECONDS;
+const RETRIES_LIMIT = 100;
+
+/**
+ * The longest that a delivery can take, in milliseconds: the longest schedule of a policy, every retry of which a
+ * Retry-After may have moved by its cap.
+ */
+export function longestScheduleMs(retryAfterCapMs: number): number {
+  return SCHEDULE_LIMIT_SECONDS * 1000 + RETRIES_LIMIT * retryAfterCapMs;
+}
+
+/** The field that a limit on the policy as a whole is reported under. */
+export const WHOLE_POLICY = '_retry_policy';
+
+const COUNTS = [
+  'retries_with_no_delay',
+  'minimum_delay_retries',
+  'backoff_retries',
+  'maximum_delay_retries',
+] as const;
+
+const SCHEDULE_FIELDS = [
+  ...COUNTS,
+  'minimum_delay',
+  'maximum_delay',
+  'retry_backoff_function',
+  'backoff_exponent',
+] as const;
+
+/**
+ * What is wrong with a policy though each field by itself is right. `wrong` are fields already reported: what depends on
+ * their values is not judged, because it would be judged by values that nobody gave.
+ */
+export function limitErrors(
+  given: PartialRetryPolicy,
+  defaults: RetryPolicy,
+  wrong: ReadonlySet<string>,
+): FieldError[] {
+  const policy = { ...defaults, ...given };
+  const order = wrong.has('minimum_delay') || wrong.has('maximum_delay') ? [] : orderErrors(policy, given);
+  const count = countErrors(policy, wrong);
+  const schedulable =
+    order.length === 0 && count.length === 0 && !SCHEDULE_FIELDS.some((field) => wrong.has(field));
+  return [...order, ...count, ...(schedulable ? lengthErrors(policy) : [])];
+}
+
+function orderErrors(policy: RetryPolicy, given: PartialRetryPolicy): FieldError[] {
+  const { minimum_delay, maximum_delay } = policy;
+  if (maximum_delay >= minimum_delay) return [];
+  const named = (field: 'minimum_delay' | 'maximum_delay'): string =>
+    given[field] === undefined ? `${policy[field]} by default` : `${policy[field]}`;
+  const message = `must not be below minimum_delay: it is ${named('maximum_delay')}, minimum_delay is ${named('minimum_delay')}`;
+  return [{ field: 'maximum_delay', message }];
+}
+
+function countErrors(policy: RetryPolicy, wrong: ReadonlySet<string>): FieldError[] {
+  const counts = COUNTS.filter((field) => !wrong.has(field)).map((field) => policy[field]);
+  const retries = counts.reduce((sum, count) => sum + count, 0);
+  if (retries <= RETRIES_LIMIT) return [];
+  const message = `must not come to more than ${RETRIES_LIMIT} retries in all: ${counts.join(' + ')} = ${retries}, defaults included`;
+  return [{ field: WHOLE_POLICY, message }];
+}
+
+/** Room for the rounding of a sum of up to 100 fractions, so that a schedule of exactly the limit is within it. */
+const ROUNDING_SECONDS = 1e-6;
+
+function lengthErrors(policy: RetryPolicy): FieldError[] {
+  const seconds = totalSeconds(policy);
+  if (seconds <= SCHEDULE_LIMIT_SECONDS + ROUNDING_SECONDS) return [];
+  const message = `must not take longer than 15 days (${SCHEDULE_LIMIT_SECONDS} s) in all: it comes to ${Math.ceil(seconds)} s, defaults included`;
+  return [{ field: WHOLE_POLICY, message }];
+}

@@ -1,0 +1,108 @@
+import * as z from 'zod';
+import type { FieldError } from '../errors.ts';
+import { limitErrors, MAXIMUM_DELAY_LIMIT_SECONDS, WHOLE_POLICY } from './policy-limits.ts';
+import {
+  completeRetryPolicy,
+  DEFAULT_RETRY_POLICY,
+  type PartialRetryPolicy,
+  type RetryPolicy,
+} from './policy.ts';
+
+/** Not `z.int`: what is too large for it is an integer too, and refused for what it adds up to. */
+function integer(rule: string, minimum: number) {
+  return z.number(rule).refine(Number.isInteger, rule).min(minimum, rule).meta({ type: 'integer' });
+}
+
+function oneOf<const Word extends string>(...words: Word[]) {
+  return z.enum(words, `must be one of ${words.join(', ')}`);
+}
+
+const retries = integer('must be an integer, 0 or more', 0);
+const minimumDelay = integer('must be an integer number of seconds, 1 or more', 1);
+const maximumDelayRule = `must be an integer number of seconds, 1 to ${MAXIMUM_DELAY_LIMIT_SECONDS} (7 days)`;
+const maximumDelay = integer(maximumDelayRule, 1).max(MAXIMUM_DELAY_LIMIT_SECONDS, maximumDelayRule);
+const exponentRule = 'must be a number greater than 1';
+const statusRule = 'must be a list of integers, each 300 to 499';
+const retriedStatus = integer(statusRule, 300)
+  .max(499, statusRule)
+  .refine(
+    (status) => status !== 410,
+    'must not hold 410: a subscriber that answers 410 Gone is disabled, not retried',
+  )
+  .meta({ type: 'integer', not: { const: 410 } });
+
+const FIELDS = {
+  retries_with_no_delay: retries.exactOptional(),
+  minimum_delay_retries: retries.exactOptional(),
+  minimum_delay: minimumDelay.exactOptional(),
+  maximum_delay: maximumDelay.exactOptional(),
+  maximum_delay_retries: retries.exactOptional(),
+  retry_backoff_function: oneOf(
+    'linear',
+    'arithmetic',
+    'geometric',
+    'exponential',
+    'capped_exponential',
+  ).exactOptional(),
+  ignore_subscription_override: z.boolean('must be true or false').exactOptional(),
+  backoff_retries: retries.exactOptional(),
+  backoff_exponent: z.number(exponentRule).gt(1, exponentRule).exactOptional(),
+  jitter: oneOf('none', 'full', 'equal').exactOptional(),
+  retry_on_status: z
+    .array(retriedStatus, statusRule)
+    .overwrite((statuses) => [...new Set(statuses)])
+    .exactOptional(),
+} satisfies Record<keyof RetryPolicy, z.ZodType>;
+
+/** Field by field; `parseRetryPolicy` checks the whole. */
+export const retryPolicySchema = z.strictObject(FIELDS, 'must be an object');
+
+type Refused = { ok: false; fields: FieldError[] };
+
+/**
+ * A user's policy: checked field by field, then as a whole as it is once completed from the defaults (design §3). Every
+ * wrong field is reported, each once, in the policy's order; limits on the whole come last, as `_retry_policy`.
+ */
+export function parseRetryPolicy(
+  input: unknown,
+  defaults: RetryPolicy = DEFAULT_RETRY_POLICY,
+): { ok: true; policy: PartialRetryPolicy } | Refused {
+  const parsed = retryPolicySchema.safeParse(input);
+  const wrong = parsed.success ? [] : fieldErrorsOf(parsed.error);
+  const names = new Set(wrong.map(({ field }) => field));
+  const right = parsed.success ? parsed.data : rightFieldsOf(input, names);
+  const fields = [...wrong, ...limitErrors(right, defaults, names)];
+  return fields.length === 0 ? { ok: true, policy: right } : { ok: false, fields };
+}
+
+/** The deployment's defaults: what is left out comes from the product's own. */
+export function parseDefaultRetryPolicy(input: unknown): { ok: true; policy: RetryPolicy } | Refused {
+  const parsed = parseRetryPolicy(input);
+  return parsed.ok
+    ? { ok: true, policy: completeRetryPolicy(parsed.policy, DEFAULT_RETRY_POLICY).policy }
+    : parsed;
+}
+
+function rightFieldsOf(input: unknown, wrong: ReadonlySet<string>): PartialRetryPolicy {
+  if (typeof input !== 'object' || input === null) return {};
+  const right = retryPolicySchema.safeParse(
+    Object.fromEntries(Object.entries(input).filter(([field]) => !wrong.has(field))),
+  );
+  return right.success ? right.data : {};
+}
+
+function fieldErrorsOf(error: z.ZodError): FieldError[] {
+  const messages = new Map<string, Set<string>>();
+  for (const { field, message } of error.issues.flatMap(errorsOfIssue)) {
+    messages.set(field, (messages.get(field) ?? new Set()).add(message));
+  }
+  return [...messages].map(([field, all]) => ({ field, message: [...all].join('; ') }));
+}
+
+function errorsOfIssue(issue: z.core.$ZodIssue): FieldError[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((field) => ({ field, message: 'is not a field of a retry policy' }));
+  }
+  const [field = WHOLE_POLICY] = issue.path;
+  return [{ field: String(field), message: issue.message }];
+}

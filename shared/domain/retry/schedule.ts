@@ -1,0 +1,89 @@
+import type { Phase } from '../delivery/attempt.ts';
+import type { BackoffFunction, RetryPolicy } from './policy.ts';
+
+/** One retry of a round, numbered from 1: it starts `delaySeconds` after the failed attempt before it ended. */
+export type Retry = { retry: number; phase: Exclude<Phase, 'initial' | 'manual'>; delaySeconds: number };
+
+/** Every retry of a round, phase by phase (design §3). Exact seconds: neither rounded nor jittered. */
+export function retrySchedule(policy: RetryPolicy): Retry[] {
+  const inPhase = (phase: Retry['phase'], delays: readonly number[]): Omit<Retry, 'retry'>[] =>
+    delays.map((delaySeconds) => ({ phase, delaySeconds }));
+  return [
+    ...inPhase('immediate', repeated(0, policy.retries_with_no_delay)),
+    ...inPhase('pre_backoff', repeated(policy.minimum_delay, policy.minimum_delay_retries)),
+    ...inPhase('backoff', backoffOf(policy)),
+    ...inPhase('post_backoff', repeated(policy.maximum_delay, policy.maximum_delay_retries)),
+  ].map((retry, index) => ({ retry: index + 1, ...retry }));
+}
+
+function repeated(delaySeconds: number, times: number): number[] {
+  return Array.from({ length: times }, () => delaySeconds);
+}
+
+function backoffOf(policy: RetryPolicy): number[] {
+  return backoffDelays({
+    function: policy.retry_backoff_function,
+    minimum: policy.minimum_delay,
+    maximum: policy.maximum_delay,
+    retries: policy.backoff_retries,
+    exponent: policy.backoff_exponent,
+  });
+}
+
+/** All delays of a round together, in seconds; the attempts themselves come on top. */
+export function totalSeconds(policy: RetryPolicy): number {
+  return retrySchedule(policy).reduce((total, { delaySeconds }) => total + delaySeconds, 0);
+}
+
+/** From `minimum` to `maximum` seconds, 0 < minimum ≤ maximum, in `retries` steps; `exponent` > 1 is capped_exponential's. */
+export type Backoff = {
+  function: BackoffFunction;
+  minimum: number;
+  maximum: number;
+  retries: number;
+  exponent: number;
+};
+
+/**
+ * The delays of the backoff phase in seconds (design §3). They start at `minimum` and end at `maximum` exactly,
+ * capped_exponential at most there, and never decrease: whatever rounding does to a power, a delay stays between the one
+ * before it and `maximum`.
+ */
+export function backoffDelays(backoff: Backoff): number[] {
+  const delays: number[] = [];
+  for (let n = 1; n <= backoff.retries; n += 1) {
+    const floor = delays.at(-1) ?? backoff.minimum;
+    // The series divide by retries − 1, and a single retry waits the minimum by definition.
+    const delay = n === 1 ? backoff.minimum : delayBefore(n, backoff);
+    delays.push(Math.min(backoff.maximum, Math.max(floor, delay)));
+  }
+  return delays;
+}
+
+function delayBefore(n: number, backoff: Backoff): number {
+  const { minimum, maximum, retries, exponent } = backoff;
+  switch (backoff.function) {
+    case 'linear':
+      return between(backoff, n - 1, retries - 1);
+    case 'arithmetic':
+      // n(n−1)/2 · d with d = 2(MAX − MIN)/(NUM(NUM−1)): the 2 cancels out.
+      return between(backoff, n * (n - 1), retries * (retries - 1));
+    case 'geometric':
+    case 'exponential':
+      // p · k^n with p = MIN/k is MIN · k^(n−1): one series under both names. A power would only come near the end.
+      return n === retries ? maximum : whole(minimum * (maximum / minimum) ** ((n - 1) / (retries - 1)));
+    case 'capped_exponential':
+      return minimum * exponent ** (n - 1);
+  }
+}
+
+/** MIN + (MAX − MIN) · done/all. Between integers the division is the only step that rounds, so whole results are exact. */
+function between({ minimum, maximum }: Backoff, done: number, all: number): number {
+  return done === all ? maximum : (minimum * (all - done) + maximum * done) / all;
+}
+
+/** Takes back what a root loses, so that 1, 10, 100 is not 1, 9.999999999999998, 100. */
+function whole(delay: number): number {
+  const nearest = Math.round(delay);
+  return Math.abs(delay - nearest) <= nearest * 1e-12 ? nearest : delay;
+}

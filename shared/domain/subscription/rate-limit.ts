@@ -1,0 +1,126 @@
+import { DAY_MS } from '../duration.ts';
+import type { Subscription } from './subscription.ts';
+
+/**
+ * What a subscription takes: one request every `intervalMs`. Slots of another epoch are of another limit, or from before the
+ * subscriber became another one or was enabled again, and none of them is good any more. A later epoch is greater as text.
+ */
+export type RateLimit = { intervalMs: number; epoch: string };
+
+/** A place in the line of a subscription's requests: when its request may start (milliseconds since the epoch of time). */
+export type Slot = {
+  at: number;
+  /** Of the limit it was reserved under. None: the line was too long to stand in it, and this is when to ask again. */
+  epoch?: string | undefined;
+};
+
+/** The state of a subscription's line: up to when slots are given out, in milliseconds. */
+export type Line = { reservedUpTo: number; epoch: string };
+
+/** The least and the most requests a second that a subscription may ask for. */
+export const LEAST_PER_SECOND = 0.01;
+export const MOST_PER_SECOND = 1_000;
+
+const WINDOW_MS = 10_000;
+/** In any ten seconds at most a twentieth more than `max_per_second` says. */
+const TOLERATED = 1.05;
+
+/** A slot that is older is given up: in a backlog, those that were missed would all be used at once. Milliseconds. */
+export const SLOT_GOOD_FOR_MS = 400;
+
+/** As late as a slot may be used, and what a connection may add until the request is there. */
+const LATENESS_MS = SLOT_GOOD_FOR_MS + 100;
+
+/** How long before its slot a delivery is looked at, so that everything is at hand when the moment comes. Milliseconds. */
+export const SLOT_LEAD_MS = 750;
+
+/** No slot is given out further ahead: what a subscription cannot take in a week asks again a day later. */
+const LONGEST_LINE_MS = 7 * DAY_MS;
+const ASK_AGAIN_MS = DAY_MS;
+const READ_AGAIN_MS = 2_000;
+
+/**
+ * The time between two slots. Slots are evenly spaced (GCRA without a burst), but each may be used a little late: in ten
+ * seconds fall those of ten seconds and of the greatest lateness, which is what the second term keeps within the tolerance.
+ * It tells only where a twentieth of ten seconds' requests is less than one, so under some 2 a second and at odd rates.
+ */
+export function slotIntervalMs(maxPerSecond: number): number {
+  const most = Math.max(1, Math.floor((TOLERATED * maxPerSecond * WINDOW_MS) / 1000));
+  return inMicroseconds(Math.max(1000 / maxPerSecond, (WINDOW_MS + LATENESS_MS) / most));
+}
+
+/** Rounded up, so that sums of it keep few digits. */
+function inMicroseconds(ms: number): number {
+  return Math.ceil(ms * 1000) / 1000;
+}
+
+/** Undefined: it takes whatever comes. */
+export function rateLimitOf({
+  options,
+  createdAt,
+  changedAt = 0,
+  limitedAt = 0,
+}: Pick<Subscription, 'options' | 'createdAt' | 'changedAt' | 'limitedAt'>): RateLimit | undefined {
+  const { max_per_second: rate } = options;
+  if (rate === undefined) return undefined;
+  return { intervalMs: slotIntervalMs(rate), epoch: `${Math.max(createdAt, changedAt, limitedAt)}/${rate}` };
+}
+
+/**
+ * A subscription after its options changed. A limit that comes back is another one than it was: the line was given to others
+ * meanwhile, and with the slots of then beside its own it would be twice as fast.
+ */
+export function withLimitDated(before: Subscription, after: Subscription, now: number): Subscription {
+  return before.options.max_per_second === after.options.max_per_second
+    ? after
+    : { ...after, limitedAt: Math.max(now, (before.limitedAt ?? 0) + 1) };
+}
+
+/** Whether a slot may be used now, is still to come, or is nothing to go by any more. */
+export function standingOf(
+  slot: Slot | undefined,
+  limit: RateLimit,
+  now: number,
+): 'good' | 'to_come' | 'none' {
+  if (slot?.epoch !== limit.epoch || now > slot.at + SLOT_GOOD_FOR_MS) return 'none';
+  return now < slot.at ? 'to_come' : 'good';
+}
+
+/** Whether a line stands at all: nobody waits in one that is used up, or of another epoch. */
+export function isStanding(
+  line: Line | undefined,
+  { epoch }: Pick<RateLimit, 'epoch'>,
+  now: number,
+): line is Line {
+  return line?.epoch === epoch && line.reservedUpTo > now;
+}
+
+/** Whether a line of a later epoch stands: whoever asks under this limit has read the subscription before it changed. */
+export function isOvertaken(line: Line, { epoch }: Pick<RateLimit, 'epoch'>, now: number): boolean {
+  return line.epoch > epoch && line.reservedUpTo > now;
+}
+
+/**
+ * The latest end of a line to which another slot is added. `until`: when the message expires. A slot after that would be
+ * nobody's, and messages that come later would stand behind it.
+ */
+export function latestEnd(now: number, until = Infinity): number {
+  return Math.min(now + LONGEST_LINE_MS, until);
+}
+
+/** `count` slots from `first` on. */
+export function slotsFrom(first: number, count: number, { intervalMs, epoch }: RateLimit): Slot[] {
+  return Array.from({ length: count }, (_, index) => ({ at: Math.ceil(first + index * intervalMs), epoch }));
+}
+
+/** What those get who are overtaken: they are looked at again when they read the subscription as it is. */
+export function noSlotYet(now: number): Slot {
+  return { at: now + READ_AGAIN_MS };
+}
+
+/** What those get who find the line too long: they are looked at again a day later, or once their message has expired. */
+export function noSlot(now: number, until = Infinity): Slot {
+  return {
+    at: Math.min(now + ASK_AGAIN_MS, until + SLOT_LEAD_MS),
+  };
+}

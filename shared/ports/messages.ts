@@ -1,0 +1,61 @@
+import type { MessageBody } from '../domain/message/body.ts';
+import type { MessageKey } from '../domain/message/message.ts';
+import type { Page, PageRequest } from './page.ts';
+
+/** The record of an accepted message. Times are milliseconds since the epoch. */
+export type MessageRecord = {
+  key: MessageKey;
+  acceptedAt: number;
+  /** When the list of subscriptions was read; one created later does not match, however often the message comes. */
+  listedAt: number;
+  type?: string;
+  matched: number;
+  filtered: number;
+  duplicates: number;
+  buckets: number;
+  /** How many chunks each bucket's deliveries are divided into; undefined: each is on record by itself. */
+  chunks?: number;
+  /** Subscriptions whose deliveries are in none of the chunks, because they were failing when the message was accepted. */
+  apart?: readonly string[];
+  /** Inline: on the MESSAGE item itself. */
+  body?: MessageBody;
+  /** When the body was erased by hand; then there is none, and none is kept again. */
+  erasedAt?: number;
+  expiresAt: number;
+};
+
+/** `kept`: a body is on record, this one or the one before it. `forgotten`: there is no such record any more. */
+export type Keeping = 'kept' | 'erased' | 'forgotten';
+
+export interface MessageRecords {
+  /** Writes the record if there is none; else counts a duplicate and answers with the record as it stands. */
+  accept(record: MessageRecord): Promise<{ kind: 'accepted' | 'duplicate'; record: MessageRecord }>;
+  /** Strongly consistent. */
+  find(key: MessageKey): Promise<MessageRecord | undefined>;
+  /** Keeps the body, if none is kept yet and none was erased, and lets the record live until `expiresAt` at least. */
+  keepBody(key: MessageKey, body: MessageBody, expiresAt: number): Promise<Keeping>;
+  /** Takes the body off the record for good. Answers with the record after it; undefined: there is none. Safe to repeat. */
+  eraseBody(key: MessageKey, at: number): Promise<MessageRecord | undefined>;
+}
+
+/** Messages of a queue by when they were accepted. Times are milliseconds since the epoch. */
+export type MessageWindow = {
+  queue: string;
+  /** At or after. */
+  since: number;
+  /** Before. */
+  until: number;
+};
+
+export type ListedMessage = { key: MessageKey; acceptedAt: number };
+
+/**
+ * Read from an index, a second or so behind the records. What one page reads is bounded: over hours without a message it is
+ * short, or empty, and has a marker all the same.
+ */
+export interface MessageListings {
+  /** The oldest first. @throws InvalidMarkerError */
+  accepted(window: MessageWindow, page: PageRequest): Promise<Page<ListedMessage>>;
+  /** The newest first. @throws InvalidMarkerError */
+  newest(window: MessageWindow, page: PageRequest): Promise<Page<ListedMessage>>;
+}

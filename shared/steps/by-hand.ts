@@ -1,0 +1,178 @@
+import { hasRoomForRound, hasten, reopen } from '../domain/delivery/by-hand.ts';
+import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
+import { absenceOf } from '../domain/subscription/subscription.ts';
+import { armedFor, scheduleName } from '../domain/retry/wake-up-plan.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Deliveries, DeliveryListings } from '../ports/deliveries.ts';
+import type { Journal } from '../ports/journal.ts';
+import type { MessageRecords } from '../ports/messages.ts';
+import type { Payloads } from '../ports/bodies.ts';
+import type { Subscriptions } from '../ports/subscriptions.ts';
+import type { WakeUps } from '../ports/wake-ups.ts';
+import { keptUntil, keptForAnotherRound } from './keep-message.ts';
+import { momentOf } from './moment.ts';
+
+export type ByHandContext = {
+  ports: {
+    clock: Pick<Clock, 'now'>;
+    deliveries: Pick<Deliveries, 'find' | 'write'>;
+    deliveryListings: Pick<DeliveryListings, 'tally'>;
+    messageRecords: MessageRecords;
+    payloads: Payloads;
+    subscriptions: Pick<Subscriptions, 'find'>;
+    wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
+    journal: Journal;
+  };
+  settings: { retentionMs: number; retryAfterCapMs: number };
+};
+
+export type RetryRefusal =
+  | 'no_such_delivery'
+  /** An attempt is being made right now. */
+  | 'in_flight'
+  /** Its first attempt is still to come: the job that brings it has not been received, or comes back by itself. */
+  | 'not_begun'
+  /** It is over, but what it owes is not done yet: a matter of seconds. */
+  | 'being_closed'
+  | 'body_gone'
+  /** Its record has so many attempts that another round would make it too large. */
+  | 'too_many_attempts'
+  | 'message_expired'
+  | 'subscription_absent'
+  /** Under way; a recovery leaves it alone. */
+  | 'open'
+  /** A success meanwhile; a recovery leaves it alone. */
+  | 'delivered'
+  /** This very recovery has given it a round. */
+  | 'recovered_already'
+  /** It changed again and again while we looked. */
+  | 'contended';
+
+export type RetryResult =
+  { kind: 'retried'; delivery: Delivery } | { kind: 'refused'; why: RetryRefusal; delivery?: Delivery };
+
+/** How often a delivery may change under our hands before the caller is told so. */
+export const MOST_TRIES = 4;
+
+/**
+ * By hand: makes the pending attempt of a retrying delivery due now, and gives one that is over another round. An
+ * automatic retry at the same time carries the same number, so only one of the two is made.
+ * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds it without one.
+ */
+export function retryDelivery(context: ByHandContext, key: DeliveryKey): Promise<RetryResult> {
+  return decided(context, key, (current) =>
+    isOpen(current.status) ? hastened(context, current) : reopened(context, current, undefined),
+  );
+}
+
+/** For a recovery: another round for a delivery that is over, once for each recovery. */
+export function reopenDelivery(
+  context: ByHandContext,
+  key: DeliveryKey,
+  recoveryId: string,
+): Promise<RetryResult> {
+  return decided(context, key, async (current) => {
+    if (current.recoveries.includes(recoveryId)) return recoveredAlready(context, current);
+    if (isOpen(current.status)) return refused('open', current);
+    if (current.status === 'delivered') return refused('delivered', current);
+    return reopened(context, current, recoveryId);
+  });
+}
+
+/** A decision on the record as read; `again`: it changed meanwhile. */
+type Decision = RetryResult | { kind: 'again' };
+
+async function decided(
+  { ports }: ByHandContext,
+  key: DeliveryKey,
+  decide: (current: Delivery) => Promise<Decision>,
+): Promise<RetryResult> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const current = await ports.deliveries.find(key);
+    if (current === undefined) return { kind: 'refused', why: 'no_such_delivery' };
+    const decision = await decide(current);
+    if (decision.kind !== 'again') return decision;
+  }
+  return { kind: 'refused', why: 'contended' };
+}
+
+function refused(why: RetryRefusal, delivery: Delivery): RetryResult {
+  return { kind: 'refused', why, delivery };
+}
+
+async function hastened(context: ByHandContext, current: Delivery): Promise<Decision> {
+  const { lease } = current;
+  if (isHeld(context, current)) return refused('in_flight', current);
+  // Nothing but its job carries the message of a first attempt, until somebody has taken it over.
+  if (current.next === undefined && current.overdueAt === undefined) return refused('not_begun', current);
+  if (await isAbsent(context, current)) return refused('subscription_absent', current);
+  // A holder that died has left an attempt that is due: it only wants waking.
+  if (lease !== undefined) return woken(context, current);
+  return written(context, hasten(current, momentOf(context)), current);
+}
+
+/** A request may be under way, also for a delivery that was ended in the middle of it. */
+function isHeld({ ports }: ByHandContext, { lease }: Delivery): boolean {
+  return lease !== undefined && lease.until > ports.clock.now();
+}
+
+function whyNoRound(context: ByHandContext, current: Delivery): RetryRefusal | undefined {
+  if (isHeld(context, current)) return 'in_flight';
+  if (current.owed.length > 0) return 'being_closed';
+  return hasRoomForRound(current) ? undefined : 'too_many_attempts';
+}
+
+async function reopened(
+  context: ByHandContext,
+  current: Delivery,
+  recovery: string | undefined,
+): Promise<Decision> {
+  const { ports, settings } = context;
+  const { status } = current;
+  if (isOpen(status)) return { kind: 'again' };
+  const why = whyNoRound(context, current);
+  if (why !== undefined) return refused(why, current);
+  if (await isAbsent(context, current)) return refused('subscription_absent', current);
+  const now = ports.clock.now();
+  const message = await keptForAnotherRound(ports, current.key, keptUntil(now, settings));
+  if (message === undefined) return refused('body_gone', current);
+  if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired', current);
+  return written(context, reopen(current, status, recovery, momentOf(context)), current);
+}
+
+/** The wake-up may be what a crash left out: without it the delivery waits for reconcile, so it is sent again while that helps. */
+async function recoveredAlready(context: ByHandContext, current: Delivery): Promise<Decision> {
+  const isWaiting = current.next?.phase === 'manual' && current.lease === undefined;
+  if (isWaiting) await woken(context, current);
+  return refused('recovered_already', current);
+}
+
+async function written(context: ByHandContext, transition: Transition, before: Delivery): Promise<Decision> {
+  const result = await context.ports.deliveries.write(transition);
+  if (result.kind === 'refused') return { kind: 'again' };
+  // One that waits for a slot keeps its place, and its schedule: a new one would have its name.
+  if (before.slot === undefined) await removeSchedule(context, before);
+  return woken(context, result.delivery);
+}
+
+async function woken({ ports }: ByHandContext, delivery: Delivery): Promise<RetryResult> {
+  const attempt = delivery.attempts.length + 1;
+  const dueAt = delivery.next?.dueAt ?? ports.clock.now();
+  await ports.wakeUps.sendDelayed({ kind: 'wake_up', key: delivery.key, attempt, dueAt }, 0);
+  ports.journal.note({ fact: 'retried_by_hand', key: delivery.key, attempt, round: delivery.round });
+  return { kind: 'retried', delivery };
+}
+
+async function isAbsent({ ports }: ByHandContext, { key }: Delivery): Promise<boolean> {
+  const { subscription } = await ports.subscriptions.find(key.queue, key.subscriptionId, 'fresh');
+  return absenceOf(subscription, ports.clock.now(), key.messageId) !== undefined;
+}
+
+/** Left alone it would fire in vain; one that cannot be removed now does just that. */
+export async function removeSchedule(
+  { ports }: ByHandContext,
+  { key, next, lease }: Delivery,
+): Promise<void> {
+  if (next?.by !== 'scheduler') return;
+  await ports.wakeUps.unschedule(scheduleName(key, next.number, armedFor(next, lease)));
+}

@@ -1,0 +1,81 @@
+import { cancelOpen, cancelUnbegun } from '../domain/delivery/by-hand.ts';
+import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
+import type { MessageRecord } from '../ports/messages.ts';
+import { MOST_TRIES, removeSchedule, type ByHandContext } from './by-hand.ts';
+import { momentOf } from './moment.ts';
+
+export type CancelRefusal =
+  | 'no_such_delivery'
+  | 'over'
+  /** Not on record yet, and nobody can tell whether it will be: filters kept the message from some subscribers. */
+  | 'not_begun'
+  /** It changed again and again while we looked. */
+  | 'contended';
+
+export type CancelResult =
+  { kind: 'cancelled'; delivery: Delivery } | { kind: 'refused'; why: CancelRefusal; delivery?: Delivery };
+
+export type CancelReason = 'manual' | 'subscription_deleted' | 'queue_deleted';
+
+/**
+ * Ends an open delivery: nobody makes a request for it any more, but for one that may be under way already, whose success
+ * would still count. One whose job was not received yet ends as well, where the message says that it has to come.
+ * @throws when a service fails; safe to repeat.
+ */
+export async function cancelDelivery(
+  context: ByHandContext,
+  key: DeliveryKey,
+  reason: CancelReason,
+): Promise<CancelResult> {
+  const { ports } = context;
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const current = await ports.deliveries.find(key);
+    const decision = await decisionOn(context, key, current, reason);
+    if ('why' in decision)
+      return { kind: 'refused', ...decision, ...(current === undefined ? {} : { delivery: current }) };
+    const result = await ports.deliveries.write(decision.transition);
+    if (result.kind === 'refused') continue;
+    if (current !== undefined) await removeSchedule(context, current);
+    ports.journal.note({ fact: 'delivery_cancelled', key, reason });
+    return { kind: 'cancelled', delivery: result.delivery };
+  }
+  return { kind: 'refused', why: 'contended' };
+}
+
+type Decision = { transition: Transition } | { why: CancelRefusal };
+
+async function decisionOn(
+  context: ByHandContext,
+  key: DeliveryKey,
+  current: Delivery | undefined,
+  reason: CancelReason,
+): Promise<Decision> {
+  const at = momentOf(context);
+  if (current !== undefined)
+    return isOpen(current.status) ? { transition: cancelOpen(current, reason, at) } : { why: 'over' };
+  // A job works off what is on record; only a person names a delivery that is still to come.
+  if (reason !== 'manual') return { why: 'no_such_delivery' };
+  const record = await context.ports.messageRecords.find(key);
+  if (record === undefined || !(await isMember(context, key, record))) return { why: 'no_such_delivery' };
+  if (!(await hasUnbegun(context, record))) return { why: 'no_such_delivery' };
+  if (record.filtered > 0) return { why: 'not_begun' };
+  return { transition: cancelUnbegun({ key, acceptedAt: record.acceptedAt }, reason, at) };
+}
+
+async function isMember(
+  { ports }: ByHandContext,
+  { queue, subscriptionId }: DeliveryKey,
+  { listedAt }: MessageRecord,
+): Promise<boolean> {
+  const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
+  return subscription !== undefined && subscription.createdAt <= listedAt;
+}
+
+/** Where all that matched are on record, no further one is to come. */
+async function hasUnbegun(
+  { ports }: ByHandContext,
+  { key, buckets, matched }: MessageRecord,
+): Promise<boolean> {
+  const counts = await ports.deliveryListings.tally(key, buckets);
+  return Object.values(counts).reduce((sum, count) => sum + count, 0) < matched;
+}

@@ -1,0 +1,89 @@
+import type { DeliveryJob, WakeUp } from '../domain/delivery/job.ts';
+import { bodyBytes, MAX_BODY_ON_RECORD, type MessageBody, payloadKeyOf } from '../domain/message/body.ts';
+import type { Message, MessageKey } from '../domain/message/message.ts';
+import { longestScheduleMs } from '../domain/retry/policy-limits.ts';
+import type { MessageRecords } from '../ports/messages.ts';
+import type { Payloads } from '../ports/bodies.ts';
+
+type Keeping = { messageRecords: MessageRecords; payloads: Payloads };
+
+/** How long a body kept now has to last: it outlives every retry that could need it. */
+export function keptUntil(now: number, settings: { retentionMs: number; retryAfterCapMs: number }): number {
+  return now + longestScheduleMs(settings.retryAfterCapMs) + settings.retentionMs;
+}
+
+/** Where a message goes, having put it into the payload bucket if it has more bytes than it may have inline. */
+export async function placeOf(
+  payloads: Payloads,
+  message: Message,
+  mostInline: number,
+): Promise<MessageBody> {
+  if (bodyBytes(message) <= mostInline) return { kind: 'inline', message };
+  const payloadKey = payloadKeyOf(message);
+  await payloads.put(payloadKey, message);
+  return { kind: 'stored', payloadKey };
+}
+
+/**
+ * Keeps the message of a job so that its retries find it; one that was erased is not kept again. A wake-up's message is kept
+ * already. Safe to repeat.
+ */
+export async function keepMessage(ports: Keeping, work: DeliveryJob | WakeUp, until: number): Promise<void> {
+  if (work.kind === 'wake_up') return;
+  await keepAt(ports, work.key, await placeForJob(ports, work), until);
+}
+
+/** False: it was erased, so nothing of it may stay where it has just been put either. */
+async function keepAt(ports: Keeping, key: MessageKey, body: MessageBody, until: number): Promise<boolean> {
+  const keeping = await ports.messageRecords.keepBody(key, body, until);
+  if (keeping === 'erased' && body.kind === 'stored') await ports.payloads.remove(body.payloadKey);
+  return keeping !== 'erased';
+}
+
+/** Looked for first where keeping means another object in the bucket: one subscriber's failure keeps it for all. */
+async function placeForJob(ports: Keeping, { key, body }: DeliveryJob): Promise<MessageBody> {
+  if (body.kind === 'stored') return body;
+  const isLarge = bodyBytes(body.message) > MAX_BODY_ON_RECORD;
+  const kept = isLarge ? await keptBody(ports, key) : undefined;
+  return kept ?? (await placeOf(ports.payloads, body.message, MAX_BODY_ON_RECORD));
+}
+
+/** Where a kept message is; undefined if it was not kept, has expired or was erased. */
+export async function keptBody(ports: Keeping, key: MessageKey): Promise<MessageBody | undefined> {
+  return (await ports.messageRecords.find(key))?.body;
+}
+
+/** A kept message; undefined if it was not kept, has expired or was erased. */
+export async function keptMessage(ports: Keeping, key: MessageKey): Promise<Message | undefined> {
+  const body = await keptBody(ports, key);
+  return body?.kind === 'stored' ? ports.payloads.get(body.payloadKey) : body?.message;
+}
+
+/** The message of a job or wake-up and where it came from; undefined where it cannot be found any more. */
+export async function messageFor(
+  ports: Keeping,
+  work: DeliveryJob | WakeUp,
+): Promise<{ message: Message; body: MessageBody } | undefined> {
+  const body = work.kind === 'job' ? work.body : await keptBody(ports, work.key);
+  if (body === undefined) return undefined;
+  const message = body.kind === 'inline' ? body.message : await ports.payloads.get(body.payloadKey);
+  return message === undefined ? undefined : { message, body };
+}
+
+/**
+ * The kept message of a delivery that gets another round, kept for that round as well; undefined where it is gone. What
+ * lies in the payload bucket is put there anew, because objects expire by their age.
+ */
+export async function keptForAnotherRound(
+  ports: Keeping,
+  key: MessageKey,
+  until: number,
+): Promise<Message | undefined> {
+  const record = await ports.messageRecords.find(key);
+  if (record?.body === undefined) return undefined;
+  const { body, expiresAt } = record;
+  const message = body.kind === 'inline' ? body.message : await ports.payloads.get(body.payloadKey);
+  if (message === undefined) return undefined;
+  if (body.kind === 'stored' && expiresAt < until) await ports.payloads.put(body.payloadKey, message);
+  return (await keepAt(ports, key, body, until)) ? message : undefined;
+}

@@ -1,0 +1,72 @@
+import * as z from 'zod';
+import { firstField } from '../fields.ts';
+import { eventTime, isObject, typeText, type Content, type ReadContent } from './fields.ts';
+import { propertySource, wholeSource, type Json } from '../json-slice.ts';
+
+/** Context attributes (CloudEvents 1.0.2 §3) and our extension `queue`. A null attribute is an unset one (JSON format §2.2). */
+const attributesSchema = z.object({
+  specversion: z.literal('1.0'),
+  id: z.string().min(1),
+  source: z.string().min(1),
+  type: typeText,
+  time: eventTime.nullish(),
+  queue: z.string().nullish(),
+});
+
+/** CloudEvents' JSON format. An event without data is legal; its subscribers get `null`. */
+export function readStructuredCloudEvent(json: Json): ReadContent {
+  const data = structuredData(json);
+  return data.ok ? readAttributes(json.value, data.source) : data;
+}
+
+/**
+ * `data` as it stands. `data_base64` holds bytes, which JSON cannot carry, so subscribers get the base64 text as a JSON
+ * string. Both at once is not a CloudEvent (JSON format §3.1).
+ */
+function structuredData(json: Json): { ok: true; source: string } | { ok: false; reason: string } {
+  const encoded = isObject(json.value) ? json.value['data_base64'] : undefined;
+  const source = propertySource(json, 'data');
+  if (encoded === undefined || encoded === null) return { ok: true, source: source ?? 'null' };
+  const isBytes = source === undefined && z.base64().safeParse(encoded).success;
+  const text = isBytes ? propertySource(json, 'data_base64') : undefined;
+  return text === undefined ? { ok: false, reason: 'invalid_field:data_base64' } : { ok: true, source: text };
+}
+
+/**
+ * CloudEvents defines no binding for SQS. These are the prefixes of its HTTP, Kafka and AMQP bindings, as far as names of
+ * SQS attributes can be written so: SQS allows no colon, AMQP allows `_` in its place.
+ */
+const ATTRIBUTE_NAME = /^(?:ce[-_]|cloudEvents_)(?<attribute>[a-z0-9]+)$/;
+
+export function isCloudEventAttribute(name: string): boolean {
+  return ATTRIBUTE_NAME.test(name);
+}
+
+/** Binary mode: the attributes beside the body, the whole body the data. Undefined: no such attributes. */
+export function readBinaryCloudEvent(
+  json: Json,
+  attributes: Record<string, string>,
+): ReadContent | undefined {
+  const named = Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, value]) => {
+      const attribute = ATTRIBUTE_NAME.exec(name)?.groups?.['attribute'];
+      return attribute === undefined ? [] : [[attribute, value]];
+    }),
+  );
+  return Object.hasOwn(named, 'specversion') ? readAttributes(named, wholeSource(json)) : undefined;
+}
+
+function readAttributes(value: unknown, data: string): ReadContent {
+  const parsed = attributesSchema.safeParse(value);
+  if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
+  const { id, source, type, time, queue } = parsed.data;
+  const content: Content = {
+    identity: { id, source },
+    type,
+    data,
+    routedBy: [type, source],
+    ...(typeof time === 'string' ? { timestamp: time } : {}),
+    ...(typeof queue === 'string' ? { queue } : {}),
+  };
+  return { ok: true, content };
+}

@@ -1,0 +1,95 @@
+import type { DataReference } from '../../domain/message/data-reference.ts';
+import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
+import { isCloudEventAttribute } from './cloud-event.ts';
+import { readContent } from './content.ts';
+import type { Content } from './fields.ts';
+import { parseJson } from '../json-slice.ts';
+import { unwrapNotification } from './sns-notification.ts';
+
+/** One message as the ingress queue hands it over. `sentAt` is SQS's SentTimestamp, milliseconds since the epoch. */
+export type ReceivedMessage = {
+  body: string;
+  sqsMessageId: string;
+  sentAt: number;
+  /** Message attributes of type String and Number, by name. */
+  attributes: Record<string, string>;
+};
+
+export type ParsedIngress =
+  | { ok: true; message: Message; delaySeconds?: number }
+  | { ok: true; message: MessageHead; dataRef: DataReference; delaySeconds?: number }
+  | { ok: false; reason: string };
+
+/** The attribute under which a redrive sends a message's id along: SQS gives a redriven message a new one. */
+export const ID_ATTRIBUTE = 'posthaste-id';
+const QUEUE_ATTRIBUTE = 'queue';
+
+/** Whether an SQS attribute has a meaning here. */
+export function isIngressAttribute(name: string): boolean {
+  return name === QUEUE_ATTRIBUTE || name === ID_ATTRIBUTE || isCloudEventAttribute(name);
+}
+
+/**
+ * Normalises what was published (design §7). Queue: SQS attribute, else the envelope's own, else `routes`. Whether such
+ * a queue exists is for the caller to find out.
+ *
+ * Reasons: `not_json`, `queue_missing`, `data_missing`, and `invalid_field:<field>` for a wrong type or a value out of
+ * range. Names of fields are the publisher's, nested ones with dots. Unknown fields are ignored.
+ */
+export function parseIngress(received: ReceivedMessage, routes: Record<string, string>): ParsedIngress {
+  const outer = parseJson(received.body);
+  if (outer === undefined) return refused('not_json');
+  const unwrapped = unwrapNotification(outer);
+  if (!unwrapped.ok) return unwrapped;
+  const { inner, attributes, ...wrapping } = unwrapped.wrapping ?? {
+    inner: outer,
+    attributes: {},
+    routedBy: [],
+  };
+  const all = { ...attributes, ...received.attributes };
+  const read = readContent(inner, all);
+  if (!read.ok) return read;
+  const content: Content = {
+    ...wrapping,
+    ...read.content,
+    routedBy: [...read.content.routedBy, ...wrapping.routedBy],
+  };
+  return accepted(all[QUEUE_ATTRIBUTE] ?? content.queue ?? routedQueue(content, routes), content, received);
+}
+
+function refused(reason: string): ParsedIngress {
+  return { ok: false, reason };
+}
+
+function accepted(queue: string | undefined, content: Content, received: ReceivedMessage): ParsedIngress {
+  if (queue === undefined) return refused('queue_missing');
+  if (!isQueueName(queue)) return refused('invalid_field:queue');
+  const { type, timestamp, data, ttl, delay } = content;
+  const head: MessageHead = {
+    queue,
+    ...identityOf(content, received),
+    ...(type === undefined ? {} : { type }),
+    timestamp: timestamp ?? new Date(received.sentAt).toISOString(),
+    ...(ttl === undefined ? {} : { expiresAt: received.sentAt + ttl * 1000 }),
+  };
+  const delayed = delay === undefined ? {} : { delaySeconds: delay };
+  return typeof data === 'string'
+    ? { ok: true, message: { ...head, data }, ...delayed }
+    : { ok: true, message: head, dataRef: data, ...delayed };
+}
+
+function routedQueue({ routedBy }: Content, routes: Record<string, string>): string | undefined {
+  const key = routedBy.find((candidate) => Object.hasOwn(routes, candidate));
+  return key === undefined ? undefined : routes[key];
+}
+
+/**
+ * The producer's own id where it gave one. Else SQS's, and for a redriven message, which SQS gives a new one, that of its
+ * first life: so its second life is counted as the same message.
+ */
+function identityOf(
+  { identity }: Content,
+  { attributes, sqsMessageId }: ReceivedMessage,
+): { id: string; originalId?: string } {
+  return messageIdOf(identity ?? { id: attributes[ID_ATTRIBUTE] ?? sqsMessageId });
+}

@@ -1,0 +1,42 @@
+import * as z from 'zod';
+import { MAX_DELAY_SECONDS } from '../../domain/retry/wake-up-plan.ts';
+import { firstField } from '../fields.ts';
+import { typeText, type Content, type ReadContent } from './fields.ts';
+import { propertySource, type Json } from '../json-slice.ts';
+
+/** Longest `ttl`: beyond any retention, and safe to add to a time. */
+const MAX_TTL_SECONDS = 2 ** 31 - 1;
+
+/** UTF-8 bytes of a key, and characters of a version id, that S3 has at most ("Object key names", S3 user guide). */
+const MAX_S3_NAME = 1024;
+
+const s3Name = z
+  .string()
+  .min(1)
+  .refine((name) => Buffer.byteLength(name) <= MAX_S3_NAME);
+
+const ownEnvelope = z.object({
+  queue: z.string().exactOptional(),
+  id: z.string().min(1).exactOptional(),
+  type: typeText.exactOptional(),
+  ttl: z.int().min(1).max(MAX_TTL_SECONDS).exactOptional(),
+  delay: z.int().min(0).max(MAX_DELAY_SECONDS).exactOptional(),
+  dataRef: z.object({ bucket: s3Name, key: s3Name, versionId: s3Name.exactOptional() }).exactOptional(),
+});
+
+export function isOwnEnvelope(value: Record<string, unknown>): boolean {
+  return ['queue', 'data', 'dataRef'].some((key) => Object.hasOwn(value, key));
+}
+
+/** Our own form: `data` or `dataRef`, and what else is said of it. */
+export function readOwnEnvelope(json: Json): ReadContent {
+  const parsed = ownEnvelope.safeParse(json.value);
+  if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
+  const { id, dataRef, ...rest } = parsed.data;
+  const inline = propertySource(json, 'data');
+  if (inline !== undefined && dataRef !== undefined) return { ok: false, reason: 'invalid_field:dataRef' };
+  const data = inline ?? dataRef;
+  if (data === undefined) return { ok: false, reason: 'data_missing' };
+  const content: Content = { ...rest, ...(id === undefined ? {} : { identity: { id } }), data, routedBy: [] };
+  return { ok: true, content };
+}

@@ -1,0 +1,49 @@
+import * as z from 'zod';
+import { firstField } from '../fields.ts';
+import { eventTime, isObject, typeText, type Content } from './fields.ts';
+import { parseJson, type Json } from '../json-slice.ts';
+
+/** What an SNS notification adds to the message inside it; the message's own word goes before. */
+export type Wrapping = Pick<Content, 'identity' | 'type' | 'timestamp' | 'routedBy'> & {
+  /** The published text: as JSON where it is JSON, else as a JSON string. */
+  inner: Json;
+  /** SNS message attributes; they count like SQS attributes, as they would be with raw message delivery. */
+  attributes: Record<string, string>;
+};
+
+const notification = z.object({
+  MessageId: z.string().min(1),
+  TopicArn: z.string().min(1),
+  Message: z.string(),
+  Subject: typeText.nullish(),
+  Timestamp: eventTime,
+  MessageAttributes: z.record(z.string(), z.object({ Value: z.string() })).nullish(),
+});
+
+function isNotification(value: unknown): boolean {
+  return isObject(value) && value['Type'] === 'Notification' && Object.hasOwn(value, 'TopicArn');
+}
+
+/**
+ * Takes an SNS notification apart ("Amazon SNS message and JSON formats", SNS developer guide). Only the outermost is:
+ * a notification inside a notification is data. `wrapping` is undefined for anything else.
+ */
+export function unwrapNotification(
+  json: Json,
+): { ok: true; wrapping: Wrapping | undefined } | { ok: false; reason: string } {
+  if (!isNotification(json.value)) return { ok: true, wrapping: undefined };
+  const parsed = notification.safeParse(json.value);
+  if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
+  const { MessageId, TopicArn, Message, Subject, Timestamp, MessageAttributes } = parsed.data;
+  const wrapping: Wrapping = {
+    inner: parseJson(Message) ?? { source: JSON.stringify(Message), value: Message },
+    attributes: Object.fromEntries(
+      Object.entries(MessageAttributes ?? {}).map(([name, { Value }]) => [name, Value]),
+    ),
+    identity: { id: MessageId },
+    ...(typeof Subject === 'string' ? { type: Subject } : {}),
+    timestamp: Timestamp,
+    routedBy: [TopicArn, TopicArn.slice(TopicArn.lastIndexOf(':') + 1)],
+  };
+  return { ok: true, wrapping };
+}

@@ -1,0 +1,148 @@
+import * as z from 'zod';
+import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
+import type { MessageBody } from '../../domain/message/body.ts';
+import { firstField } from '../fields.ts';
+import { parseJson, propertySource, type Json } from '../json-slice.ts';
+import {
+  decodeMessage,
+  encodeMessage,
+  spliceRaw,
+  UnreadableMessageError,
+  WIRE_VERSION,
+} from './message-body.ts';
+
+export type ParsedRecord = { ok: true; value: FirstJob | WakeUp } | { ok: false; reason: string };
+
+/** A job as the delivery queue carries it; a message that travels inside stands in it unescaped. */
+export function encodeFirstJob(job: FirstJob): string {
+  const fields = { v: WIRE_VERSION, kind: job.kind, ...job.key, ...ordersOf(job), ...timesOf(job) };
+  return job.body.kind === 'inline'
+    ? spliceRaw(fields, 'message', encodeMessage(job.body.message))
+    : JSON.stringify({ ...fields, payloadKey: job.body.payloadKey });
+}
+
+function ordersOf(job: FirstJob) {
+  return job.kind === 'chunk'
+    ? { subscriptionIds: job.subscriptionIds }
+    : { attempt: job.attempt, lost: job.lost };
+}
+
+/** A wake-up as the retry queue and a schedule's input carry it. */
+export function encodeWakeUp({ kind, key, attempt, dueAt, by }: WakeUp): string {
+  return JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by });
+}
+
+function timesOf({ acceptedAt, sentAt, dueAt }: FirstJob) {
+  return { acceptedAt, sentAt, dueAt };
+}
+
+const milliseconds = z.number().nonnegative();
+
+const placeFields = {
+  queue: z.string().min(1),
+  messageId: z.string().min(1),
+  bucket: z.int().nonnegative(),
+};
+
+const keyFields = { ...placeFields, subscriptionId: z.string().min(1) };
+
+const firstFields = {
+  acceptedAt: milliseconds,
+  sentAt: milliseconds.exactOptional(),
+  dueAt: milliseconds.exactOptional(),
+  payloadKey: z.string().min(1).exactOptional(),
+};
+
+const job = z.object({
+  ...keyFields,
+  ...firstFields,
+  attempt: z.literal(1),
+  lost: z.int().positive().exactOptional(),
+});
+
+const chunkJob = z.object({
+  ...placeFields,
+  ...firstFields,
+  chunk: z.int().nonnegative(),
+  subscriptionIds: z.array(z.string().min(1)).min(1),
+});
+
+const wakeUp = z.object({
+  ...keyFields,
+  attempt: z.int().positive(),
+  dueAt: milliseconds,
+  by: z.enum(['same_invocation', 'sqs_delay', 'scheduler', 'reconcile']).exactOptional(),
+});
+
+const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });
+
+/**
+ * Reads what `deliver` receives from its two queues. Keys it does not know are ignored, a version it does not know is
+ * not: `unknown_version`. The other reasons are `not_json`, `unknown_kind`, `message_missing` and `invalid_field:<path>`.
+ */
+export function parseDeliveryRecord(text: string): ParsedRecord {
+  const json = parseJson(text);
+  if (json === undefined) return refused('not_json');
+  const outer = envelope.safeParse(json.value);
+  if (!outer.success) return refused(`invalid_field:${firstField(outer.error)}`);
+  if (outer.data.v !== WIRE_VERSION) return refused('unknown_version');
+  switch (outer.data.kind) {
+    case 'job':
+      return parseJob(json);
+    case 'chunk':
+      return parseChunkJob(json);
+    case 'wake_up':
+      return parseWakeUp(json);
+    default:
+      return refused('unknown_kind');
+  }
+}
+
+function refused(reason: string): ParsedRecord {
+  return { ok: false, reason };
+}
+
+function parseJob(json: Json): ParsedRecord {
+  const parsed = job.safeParse(json.value);
+  if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
+  const { payloadKey, queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
+  const body = bodyIn(json, payloadKey);
+  if (!body.ok) return body;
+  const key = { queue, messageId, subscriptionId, bucket };
+  return { ok: true, value: { kind: 'job', key, ...rest, body: body.body } };
+}
+
+function parseChunkJob(json: Json): ParsedRecord {
+  const parsed = chunkJob.safeParse(json.value);
+  if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
+  const { payloadKey, queue, messageId, bucket, chunk, ...rest } = parsed.data;
+  const body = bodyIn(json, payloadKey);
+  if (!body.ok) return body;
+  const key = { queue, messageId, bucket, chunk };
+  return { ok: true, value: { kind: 'chunk', key, ...rest, body: body.body } };
+}
+
+type BodyReading = { ok: true; body: MessageBody } | { ok: false; reason: string };
+
+function bodyIn(json: Json, payloadKey: string | undefined): BodyReading {
+  return payloadKey === undefined ? inlineBody(json) : { ok: true, body: { kind: 'stored', payloadKey } };
+}
+
+function inlineBody(json: Json): BodyReading {
+  const source = propertySource(json, 'message');
+  if (source === undefined) return { ok: false, reason: 'message_missing' };
+  try {
+    return { ok: true, body: { kind: 'inline', message: decodeMessage(source) } };
+  } catch (error) {
+    if (error instanceof UnreadableMessageError)
+      return { ok: false, reason: `invalid_field:message (${error.reason})` };
+    throw error;
+  }
+}
+
+function parseWakeUp(json: Json): ParsedRecord {
+  const parsed = wakeUp.safeParse(json.value);
+  if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
+  const { queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
+  return { ok: true, value: { kind: 'wake_up', key: { queue, messageId, subscriptionId, bucket }, ...rest } };
+}

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import type { Operation } from '../../domain/recovery/operation.ts';
+import { firstField } from '../fields.ts';
+import { parseJson } from '../json-slice.ts';
+import { WIRE_VERSION } from './message-body.ts';
+
+export type ParsedOperation = { ok: true; value: Operation } | { ok: false; reason: string };
+
+/** An order as the operation queue carries it. */
+export function encodeOperation(operation: Operation): string {
+  return JSON.stringify({ v: WIRE_VERSION, ...operation });
+}
+
+const milliseconds = z.number().nonnegative();
+const count = z.int().nonnegative();
+const name = z.string().min(1);
+
+const operation = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('recovery'), queue: name, recoveryId: name, orderedAt: milliseconds }),
+  z.object({
+    kind: z.literal('cancellation'),
+    queue: name,
+    subscriptionId: name.exactOptional(),
+    deletedAt: milliseconds,
+    cursor: name.exactOptional(),
+    settled: z.literal(true).exactOptional(),
+    failed: count.exactOptional(),
+    looks: count.exactOptional(),
+  }),
+]);
+
+const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });
+
+/**
+ * Reads what `operate` receives. Keys it does not know are ignored, a version it does not know is not: `unknown_version`.
+ * The other reasons are `not_json`, `unknown_kind` and `invalid_field:<path>`.
+ */
+export function parseOperation(text: string): ParsedOperation {
+  const json = parseJson(text);
+  if (json === undefined) return refused('not_json');
+  const outer = envelope.safeParse(json.value);
+  if (!outer.success) return refused(`invalid_field:${firstField(outer.error)}`);
+  if (outer.data.v !== WIRE_VERSION) return refused('unknown_version');
+  const parsed = operation.safeParse(json.value);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  const field = firstField(parsed.error);
+  return refused(field === 'kind' ? 'unknown_kind' : `invalid_field:${field}`);
+}
+
+function refused(reason: string): ParsedOperation {
+  return { ok: false, reason };
+}

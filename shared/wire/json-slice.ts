@@ -1,0 +1,100 @@
+/** JSON source text beside the value that JSON.parse made of it. `parseJson` makes these, so the text is known to be valid. */
+export type Json = { readonly source: string; readonly value: unknown };
+
+/** Undefined: the text is not JSON (RFC 8259, strictly). */
+export function parseJson(source: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(source);
+    return { source, value };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The source text of a top-level property's value, exactly as written: numbers beyond a double, key order, escapes and
+ * inner whitespace stay. Of several properties with one name the last counts, as in JSON.parse. Undefined: no such
+ * property, or not an object.
+ *
+ * The scan is a loop, not a recursion: nesting is limited by the text's length only.
+ */
+export function propertySource(json: Json, name: string): string | undefined {
+  const { source } = json;
+  let at = skipSpace(source, 0);
+  if (source[at] !== '{') return undefined;
+  let found: string | undefined;
+  at = skipSpace(source, at + 1);
+  while (at < source.length && source[at] !== '}') {
+    const keyEnd = endOfString(source, at);
+    const isSought = JSON.parse(source.slice(at, keyEnd)) === name;
+    const start = skipSpace(source, skipSpace(source, keyEnd) + 1);
+    const end = endOfValue(source, start);
+    if (isSought) found = source.slice(start, end);
+    at = skipSeparator(source, end);
+  }
+  return found;
+}
+
+/** The source texts of an array's elements, exactly as written. Undefined: not an array. */
+export function elementSources(json: Json): string[] | undefined {
+  const { source } = json;
+  let at = skipSpace(source, 0);
+  if (source[at] !== '[') return undefined;
+  const elements: string[] = [];
+  at = skipSpace(source, at + 1);
+  while (at < source.length && source[at] !== ']') {
+    const end = endOfValue(source, at);
+    elements.push(source.slice(at, end));
+    at = skipSeparator(source, end);
+  }
+  return elements;
+}
+
+/** The whole value's source text, without the whitespace around it. */
+export function wholeSource({ source }: Json): string {
+  return source.trim();
+}
+
+const SPACE = /[ \t\n\r]*/y;
+const SCALAR = /[^,\]} \t\n\r]*/y;
+
+function endOfMatch(pattern: RegExp, source: string, start: number): number {
+  pattern.lastIndex = start;
+  pattern.test(source);
+  return pattern.lastIndex;
+}
+
+function skipSpace(source: string, start: number): number {
+  return endOfMatch(SPACE, source, start);
+}
+
+/** Past the comma to the next member; where there is none, on the closing bracket. */
+function skipSeparator(source: string, start: number): number {
+  const at = skipSpace(source, start);
+  return source[at] === ',' ? skipSpace(source, at + 1) : at;
+}
+
+function endOfString(source: string, start: number): number {
+  let at = start + 1;
+  while (at < source.length && source[at] !== '"') at += source[at] === '\\' ? 2 : 1;
+  return at + 1;
+}
+
+function endOfValue(source: string, start: number): number {
+  const first = source[start];
+  if (first === '"') return endOfString(source, start);
+  if (first !== '{' && first !== '[') return endOfMatch(SCALAR, source, start);
+  let depth = 0;
+  let at = start;
+  do {
+    depth += depthChange(source[at]);
+    at = source[at] === '"' ? endOfString(source, at) : at + 1;
+  } while (depth > 0 && at < source.length);
+  return at;
+}
+
+function depthChange(character: string | undefined): number {
+  if (character === '{' || character === '[') return 1;
+  return character === '}' || character === ']' ? -1 : 0;
+}

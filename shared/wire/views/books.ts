@@ -1,0 +1,39 @@
+import * as z from 'zod';
+import { isBalanced, type Books } from '../../domain/message/books.ts';
+import { timeText, timeView } from '../fields.ts';
+
+const count = z.int().min(0);
+
+/** The books of a part of a window, or of all of it. */
+export const booksViewSchema = z.object({
+  queue: z.string(),
+  since: timeView,
+  until: timeView,
+  books: z.object({
+    accepted: count,
+    duplicates: count,
+    matched: count,
+    unmatched: count,
+    filtered: count,
+    delivered: count,
+    rejected: count,
+    exhausted: count,
+    cancelled: count,
+    pending: count,
+  } satisfies Record<keyof Books, z.ZodType>),
+  /** Every delivery that was asked for is on record. */
+  balances: z.boolean(),
+});
+
+export function booksView(
+  { queue, since, until }: { queue: string; since: number; until: number },
+  books: Books,
+): z.infer<typeof booksViewSchema> {
+  return {
+    queue,
+    since: timeText(since),
+    until: timeText(until),
+    books,
+    balances: isBalanced(books),
+  };
+}

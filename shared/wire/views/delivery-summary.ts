@@ -1,0 +1,54 @@
+import * as z from 'zod';
+import { startOf, type Delivery } from '../../domain/delivery/delivery.ts';
+import { attemptView, deliveryViewSchema } from './delivery.ts';
+import { timeText, timeView } from '../fields.ts';
+
+/** A delivery in a long listing: where it stands, and what was tried last. */
+export const deliverySummarySchema = z.object({
+  queue: z.string(),
+  messageId: z.string(),
+  subscriptionId: z.string(),
+  status: deliveryViewSchema.shape.status,
+  reason: z.string().exactOptional(),
+  acceptedAt: timeView,
+  /** Of all rounds. */
+  attemptCount: z.int().min(0),
+  lastAttempt: attemptView
+    .pick({ number: true, startedAt: true, outcome: true, statusCode: true, error: true })
+    .exactOptional(),
+  nextAttemptAt: timeView.exactOptional(),
+});
+
+type DeliverySummary = z.infer<typeof deliverySummarySchema>;
+
+export function deliverySummary(delivery: Delivery): DeliverySummary {
+  const { key, status, reason, acceptedAt, attempts, next } = delivery;
+  const last = attempts.at(-1);
+  return {
+    queue: key.queue,
+    messageId: key.messageId,
+    subscriptionId: key.subscriptionId,
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    acceptedAt: timeText(acceptedAt),
+    attemptCount: attempts.length,
+    ...(last === undefined ? {} : { lastAttempt: lastAttemptOf(last) }),
+    ...(next === undefined ? {} : { nextAttemptAt: timeText(startOf(delivery, next)) }),
+  };
+}
+
+function lastAttemptOf({
+  number,
+  startedAt,
+  outcome,
+  statusCode,
+  error,
+}: Delivery['attempts'][number]): NonNullable<DeliverySummary['lastAttempt']> {
+  return {
+    number,
+    startedAt: timeText(startedAt),
+    outcome,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(error === undefined ? {} : { error }),
+  };
+}

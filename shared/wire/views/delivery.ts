@@ -1,0 +1,98 @@
+import * as z from 'zod';
+import type { Attempt } from '../../domain/delivery/attempt.ts';
+import { startOf, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';
+import { timeText, timeView } from '../fields.ts';
+
+export const attemptView = z.object({
+  number: z.int().positive(),
+  round: z.int().positive(),
+  phase: z.enum(['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual']),
+  /** What brought a retry about, and when it was due. */
+  by: z.enum(['same_invocation', 'sqs_delay', 'scheduler', 'reconcile']).exactOptional(),
+  dueAt: timeView.exactOptional(),
+  startedAt: timeView,
+  durationMs: z.number(),
+  outcome: z.enum(['delivered', 'failed', 'rejected']),
+  statusCode: z.int().exactOptional(),
+  error: z.string().exactOptional(),
+  snippet: z.string().exactOptional(),
+  lost: z.int().positive().exactOptional(),
+});
+
+/** What comes next, and by which mechanism. */
+const nextAttemptView = z.object({
+  number: z.int().positive(),
+  phase: attemptView.shape.phase,
+  dueAt: timeView,
+  by: z.enum(['same_invocation', 'sqs_delay', 'scheduler']),
+  /** Where it is not the policy that it waits for: its subscription's `max_per_second`. */
+  waitsFor: z.literal('rate_limit').exactOptional(),
+});
+
+export const policyView = z.object({
+  retries_with_no_delay: z.int(),
+  minimum_delay_retries: z.int(),
+  minimum_delay: z.int(),
+  maximum_delay: z.int(),
+  maximum_delay_retries: z.int(),
+  retry_backoff_function: z.enum(['linear', 'arithmetic', 'geometric', 'exponential', 'capped_exponential']),
+  ignore_subscription_override: z.boolean(),
+  backoff_retries: z.int(),
+  backoff_exponent: z.number(),
+  jitter: z.enum(['none', 'full', 'equal']),
+  retry_on_status: z.array(z.int()),
+});
+
+/** A delivery as the API and the undeliverable queue show it (design §7). Times are RFC 3339 in UTC with milliseconds. */
+export const deliveryViewSchema = z.object({
+  queue: z.string(),
+  messageId: z.string(),
+  subscriptionId: z.string(),
+  status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
+  reason: z.string().exactOptional(),
+  attempts: z.array(attemptView),
+  nextAttemptAt: timeView.exactOptional(),
+  nextAttempt: nextAttemptView.exactOptional(),
+  /** Results that came after their lease was gone; beside the numbered attempts, not among them. */
+  lateResults: z.array(attemptView).exactOptional(),
+  /** Null before the first failure: no policy has been needed yet. */
+  policy: policyView.nullable(),
+});
+
+export type DeliveryView = z.infer<typeof deliveryViewSchema>;
+
+export function deliveryView(delivery: Delivery): DeliveryView {
+  const { key, status, reason, next, policy, attempts, lateResults } = delivery;
+  return {
+    queue: key.queue,
+    messageId: key.messageId,
+    subscriptionId: key.subscriptionId,
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    attempts: attempts.map(viewOfAttempt),
+    ...(next === undefined ? {} : nextFieldsOf(delivery, next)),
+    ...(lateResults.length === 0 ? {} : { lateResults: lateResults.map(viewOfAttempt) }),
+    policy: policy ?? null,
+  };
+}
+
+function nextFieldsOf(
+  delivery: Delivery,
+  next: NextAttempt,
+): Pick<DeliveryView, 'nextAttemptAt' | 'nextAttempt'> {
+  const dueAt = timeText(startOf(delivery, next));
+  return {
+    nextAttemptAt: dueAt,
+    nextAttempt: { ...next, dueAt, ...(delivery.slot === undefined ? {} : { waitsFor: 'rate_limit' }) },
+  };
+}
+
+function viewOfAttempt(attempt: Attempt): DeliveryView['attempts'][number] {
+  const { startedAt, dueAt, ...shown } = attempt;
+  delete shown.subscriptionChangedAt;
+  return {
+    ...shown,
+    ...(dueAt === undefined ? {} : { dueAt: timeText(dueAt) }),
+    startedAt: timeText(startedAt),
+  };
+}

@@ -1,0 +1,68 @@
+import * as z from 'zod';
+import type { ListedStanding, MessageStanding } from '../../domain/message/standing.ts';
+import { timeText, timeView } from '../fields.ts';
+import { spliceRaw } from '../jobs/message-body.ts';
+
+const count = z.int().min(0);
+
+/** A message, how its deliveries stand, and its data while that is kept. */
+export const messageViewSchema = z.object({
+  queue: z.string(),
+  id: z.string(),
+  type: z.string().exactOptional(),
+  acceptedAt: timeView,
+  /** How often it came again. */
+  duplicates: count,
+  /** Subscriptions that it was for when it was accepted. */
+  matched: count,
+  filtered: count,
+  /** Those on record. */
+  deliveries: z.object({
+    pending: count,
+    retrying: count,
+    delivered: count,
+    rejected: count,
+    exhausted: count,
+    cancelled: count,
+  }),
+  bodyKept: z.boolean(),
+  erasedAt: timeView.exactOptional(),
+  /** The data as it was published. */
+  body: z.unknown().exactOptional(),
+});
+
+/** A message in a listing. */
+export const messageSummarySchema = messageViewSchema.omit({ body: true });
+
+type MessageSummary = z.infer<typeof messageSummarySchema>;
+
+export function messageSummary({
+  key,
+  acceptedAt,
+  erasedAt,
+  type,
+  duplicates,
+  matched,
+  filtered,
+  deliveries,
+  bodyKept,
+}: ListedStanding): MessageSummary {
+  return {
+    queue: key.queue,
+    id: key.messageId,
+    ...(type === undefined ? {} : { type }),
+    acceptedAt: timeText(acceptedAt),
+    duplicates,
+    matched,
+    filtered,
+    deliveries,
+    bodyKept,
+    ...(erasedAt === undefined ? {} : { erasedAt: timeText(erasedAt) }),
+  };
+}
+
+/** As JSON text: the data stands in it byte for byte, neither parsed nor printed anew. */
+export function encodeMessageView({ data, ...standing }: MessageStanding): string {
+  const view = messageSummary({ ...standing, bodyKept: data !== undefined });
+  return data === undefined ? JSON.stringify(view) : spliceRaw(view, 'body', data);
+}

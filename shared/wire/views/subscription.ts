@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { redacted } from '../../domain/subscription/credential-headers.ts';
+import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
+import {
+  isQuestionOwed,
+  type Subscription,
+  type SubscriptionOptions,
+} from '../../domain/subscription/subscription.ts';
+import { timeText, timeView } from '../fields.ts';
+
+/** As they were given. Loose, so that a reader shows an option that it is too old to know. */
+const optionsView = z.looseObject({
+  _retry_policy: retryPolicySchema.exactOptional(),
+  post_headers: z.record(z.string(), z.string()).exactOptional(),
+  post_data: z.string().exactOptional(),
+  raw_delivery: z.boolean().exactOptional(),
+  attempt_timeout: z.int().exactOptional(),
+  max_per_second: z.number().exactOptional(),
+  event_types: z.array(z.string()).exactOptional(),
+  filter: z.unknown().exactOptional(),
+} satisfies Record<keyof SubscriptionOptions, z.ZodType>);
+
+/** Of one that waits for its subscriber to confirm: `asked`, or `owed` where the question may not have been sent. */
+export const confirmationSchema = z.enum(['asked', 'owed']);
+
+/**
+ * A subscription as the API shows it: Zaqar's form, and what we add to it. `ttl` and `age` are seconds, and a `ttl` of null
+ * is for ever. Headers that carry credentials are redacted.
+ */
+export const subscriptionViewSchema = z.object({
+  id: z.string(),
+  source: z.string(),
+  subscriber: z.string(),
+  ttl: z.int().positive().nullable(),
+  age: z.int().nonnegative(),
+  options: optionsView,
+  disabled: z.object({ reason: z.enum(['manual', 'gone', 'failing']), at: timeView }).exactOptional(),
+  failing: z.object({ since: timeView, failures: z.int().positive() }).exactOptional(),
+  /** False: it gets nothing but the request to confirm. */
+  confirmed: z.boolean(),
+  confirmation: confirmationSchema.exactOptional(),
+});
+
+export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
+
+export function subscriptionView(subscription: Subscription, now: number): SubscriptionView {
+  const { id, queue, subscriber, ttl, options, createdAt, disabled, failing, unconfirmed } = subscription;
+  return {
+    id,
+    source: queue,
+    subscriber,
+    ttl: ttl ?? null,
+    age: Math.max(0, Math.floor((now - createdAt) / 1000)),
+    options: viewOfOptions(redacted(options)),
+    ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
+    ...(failing && { failing: { since: timeText(failing.since), failures: failing.failures } }),
+    confirmed: unconfirmed === undefined,
+    ...waitingView(subscription),
+  };
+}
+
+export function waitingView(subscription: Subscription): {
+  confirmation?: z.infer<typeof confirmationSchema>;
+} {
+  return subscription.unconfirmed === undefined
+    ? {}
+    : { confirmation: isQuestionOwed(subscription) ? 'owed' : 'asked' };
+}
+
+function viewOfOptions({ event_types, ...options }: SubscriptionOptions): SubscriptionView['options'] {
+  return {
+    ...options,
+    ...(event_types && { event_types: [...event_types] }),
+  };
+}
+
+/** A line of an export: what an import takes. Ids, secrets and what came of it stay behind, and so do credentials. */
+export function redactedLineOf(subscription: Subscription): string {
+  return wholeLineOf({ ...subscription, options: redacted(subscription.options) });
+}
+
+/** The same with its credentials. */
+export function wholeLineOf({ subscriber, ttl, options, disabled }: Subscription): string {
+  return JSON.stringify({
+    subscriber,
+    ...(ttl !== undefined && { ttl }),
+    options,
+    ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
+  });
+}

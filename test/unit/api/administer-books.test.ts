@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { addUp, EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
+import type { Status } from '../../../shared/domain/delivery/delivery.ts';
+import { booksOfWindow } from '../../../functions/api/queues/books.ts';
+import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
+import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
+import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
+import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-listings.ts';
+import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
+
+const START = Date.UTC(2026, 10, 21, 12);
+const window = { queue: 'orders', since: START, until: START + 1000 };
+
+/** Time that passes by `stepMs` whenever somebody asks. */
+const booksWorld = (stepMs = 0) => {
+  const records = inMemoryMessageRecords();
+  const deliveries = inMemoryDeliveries();
+  let now = START;
+  let reading = 0;
+  let mostAtOnce = 0;
+  return {
+    mostAtOnce: () => mostAtOnce,
+    context: {
+      clock: { now: () => (now += stepMs) },
+      messageListings: inMemoryMessageListings(records),
+      records: {
+        find: async (key: Parameters<typeof records.find>[0]) => {
+          reading += 1;
+          mostAtOnce = Math.max(mostAtOnce, reading);
+          const found = await records.find(key);
+          reading -= 1;
+          return found;
+        },
+      },
+      deliveryListings: inMemoryDeliveryListings(deliveries),
+    },
+    records,
+    accept: async (
+      messageId: string,
+      acceptedAt: number,
+      {
+        statuses = [],
+        ...more
+      }: { statuses?: readonly Status[]; matched?: number; filtered?: number; duplicates?: number },
+      queue = 'orders',
+    ) => {
+      await records.accept({
+        key: { queue, messageId },
+        acceptedAt,
+        listedAt: acceptedAt,
+        matched: statuses.length,
+        filtered: 0,
+        duplicates: 0,
+        buckets: 2,
+        expiresAt: acceptedAt + 1,
+        ...more,
+      });
+      for (const [index, status] of statuses.entries()) {
+        const key = aDeliveryKey({ queue, messageId, bucket: index % 2 });
+        const create = aDelivery({ key, status, acceptedAt });
+        await deliveries.write({ name: 'open', key, expect: { kind: 'absent' }, create });
+      }
+    },
+  };
+};
+
+describe('the books of a window', () => {
+  it('are counted from the records of its messages and their deliveries', async () => {
+    const world = booksWorld();
+    await world.accept('a', START, { statuses: ['delivered', 'rejected', 'pending'], duplicates: 2 });
+    await world.accept('b', START + 1, { statuses: ['exhausted', 'cancelled', 'retrying', 'delivered'] });
+    await world.accept('c', START + 999, { filtered: 5 });
+    await world.accept('before', START - 1, { statuses: ['delivered'] });
+    await world.accept('after', START + 1000, { statuses: ['delivered'] });
+    await world.accept('elsewhere', START, { statuses: ['delivered'] }, 'other');
+    expect(await booksOfWindow(world.context, window, undefined)).toEqual({
+      books: {
+        accepted: 3,
+        duplicates: 2,
+        matched: 7,
+        unmatched: 1,
+        filtered: 5,
+        delivered: 2,
+        rejected: 1,
+        exhausted: 1,
+        cancelled: 1,
+        pending: 2,
+      },
+    });
+  });
+
+  it('do not fill in what is not on record', async () => {
+    const world = booksWorld();
+    await world.accept('a', START, { statuses: ['delivered'], matched: 3 });
+    const { books } = await booksOfWindow(world.context, window, undefined);
+    expect(books).toMatchObject({ matched: 3, delivered: 1, pending: 0 });
+  });
+
+  it('of a queue without messages are empty', async () => {
+    expect(await booksOfWindow(booksWorld().context, window, undefined)).toEqual({ books: EMPTY_BOOKS });
+  });
+
+  it('leave out a message that was forgotten since it was listed', async () => {
+    const world = booksWorld();
+    await world.accept('a', START, { statuses: ['delivered'] });
+    const context = { ...world.context, records: { find: () => Promise.resolve(undefined) } };
+    expect(await booksOfWindow(context, window, undefined)).toEqual({ books: EMPTY_BOOKS });
+  });
+
+  it('stop when the time is up, go on from there, and add up to the same', async () => {
+    const world = booksWorld(8_000);
+    for (let index = 0; index < 300; index += 1)
+      await world.accept(`m-${index}`, START + index, { statuses: ['delivered', 'exhausted'] });
+    let total = EMPTY_BOOKS;
+    let calls = 0;
+    for (let marker: string | undefined, isFirst = true; isFirst || marker !== undefined; isFirst = false) {
+      const part = await booksOfWindow(world.context, window, marker);
+      total = addUp(total, part.books);
+      marker = part.marker;
+      calls += 1;
+    }
+    expect(total).toMatchObject({ accepted: 300, matched: 600, delivered: 300, exhausted: 300 });
+    // Two pages of 40 within 15 seconds of which each takes eight.
+    expect(calls).toBe(4);
+  });
+
+  it('read a bounded number of messages side by side, however many there are', async () => {
+    const world = booksWorld();
+    for (let index = 0; index < 500; index += 1) await world.accept(`m-${index}`, START + index, {});
+    const { books, marker } = await booksOfWindow(world.context, window, undefined);
+    expect(books.accepted).toBe(500);
+    expect(marker).toBeUndefined();
+    expect(world.mostAtOnce()).toBeLessThanOrEqual(40);
+  });
+});

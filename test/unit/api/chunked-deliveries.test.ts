@@ -1,0 +1,220 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
+import { claimChunk, recordSuccesses, takeOut } from '../../../shared/domain/delivery/chunk-changes.ts';
+import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
+import { cancelOpen, cancelUnbegun } from '../../../shared/domain/delivery/by-hand.ts';
+import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
+import {
+  chunkedDeliveries,
+  ContendedRecordError,
+} from '../../../functions/api/deliveries/chunked-deliveries.ts';
+import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
+import { SOME_TIME } from '../../support/delivery-builders.ts';
+import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
+import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
+
+const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
+const place = aChunkKey();
+const { queue, messageId, bucket, chunk } = place;
+const keyOf = (subscriptionId: string): DeliveryKey => ({ queue, messageId, subscriptionId, bucket, chunk });
+const claim = claimChunk(place, { acceptedAt: SOME_TIME, members: ['a', 'b'], lease: HOLDER }, at);
+
+let own: ReturnType<typeof inMemoryDeliveries>;
+let chunks: ReturnType<typeof inMemoryChunks>;
+
+beforeEach(() => {
+  own = inMemoryDeliveries();
+  chunks = inMemoryChunks(own);
+});
+
+const deliveries = () => chunkedDeliveries({ deliveries: own, chunks });
+
+const found = async (id: string): Promise<Delivery> => {
+  const delivery = await deliveries().find(keyOf(id));
+  if (delivery === undefined) throw new Error(`${id} is on record nowhere`);
+  return delivery;
+};
+
+/** Whoever else is at it. */
+const takesOut = async (id: string): Promise<unknown> => {
+  const delivery = await found(id);
+  return chunks.takeOut(takeOut(place, id, 'pending', delivery), delivery);
+};
+
+const currentChunk = async (): Promise<Chunk> => {
+  const current = await chunks.find(place);
+  if (current === undefined) throw new Error('no chunk');
+  return current;
+};
+
+/** Before the n-th call of a port's method something happens. */
+const before = <Port extends object>(
+  port: Port,
+  name: keyof Port,
+  nth: number,
+  happens: () => Promise<unknown>,
+): Port => {
+  let calls = 0;
+  return new Proxy(port, {
+    get: (target, property) => {
+      const method: unknown = Reflect.get(target, property);
+      if (property !== name || typeof method !== 'function') return method;
+      return async (...given: unknown[]): Promise<unknown> => {
+        calls += 1;
+        if (calls === nth) await happens();
+        return Reflect.apply(method as (...given: unknown[]) => unknown, target, given);
+      };
+    },
+  });
+};
+
+describe('deliveries wherever they are', () => {
+  it('are found nowhere before their chunk is claimed', async () => {
+    expect(await deliveries().find(keyOf('a'))).toBeUndefined();
+  });
+
+  it('are found as their chunk tells of them', async () => {
+    await chunks.write(claim);
+    expect(await deliveries().find(keyOf('a'))).toMatchObject({
+      key: keyOf('a'),
+      status: 'pending',
+      lease: HOLDER,
+      attempts: [],
+    });
+    const successes = new Map([['a', aFirstSuccess()]]);
+    await chunks.write(recordSuccesses(place, HOLDER.owner, { successes, own: [], ends: false }, at));
+    expect(await deliveries().find(keyOf('a'))).toMatchObject({
+      status: 'delivered',
+      attempts: [{ ...aFirstSuccess(), number: 1, outcome: 'delivered' }],
+    });
+    expect((await deliveries().find(keyOf('b')))?.status).toBe('pending');
+    expect(await deliveries().find(keyOf('c'))).toBeUndefined();
+  });
+
+  it('are found by records of their own, whatever their chunk says', async () => {
+    await chunks.write(claim);
+    const delivery = { ...(await found('a')), status: 'retrying' as const };
+    await own.write({ name: 'record', key: delivery.key, expect: { kind: 'absent' }, create: delivery });
+    expect((await currentChunk()).members?.get('a')).toBe('pending');
+    expect((await found('a')).status).toBe('retrying');
+  });
+
+  it('are found though they leave their chunk between two reads', async () => {
+    await chunks.write(claim);
+    const leaving = before(chunks, 'find', 1, () => takesOut('a'));
+    const delivery = await chunkedDeliveries({ deliveries: own, chunks: leaving }).find(keyOf('a'));
+    expect(delivery).toMatchObject({ status: 'pending', lease: HOLDER });
+  });
+
+  it('are looked for by themselves alone where there is no chunk to look in', async () => {
+    const alone = { queue, messageId, subscriptionId: 'a', bucket };
+    const unasked = before(chunks, 'find', 1, () => Promise.reject(new Error('asked for a chunk')));
+    expect(await chunkedDeliveries({ deliveries: own, chunks: unasked }).find(alone)).toBeUndefined();
+  });
+});
+
+describe('a change of a delivery in a chunk', () => {
+  it('is made on a record of its own, which its chunk tells of', async () => {
+    await chunks.write(claim);
+    const result = await deliveries().write(cancelOpen(await found('a'), 'manual', at));
+    expect(result).toMatchObject({ kind: 'written', delivery: { status: 'cancelled', reason: 'manual' } });
+    expect((await currentChunk()).members).toEqual(
+      new Map([
+        ['a', 'own'],
+        ['b', 'pending'],
+      ]),
+    );
+  });
+
+  it('is refused where it was seen otherwise than it is, whatever it is by then', async () => {
+    await chunks.write(claim);
+    const seen = await found('a');
+    const successes = new Map([['a', aFirstSuccess()]]);
+    await chunks.write(recordSuccesses(place, HOLDER.owner, { successes, own: [], ends: false }, at));
+    const result = await deliveries().write(cancelOpen(seen, 'manual', at));
+    expect(result).toMatchObject({ kind: 'refused', current: { status: 'delivered' } });
+  });
+
+  it('is made once where two are at it', async () => {
+    await chunks.write(claim);
+    const seen = await found('a');
+    const results = await Promise.all(
+      [1, 2, 3].map(() => deliveries().write(cancelOpen(seen, 'manual', at))),
+    );
+    expect(results.filter(({ kind }) => kind === 'written')).toHaveLength(1);
+  });
+
+  it('is made though another takes it out first', async () => {
+    await chunks.write(claim);
+    const seen = await found('a');
+    const raced = before(chunks, 'takeOut', 1, () => takesOut('a'));
+    const result = await chunkedDeliveries({ deliveries: own, chunks: raced }).write(
+      cancelOpen(seen, 'manual', at),
+    );
+    expect(result.kind).toBe('written');
+  });
+
+  it('is refused where it is on record nowhere', async () => {
+    await chunks.write(claim);
+    const seen = { ...(await found('a')), key: keyOf('z') };
+    expect(await deliveries().write(cancelOpen(seen, 'manual', at))).toEqual({
+      kind: 'refused',
+      current: undefined,
+    });
+  });
+
+  it('is given up where it cannot be taken out, however often that is tried', async () => {
+    await chunks.write(claim);
+    let tries = 0;
+    const refusing = {
+      ...chunks,
+      takeOut: () => {
+        tries += 1;
+        return Promise.resolve('refused' as const);
+      },
+    };
+    const writing = chunkedDeliveries({ deliveries: own, chunks: refusing }).write(
+      cancelOpen(await found('a'), 'manual', at),
+    );
+    await expect(writing).rejects.toThrow(ContendedRecordError);
+    expect(tries).toBe(4);
+  });
+});
+
+describe('a record for a delivery that has not begun', () => {
+  const create = cancelUnbegun({ key: keyOf('a'), acceptedAt: SOME_TIME }, 'manual', at);
+
+  it('is told to its chunk, so that whoever claims that leaves it alone', async () => {
+    expect(await deliveries().write(create)).toMatchObject({
+      kind: 'written',
+      delivery: { status: 'cancelled' },
+    });
+    expect((await currentChunk()).early).toEqual(new Set(['a']));
+    const result = await chunks.write(claim);
+    expect(result.kind).toBe('written');
+    expect(deliveryIn(await currentChunk(), 'a')).toBeUndefined();
+    expect((await found('a')).status).toBe('cancelled');
+  });
+
+  it('is refused by what is on record of it by then, on its own or in its chunk', async () => {
+    await chunks.write(claim);
+    expect(await deliveries().write(create)).toMatchObject({ kind: 'refused', current: { lease: HOLDER } });
+    await takesOut('a');
+    expect(await deliveries().write(create)).toMatchObject({ kind: 'refused', current: { lease: HOLDER } });
+  });
+
+  it('is refused where its chunk is claimed in that moment', async () => {
+    const raced = before(chunks, 'takeOut', 1, () => chunks.write(claim));
+    const result = await chunkedDeliveries({ deliveries: own, chunks: raced }).write(create);
+    expect(result).toMatchObject({ kind: 'refused', current: { status: 'pending', lease: HOLDER } });
+    expect(own.records.size).toBe(0);
+  });
+
+  it('is made by itself where the chunk was claimed without it', async () => {
+    await chunks.write(claim);
+    const other = cancelUnbegun({ key: keyOf('z'), acceptedAt: SOME_TIME }, 'manual', at);
+    expect((await deliveries().write(other)).kind).toBe('written');
+    expect((await currentChunk()).early).toEqual(new Set());
+    expect((await found('z')).status).toBe('cancelled');
+  });
+});

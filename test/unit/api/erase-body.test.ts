@@ -1,0 +1,149 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { eraseBody } from '../../../functions/api/messages/messages.ts';
+import { aBarePolicy, aMessage } from '../../support/builders.ts';
+import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const key = { queue: 'orders', messageId: 'message-1' };
+const delivery = { ...key, subscriptionId: 'subscription-1', bucket: 0 };
+const policy = aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 10 });
+
+let world: OneSubscriberWorld;
+
+const erase = () => eraseBody({ ...world, records: world.messageRecords }, key);
+
+const SIZES = [
+  ['on its record', 100],
+  ['in the bucket, put there by the first failure', 20_000],
+  ['in the bucket, put there by dispatch', 100_000],
+] as const;
+
+describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
+  const message = aMessage({ data: JSON.stringify('x'.repeat(bytes)) });
+  const publish = () => world.dispatch({ ok: true, message });
+  const nothingIsKept = async () => {
+    expect(await world.messageRecords.find(key)).not.toHaveProperty('body');
+    expect(world.payloads.stored.size).toBe(0);
+  };
+
+  beforeEach(async () => {
+    world = oneSubscriberWorld();
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+  });
+
+  it('ends its retries: no further request, no dead letter, and the record says why', async () => {
+    world.subscriber.onRequest = async (_request, count) => {
+      if (count === 2) await erase();
+    };
+    await publish();
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(2);
+    expect(await world.delivery()).toMatchObject({
+      status: 'cancelled',
+      reason: 'body_erased',
+      attempts: [{ number: 1 }, { number: 2 }],
+    });
+    expect(world.deadLetters.buried).toEqual([]);
+    await nothingIsKept();
+  });
+
+  it('while its first attempt is under way: that failure keeps nothing', async () => {
+    world.subscriber.onRequest = async () => {
+      await erase();
+    };
+    await publish();
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(1);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
+    expect(world.deadLetters.buried).toEqual([]);
+    await nothingIsKept();
+  });
+
+  it('before its first attempt: nothing of it is left however that ends', async () => {
+    await publish();
+    await erase();
+    await world.clock.run();
+
+    expect(world.subscriber.seen.length).toBeLessThanOrEqual(1);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
+    expect(world.deadLetters.buried).toEqual([]);
+    await nothingIsKept();
+  });
+
+  it('for good: the same message that comes again leaves nothing either', async () => {
+    await publish();
+    await world.clock.run();
+    await erase();
+    await publish();
+    await world.clock.run();
+
+    expect(await world.messageRecords.find(key)).toMatchObject({ duplicates: 1 });
+    await nothingIsKept();
+  });
+
+  it('leaves a delivery that is over without another round', async () => {
+    await publish();
+    await world.clock.run();
+    expect(await world.delivery()).toMatchObject({ status: 'exhausted' });
+    await erase();
+
+    expect(await retryDelivery(world.byHandContext, delivery)).toMatchObject({
+      kind: 'refused',
+      why: 'body_gone',
+    });
+  });
+});
+
+describe('erasing a body', () => {
+  beforeEach(() => {
+    world = oneSubscriberWorld();
+  });
+
+  it('of a message that never was says so', async () => {
+    expect(await erase()).toBe('no_such_message');
+  });
+
+  it('does not put a large body back that another round was about to keep', async () => {
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+    await world.dispatch({ ok: true, message: aMessage({ data: JSON.stringify('x'.repeat(20_000)) }) });
+    await world.clock.run();
+    // As long as the record lives less long than the round needs, the object is put there anew.
+    world.clock.at(world.clock.now() + 20 * 24 * 60 * 60 * 1000, () => undefined);
+    await world.clock.run();
+    const get = world.payloads.get.bind(world.payloads);
+    const payloads = {
+      ...world.payloads,
+      get: async (payloadKey: string) => {
+        const found = await get(payloadKey);
+        await erase();
+        return found;
+      },
+    };
+    const { ports, settings } = world.byHandContext;
+    const result = await retryDelivery({ ports: { ...ports, payloads }, settings }, delivery);
+    expect(result).toMatchObject({ kind: 'refused', why: 'body_gone' });
+    expect(world.payloads.stored.size).toBe(0);
+  });
+
+  it('completes what a crash left undone when it is repeated', async () => {
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+    await world.dispatch({ ok: true, message: aMessage({ data: JSON.stringify('x'.repeat(20_000)) }) });
+    await world.clock.run();
+    const crashing = {
+      ...world.payloads,
+      removeAll: () => Promise.reject(new Error('the function was killed')),
+    };
+    await expect(
+      eraseBody({ clock: world.clock, records: world.messageRecords, payloads: crashing }, key),
+    ).rejects.toThrow('killed');
+    expect(world.payloads.stored.size).toBe(1);
+    expect(await erase()).toBe('erased');
+    expect(world.payloads.stored.size).toBe(0);
+  });
+});

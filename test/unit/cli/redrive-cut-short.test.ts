@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import type { Redriven } from '../../../shared/domain/delivery/dead-letter.ts';
+import { RedriveFailedError } from '../../../cli/commands/redrive/redrive-letters.ts';
+import { aLetter, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
+
+describe('an interrupted redrive', () => {
+  it('finishes the batch at hand, begins no other, and says how many are left', async () => {
+    const interrupted = new AbortController();
+    const { run, ports, bodies, deadLetters } = redriveWorld([aLetter(900, START + 1), ...letters(70)]);
+    const workQueues = {
+      send: (messages: readonly Redriven[]) => {
+        interrupted.abort();
+        return ports.workQueues.send(messages);
+      },
+    };
+    const result = await run({ signal: interrupted.signal }, { workQueues });
+    expect(result).toEqual({ redriven: 49, skipped: {}, left: 22, end: 'interrupted' });
+    expect(bodies()).toHaveLength(49);
+    expect(deadLetters.visible).toHaveLength(22);
+  });
+
+  it('sends nothing when it was interrupted before it began', async () => {
+    const { run, steps } = redriveWorld(letters(3));
+    expect(await run({ signal: AbortSignal.abort() })).toMatchObject({ left: 3, end: 'interrupted' });
+    expect(steps).toEqual([]);
+  });
+});
+
+describe('a redrive that breaks off', () => {
+  const failure = new Error('throttled');
+  const fail = () => Promise.reject(failure);
+
+  it('between send and removal loses nothing: a repeat sends the batch a second time', async () => {
+    const { run, ports, bodies, deadLetters } = redriveWorld(letters(2));
+    const broken = run({}, { deadLetters: { ...ports.deadLetters, remove: fail } });
+    await expect(broken).rejects.toMatchObject({ redriven: 0, causes: [failure] });
+    await expect(broken).rejects.toBeInstanceOf(RedriveFailedError);
+    expect(deadLetters.visible).toHaveLength(2);
+
+    expect(await run()).toMatchObject({ redriven: 2, left: 0 });
+    expect(bodies()).toEqual(['body-0', 'body-1', 'body-0', 'body-1']);
+  });
+
+  it('at sending keeps every letter, says how many went before, and releases what it held', async () => {
+    const { run, ports, deadLetters } = redriveWorld([{ ...aLetter(900), body: 'garbage' }, ...letters(70)]);
+    let sends = 0;
+    const send = (messages: readonly Redriven[]) => {
+      sends += 1;
+      return sends === 1 ? ports.workQueues.send(messages) : fail();
+    };
+    await expect(run({}, { workQueues: { send } })).rejects.toMatchObject({ redriven: 49, cause: failure });
+    expect(deadLetters.visible).toHaveLength(22);
+  });
+
+  it('tells as well what kept it from releasing', async () => {
+    const { run, ports } = redriveWorld(letters(1));
+    const unreleased = new Error('unreleased');
+    const deadLetters = { ...ports.deadLetters, receive: fail, release: () => Promise.reject(unreleased) };
+    await expect(run({}, { deadLetters })).rejects.toMatchObject({ causes: [failure, unreleased] });
+  });
+});

@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
+import { deliver } from '../../../functions/deliver/deliver.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const URL = 'https://subscriber.test/hook';
+
+let world: PipelineWorld;
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  await world.subscriptions.putQueue(aQueue());
+  await world.subscriptions.addSubscription(
+    aSubscription({ options: { _retry_policy: aBarePolicy({ retries_with_no_delay: 1 }) } }),
+  );
+});
+
+const job = (): DeliveryJob => ({
+  kind: 'job',
+  key: { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 },
+  attempt: 1,
+  acceptedAt: world.clock.now(),
+  body: { kind: 'inline', message: aMessage() },
+});
+
+const received = (owner: string, receiveCount = 1) => ({
+  id: 'sqs-1',
+  text: '{}',
+  owner,
+  receiveCount,
+  remainingMs: () => 30_000,
+});
+
+describe('a message that SQS hands out twice at a time', () => {
+  it('is not lost when the one who is at it dies, although the other one has acknowledged it for both', async () => {
+    const holder = new Promise<never>(() => undefined);
+    world.subscriber.onRequest = (_request, count) => (count === 1 ? holder : Promise.resolve());
+    void deliver(world.deliverContext, job(), received('holder'));
+    await world.clock.run(world.clock.now() + 1_000);
+    await deliver(world.deliverContext, job(), received('copy', 2));
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(2);
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', attempts: [{ number: 1, lost: 1 }] });
+  });
+});
+
+describe('a first attempt that was taken over by a copy of its own message', () => {
+  it('is found by reconcile when the copy dies after the slow one has recorded its late failure and acknowledged', async () => {
+    const forever = new Promise<never>(() => undefined);
+    await world.messageRecords.accept({
+      key: { queue: 'orders', messageId: 'message-1' },
+      acceptedAt: world.clock.now(),
+      listedAt: world.clock.now(),
+      matched: 1,
+      filtered: 0,
+      duplicates: 0,
+      buckets: 1,
+      expiresAt: Infinity,
+    });
+    world.subscriber.script(URL, [status(500, { takesMs: 60_000 }), status(200)]);
+    world.subscriber.onRequest = (_request, count) => (count === 2 ? forever : Promise.resolve());
+    const slow = deliver(world.deliverContext, job(), received('slow'));
+    await world.clock.run(world.clock.now() + 30_000);
+    void deliver(world.deliverContext, job(), received('copy', 2));
+    await world.clock.run();
+    await slow;
+    expect(world.subscriber.seen).toHaveLength(2);
+    await world.clock.run(world.clock.now() + 60_000);
+    await world.reconcile();
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(3);
+    expect(await world.delivery()).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1, lost: 2 }],
+      lateResults: [{ outcome: 'failed' }],
+    });
+  });
+});
+
+describe('a lease that has become too short for a request and its record, because a call was slow', () => {
+  const writeSlowly = (nth: number, milliseconds: number): void => {
+    const write = world.deliveries.write.bind(world.deliveries);
+    let writes = 0;
+    world.deliveries.write = async (transition) => {
+      writes += 1;
+      const result = await write(transition);
+      if (writes === nth) await world.clock.sleep(milliseconds);
+      return result;
+    };
+  };
+
+  const givenBack = () => world.journal.facts.filter(({ fact }) => fact === 'time_given_back');
+
+  it('is not used: the first attempt is given back, made at once by the next one, and nothing counts as lost', async () => {
+    writeSlowly(1, 3_100);
+    const startedAt = world.clock.now();
+    const first = deliver(world.deliverContext, job(), received('slow'));
+    await world.clock.run();
+    await first;
+
+    expect(givenBack()).toHaveLength(1);
+    expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([3_100]);
+    const delivery = await world.delivery();
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+    expect(delivery).not.toHaveProperty('attempts.0.lost');
+  });
+
+  it('is used where it is still long enough', async () => {
+    writeSlowly(1, 2_900);
+    const first = deliver(world.deliverContext, job(), received('slow'));
+    await world.clock.run();
+    await first;
+
+    expect(givenBack()).toEqual([]);
+    expect(world.subscriber.seen).toHaveLength(1);
+  });
+
+  it('is not used for an immediate retry either', async () => {
+    world.subscriber.script(URL, [status(500), status(200)]);
+    writeSlowly(2, 3_100);
+    const startedAt = world.clock.now();
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+
+    expect(givenBack()).toHaveLength(1);
+    expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([0, 3_100]);
+    expect(await world.delivery()).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }, { number: 2 }],
+    });
+  });
+});

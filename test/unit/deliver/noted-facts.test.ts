@@ -1,0 +1,173 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
+import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
+import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
+import { deliver } from '../../../functions/deliver/deliver.ts';
+import type { Fact } from '../../../shared/ports/journal.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const URL = 'https://subscriber.test/hook';
+const key = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
+
+let world: PipelineWorld;
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  await world.subscriptions.putQueue(aQueue());
+  await world.subscriptions.addSubscription(
+    aSubscription({
+      options: {
+        _retry_policy: aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 }),
+      },
+    }),
+  );
+});
+
+const noted = (name: Fact['fact']): readonly Fact[] =>
+  world.journal.facts.filter(({ fact }) => fact === name);
+
+/** How often a final status was counted, by the metrics that are made of what was noted. */
+const finals = (): Record<string, number> => {
+  const counted: Record<string, number> = {};
+  for (const { name, value } of world.journal.facts.flatMap(measuresOf)) {
+    if (/^Deliveries(Delivered|Rejected|Exhausted|Cancelled)$/.test(name))
+      counted[name] = (counted[name] ?? 0) + value;
+  }
+  return counted;
+};
+
+const received = (owner: string, receiveCount = 1) => ({
+  id: `sqs-${owner}`,
+  text: '{}',
+  owner,
+  receiveCount,
+  remainingMs: () => 30_000,
+});
+
+const job = (): DeliveryJob => ({
+  kind: 'job',
+  key,
+  attempt: 1,
+  acceptedAt: world.clock.now(),
+  body: { kind: 'inline', message: aMessage() },
+});
+
+const published = async (): Promise<void> => {
+  await world.dispatch({ ok: true, message: aMessage() });
+  await world.clock.run();
+};
+
+/** Two attempts whose requests are under way at once; the first one's lease has run out by its answer. */
+const overtaken = async (
+  first: Parameters<typeof status>[0],
+  second: Parameters<typeof status>[0],
+): Promise<void> => {
+  world.subscriber.script(URL, [
+    status(first, { takesMs: 60_000 }),
+    status(second, { takesMs: 60_000 }),
+    status(second),
+  ]);
+  const slow = deliver(world.deliverContext, job(), received('slow'));
+  await world.clock.run(world.clock.now() + 25_000);
+  const other = deliver(world.deliverContext, job(), received('other', 2));
+  await world.clock.run();
+  await Promise.all([slow, other]);
+};
+
+describe('what is noted of an attempt', () => {
+  it('is its lateness since the message was sent, the wait in the ingress queue included', async () => {
+    const sentAt = world.clock.now() - 1_234;
+    await world.dispatch({ ok: true, message: aMessage() }, '{}', sentAt);
+    await world.clock.run();
+    expect(noted('attempt_made')).toMatchObject([{ dueAt: sentAt, latenessMs: 1_234 }]);
+  });
+
+  it('is its lateness since the message was due, where it has a delay', async () => {
+    const acceptedAt = world.clock.now();
+    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 }, '{}', acceptedAt - 5_000);
+    await world.clock.run();
+    expect(noted('attempt_made')).toMatchObject([{ dueAt: acceptedAt + 60_000, latenessMs: 0 }]);
+  });
+
+  it('is the lateness of a retry since its policy had it due', async () => {
+    const acceptedAt = world.clock.now();
+    world.subscriber.script(URL, [status(500), status(200)]);
+    await published();
+    expect(noted('attempt_made')[1]).toMatchObject({ dueAt: acceptedAt + 10_000, latenessMs: 0 });
+  });
+});
+
+describe('a final status', () => {
+  it.each([
+    [200, { DeliveriesDelivered: 1 }],
+    [400, { DeliveriesRejected: 1 }],
+    [410, { DeliveriesRejected: 1 }],
+    [500, { DeliveriesExhausted: 1 }],
+  ])('of a delivery that is answered %i is counted once', async (code, expected) => {
+    world.subscriber.script(URL, [status(code)]);
+    await published();
+    expect(finals()).toEqual(expected);
+  });
+
+  it('is counted once though what is owed is told twice', async () => {
+    world.subscriber.script(URL, [status(500)]);
+    const send = world.undeliverables.send.bind(world.undeliverables);
+    world.undeliverables.send = () => {
+      world.undeliverables.send = send;
+      return Promise.reject(new Error('throttled'));
+    };
+    await published();
+    expect(world.undeliverables.sent).toHaveLength(1);
+    expect(finals()).toEqual({ DeliveriesExhausted: 1 });
+  });
+
+  it('is counted once though its job comes again and again', async () => {
+    for (let copy = 0; copy < 5; copy += 1) await published();
+    expect(finals()).toEqual({ DeliveriesDelivered: 1 });
+  });
+
+  it('is counted where a person cancels, and not where there is nothing to cancel any more', async () => {
+    world.subscriber.script(URL, [status(500)]);
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run(world.clock.now() + 1_000);
+    await cancelDelivery(world.byHandContext, key, 'manual');
+    await cancelDelivery(world.byHandContext, key, 'manual');
+    await world.clock.run();
+    expect(finals()).toEqual({ DeliveriesCancelled: 1 });
+  });
+
+  it('is counted where a success comes after its lease was taken over, and not again where another follows', async () => {
+    await overtaken(200, 200);
+    expect(noted('late_result')).toMatchObject([{ decisive: true }, { decisive: false }]);
+    expect(finals()).toEqual({ DeliveriesDelivered: 1 });
+  });
+
+  it('is not counted for a late failure', async () => {
+    await overtaken(500, 200);
+    expect(noted('late_result')).toMatchObject([{ decisive: false }]);
+    expect(finals()).toEqual({ DeliveriesDelivered: 1 });
+  });
+});
+
+describe('what is noted of a message that is not taken', () => {
+  it('names it where it can be read', async () => {
+    await world.dispatch({ ok: true, message: aMessage({ queue: 'unknown' }) });
+    expect(noted('message_refused')).toEqual([
+      {
+        fact: 'message_refused',
+        id: 'ingress-1',
+        reason: 'unknown_queue',
+        message: { queue: 'unknown', messageId: 'message-1' },
+      },
+    ]);
+  });
+
+  it('names what SQS calls it where it cannot', async () => {
+    await world.dispatch({ ok: false, reason: 'not_json' });
+    expect(noted('message_refused')).toEqual([
+      { fact: 'message_refused', id: 'ingress-1', reason: 'not_json' },
+    ]);
+  });
+});

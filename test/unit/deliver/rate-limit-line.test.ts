@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { updateSubscription } from '../../../functions/api/subscriptions/change.ts';
+import { aBarePolicy, aMessage } from '../../support/builders.ts';
+import { limitedWorld, type LimitedWorld } from '../../support/in-memory/limited-world.ts';
+
+let world: LimitedWorld['world'];
+let startedAt: LimitedWorld['startedAt'];
+let subscribe: LimitedWorld['subscribe'];
+let publish: LimitedWorld['publish'];
+let requestedAt: LimitedWorld['requestedAt'];
+let latenesses: LimitedWorld['latenesses'];
+let deliveryOf: LimitedWorld['deliveryOf'];
+
+beforeEach(async () => {
+  ({ world, startedAt, subscribe, publish, requestedAt, latenesses, deliveryOf } = await limitedWorld());
+});
+
+describe('the line of a subscription with max_per_second', () => {
+  it.each([
+    ['three seconds', [3]],
+    ['now more, now less', [0, 6, 2, 9, 4]],
+  ])(
+    'gets its backlog though the retry queue lags by %s: a slot is not missed again and again',
+    async (_, lags) => {
+      await subscribe(2);
+      const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
+      let sent = 0;
+      world.wakeUps.sendDelayed = (wakeUp, delaySeconds) => {
+        sent += 1;
+        return send(wakeUp, delaySeconds + (lags[sent % lags.length] ?? 0));
+      };
+      await publish(40);
+      await world.clock.run(startedAt + 180_000);
+
+      expect(requestedAt()).toHaveLength(40);
+    },
+  );
+
+  it('is not left to Scheduler where a slot is near, whatever the threshold for retries is', async () => {
+    world.settings.schedulerThresholdSeconds = 0;
+    await subscribe(0.02);
+    await publish(3);
+    await world.clock.run();
+
+    expect(requestedAt()).toEqual([0, 50, 100]);
+    expect(world.schedules.map(({ wakeUp }) => wakeUp.key.messageId)).toEqual(['m2']);
+  });
+
+  it('costs no claim a second write, as a record would that lives longer than the claim says', async () => {
+    await subscribe(0.1);
+    const { deliveries } = world;
+    const write = deliveries.write.bind(deliveries);
+    const shortened: string[] = [];
+    deliveries.write = async (transition) => {
+      const before = await deliveries.find(transition.key);
+      if ('change' in transition && transition.change.expiresAt < (before?.expiresAt ?? 0))
+        shortened.push(transition.name);
+      return write(transition);
+    };
+    await publish(3);
+    await world.clock.run();
+
+    expect(requestedAt()).toEqual([0, 10.5, 21]);
+    expect(shortened).toEqual([]);
+  });
+
+  it('is not held up by messages that expire before their turn', async () => {
+    await subscribe(1);
+    for (let index = 0; index < 300; index += 1)
+      await world.dispatch({
+        ok: true,
+        message: aMessage({ id: `short-${index}`, expiresAt: startedAt + 30_000 }),
+      });
+    await world.clock.run(startedAt + 40_000);
+    expect(await deliveryOf('short-299')).toMatchObject({ status: 'cancelled', reason: 'message_expired' });
+    await publish(1);
+    await world.clock.run();
+
+    expect(requestedAt().at(-1)).toBe(40);
+  });
+
+  it('is not called twice as fast where a limit comes back: the slots of before are void', async () => {
+    await subscribe(1);
+    await publish(60);
+    await world.clock.run(startedAt + 5_000);
+    const limitTo = async (max_per_second: number) => {
+      const context = {
+        registry: world.subscriptions,
+        clock: world.clock,
+        settings: { subscriptionConfirmation: false },
+        randomBytes,
+      };
+      const options = { max_per_second, _retry_policy: aBarePolicy() };
+      await updateSubscription(context, { queue: 'orders', subscriptionId: 'subscription-1' }, { options });
+    };
+    await limitTo(0.5);
+    await publish(1, 60);
+    await world.clock.run(startedAt + 8_000);
+    await limitTo(1);
+    await publish(60, 61);
+    await world.clock.run();
+
+    const times = requestedAt().filter((at) => at > 10);
+    const most = Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 10).length));
+    expect(most).toBeLessThanOrEqual(10);
+    expect(requestedAt()).toHaveLength(121);
+  });
+
+  it('keeps the schedule of its slot then: Scheduler may remember a name that was taken back', async () => {
+    await subscribe(0.01);
+    await publish(3);
+    await world.clock.run(startedAt + 2_000);
+    const [, last] = world.schedules;
+    const taken: string[] = [];
+    const unschedule = world.wakeUps.unschedule.bind(world.wakeUps);
+    world.wakeUps.unschedule = (name) => {
+      taken.push(name);
+      return unschedule(name);
+    };
+    await retryDelivery(world.byHandContext, (await deliveryOf('m2')).key);
+    await world.clock.run();
+
+    expect(last).toBeDefined();
+    expect(taken).toEqual([]);
+    expect(requestedAt()).toEqual([0, 100, 200]);
+  });
+
+  it('is late where our queues are: its line makes nothing look punctual', async () => {
+    await subscribe(0.1);
+    await world.dispatch({ ok: true, message: aMessage({ id: 'm0' }) }, '{}', startedAt - 60_000);
+    const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
+    world.wakeUps.sendDelayed = (wakeUp, delaySeconds) => send(wakeUp, delaySeconds + 30);
+    await publish(1, 1);
+    await world.clock.run();
+
+    expect(requestedAt()).toEqual([0, 40]);
+    expect(latenesses()).toEqual([60_000, 29_500]);
+  });
+});

@@ -1,0 +1,182 @@
+import { Webhook } from 'standardwebhooks';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { makeSecret, secretText } from '../../../shared/domain/subscription/signing-secret.ts';
+import {
+  DEFAULT_GRACE_SECONDS,
+  rotateSecrets,
+  type SealedSecret,
+} from '../../../shared/domain/subscription/secret-rotation.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
+
+const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
+const { subscriber: URL } = aSubscription();
+const GRACE_MS = DEFAULT_GRACE_SECONDS * 1000;
+
+const secretOf = (fill: number) => makeSecret('v1', (count) => Buffer.alloc(count, fill));
+
+let world: PipelineWorld;
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  await world.subscriptions.putQueue(aQueue());
+});
+
+const sealed = (fill: number): Promise<string> => world.secretOpener.seal(OWNER, secretOf(fill));
+
+const subscribeWith = async (secrets: readonly SealedSecret[] | undefined, policy = aBarePolicy()) => {
+  const options = { _retry_policy: policy };
+  await world.subscriptions.addSubscription(
+    aSubscription(secrets === undefined ? { options } : { options, secrets }),
+  );
+};
+
+const publish = async (): Promise<void> => {
+  await world.dispatch({ ok: true, message: aMessage() });
+  await world.clock.run();
+};
+
+/** The official library's verdict, by the clock of the moment at which the request came. */
+const verifies = (fill: number, { request, at }: { request: WebhookRequest; at: number }): boolean => {
+  vi.useFakeTimers({ now: at, toFake: ['Date'] });
+  try {
+    new Webhook(secretText(secretOf(fill))).verify(request.body, request.headers);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    vi.useRealTimers();
+  }
+};
+
+describe('each attempt', () => {
+  it('is not made once the subscription or the message has expired while its secret was being opened', async () => {
+    const now = world.clock.now();
+    await world.subscriptions.addSubscription(
+      aSubscription({ secrets: [{ sealed: await sealed(1) }], expiresAt: now + 1_000 }),
+    );
+    const open = world.secretOpener.open.bind(world.secretOpener);
+    world.secretOpener.open = async (...asked) => {
+      await world.clock.sleep(1_500);
+      return open(...asked);
+    };
+    await publish();
+
+    expect(world.subscriber.seen).toEqual([]);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'subscription_expired' });
+  });
+
+  it('is signed anew, with its own time', async () => {
+    await subscribeWith(
+      [{ sealed: await sealed(1) }],
+      aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 600 }),
+    );
+    world.subscriber.script(URL, [status(503), status(200)]);
+    await publish();
+
+    const [first, second] = world.subscriber.seen;
+    expect(world.subscriber.seen.map((one) => verifies(1, one))).toEqual([true, true]);
+    expect(second?.request.headers['webhook-id']).toBe(first?.request.headers['webhook-id']);
+    expect(second?.request.headers['webhook-signature']).not.toBe(
+      first?.request.headers['webhook-signature'],
+    );
+  });
+
+  it('to a subscription from before there were signatures goes out unsigned', async () => {
+    await subscribeWith(undefined);
+    await publish();
+    expect(world.subscriber.seen).toHaveLength(1);
+    expect(world.subscriber.seen[0]?.request.headers).not.toHaveProperty('webhook-signature');
+  });
+});
+
+describe('while a secret rotates', () => {
+  const attemptAt = async (sinceRotationMs: number) => {
+    const rotation = rotateSecrets([{ sealed: await sealed(1) }], await sealed(2), {
+      now: world.clock.now(),
+      graceMs: GRACE_MS,
+    });
+    await subscribeWith(rotation.kind === 'rotated' ? rotation.secrets : []);
+    await world.clock.run(world.clock.now() + sinceRotationMs);
+    await publish();
+    const [seen] = world.subscriber.seen;
+    if (seen === undefined) throw new Error('Nothing was sent.');
+    return [verifies(1, seen), verifies(2, seen)];
+  };
+
+  it('both are good until the last millisecond of the grace', async () => {
+    expect(await attemptAt(GRACE_MS - 1)).toEqual([true, true]);
+  });
+
+  it('only the new one is at its end', async () => {
+    expect(await attemptAt(GRACE_MS)).toEqual([false, true]);
+  });
+
+  it('an end that comes while the secrets are opened counts: what decides is when the request goes out', async () => {
+    const open = world.secretOpener.open.bind(world.secretOpener);
+    vi.spyOn(world.secretOpener, 'open').mockImplementation(async (owner, text) => {
+      await world.clock.sleep(1);
+      return open(owner, text);
+    });
+    expect(await attemptAt(GRACE_MS - 1)).toEqual([false, true]);
+  });
+});
+
+describe('a secret that cannot be opened', () => {
+  const outage = new Error('KMS does not answer');
+
+  it('lets nothing go out, costs no attempt, and is no loss when it can be opened again', async () => {
+    await subscribeWith([{ sealed: await sealed(1) }]);
+    world.secretOpener.outage = outage;
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run(world.clock.now() + 60_000);
+    const waiting = await world.delivery();
+    expect(world.subscriber.seen).toEqual([]);
+    expect(waiting).toMatchObject({ status: 'pending', attempts: [], lost: 0 });
+    expect(waiting.lease).toBeUndefined();
+
+    world.secretOpener.outage = undefined;
+    await world.clock.run();
+    expect(world.subscriber.seen.map((one) => verifies(1, one))).toEqual([true]);
+    const { status: ended, attempts } = await world.delivery();
+    expect(ended).toBe('delivered');
+    expect(attempts).toHaveLength(1);
+    expect(attempts[0]).not.toHaveProperty('lost');
+  });
+
+  it('holds a retry up as well, and leaves its number', async () => {
+    await subscribeWith([{ sealed: await sealed(1) }], aBarePolicy({ minimum_delay_retries: 1 }));
+    world.subscriber.script(URL, [status(503), status(200)]);
+    world.subscriber.onRequest = () => {
+      world.secretOpener.outage = outage;
+      return Promise.resolve();
+    };
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run(world.clock.now() + 30_000);
+    expect(await world.delivery()).toMatchObject({ status: 'retrying', next: { number: 2 }, lost: 0 });
+
+    world.secretOpener.outage = undefined;
+    await world.clock.run();
+    expect(await world.delivery()).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }, { number: 2 }],
+    });
+    expect(world.subscriber.seen).toHaveLength(2);
+  });
+
+  it('is missed though the other one of two can be opened: a receiver may know just that one', async () => {
+    const expiresAt = world.clock.now() + GRACE_MS;
+    await subscribeWith([{ sealed: await sealed(2) }, { sealed: 'of nobody', expiresAt }]);
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run(world.clock.now() + 60_000);
+    expect(world.subscriber.seen).toEqual([]);
+  });
+
+  it('of an ended grace is missed by nobody', async () => {
+    await subscribeWith([{ sealed: await sealed(2) }, { sealed: 'of nobody', expiresAt: world.clock.now() }]);
+    await publish();
+    expect(world.subscriber.seen.map((one) => verifies(2, one))).toEqual([true]);
+  });
+});

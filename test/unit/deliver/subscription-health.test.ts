@@ -1,0 +1,180 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { enable } from '../../../functions/api/subscriptions/change.ts';
+import { aBarePolicy } from '../../support/builders.ts';
+import {
+  oneSubscriptionWorld,
+  type OneSubscriptionWorld,
+} from '../../support/in-memory/one-subscription-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const NAME = { queue: 'orders', subscriptionId: 'subscription-1' };
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+let world: OneSubscriptionWorld;
+let changes: string[];
+
+beforeEach(() => {
+  world = oneSubscriptionWorld();
+  changes = [];
+  const change = world.subscriptions.changeHealth.bind(world.subscriptions);
+  world.subscriptions.changeHealth = (queue, id, wanted) => {
+    changes.push(wanted.kind);
+    return change(queue, id, wanted);
+  };
+});
+
+describe('a subscription', () => {
+  it('that is healthy is never written to', async () => {
+    await world.subscribe();
+    for (let count = 0; count < 3; count += 1) await world.answer(status(200));
+    expect(changes).toEqual([]);
+  });
+
+  it('that fails is marked with when that began, and nobody is told', async () => {
+    await world.subscribe();
+    const since = world.clock.now();
+    await world.answer();
+    expect((await world.subscription()).failing).toEqual({ since, failures: 1 });
+    expect(world.told()).toEqual([]);
+  });
+
+  it.each([status(400), { kind: 'forbidden' }, { kind: 'unanswered', error: 'timeout' }] as const)(
+    'fails by whatever is no success: %j',
+    async (reply) => {
+      await world.subscribe();
+      await world.answer(reply);
+      expect((await world.subscription()).failing).toMatchObject({ failures: 1 });
+    },
+  );
+
+  it('that fails by the dozen within a minute is written to once', async () => {
+    await world.subscribe();
+    for (let count = 0; count < 30; count += 1) await world.answer();
+    expect(changes).toEqual(['begin']);
+  });
+
+  it('is failing after twenty failures, costs no more then, and recovers by one success; both are told', async () => {
+    await world.subscribe();
+    const since = world.clock.now();
+    await world.answer();
+    await world.later(2 * MINUTE);
+    for (let count = 0; count < 30; count += 1) await world.answer();
+    expect((await world.subscription()).failing).toMatchObject({ since, failures: 20 });
+    expect(changes).toEqual(['begin', ...Array<string>(19).fill('count'), 'sent']);
+
+    const at = world.clock.now();
+    await world.answer(status(200));
+    expect(await world.subscription()).not.toHaveProperty('failing');
+    expect(await world.subscription()).not.toHaveProperty('unsent');
+    const ids = { queue: 'orders', subscriptionId: 'subscription-1' };
+    expect(world.operatorEvents.published.filter(({ type }) => type !== 'delivery.exhausted')).toEqual([
+      { type: 'subscription.failing', ...ids, since, failures: 20 },
+      { type: 'subscription.recovered', ...ids, since, at },
+    ]);
+  });
+
+  it('that failed a few times recovers without a word', async () => {
+    await world.subscribe({ failing: world.failing(DAY, 19) });
+    await world.answer(status(200));
+    expect(await world.subscription()).not.toHaveProperty('failing');
+    expect(world.told()).toEqual([]);
+  });
+
+  it('is disabled by the first failure after five days without a success; later messages are cancelled', async () => {
+    await world.subscribe({ failing: world.failing(5 * DAY - 1, 30) });
+    await world.answer();
+    expect(await world.subscription()).not.toHaveProperty('disabled');
+    await world.later(1);
+    const at = world.clock.now();
+    await world.answer();
+    expect((await world.subscription()).disabled).toEqual({ reason: 'failing', at });
+    await world.answer(status(200));
+    expect(await world.delivery('subscription-1', 'message-3')).toMatchObject({ status: 'cancelled' });
+    expect(world.told()).toEqual(['subscription.disabled']);
+    expect(world.operatorEvents.published).toContainEqual({
+      type: 'subscription.disabled',
+      queue: 'orders',
+      subscriptionId: 'subscription-1',
+      reason: 'failing',
+      at,
+    });
+  });
+
+  it('that succeeded since is not disabled, though a first attempt still goes by what was cached', async () => {
+    await world.subscribe({ failing: world.failing(6 * DAY, 30) });
+    const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
+    await world.answer(status(200));
+    const find = world.subscriptions.find.bind(world.subscriptions);
+    world.subscriptions.find = (queue, id, freshness) =>
+      freshness === 'cached' ? Promise.resolve(cached) : find(queue, id, freshness);
+    await world.answer();
+    expect(await world.subscription()).not.toHaveProperty('disabled');
+    expect(world.told()).toEqual(['subscription.recovered']);
+  });
+
+  it('that was disabled by hand meanwhile is not written to again', async () => {
+    await world.subscribe({ failing: world.failing(6 * DAY, 30) });
+    const disabled = { reason: 'manual', at: 1 } as const;
+    world.subscriber.onRequest = async () => {
+      await world.subscriptions.disable('orders', 'subscription-1', disabled);
+    };
+    await world.answer();
+    expect((await world.subscription()).disabled).toEqual(disabled);
+    expect(changes).toEqual([]);
+  });
+
+  it('is not disabled by a burst of failures, though the first one is days old', async () => {
+    await world.subscribe({ failing: world.failing(5 * DAY, 1) });
+    for (let count = 0; count < 40; count += 1) await world.answer();
+    expect(await world.subscription()).not.toHaveProperty('disabled');
+    expect(world.told()).toEqual(['subscription.failing']);
+  });
+
+  it('that is repaired while it is asked has not failed', async () => {
+    await world.subscribe();
+    const enableIt = () => enable({ registry: world.subscriptions, clock: world.clock }, NAME);
+    world.subscriber.onRequest = async () => {
+      await enableIt();
+    };
+    await world.answer();
+    expect(await world.subscription()).not.toHaveProperty('failing');
+    expect(changes).toEqual(['begin']);
+  });
+
+  it('stays marked after a success that went by an older subscription, until the next one', async () => {
+    await world.subscribe();
+    const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
+    await world.answer();
+    const find = world.subscriptions.find.bind(world.subscriptions);
+    world.subscriptions.find = (queue, id, freshness) =>
+      freshness === 'cached' ? Promise.resolve(cached) : find(queue, id, freshness);
+    await world.answer(status(200));
+    expect((await world.subscription()).failing).toMatchObject({ failures: 1 });
+    world.subscriptions.find = find;
+    await world.answer(status(200));
+    expect(await world.subscription()).not.toHaveProperty('failing');
+  });
+
+  it('is noted once more at each immediate retry, by what was read for it', async () => {
+    await world.subscribe({
+      options: { _retry_policy: aBarePolicy({ retries_with_no_delay: 3 }) },
+      failing: world.failing(DAY, 5),
+    });
+    await world.answer();
+    expect((await world.subscription()).failing).toMatchObject({ failures: 9 });
+  });
+
+  it('is noted for a result that came too late for its lease as well', async () => {
+    await world.subscribe({ failing: world.failing(DAY, 5) });
+    const write = world.deliveries.write.bind(world.deliveries);
+    world.deliveries.write = async (transition) => {
+      const { key } = transition;
+      if (transition.name !== 'record') return write(transition);
+      const current = await world.deliveries.find(key);
+      return { kind: 'refused', current };
+    };
+    await world.answer(status(200));
+    expect(await world.subscription()).not.toHaveProperty('failing');
+  });
+});

@@ -1,0 +1,128 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { askIfOwed, newQuestion } from '../../../functions/api/subscriptions/ask-confirmation.ts';
+import { confirm } from '../../../functions/api/subscriptions/change.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const subscription = aSubscription({
+  options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 5 }) },
+});
+const NAME = { queue: 'orders', subscriptionId: subscription.id };
+
+let world: PipelineWorld;
+
+const contextOf = ({
+  subscriptions,
+  messageRecords,
+  payloads,
+  deliveryJobs,
+  clock,
+  settings,
+}: PipelineWorld) => ({
+  registry: subscriptions,
+  records: messageRecords,
+  payloads,
+  clock,
+  deliveryQueue: {
+    send: (jobs: readonly Parameters<typeof deliveryJobs.send>[0][]) => {
+      for (const job of jobs) deliveryJobs.send(job);
+      return Promise.resolve();
+    },
+  },
+  settings: { ...settings, subscriptionConfirmation: true },
+  randomBytes: (bytes: number) => new Uint8Array(bytes).fill(7),
+  journal: inMemoryJournal(),
+});
+
+/** A subscriber that was asked; the token of its link. */
+const ask = async (): Promise<string> => {
+  const context = contextOf(world);
+  const { token, unconfirmed } = newQuestion(context);
+  const waiting = { ...subscription, unconfirmed };
+  await world.subscriptions.addSubscription(waiting);
+  await askIfOwed(context, waiting, 'https://api.test');
+  // Every token is the same here.
+  return token;
+};
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  await world.subscriptions.putQueue(aQueue());
+});
+
+describe('a subscriber that is asked to confirm', () => {
+  it('gets the question, on the way of every message, and nothing else before it answers', async () => {
+    const token = await ask();
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+    expect(world.subscriber.seen.map(({ request }) => JSON.parse(request.body) as unknown)).toEqual([
+      expect.objectContaining({
+        type: 'posthaste.subscription_confirmation',
+        queue: 'orders',
+        data: {
+          queue: 'orders',
+          subscriptionId: 'subscription-1',
+          confirmUrl: `https://api.test/v2/queues/orders/subscriptions/subscription-1/confirm?token=${token}`,
+        },
+      }),
+    ]);
+  });
+
+  it('is asked again by its retry policy until it takes the question', async () => {
+    world.subscriber.script(subscription.subscriber, [status(503), status(503), status(200)]);
+    await ask();
+    await world.clock.run();
+    expect(world.subscriber.seen).toHaveLength(3);
+    const ids = new Set(world.subscriber.seen.map(({ request }) => request.headers['webhook-id']));
+    expect(ids.size).toBe(1);
+  });
+
+  it('gets messages from its confirmation on', async () => {
+    const token = await ask();
+    await world.clock.run();
+    await world.clock.run(world.clock.now() + 1_000);
+    expect(await confirm(contextOf(world), NAME, token)).toBe(true);
+    await world.clock.run(world.clock.now() + 1_000);
+    await world.dispatch({ ok: true, message: aMessage({ id: 'message-2' }) });
+    await world.clock.run();
+    expect(world.subscriber.seen.at(-1)?.request.headers['webhook-id']).toBe('message-2');
+  });
+
+  it('does not get what was under way to the subscriber before it, whose messages are kept', async () => {
+    await world.subscriptions.addSubscription(subscription);
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) => ({
+      ...current,
+      subscriber: 'https://other.test/hook',
+      unconfirmed: { tokenHash: 'of another question', at: world.clock.now() },
+    }));
+    await world.clock.run();
+    expect(world.subscriber.seen).toEqual([]);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'subscription_unconfirmed' });
+    expect(await world.messageRecords.find({ queue: 'orders', messageId: 'message-1' })).toHaveProperty(
+      'body',
+    );
+  });
+});
+
+describe('what a cache says against a subscription', () => {
+  it('is asked again before a delivery is cancelled for it', async () => {
+    await world.subscriptions.addSubscription(subscription);
+    const disabled = { reason: 'manual', at: 0 } as const;
+    const asked: string[] = [];
+    world.deliverContext.ports.subscriptions = {
+      ...world.subscriptions,
+      find: async (queue, id, freshness) => {
+        asked.push(freshness);
+        const found = await world.subscriptions.find(queue, id, freshness);
+        return freshness === 'fresh' ? found : { ...found, subscription: { ...subscription, disabled } };
+      },
+    };
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run();
+    expect(asked).toEqual(['cached', 'fresh']);
+    expect(await world.delivery()).toMatchObject({ status: 'delivered' });
+  });
+});

@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { DataReference } from '../../../shared/domain/message/data-reference.ts';
+import { withReferencedData, type ReferringReading } from '../../../functions/dispatch/ingress-record.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { inMemoryReferencedData } from '../../support/in-memory/in-memory-referenced-data.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const SUBSCRIBER = 'https://subscriber.test/hook';
+const dataRef = { bucket: 'producer', key: 'webhooks/17.json' };
+const data = '{"b": 12345678901234567890,  "a": "\\u00e9"}';
+const head = { queue: 'orders', id: 'message-1', timestamp: '2026-01-01T00:00:00.000Z' };
+
+let world: PipelineWorld;
+let objects: ReturnType<typeof inMemoryReferencedData>;
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  objects = inMemoryReferencedData();
+  await world.subscriptions.putQueue(aQueue());
+  await world.subscriptions.addSubscription(
+    aSubscription({ options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } }),
+  );
+});
+
+const read = (reading: ReferringReading) =>
+  withReferencedData(
+    {
+      ports: { ...world, referencedData: objects },
+      settings: {
+        payloadSources: [
+          { bucket: 'producer', prefix: 'webhooks/', owner: objects.owner },
+          { bucket: 'other-account', prefix: '', owner: '999900001111' },
+        ],
+      },
+    },
+    reading,
+  );
+
+/** As dispatch's handler does. */
+const accept = async (reference: DataReference = dataRef): Promise<void> => {
+  await world.dispatch(await read({ ok: true, message: head, dataRef: reference }), 'the very bytes');
+};
+
+const sentBodies = (): string[] => world.subscriber.seen.map(({ request }) => request.body);
+
+describe('a message that refers to its data', () => {
+  it('is delivered with the bytes of the object, its retries as well, though that is deleted once it is on record', async () => {
+    objects.put(dataRef, Buffer.from(data));
+    world.subscriber.script(SUBSCRIBER, [status(500), status(200)]);
+    await accept();
+    objects.remove(dataRef);
+    await world.clock.run();
+
+    expect(sentBodies()).toHaveLength(2);
+    for (const body of sentBodies()) expect(body.endsWith(`"data":${data}}`)).toBe(true);
+    expect(await world.delivery()).toMatchObject({ status: 'delivered' });
+  });
+
+  it.each([
+    { size: 5_000, kind: 'inline' },
+    { size: 10_000, kind: 'stored' },
+    { size: 1_000_000, kind: 'stored' },
+  ])('is kept from the start: $size bytes $kind', async ({ size, kind }) => {
+    objects.put(dataRef, Buffer.from(`"${'x'.repeat(size)}"`));
+    await accept();
+
+    expect(await world.messageRecords.find({ queue: 'orders', messageId: head.id })).toMatchObject({
+      body: { kind },
+    });
+  });
+
+  it.each([5_000, 100_000])(
+    'of %i bytes is completed by a repeat after a crash, though its object is gone',
+    async (size) => {
+      const large = `"${'x'.repeat(size)}"`;
+      objects.put(dataRef, Buffer.from(large));
+      const { deliveryQueue } = world.dispatchContext.ports;
+      world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
+      await expect(accept()).rejects.toThrow('crash');
+      world.dispatchContext.ports.deliveryQueue = deliveryQueue;
+      objects.remove(dataRef);
+      await accept();
+      await world.clock.run();
+
+      expect(sentBodies().map((body) => body.endsWith(`"data":${large}}`))).toEqual([true]);
+      expect(world.deadLetters.buried).toEqual([]);
+    },
+  );
+
+  it.each<[string, string | undefined, DataReference]>([
+    ['data_ref_missing', undefined, dataRef],
+    ['data_ref_not_json', 'hello', dataRef],
+    ['data_ref_too_large', `"${'x'.repeat(1024 * 1024)}"`, dataRef],
+    ['data_ref_denied', '1', { bucket: 'other-account', key: 'a' }],
+  ])('is buried as it came where it cannot be had: %s', async (reason, content, reference) => {
+    if (content !== undefined) objects.put(reference, Buffer.from(content));
+    await accept(reference);
+
+    expect(world.deadLetters.buried).toMatchObject([{ body: 'the very bytes', reason }]);
+    expect(world.deliveryJobs.waiting).toBe(0);
+  });
+
+  it('comes again where the object could not be read for a reason that passes', async () => {
+    objects.read = () => Promise.reject(new Error('SlowDown'));
+
+    await expect(accept()).rejects.toThrow('SlowDown');
+    expect(world.deadLetters.buried).toEqual([]);
+  });
+});
+
+describe('a reference', () => {
+  it.each<[string, DataReference]>([
+    ['to a bucket that is no source', { bucket: 'producer2', key: 'webhooks/17.json' }],
+    ['to a bucket whose name begins like one', { bucket: 'produce', key: 'webhooks/17.json' }],
+    ['to a key outside the prefix', { bucket: 'producer', key: 'private/17.json' }],
+    ['to a key that only holds the prefix', { bucket: 'producer', key: 'a/webhooks/17.json' }],
+    ['to a key in other letters', { bucket: 'producer', key: 'Webhooks/17.json' }],
+  ])('%s is never followed', async (_what, reference) => {
+    objects.put(reference, Buffer.from(data));
+    await accept(reference);
+
+    expect(objects.asked).toEqual([]);
+    expect(world.deadLetters.buried).toMatchObject([{ reason: 'data_ref_forbidden' }]);
+  });
+
+  it('is none where a message brings its data along, or says nothing', async () => {
+    const inline = { ok: true as const, message: aMessage() };
+    const refused = { ok: false as const, reason: 'not_json' };
+    expect([await read(inline), await read(refused)]).toEqual([inline, refused]);
+    expect(objects.asked).toEqual([]);
+  });
+});

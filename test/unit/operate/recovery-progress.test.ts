@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { SOME_TIME } from '../../support/delivery-builders.ts';
+import { anExhausted, operateWorld } from '../../support/in-memory/operate-world.ts';
+
+const withOne = async (overrides: Partial<Delivery> = {}) => {
+  const world = operateWorld();
+  const delivery = await world.keep(anExhausted({}, overrides));
+  return { ...world, delivery };
+};
+
+describe('a delivery that is being closed', () => {
+  it('is looked at again a minute later, and reopened once it is closed', async () => {
+    const { order, work, delivery, ports, record, ordered, receive, time } = await withOne({
+      owed: ['undeliverable'],
+    });
+    const recovery = await order();
+    const [first] = ordered.splice(0);
+    if (first !== undefined) await receive(first.operation);
+    expect(await recovery.found()).toMatchObject({ state: 'running', found: 0 });
+    expect(ordered).toMatchObject([{ delaySeconds: 60 }]);
+    const change = { owed: [], updatedAt: time.now, expiresAt: delivery.expiresAt };
+    await ports.deliveries.write({ name: 'settle', key: delivery.key, expect: { kind: 'present' }, change });
+    await work();
+    expect(await recovery.found()).toMatchObject({ state: 'completed', found: 1, reopened: 1, skipped: {} });
+    expect((await record(delivery.key)).round).toBe(2);
+  });
+
+  it('is given up after five looks, and counted', async () => {
+    const { order, work, delivery, record } = await withOne({ owed: ['undeliverable'] });
+    const recovery = await order();
+    expect(await work()).toBe(6);
+    expect(await recovery.found()).toMatchObject({
+      state: 'completed',
+      found: 1,
+      reopened: 0,
+      skipped: { being_closed: 1 },
+    });
+    expect(await record(delivery.key)).toEqual(delivery);
+  });
+
+  it('holds up neither the pages behind it nor the record, however many there are', async () => {
+    const { order, work, keep, beforeSave } = operateWorld();
+    for (let index = 0; index < 230; index += 1) {
+      const owed: Delivery['owed'] = index < 200 ? ['undeliverable'] : [];
+      await keep(anExhausted({ messageId: `m-${String(index).padStart(3, '0')}` }, { owed }));
+    }
+    let widest = 0;
+    beforeSave(({ batch, deferred }) => {
+      widest = Math.max(widest, batch.length + deferred.length);
+    });
+    const recovery = await order();
+    await work();
+    expect(await recovery.found()).toMatchObject({
+      state: 'completed',
+      found: 230,
+      reopened: 30,
+      skipped: { being_closed: 200 },
+    });
+    expect(widest).toBeLessThanOrEqual(150);
+  });
+});
+
+describe('an order of a recovery', () => {
+  it('that is not on record yet is looked for until it can come no more', async () => {
+    const { ports, work, time, ordered } = operateWorld();
+    const orderedAt = time.now;
+    await ports.operations.send({ kind: 'recovery', queue: 'orders', recoveryId: 'r', orderedAt });
+    expect(await work()).toBe(5);
+    expect(ordered).toEqual([]);
+    expect(ports.journal.facts.at(-1)).toEqual({
+      fact: 'operation_dropped',
+      operation: 'recovery',
+      queue: 'orders',
+    });
+  });
+
+  it('that came twice at once is carried out by one, and looked after by another message', async () => {
+    const { order, receive, ordered, keep, record, work } = operateWorld();
+    const all = [];
+    for (let index = 0; index < 60; index += 1)
+      all.push(await keep(anExhausted({ messageId: `m-${index}` })));
+    const recovery = await order();
+    ordered.length = 0;
+    await Promise.all([receive(recovery.operation), receive(recovery.operation)]);
+    expect(ordered).toMatchObject([{ delaySeconds: 120 }]);
+    await work();
+    expect(await recovery.found()).toMatchObject({
+      state: 'completed',
+      found: 60,
+      reopened: 60,
+      skipped: {},
+    });
+    for (const { key } of all) expect((await record(key)).round).toBe(2);
+  });
+
+  it('that comes once more does nothing', async () => {
+    const { order, work, receive, woken } = await withOne();
+    const recovery = await order();
+    await work();
+    const before = await recovery.found();
+    await receive(recovery.operation);
+    expect(await recovery.found()).toEqual(before);
+    expect(woken).toHaveLength(1);
+  });
+});
+
+describe('a recovery that is stopped', () => {
+  it('begins no other page, and counts what was reopened until then', async () => {
+    const { order, work, keep, ports, woken } = operateWorld();
+    for (let index = 0; index < 120; index += 1) await keep(anExhausted({ messageId: `m-${index}` }));
+    const recovery = await order();
+    ports.wakeUps.sendDelayed = async (wakeUp) => {
+      woken.push(wakeUp);
+      if (woken.length !== 55) return;
+      const current = await recovery.found();
+      await ports.recoveries.save({ ...current, state: 'stopped', version: current.version + 1 });
+    };
+    await work();
+    expect(await recovery.found()).toMatchObject({ state: 'stopped', found: 100, reopened: 100, batch: [] });
+    expect(woken).toHaveLength(100);
+  });
+});
+
+describe('a recovery of 10,000 deliveries', () => {
+  it('streams: it never reads, holds or works on more than a page', async () => {
+    const { order, work, keep, ports, beforeSave } = operateWorld();
+    const count = 10_000;
+    for (let index = 0; index < count; index += 1) {
+      await keep(anExhausted({ messageId: `m-${index}` }, { acceptedAt: SOME_TIME + index }));
+    }
+    const most = { page: 0, records: 0, kept: 0, sideBySide: 0 };
+    const listings = { ...ports.deliveryListings };
+    ports.deliveryListings.oldest = (selection, page) => {
+      most.page = Math.max(most.page, page.limit);
+      return listings.oldest(selection, page);
+    };
+    ports.deliveryListings.records = (keys) => {
+      most.records = Math.max(most.records, keys.length);
+      return listings.records(keys);
+    };
+    beforeSave(({ batch, deferred }) => {
+      most.kept = Math.max(most.kept, batch.length + deferred.length);
+    });
+    const messages = { ...ports.messageRecords };
+    let underWay = 0;
+    ports.messageRecords.find = async (key) => {
+      underWay += 1;
+      most.sideBySide = Math.max(most.sideBySide, underWay);
+      const found = await messages.find(key);
+      underWay -= 1;
+      return found;
+    };
+    const recovery = await order();
+    await work();
+    expect(await recovery.found()).toMatchObject({ state: 'completed', found: count, reopened: count });
+    expect(most).toEqual({ page: 50, records: 50, kept: 50, sideBySide: 10 });
+  }, 60_000);
+});

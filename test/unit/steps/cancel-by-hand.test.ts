@@ -1,0 +1,109 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
+import { aMessage, aSubscription } from '../../support/builders.ts';
+import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+let world: ByHandWorld;
+
+const subscribed = async (policy: Parameters<typeof byHandWorld>[0]): Promise<void> => {
+  world = await byHandWorld(policy);
+};
+
+beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
+
+const requests = (): number => world.subscriber.seen.length;
+const retried = () => retryDelivery(world.byHandContext, world.key);
+const cancelled = () => cancelDelivery(world.byHandContext, world.key, 'manual');
+
+describe('a cancellation by hand', () => {
+  it('ends the delivery: no further request, and the schedule is gone', async () => {
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.published();
+    expect((await cancelled()).kind).toBe('cancelled');
+    expect(world.schedules).toEqual([]);
+    await world.clock.run();
+
+    expect(requests()).toBe(1);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'manual' });
+  });
+
+  it('comes before a first attempt that is not due yet', async () => {
+    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+    expect((await cancelled()).kind).toBe('cancelled');
+    await world.clock.run();
+
+    expect(requests()).toBe(0);
+    expect((await world.delivery()).status).toBe('cancelled');
+  });
+
+  it('of nothing that a message has to come to is refused', async () => {
+    await world.published();
+    const other = { ...world.key, subscriptionId: 'nobody' };
+
+    expect(await cancelDelivery(world.byHandContext, other, 'manual')).toMatchObject({
+      why: 'no_such_delivery',
+    });
+  });
+
+  it('is refused before a first attempt that a filter may not let come', async () => {
+    await world.subscriptions.addSubscription(
+      aSubscription({
+        id: 'subscription-2',
+        subscriber: 'https://other.test/',
+        options: { event_types: ['order.cancelled'] },
+      }),
+    );
+    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+    const filtered = { ...world.key, subscriptionId: 'subscription-2' };
+
+    expect(await cancelDelivery(world.byHandContext, filtered, 'manual')).toMatchObject({ why: 'not_begun' });
+    expect(await world.deliveries.find(filtered)).toBeUndefined();
+  });
+
+  it('lets nobody open a round beside the request that is under way', async () => {
+    world.subscriber.script(world.url, [status(500), status(500, { takesMs: 14_000 }), status(200)]);
+    await world.published();
+    await retried();
+    await world.clock.run(world.clock.now() + 1_000);
+    await cancelled();
+    expect(await retried()).toMatchObject({ kind: 'refused', why: 'in_flight' });
+
+    await world.clock.run(world.clock.now() + 30_000);
+    expect((await retried()).kind).toBe('retried');
+    await world.clock.run();
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', round: 2 });
+  });
+
+  it('of a delivery that is over is refused', async () => {
+    await world.published();
+
+    expect(await cancelled()).toMatchObject({ kind: 'refused', why: 'over' });
+  });
+
+  it('in the middle of an attempt leaves a success its due, and makes no other', async () => {
+    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
+    await world.published();
+    await retried();
+    await world.clock.run(world.clock.now() + 1_000);
+    expect((await cancelled()).kind).toBe('cancelled');
+    await world.clock.run();
+
+    const delivery = await world.delivery();
+    expect(delivery).toMatchObject({ status: 'delivered', lost: 1 });
+    expect(delivery.lateResults).toHaveLength(1);
+    expect(requests()).toBe(2);
+  });
+
+  it('in the middle of a failing attempt stays, and nothing is tried again', async () => {
+    await subscribed({ retries_with_no_delay: 5 });
+    world.subscriber.script(world.url, [status(500, { takesMs: 1_000 })]);
+    await world.published(500);
+    await cancelled();
+    await world.clock.run();
+
+    expect(requests()).toBe(1);
+    expect((await world.delivery()).status).toBe('cancelled');
+  });
+});

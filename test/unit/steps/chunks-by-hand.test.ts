@@ -1,0 +1,247 @@
+import { describe, expect, it } from 'vitest';
+import { takeOut } from '../../../shared/domain/delivery/chunk-changes.ts';
+import { reopenDelivery, retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
+import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const RETRIED = { minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10 };
+
+const cancelled = async (world: ChunkedWorld, id: string) =>
+  cancelDelivery(world.byHandContext, await world.keyOf(id), 'manual');
+
+const retried = async (world: ChunkedWorld, id: string) =>
+  retryDelivery(world.byHandContext, await world.keyOf(id));
+
+/** Three subscribers: two take a second, the last takes five. */
+const underWay = async (
+  answers: Partial<Record<string, number>> = {},
+  policy: Parameters<typeof chunkedWorld>[1] = {},
+): Promise<ChunkedWorld> => {
+  const world = await chunkedWorld(3, policy);
+  for (const [index, id] of world.ids.entries())
+    world.subscriber.script(world.urlOf(id), [
+      status(answers[id] ?? 200, { takesMs: index === 2 ? 5_000 : 1_000 }),
+    ]);
+  await world.publish();
+  await world.until(500);
+  return world;
+};
+
+describe('a cancellation by hand of a delivery in a chunk', () => {
+  it('in the middle of its attempt gives it a record of its own, and a success has its due all the same', async () => {
+    const world = await underWay();
+    expect((await cancelled(world, 's-3')).kind).toBe('cancelled');
+    expect(world.onTheirOwn()).toEqual(['s-3']);
+    expect((await world.chunk())?.members?.get('s-3')).toBe('own');
+    expect(await world.delivery('s-3')).toMatchObject({ status: 'cancelled', reason: 'manual' });
+
+    await world.clock.run();
+    const delivery = await world.delivery('s-3');
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: [] });
+    expect(delivery.lateResults).toMatchObject([{ outcome: 'delivered', statusCode: 200 }]);
+    expect(world.requests()).toEqual([1, 1, 1]);
+    // The others' had been written before.
+    expect(world.onTheirOwn()).toEqual(['s-3']);
+  });
+
+  it('refuses the record that its result is in, and the others of it have records of their own then', async () => {
+    const world = await underWay();
+    await cancelled(world, 's-2');
+    await world.clock.run();
+
+    expect(world.writes().filter((write) => write === 'chunk held')).toHaveLength(2);
+    expect(world.onTheirOwn()).toEqual(['s-1', 's-2']);
+    expect(await world.delivery('s-1')).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }],
+      lateResults: [],
+      lost: 0,
+    });
+    expect(await world.delivery('s-2')).toMatchObject({ status: 'delivered', lateResults: [{}] });
+    expect((await world.delivery('s-3')).status).toBe('delivered');
+    expect(world.requests()).toEqual([1, 1, 1]);
+  });
+
+  it('that dies before it is made, once the delivery has a record of its own, leaves the attempt as it is', async () => {
+    const world = await underWay({ 's-2': 503 }, { policy: RETRIED });
+    for (const id of ['s-1', 's-2']) {
+      const delivery = await world.delivery(id);
+      const { queue, messageId, bucket } = delivery.key;
+      const place = { queue, messageId, bucket, chunk: 0 };
+      await world.chunks.takeOut(takeOut(place, id, 'pending', delivery), delivery);
+    }
+    await world.clock.run(world.clock.now() + 6_000);
+
+    expect(await world.delivery('s-1')).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }],
+      lateResults: [],
+      lease: undefined,
+    });
+    expect(await world.delivery('s-2')).toMatchObject({
+      status: 'retrying',
+      attempts: [{ number: 1 }],
+      lateResults: [],
+    });
+  });
+
+  it('in the middle of a failing attempt stays, and nothing is tried again', async () => {
+    const world = await underWay({ 's-3': 503 }, { policy: RETRIED });
+    await cancelled(world, 's-3');
+    await world.clock.run();
+
+    expect(await world.delivery('s-3')).toMatchObject({
+      status: 'cancelled',
+      reason: 'manual',
+      attempts: [],
+    });
+    expect(world.requests()).toEqual([1, 1, 1]);
+  });
+
+  it('lets nobody open a round beside the request that is under way', async () => {
+    const world = await underWay({ 's-3': 503 });
+    world.settings.retainMessages = 'all';
+    await cancelled(world, 's-3');
+
+    expect(await retried(world, 's-3')).toMatchObject({ kind: 'refused', why: 'in_flight' });
+  });
+
+  it('comes before a first attempt that is not due yet: it is not made, and those of the others are', async () => {
+    const world = await chunkedWorld(4);
+    await world.publish({}, 60);
+    for (const id of ['s-2', 's-3']) expect((await cancelled(world, id)).kind).toBe('cancelled');
+    expect((await world.chunk())?.members).toBeUndefined();
+    await world.clock.run();
+
+    expect(world.requests()).toEqual([1, 0, 0, 1]);
+    expect(await world.delivery('s-2')).toMatchObject({
+      status: 'cancelled',
+      reason: 'manual',
+      attempts: [],
+    });
+    expect(world.onTheirOwn()).toEqual(['s-2', 's-3']);
+    for (const id of ['s-1', 's-4']) expect((await world.delivery(id)).status).toBe('delivered');
+  });
+
+  it('comes before the first attempt of one that is sent apart from the chunk', async () => {
+    const world = await chunkedWorld(3);
+    await world.subscribe('failing', { failing: { since: world.startedAt, failures: 3 } });
+    await world.publish({}, 60);
+    expect((await cancelled(world, 'failing')).kind).toBe('cancelled');
+    await world.clock.run();
+
+    expect([...world.requests(), world.requestsOf('failing')]).toEqual([1, 1, 1, 0]);
+    expect(world.onTheirOwn()).toEqual(['failing']);
+  });
+
+  it('of one that is not on record, when all that matched are, is refused', async () => {
+    const world = await underWay();
+    await world.subscribe('other', { createdAt: 0 });
+
+    expect(await cancelled(world, 'other')).toMatchObject({ kind: 'refused', why: 'no_such_delivery' });
+    expect(world.onTheirOwn()).toEqual([]);
+  });
+
+  it('of one that is delivered is refused, and leaves it in its chunk', async () => {
+    const world = await underWay();
+    await world.clock.run();
+
+    expect(await cancelled(world, 's-1')).toMatchObject({ kind: 'refused', why: 'over' });
+    expect(world.onTheirOwn()).toEqual([]);
+  });
+
+  it('of one whose holder died has it ended, and the job that comes again asks the others', async () => {
+    const world = await chunkedWorld(3);
+    for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 1_000 })]);
+    await world.publish({}, 900);
+    world.deliverDying(world.job(), world.received('dead'), 500);
+    await world.until(180_000);
+    expect((await cancelled(world, 's-2')).kind).toBe('cancelled');
+    const again = world.deliverCopy(world.job(), world.received('next', 2));
+    await world.clock.run();
+    await again;
+
+    expect(world.requests()).toEqual([2, 1, 2]);
+    expect((await world.delivery('s-2')).status).toBe('cancelled');
+  });
+});
+
+describe('a retry by hand of a delivery in a chunk', () => {
+  it('that is delivered opens a round on a record of its own, and the others stay in the chunk', async () => {
+    const world = await chunkedWorld(3);
+    world.settings.retainMessages = 'all';
+    await world.publish();
+    await world.clock.run();
+    const before = await world.delivery('s-2');
+    expect((await retried(world, 's-2')).kind).toBe('retried');
+    await world.clock.run();
+
+    expect(world.requests()).toEqual([1, 2, 1]);
+    expect(world.onTheirOwn()).toEqual(['s-2']);
+    expect((await world.chunk())?.members?.get('s-2')).toBe('own');
+    const delivery = await world.delivery('s-2');
+    expect(delivery).toMatchObject({
+      status: 'delivered',
+      round: 2,
+      attempts: [before.attempts[0], { number: 2, round: 2, phase: 'manual' }],
+      lost: 0,
+    });
+  });
+
+  it('is done twice if it is asked for twice', async () => {
+    const world = await chunkedWorld(2);
+    world.settings.retainMessages = 'all';
+    await world.publish();
+    await world.clock.run();
+    for (const expected of [2, 3]) {
+      await retried(world, 's-1');
+      await world.clock.run();
+      expect(world.requests()).toEqual([expected, 1]);
+    }
+    expect(await world.delivery('s-1')).toMatchObject({ status: 'delivered', round: 3 });
+  });
+
+  it('whose message was not kept is refused, and leaves it in its chunk', async () => {
+    const world = await chunkedWorld(2);
+    await world.publish();
+    await world.clock.run();
+
+    expect(await retried(world, 's-1')).toMatchObject({ kind: 'refused', why: 'body_gone' });
+    expect(world.onTheirOwn()).toEqual([]);
+  });
+
+  it('in the middle of its attempt is refused', async () => {
+    const world = await underWay();
+
+    expect(await retried(world, 's-3')).toMatchObject({ kind: 'refused', why: 'in_flight' });
+    expect(world.onTheirOwn()).toEqual([]);
+  });
+
+  it('whose job has not come, or comes back by itself, is refused', async () => {
+    const world = await chunkedWorld(2);
+    await world.publish({}, 900);
+    expect(await retried(world, 's-1')).toMatchObject({ why: 'no_such_delivery' });
+    world.subscriber.script(world.urlOf('s-1'), [status(200, { takesMs: 1_000 })]);
+    world.deliverDying(world.job(), world.received('dead'), 500);
+    await world.until(180_000);
+
+    expect(await retried(world, 's-1')).toMatchObject({ why: 'not_begun' });
+  });
+});
+
+describe('a recovery of a delivery in a chunk', () => {
+  it('leaves alone one that is delivered, and gives a round to one that failed', async () => {
+    const world = await chunkedWorld(2);
+    world.subscriber.script(world.urlOf('s-2'), [status(503), status(200)]);
+    await world.publish();
+    await world.clock.run();
+    const recovered = async (id: string) => reopenDelivery(world.byHandContext, await world.keyOf(id), 'r-1');
+
+    expect(await recovered('s-1')).toMatchObject({ kind: 'refused', why: 'delivered' });
+    expect((await recovered('s-2')).kind).toBe('retried');
+    await world.clock.run();
+    expect(world.requests()).toEqual([1, 2]);
+    expect(world.onTheirOwn()).toEqual(['s-2']);
+  });
+});

@@ -1,0 +1,215 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { deliver } from '../../../functions/deliver/deliver.ts';
+import { retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { aBarePolicy, aMessage, aQueue } from '../../support/builders.ts';
+import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+let world: ByHandWorld;
+
+const subscribed = async (policy: Parameters<typeof byHandWorld>[0]): Promise<void> => {
+  world = await byHandWorld(policy);
+};
+
+beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
+
+const requests = (): number => world.subscriber.seen.length;
+const retried = () => retryDelivery(world.byHandContext, world.key);
+
+describe('a retry by hand of a delivery that waits for its next attempt', () => {
+  it('makes that attempt now, under its number and in the phase manual', async () => {
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.published();
+    expect((await retried()).kind).toBe('retried');
+    await world.clock.run(world.clock.now() + 1_000);
+
+    expect(
+      (await world.delivery()).attempts.map(({ number, round, phase }) => [number, round, phase]),
+    ).toEqual([
+      [1, 1, 'initial'],
+      [2, 1, 'manual'],
+    ]);
+    expect((await world.delivery()).status).toBe('delivered');
+  });
+
+  it('removes the schedule that would have brought it', async () => {
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.published();
+    expect(world.schedules).toHaveLength(1);
+    await retried();
+
+    expect(world.schedules).toEqual([]);
+  });
+
+  it('uses up the place of that attempt in the policy, and the next one counts from it', async () => {
+    world.subscriber.script(world.url, [status(500), status(500), status(500)]);
+    await world.published();
+    await retried();
+    await world.clock.run();
+
+    const delivery = await world.delivery();
+    expect(delivery.status).toBe('exhausted');
+    expect(delivery.attempts.map(({ phase }) => phase)).toEqual(['initial', 'manual', 'pre_backoff']);
+    const [, second, third] = delivery.attempts;
+    expect((third?.startedAt ?? 0) - (second?.startedAt ?? 0)).toBeGreaterThanOrEqual(600_000);
+  });
+
+  it('raced by the automatic one fifty times over makes the attempt once', async () => {
+    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 500 })]);
+    await world.published();
+    const { next } = await world.delivery();
+    await world.clock.run(next?.dueAt);
+    const wakeUp = { kind: 'wake_up', key: world.key, attempt: 2, dueAt: next?.dueAt ?? 0 } as const;
+    const race = Array.from({ length: 50 }, (_, index) => [
+      retried(),
+      deliver(world.deliverContext, wakeUp, {
+        id: `sqs-${index}`,
+        text: '{}',
+        owner: `automatic-${index}`,
+        receiveCount: 1,
+        remainingMs: () => 30_000,
+      }),
+    ]);
+    await world.clock.run();
+    await Promise.all(race.flat());
+
+    expect(requests()).toBe(2);
+    expect((await world.delivery()).attempts).toHaveLength(2);
+  });
+
+  it('is refused while an attempt is being made', async () => {
+    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
+    await world.published();
+    await retried();
+    await world.clock.run(world.clock.now() + 1_000);
+
+    expect(await retried()).toMatchObject({ kind: 'refused', why: 'in_flight' });
+  });
+
+  it('wakes one whose holder has died, which counts the request as lost', async () => {
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.published();
+    const now = world.clock.now();
+    await world.deliveries.write({
+      name: 'claim',
+      key: world.key,
+      expect: { kind: 'present' },
+      change: { lease: { owner: 'dead', until: now - 1 }, next: null, updatedAt: now, expiresAt: now },
+    });
+    expect((await retried()).kind).toBe('retried');
+    await world.clock.run();
+
+    expect((await world.delivery()).attempts.at(-1)).toMatchObject({ number: 2, lost: 1 });
+  });
+
+  it('is refused where nobody is there to be called', async () => {
+    world.subscriber.script(world.url, [status(500)]);
+    await world.published();
+    await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
+
+    expect(await retried()).toMatchObject({ kind: 'refused', why: 'subscription_absent' });
+  });
+});
+
+describe('a retry by hand of a delivery that is over', () => {
+  const exhausted = async (): Promise<void> => {
+    await subscribed({});
+    world.subscriber.script(world.url, [status(500)]);
+    await world.published();
+    expect((await world.delivery()).status).toBe('exhausted');
+  };
+
+  it('opens another round: numbers run on, policy and budget start anew', async () => {
+    await exhausted();
+    await world.subscriptions.putQueue(
+      aQueue({
+        retryPolicy: {
+          ...aBarePolicy({ retries_with_no_delay: 2 }),
+          ignore_subscription_override: true,
+        },
+      }),
+    );
+    world.subscriber.script(world.url, [status(500), status(500), status(500)]);
+    await retried();
+    await world.clock.run();
+
+    const { attempts, round, status: end } = await world.delivery();
+    expect({ round, end }).toEqual({ round: 2, end: 'exhausted' });
+    expect(attempts.map((attempt) => [attempt.number, attempt.round, attempt.phase])).toEqual([
+      [1, 1, 'initial'],
+      [2, 2, 'manual'],
+      [3, 2, 'immediate'],
+      [4, 2, 'immediate'],
+    ]);
+    expect(world.undeliverables.sent).toHaveLength(2);
+  });
+
+  it('is found by reconcile where its wake-up was never sent', async () => {
+    await exhausted();
+    world.subscriber.script(world.url, [status(200)]);
+    const lost = { ...world.wakeUps, sendDelayed: () => Promise.reject(new Error('SQS is away')) };
+    const { ports, settings } = world.byHandContext;
+    await expect(retryDelivery({ ports: { ...ports, wakeUps: lost }, settings }, world.key)).rejects.toThrow(
+      'away',
+    );
+    await world.clock.run(world.clock.now() + 60_000);
+    await world.reconcile();
+    await world.clock.run();
+
+    expect((await world.delivery()).status).toBe('delivered');
+  });
+
+  it('is refused where the body was not kept', async () => {
+    await world.published();
+    expect((await world.delivery()).status).toBe('delivered');
+
+    expect(await retried()).toMatchObject({ kind: 'refused', why: 'body_gone' });
+    expect(requests()).toBe(1);
+  });
+
+  it('sends a delivered message once more where every body is kept', async () => {
+    world.settings.retainMessages = 'all';
+    await world.published();
+    await retried();
+    await world.clock.run();
+
+    expect(requests()).toBe(2);
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', round: 2 });
+  });
+
+  it('is refused after the ttl of its message', async () => {
+    await subscribed({});
+    world.subscriber.script(world.url, [status(500)]);
+    const message = aMessage({ expiresAt: world.clock.now() + 5_000 });
+    await world.dispatch({ ok: true, message });
+    await world.clock.run(world.clock.now() + 6_000);
+
+    expect(await retried()).toMatchObject({ kind: 'refused', why: 'message_expired' });
+  });
+
+  it('is refused where the record has no room for another round', async () => {
+    await subscribed({ retries_with_no_delay: 100 });
+    world.subscriber.script(world.url, [status(500)]);
+    await world.published();
+    for (let round = 2; round <= 4; round += 1) {
+      await retried();
+      await world.clock.run(world.clock.now() + 600_000);
+    }
+
+    expect((await world.delivery()).attempts).toHaveLength(404);
+    expect(await retried()).toMatchObject({ kind: 'refused', why: 'too_many_attempts' });
+  });
+
+  it('waits for what the delivery still owes', async () => {
+    await exhausted();
+    const now = world.clock.now();
+    await world.deliveries.write({
+      name: 'settle',
+      key: world.key,
+      expect: { kind: 'present' },
+      change: { owed: ['undeliverable'], updatedAt: now, expiresAt: now },
+    });
+
+    expect(await retried()).toMatchObject({ kind: 'refused', why: 'being_closed' });
+  });
+});

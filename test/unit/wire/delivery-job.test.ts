@@ -1,0 +1,200 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ChunkJob, DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
+import { encodeFirstJob, encodeWakeUp, parseDeliveryRecord } from '../../../shared/wire/jobs/delivery-job.ts';
+import {
+  decodeMessage,
+  encodeMessage,
+  UnreadableMessageError,
+} from '../../../shared/wire/jobs/message-body.ts';
+import { aMessage } from '../../support/builders.ts';
+import { jsonText } from './json-text.ts';
+
+const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 2 };
+
+const jobWith = (given: Partial<DeliveryJob> = {}): DeliveryJob => ({
+  kind: 'job',
+  key,
+  attempt: 1,
+  acceptedAt: 1_700_000_000_123,
+  sentAt: 1_700_000_000_045,
+  body: { kind: 'inline', message: aMessage() },
+  ...given,
+});
+
+const chunkJobWith = (given: Partial<ChunkJob> = {}): ChunkJob => ({
+  kind: 'chunk',
+  key: { queue: 'orders', messageId: 'm-1', bucket: 2, chunk: 7 },
+  subscriptionIds: ['s-1', 's-2'],
+  acceptedAt: 1_700_000_000_123,
+  sentAt: 1_700_000_000_045,
+  body: { kind: 'inline', message: aMessage() },
+  ...given,
+});
+
+const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: 7, dueAt: 1_700_000_005_000 };
+
+const jsonOf = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+describe('a message', () => {
+  it('comes back from its encoding with its data byte for byte', () => {
+    fc.assert(
+      fc.property(jsonText, fc.string({ unit: 'grapheme' }), (data, originalId) => {
+        const message = aMessage({ data, originalId, type: originalId, expiresAt: 1_700_000_000_000 });
+        expect(decodeMessage(encodeMessage(message))).toEqual(message);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is encoded with its data as JSON, not as a string, and its version', () => {
+    expect(encodeMessage(aMessage({ data: '[ 1 ]' }))).toBe(
+      '{"v":1,"queue":"orders","id":"message-1","type":"order.created","timestamp":"2026-01-01T00:00:00.000Z","data":[ 1 ]}',
+    );
+  });
+
+  it.each([
+    ['nothing', '', 'not_json'],
+    ['another version', '{"v":2,"queue":"q","id":"i","timestamp":"t","data":1}', 'unknown_version'],
+    ['no version', '{"queue":"q","id":"i","timestamp":"t","data":1}', 'unknown_version'],
+    ['no data', '{"v":1,"queue":"q","id":"i","timestamp":"t"}', 'data_missing'],
+    ['a wrong type', '{"v":1,"queue":"q","id":4,"timestamp":"t","data":1}', 'invalid_field:id'],
+  ])('is refused with a reason: %s', (_name, text, reason) => {
+    expect(() => decodeMessage(text)).toThrow(UnreadableMessageError);
+    expect(() => decodeMessage(text)).toThrow(reason);
+  });
+});
+
+describe('a delivery job', () => {
+  it('comes back from its encoding, the data of its message byte for byte', () => {
+    fc.assert(
+      fc.property(jsonText, fc.option(fc.nat(), { nil: undefined }), (data, dueAt) => {
+        const message = aMessage({ data });
+        const job = jobWith({ body: { kind: 'inline', message }, ...(dueAt === undefined ? {} : { dueAt }) });
+        expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('comes back with the place of a stored message', () => {
+    const job = jobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
+    expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+  });
+
+  it('is read by its known keys alone', () => {
+    const text = encodeFirstJob(jobWith()).replace('{', '{"later":{"message":1},');
+    expect(parseDeliveryRecord(text)).toEqual({ ok: true, value: jobWith() });
+  });
+});
+
+describe('a delivery job for an attempt that was lost', () => {
+  it('comes back with how often', () => {
+    expect(parseDeliveryRecord(encodeFirstJob(jobWith({ lost: 2 })))).toEqual({
+      ok: true,
+      value: jobWith({ lost: 2 }),
+    });
+  });
+
+  it('says nothing of that where nothing was', () => {
+    expect(jsonOf(encodeFirstJob(jobWith()))).not.toHaveProperty('lost');
+  });
+});
+
+describe('a job for a chunk', () => {
+  const ids = fc.uniqueArray(fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/), { minLength: 1, maxLength: 40 });
+
+  it('comes back from its encoding, its members in their order and its message byte for byte', () => {
+    fc.assert(
+      fc.property(jsonText, ids, fc.option(fc.nat(), { nil: undefined }), (data, subscriptionIds, dueAt) => {
+        const body = { kind: 'inline' as const, message: aMessage({ data }) };
+        const job = chunkJobWith({ body, subscriptionIds, ...(dueAt === undefined ? {} : { dueAt }) });
+        expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('carries its message once, however many it is for', () => {
+    const subscriptionIds = Array.from({ length: 25 }, (_, index) => `s-${index}`);
+    const message = aMessage({ data: '"only-once"' });
+    const text = encodeFirstJob(chunkJobWith({ subscriptionIds, body: { kind: 'inline', message } }));
+    expect(text.split('only-once')).toHaveLength(2);
+  });
+
+  it('comes back with the place of a stored message', () => {
+    const job = chunkJobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
+    expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+  });
+
+  it('is read by its known keys alone', () => {
+    const text = encodeFirstJob(chunkJobWith()).replace('{', '{"subscriptionId":"s-9","attempt":3,"lost":1,');
+    expect(parseDeliveryRecord(text)).toEqual({ ok: true, value: chunkJobWith() });
+  });
+});
+
+describe('a wake-up', () => {
+  it('is short and readable', () => {
+    expect(encodeWakeUp(wakeUp)).toBe(
+      '{"v":1,"kind":"wake_up","queue":"orders","messageId":"m-1","subscriptionId":"s-1","bucket":2,"attempt":7,"dueAt":1700000005000}',
+    );
+  });
+
+  it('comes back from its encoding', () => {
+    expect(parseDeliveryRecord(encodeWakeUp(wakeUp))).toEqual({ ok: true, value: wakeUp });
+  });
+});
+
+describe('a delivery record is refused by reason', () => {
+  const altered = (text: string, change: Record<string, unknown>) =>
+    JSON.stringify({ ...jsonOf(text), ...change });
+  const job = encodeFirstJob(jobWith());
+  const wake = encodeWakeUp(wakeUp);
+  const chunk = encodeFirstJob(chunkJobWith());
+
+  it.each([
+    ['text', 'hello', 'not_json'],
+    ['an array', '[]', 'invalid_field:body'],
+    ['a newer version', altered(wake, { v: 2 }), 'unknown_version'],
+    ['no version', altered(wake, { v: undefined }), 'unknown_version'],
+    ['another kind', altered(wake, { kind: 'nap' }), 'unknown_kind'],
+    ['attempt 0', altered(wake, { attempt: 0 }), 'invalid_field:attempt'],
+    ['half a bucket', altered(wake, { bucket: 0.5 }), 'invalid_field:bucket'],
+    ['no subscription', altered(wake, { subscriptionId: undefined }), 'invalid_field:subscriptionId'],
+    ['a due time as text', altered(wake, { dueAt: '5' }), 'invalid_field:dueAt'],
+    ['a job that is not the first attempt', altered(job, { attempt: 2 }), 'invalid_field:attempt'],
+    ['a job without a message', altered(job, { message: undefined }), 'message_missing'],
+    [
+      'a message of another version',
+      altered(job, { message: { v: 9 } }),
+      'invalid_field:message (unknown_version)',
+    ],
+    ['an empty payload key', altered(job, { payloadKey: '' }), 'invalid_field:payloadKey'],
+    ['a job that was lost no time', altered(job, { lost: 0 }), 'invalid_field:lost'],
+    ['a job that was lost half a time', altered(job, { lost: 0.5 }), 'invalid_field:lost'],
+    ['a chunk of another version', altered(chunk, { v: 2 }), 'unknown_version'],
+    ['a chunk without its number', altered(chunk, { chunk: undefined }), 'invalid_field:chunk'],
+    ['a chunk below the first', altered(chunk, { chunk: -1 }), 'invalid_field:chunk'],
+    ['a chunk in no bucket', altered(chunk, { bucket: '2' }), 'invalid_field:bucket'],
+    ['a chunk of nobody', altered(chunk, { subscriptionIds: [] }), 'invalid_field:subscriptionIds'],
+    [
+      'a chunk of somebody without a name',
+      altered(chunk, { subscriptionIds: ['s-1', ''] }),
+      'invalid_field:subscriptionIds.1',
+    ],
+    [
+      'a chunk of one not in a list',
+      altered(chunk, { subscriptionIds: 's-1' }),
+      'invalid_field:subscriptionIds',
+    ],
+    ['a chunk without a message', altered(chunk, { message: undefined }), 'message_missing'],
+    [
+      'a chunk with a message of another version',
+      altered(chunk, { message: { v: 9 } }),
+      'invalid_field:message (unknown_version)',
+    ],
+    ['a chunk with an empty payload key', altered(chunk, { payloadKey: '' }), 'invalid_field:payloadKey'],
+  ])('%s', (_name, text, reason) => {
+    expect(parseDeliveryRecord(text)).toEqual({ ok: false, reason });
+  });
+});

@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import {
+  cloudEvent,
+  eventBridgeEvent,
+  notification,
+  parse,
+  plain,
+  SENT_AT,
+  TOPIC,
+} from './ingress-samples.ts';
+import { jsonText } from './json-text.ts';
+
+describe('our own envelope', () => {
+  it('gives queue, id, type, data, ttl and delay', () => {
+    const body = { queue: 'orders', id: 'order-1', type: 'order.paid', data: { n: 1 }, ttl: 60, delay: 900 };
+    expect(parse(body)).toEqual({
+      ok: true,
+      delaySeconds: 900,
+      message: { ...plain, id: 'order-1', type: 'order.paid', data: '{"n":1}', expiresAt: SENT_AT + 60_000 },
+    });
+  });
+
+  it('needs queue and data only', () => {
+    expect(parse({ queue: 'orders', data: null })).toEqual({ ok: true, message: { ...plain, data: 'null' } });
+  });
+
+  it('keeps its data byte for byte', () => {
+    fc.assert(
+      fc.property(jsonText, (data) => {
+        const parsed = parse(`{"data":0, "queue":"orders","data" : ${data} }`);
+        expect(parsed).toEqual({ ok: true, message: { ...plain, data } });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('may have other fields, which are ignored', () => {
+    const body = { queue: 'orders', data: 1, timestamp: 5, trace: { data: 2 } };
+    expect(parse(body)).toEqual({ ok: true, message: { ...plain, data: '1' } });
+  });
+
+  it('may have an id that is not safe in keys: it is hashed, and the original kept', () => {
+    const id = 'order/1#é';
+    expect(parse({ queue: 'orders', id, data: 1 })).toMatchObject({
+      message: { id: messageIdOf({ id }).id, originalId: id },
+    });
+  });
+
+  it('may be delayed by nothing', () => {
+    expect(parse({ queue: 'orders', data: 1, delay: 0 })).toMatchObject({ ok: true, delaySeconds: 0 });
+  });
+});
+
+describe('a message with the SQS attribute queue', () => {
+  it.each([
+    ['an object', '{"b":2,  "a":1}'],
+    ['an array', '[1,2]'],
+    ['a string', '"text"'],
+    ['a number', '12345678901234567890'],
+    ['null', 'null'],
+  ])('is data as a whole: %s', (_name, body) => {
+    expect(parse(` ${body}\n`, { queue: 'orders' })).toEqual({ ok: true, message: { ...plain, data: body } });
+  });
+
+  it('is our envelope if it has data, whatever other keys it has', () => {
+    const body = '{"id":"own","data":{"x":1},"color":"red"}';
+    expect(parse(body, { queue: 'orders' })).toMatchObject({ message: { id: 'own', data: '{"x":1}' } });
+  });
+
+  it('is our envelope with all keys of ours', () => {
+    expect(parse({ data: [1], id: 'a', type: 't' }, { queue: 'orders' })).toMatchObject({
+      message: { queue: 'orders', id: 'a', type: 't', data: '[1]' },
+    });
+  });
+
+  it('goes to that queue, whatever the envelope says', () => {
+    const attributes = { queue: 'orders' };
+    const routes = { 'aws.ec2': 'routed', [TOPIC]: 'routed' };
+    const bodies = [
+      { queue: 'other', data: 1 },
+      { ...cloudEvent, queue: 'other' },
+      eventBridgeEvent,
+      notification('x'),
+    ];
+    for (const body of bodies)
+      expect(parse(body, attributes, routes)).toMatchObject({ message: { queue: 'orders' } });
+  });
+});
+
+describe('a redriven message', () => {
+  it('keeps the SQS id of its first life', () => {
+    expect(parse({ queue: 'orders', data: 1 }, { 'posthaste-id': 'first-life' })).toMatchObject({
+      message: { id: 'first-life' },
+    });
+  });
+
+  it('keeps the id that its producer gave, which its body still says', () => {
+    const parsed = parse({ queue: 'orders', id: 'own', data: 1 }, { 'posthaste-id': 'first-life' });
+    expect(parsed).toMatchObject({ ok: true, message: { id: 'own' } });
+    expect(parsed).not.toHaveProperty('message.originalId');
+  });
+
+  it('cannot bring an unsafe id into keys', () => {
+    const parsed = parse({ queue: 'orders', data: 1 }, { 'posthaste-id': 'a#b' });
+    expect(parsed).toMatchObject({ message: messageIdOf({ id: 'a#b' }) });
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
+import { operatorEventMessage, operatorEventSchema } from '../../../shared/wire/events/operator-event.ts';
+
+const at = Date.UTC(2027, 0, 15, 8, 0, 0, 7);
+const since = Date.UTC(2027, 0, 10);
+const ids = { queue: 'orders', subscriptionId: 's-1' };
+
+const samples: { event: OperatorEvent; detail: Record<string, unknown> }[] = [
+  {
+    event: { type: 'subscription.disabled', ...ids, reason: 'failing', at },
+    detail: { reason: 'failing', at: '2027-01-15T08:00:00.007Z' },
+  },
+  {
+    event: { type: 'subscription.failing', ...ids, since, failures: 20 },
+    detail: { since: '2027-01-10T00:00:00.000Z', failures: 20 },
+  },
+  {
+    event: { type: 'subscription.recovered', ...ids, since, at },
+    detail: { since: '2027-01-10T00:00:00.000Z', at: '2027-01-15T08:00:00.007Z' },
+  },
+  {
+    event: { type: 'delivery.exhausted', key: { ...ids, messageId: 'm-1', bucket: 3 }, attempts: 20, at },
+    detail: { messageId: 'm-1', attempts: 20, at: '2027-01-15T08:00:00.007Z' },
+  },
+];
+
+describe('an operator event on the bus', () => {
+  it.each(samples)('says what happened, where and when: $event.type', ({ event, detail }) => {
+    expect(operatorEventMessage(event, 'Posthaste')).toEqual({
+      source: 'posthaste',
+      'detail-type': event.type,
+      detail: { deployment: 'Posthaste', ...ids, ...detail },
+    });
+  });
+
+  it.each(samples)('is read back from what a target gets: $event.type', ({ event }) => {
+    const message = operatorEventMessage(event, 'Posthaste');
+    const envelope = { version: '0', id: 'e-1', account: '000000000000', resources: [], ...message };
+    expect(operatorEventSchema.parse(envelope)).toEqual(message);
+  });
+});

@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
+import { parseJson, propertySource } from '../../../shared/wire/json-slice.ts';
+import {
+  encodeUndeliverableNotice,
+  undeliverableNoticeSchema,
+} from '../../../shared/wire/jobs/undeliverable-notice.ts';
+import { aDelivery } from '../../support/delivery-builders.ts';
+import { jsonText } from './json-text.ts';
+
+const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
+
+const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 };
+
+const exhausted = aDelivery({
+  key,
+  status: 'exhausted',
+  reason: 'retries_exhausted',
+  policy: DEFAULT_RETRY_POLICY,
+  attempts: [
+    {
+      number: 1,
+      round: 1,
+      phase: 'initial',
+      startedAt,
+      durationMs: 12,
+      outcome: 'failed',
+      statusCode: 503,
+      snippet: 'busy',
+      // Ours, and nobody is shown it.
+      subscriptionChangedAt: 1,
+    },
+    {
+      number: 2,
+      round: 1,
+      phase: 'immediate',
+      startedAt: startedAt + 50,
+      durationMs: 5,
+      outcome: 'failed',
+      error: 'timeout',
+      lost: 1,
+    },
+  ],
+  lateResults: [{ number: 2, round: 1, phase: 'immediate', startedAt, durationMs: 1, outcome: 'delivered' }],
+  lease: { owner: 'me', until: startedAt },
+});
+
+const view = {
+  queue: 'orders',
+  messageId: 'm-1',
+  subscriptionId: 's-1',
+  status: 'exhausted',
+  reason: 'retries_exhausted',
+  attempts: [
+    {
+      number: 1,
+      round: 1,
+      phase: 'initial',
+      startedAt: '2026-01-02T03:04:05.006Z',
+      durationMs: 12,
+      outcome: 'failed',
+      statusCode: 503,
+      snippet: 'busy',
+    },
+    {
+      number: 2,
+      round: 1,
+      phase: 'immediate',
+      startedAt: '2026-01-02T03:04:05.056Z',
+      durationMs: 5,
+      outcome: 'failed',
+      error: 'timeout',
+      lost: 1,
+    },
+  ],
+  lateResults: [
+    {
+      number: 2,
+      round: 1,
+      phase: 'immediate',
+      startedAt: '2026-01-02T03:04:05.006Z',
+      durationMs: 1,
+      outcome: 'delivered',
+    },
+  ],
+  policy: DEFAULT_RETRY_POLICY,
+};
+
+describe('a delivery is shown', () => {
+  it('with its attempts and times as text, and nothing of how it is kept', () => {
+    expect(deliveryView(exhausted)).toEqual(view);
+  });
+
+  it('with its next attempt and by what it comes about', () => {
+    const next = { number: 2, phase: 'backoff', dueAt: startedAt, by: 'scheduler' } as const;
+    expect(deliveryView(aDelivery({ status: 'retrying', next }))).toMatchObject({
+      nextAttemptAt: '2026-01-02T03:04:05.006Z',
+      nextAttempt: { number: 2, phase: 'backoff', dueAt: '2026-01-02T03:04:05.006Z', by: 'scheduler' },
+    });
+  });
+
+  it('without a policy while none was needed', () => {
+    expect(deliveryView(aDelivery({ key }))).toEqual({
+      queue: 'orders',
+      messageId: 'm-1',
+      subscriptionId: 's-1',
+      status: 'pending',
+      attempts: [],
+      policy: null,
+    });
+  });
+
+  it('as its schema says', () => {
+    expect(deliveryViewSchema.parse(JSON.parse(JSON.stringify(deliveryView(exhausted))))).toEqual(view);
+  });
+});
+
+describe('an undeliverable notice', () => {
+  it('holds the delivery, the last status and the data byte for byte', () => {
+    fc.assert(
+      fc.property(jsonText, (data) => {
+        const json = parseJson(encodeUndeliverableNotice(exhausted, { kind: 'inline', data }));
+        expect(json && propertySource(json, 'data')).toBe(data);
+        expect(undeliverableNoticeSchema.parse(json?.value)).toEqual({ ...view, lastStatus: null });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('has the status that the last attempt was answered with', () => {
+    const answered = aDelivery({ ...exhausted, attempts: exhausted.attempts.slice(0, 1) });
+    expect(JSON.parse(encodeUndeliverableNotice(answered, { kind: 'gone' }))).toMatchObject({
+      lastStatus: 503,
+    });
+  });
+
+  it('names the place of data that is too large for it', () => {
+    const text = encodeUndeliverableNotice(exhausted, { kind: 'reference', dataRef: 's3://bucket/key' });
+    expect(JSON.parse(text)).toEqual({ ...view, lastStatus: null, dataRef: 's3://bucket/key' });
+  });
+
+  it('says nothing of data that is gone', () => {
+    expect(JSON.parse(encodeUndeliverableNotice(exhausted, { kind: 'gone' }))).toEqual({
+      ...view,
+      lastStatus: null,
+    });
+  });
+});
