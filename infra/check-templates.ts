@@ -4,12 +4,15 @@
  * Functions are not bundled: their templates are the same.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { App } from 'aws-cdk-lib';
 import { z } from 'zod';
 import { checkedVariants } from './checked-variants.ts';
+import { placeStacks } from './deployment.ts';
 import { securityFindings } from './security-findings.ts';
+import { parseSettings } from './settings.ts';
 
 const CFN_LINT = '1.58.0';
 
@@ -52,19 +55,19 @@ function install(): void {
 /** CDK's feature flags, which the CLI reads. */
 const { context } = cdkJson.parse(JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8')));
 
-/** What the CDK CLI would do, without its start-up: context and output folder go to the app by its environment. */
+/** Writes the templates of these settings, the same that `cdk synth` would write. */
 function synthesise(name: string, settings: Readonly<Record<string, unknown>>): string[] {
-  const outdir = join(templates, name);
-  run(process.execPath, ['infra/app.ts'], {
-    complaint: `The stacks could not be synthesised (${name}).`,
-    env: {
-      CDK_OUTDIR: outdir,
-      CDK_CONTEXT_JSON: JSON.stringify({ ...context, ...settings, 'aws:cdk:bundling-stacks': [] }),
-    },
+  const app = new App({
+    outdir: join(templates, name),
+    context: { ...context, 'aws:cdk:bundling-stacks': [] },
   });
-  return readdirSync(outdir)
-    .filter((file) => file.endsWith('.template.json'))
-    .map((file) => join(outdir, file));
+  placeStacks(app, parseSettings(settings));
+  return app.synth().stacks.map(({ templateFullPath }) => templateFullPath);
+}
+
+/** Most settings change one stack of three: a template that several settings share is linted once. */
+function distinct(files: readonly string[]): string[] {
+  return [...new Map(files.map((file) => [readFileSync(file, 'utf8'), file])).values()];
 }
 
 function lint(files: readonly string[]): void {
@@ -86,8 +89,7 @@ function examine(): void {
 
 install();
 rmSync(templates, { recursive: true, force: true });
-mkdirSync(templates, { recursive: true });
 const files = Object.entries(checkedVariants).flatMap(([name, settings]) => synthesise(name, settings));
-lint(files);
+lint(distinct(files));
 examine();
 process.stdout.write(`${files.length} templates without a fault.\n`);
