@@ -42,7 +42,7 @@ const payloadSource = z.strictObject(
 );
 
 const SENDER =
-  /^arn:[a-z-]+:(?:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+|events:[a-z0-9-]+:[0-9]{12}:rule\/[A-Za-z0-9_.\/-]+)$/;
+  /^arn:[a-z-]+:(?:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+|events:[a-z0-9-]+:[0-9]{12}:rule\/[A-Za-z0-9_./-]+)$/;
 
 /** What is taken in, and how it is read. */
 export const ingressSettings = {

@@ -5,7 +5,7 @@ import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import { RECOVERABLE, type RecoverableStatus } from '../../../../shared/domain/recovery/recovery.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/use-action.ts';
+import { useAction, type Action } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Field } from '../../parts/field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
@@ -148,7 +148,7 @@ function StartButton({
   selection,
 }: {
   count: FailedCount;
-  start: ReturnType<typeof useAction<[Selection], void>>;
+  start: { action: Action<void>; run: (selection: Selection) => void };
   selection: Selection;
 }): JSX.Element {
   return (
