@@ -1,6 +1,7 @@
 import type { BroughtBy } from '../../shared/domain/delivery/attempt.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import { leaseMs, requestMs } from '../../shared/domain/delivery/lease.ts';
 import type { MessageBody } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
@@ -64,29 +65,19 @@ export type Received = {
   remainingMs: () => number;
 };
 
-/** What reading the subscription and the message may take between the claim and the request. */
-const PREPARING_MS = 3_000;
-
-/** What keeping the body, recording the attempt and arming its wake-up may take after the request. */
-const RECORDING_MS = 5_000;
-
-function attemptMs(settings: DeliverSettings): number {
-  return PREPARING_MS + settings.attemptTimeoutMs + RECORDING_MS;
-}
-
 /** When a lease taken now runs out: later than the request's deadline and its recording. */
 export function leaseUntil(now: number, settings: DeliverSettings): number {
-  return now + attemptMs(settings);
+  return now + leaseMs(settings.attemptTimeoutMs);
 }
 
 /** Whether an attempt begun now can be finished and recorded by this invocation. */
 export function hasTimeForAttempt(received: Received, settings: DeliverSettings): boolean {
-  return received.remainingMs() >= attemptMs(settings);
+  return received.remainingMs() >= leaseMs(settings.attemptTimeoutMs);
 }
 
 /** Whether a request sent now can be answered, however late, and recorded within `leftMs`. */
 export function hasTimeForRequest(leftMs: number, settings: DeliverSettings): boolean {
-  return leftMs >= settings.attemptTimeoutMs + RECORDING_MS;
+  return leftMs >= requestMs(settings.attemptTimeoutMs);
 }
 
 /** Whom a delivery is for, as read for the attempt at hand. */

@@ -1,4 +1,4 @@
-import { INVOCATION_MS } from '../../shared/domain/subscription/health.ts';
+import { ANY_INVOCATION_MS } from '../../shared/domain/delivery/lease.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 
 /**
@@ -24,7 +24,7 @@ export function healthNotes(clock: Pick<Clock, 'now'>): HealthNotes {
   };
 
   const forgetOld = (): void => {
-    const oldest = clock.now() - INVOCATION_MS;
+    const oldest = clock.now() - ANY_INVOCATION_MS;
     for (const [name, at] of settledAt) {
       if (at >= oldest) return;
       settledAt.delete(name);

@@ -4,6 +4,7 @@ import {
   secondsToNextLook,
 } from '../../shared/domain/recovery/operation.ts';
 import { isOpen, type DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
+import { ANY_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
 import { MAX_DELAY_SECONDS } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
 import type { Page } from '../../shared/ports/page.ts';
@@ -11,12 +12,6 @@ import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
 import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remaining } from './context.ts';
 
 const PAGE = 100;
-
-/**
- * Longer than an attempt that was under way at the deletion can take, its recording included (deliver-context.ts: 38 s at
- * most), and than the listing is behind.
- */
-const SETTLING_MS = 60_000;
 
 /**
  * As long as SQS may bring a message back to a dispatch that died before it sent the jobs: ten receives, three minutes apart.
@@ -56,7 +51,7 @@ export async function cancelDeliveries(
 
 /** A pass that begins late enough is the last one. */
 function begun(order: CancellationOperation, now: number): CancellationOperation {
-  return order.cursor === undefined && now >= order.deletedAt + SETTLING_MS
+  return order.cursor === undefined && now >= order.deletedAt + ANY_LEASE_MS
     ? { ...order, settled: true }
     : order;
 }
@@ -119,7 +114,7 @@ function nextPass(
 ): { order: CancellationOperation; delaySeconds: number } | undefined {
   const { subscriptionId, deletedAt, settled, failed = 0, looks = 0 } = order;
   if (settled !== true)
-    return { order: passOf(order, looks), delaySeconds: secondsUntil(deletedAt + SETTLING_MS, now) };
+    return { order: passOf(order, looks), delaySeconds: secondsUntil(deletedAt + ANY_LEASE_MS, now) };
   if (failed > 0 && looks < MOST_LOOKS)
     return { order: passOf(order, looks + 1), delaySeconds: secondsToNextLook(looks) };
   const rememberedUntil = deletedAt + REMEMBERED_MS;

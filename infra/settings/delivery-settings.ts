@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../../shared/domain/delivery/lease.ts';
 import { parseDefaultRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
 import { parsePortRange } from '../../shared/domain/subscription/subscriber-url.ts';
 import { listOf, oneOf, valueOf, wholeNumber } from './rules.ts';
@@ -22,7 +23,11 @@ function portsOf(given: unknown): unknown {
 /** How deliveries are attempted, retried and kept. */
 export const deliverySettings = {
   /** Seconds that one attempt may take in all, 1 to 30. Default 15. */
-  attemptTimeoutSeconds: wholeNumber('seconds', 1, 30).default(15),
+  attemptTimeoutSeconds: wholeNumber(
+    'seconds',
+    ATTEMPT_TIMEOUT_SECONDS.least,
+    ATTEMPT_TIMEOUT_SECONDS.most,
+  ).default(ATTEMPT_TIMEOUT_SECONDS.default),
   /** Delays in seconds from this on go by EventBridge Scheduler, shorter ones by SQS, 0 to 900. Default 90. */
   schedulerThreshold: wholeNumber('seconds', 0, 900).default(90),
   /** How old, in seconds, a list of subscriptions may be for a first attempt, 0 to 300. Default 5. */
@@ -58,7 +63,7 @@ export const deliverySettings = {
     .preprocess(valueOf, z.number(DAYS_RULE).min(0, DAYS_RULE).max(365, DAYS_RULE))
     .default(5),
   /** How long past due, in seconds, a retry is before reconcile wakes it, 5 to 900. Default 30. */
-  overdueAfterSeconds: wholeNumber('seconds', 5, 900).default(30),
+  overdueAfterSeconds: wholeNumber('seconds', 5, 900).default(OVERDUE_AFTER_SECONDS),
   /** CIDR ranges that subscribers may be at though they are not public. Default none. */
   allowedAddresses: z
     .preprocess(

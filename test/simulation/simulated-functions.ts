@@ -9,7 +9,7 @@ import { actorOf, machinesOf, portsOf, type Machine, type Running } from './mach
 import { MINUTE, SECOND } from './scenario.ts';
 import type { Receipt } from './simulated-queue.ts';
 import {
-  invocationMs,
+  timeoutMs,
   type Consumers,
   type Published,
   type SimulatedWorld,
@@ -26,7 +26,7 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
     run: (receipt: Receipt<T>, running: Running) => Promise<void>,
   ): void => {
     const invocation: Invocation = { dead: false, faults: [] };
-    const endsAt = world.time.now() + invocationMs(world.settings);
+    const endsAt = world.time.now() + timeoutMs(world.settings);
     world.time.at(endsAt, () => {
       invocation.dead = true;
     });

@@ -1,4 +1,5 @@
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import { invocationMs, visibilityTimeout } from '../../shared/domain/delivery/lease.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { Line } from '../../shared/domain/subscription/rate-limit.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
@@ -7,7 +8,7 @@ import { emptyHistory, type Actor, type History } from './history.ts';
 import { messageStore, type MessageStore } from './message-store.ts';
 import type { StepPorts } from './ports.ts';
 import { simulatedReceivers, type Receivers } from './receivers.ts';
-import { SECOND, START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
+import { START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
 import { simulatedQueue, type Receipt, type SimulatedQueue } from './simulated-queue.ts';
 import { simulatedSchedules, type SimulatedSchedules } from './simulated-schedules.ts';
 import { subscriptionStore, type SubscriptionStore } from './subscription-store.ts';
@@ -54,7 +55,7 @@ export type Consumers = {
 };
 
 /** An invocation's time, in milliseconds (design §8: the attempt timeout and 15 s). */
-export const invocationMs = (settings: SimulatedSettings): number => settings.attemptTimeoutMs + 15 * SECOND;
+export const timeoutMs = (settings: SimulatedSettings): number => invocationMs(settings.attemptTimeoutMs);
 
 export const simulatedWorld = (
   scenario: Scenario,
@@ -69,7 +70,7 @@ export const simulatedWorld = (
     time,
     faults,
     // Six times the function's timeout (design §8).
-    visibilityMs: () => 6 * invocationMs(world.settings),
+    visibilityMs: () => visibilityTimeout(timeoutMs(world.settings)),
   };
   const retry = simulatedQueue<Work>({
     ...shared,

@@ -1,5 +1,6 @@
 import type { Context, SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import { randomUUID } from 'node:crypto';
+import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { deliverRecord } from '../../functions/deliver/deliver-record.ts';
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
@@ -9,9 +10,6 @@ import type { DeliverContext, DeliverPorts } from '../../functions/deliver/conte
 import { healthNotes } from '../../functions/deliver/health-notes.ts';
 import { inMemorySubscriptions } from './in-memory/in-memory-subscriptions.ts';
 import { pipelineWorld } from './in-memory/pipeline-world.ts';
-
-/** Milliseconds that the function has beyond the attempt timeout (infra/constructs/functions/deliver-function.ts). */
-const MORE_THAN_AN_ATTEMPT_MS = 15_000;
 
 export type Environment = (records: readonly SQSRecord[]) => Promise<SQSBatchResponse>;
 
@@ -49,8 +47,7 @@ export const deliverOnLoopback = (options: OnLoopback) => {
       healthNotes: healthNotes(systemClock),
     };
     const handler = sqsHandler(journal, deliverRecord(context));
-    return (records) =>
-      handler({ Records: [...records] }, anInvocation(attemptTimeoutMs + MORE_THAN_AN_ATTEMPT_MS));
+    return (records) => handler({ Records: [...records] }, anInvocation(invocationMs(attemptTimeoutMs)));
   };
   return { environment, subscriptions, deliveries: world.deliveries };
 };

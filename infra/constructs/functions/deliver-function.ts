@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
 import { product, userAgentOf } from '../../product.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { type Network, NetworkPlacement } from './network-placement.ts';
@@ -37,7 +38,7 @@ const THREADS = 64;
 export class DeliverFunction extends NodeFunction {
   /** One attempt, and time to record it and to hand back the rest (design §8). */
   static timeout(settings: DeploymentSettings): Duration {
-    return Duration.seconds(settings.attemptTimeoutSeconds + 15);
+    return Duration.millis(invocationMs(settings.attemptTimeoutSeconds * 1000));
   }
 
   constructor(scope: Construct, id: string, props: DeliverFunctionProps) {

@@ -3,15 +3,13 @@ import type { IMetric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { visibilityTimeout } from '../../../shared/domain/delivery/lease.ts';
 
 /**
  * How often a message is received before it is a dead letter. A receive is lost to every crash, throttle and timeout, so
  * fewer would bury healthy messages in a bad hour; a poisonous one costs ten receives at most.
  */
 const MAX_RECEIVES = 10;
-
-/** AWS asks for six times the function's timeout (Lambda developer guide, "Using Lambda with Amazon SQS"). */
-const VISIBILITY_PER_TIMEOUT = 6;
 
 /** What every SQS queue of ours has: TLS only, encrypted at rest, no name of its own, and its metrics. */
 export class SqsQueue extends Construct {
@@ -131,15 +129,15 @@ export class WorkQueue extends SqsQueue {
   readonly visibilityTimeout: Duration;
 
   constructor(scope: Construct, id: string, props: WorkQueueProps) {
-    const visibilityTimeout = Duration.seconds(
-      props.consumerTimeout.toSeconds() * VISIBILITY_PER_TIMEOUT + (props.window?.toSeconds() ?? 0),
+    const hidden = Duration.seconds(
+      visibilityTimeout(props.consumerTimeout.toSeconds(), props.window?.toSeconds()),
     );
     super(scope, id, {
       retentionPeriod: Duration.days(4),
-      visibilityTimeout,
+      visibilityTimeout: hidden,
       deadLetterQueue: props.deadLetters.asDeadLetterQueue,
     });
-    this.visibilityTimeout = visibilityTimeout;
+    this.visibilityTimeout = hidden;
   }
 
   /** What Lambda needs to poll in the function's name (AWSLambdaSQSQueueExecutionRole, scoped to this queue). */

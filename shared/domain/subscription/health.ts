@@ -1,3 +1,4 @@
+import { ANY_INVOCATION_MS } from '../delivery/lease.ts';
 import type { Disabled, Failing, Subscription, Unsent } from './subscription.ts';
 
 /** Failures without a success between them that it takes to tell the operator. */
@@ -8,9 +9,6 @@ export const FAILURES_IN_ALL = 30;
 
 /** Twice as many as are counted apart: at least half of the time lies between telling and disabling. */
 const PARTS = 2 * (FAILURES_IN_ALL - FAILURES_TO_TELL);
-
-/** Longer than any invocation of deliver: what one began before that is over, and what it left undone stays so. */
-export const INVOCATION_MS = 60_000;
 
 /** Milliseconds. */
 export type HealthRules = {
@@ -51,7 +49,7 @@ export function afterFailure(
 function failed(failing: Failing | undefined, now: number, rules: HealthRules): Noted | undefined {
   if (failing === undefined) return { kind: 'begin', failing: { since: now, failures: 1 } };
   const { since, failures } = failing;
-  if (now - since < rules.subscriptionCacheMs + INVOCATION_MS) return undefined;
+  if (now - since < rules.subscriptionCacheMs + ANY_INVOCATION_MS) return undefined;
   if (failures < FAILURES_TO_TELL) return towardsTelling({ since, failures: failures + 1 }, now);
   if (rules.disableFailingAfterMs === 0) return undefined;
   return towardsDisabling(failing, now, rules.disableFailingAfterMs);
@@ -117,7 +115,7 @@ function spellOf(change: Noted): readonly number[] {
 
 /** Whoever wrote it has not sent it, or has not come to take it off: it is sent again. */
 export function isLeftOver({ at }: Unsent, now: number): boolean {
-  return now - at >= INVOCATION_MS;
+  return now - at >= ANY_INVOCATION_MS;
 }
 
 /** Whether the condition of a change holds. The DynamoDB adapter says the same in its own language. */

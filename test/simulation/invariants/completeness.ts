@@ -1,5 +1,5 @@
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { INVOCATION_MS } from '../../../shared/domain/subscription/health.ts';
+import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
 import { deliveryName, type Acceptance } from '../history.ts';
 import { SECOND, START } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
@@ -109,7 +109,7 @@ const isEnabled = ({ world, subscriptionId }: DeliveryCase): boolean =>
 /** It has another subscriber, or was enabled, since it was read for the last attempt. */
 const isRepaired = ({ world, subscriptionId }: DeliveryCase, { attempts }: Delivery): boolean => {
   const { scenario, subscriptions } = world;
-  const readMs = scenario.settings.cacheSeconds * SECOND + INVOCATION_MS + 2 * scenario.skewMs;
+  const readMs = scenario.settings.cacheSeconds * SECOND + ANY_INVOCATION_MS + 2 * scenario.skewMs;
   const readAt = (attempts.at(-1)?.startedAt ?? 0) - readMs;
   return subscriptions
     .versionsOf(subscriptionId)

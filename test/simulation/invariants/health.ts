@@ -1,8 +1,5 @@
-import {
-  FAILURES_IN_ALL,
-  FAILURES_TO_TELL,
-  INVOCATION_MS,
-} from '../../../shared/domain/subscription/health.ts';
+import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
+import { FAILURES_IN_ALL, FAILURES_TO_TELL } from '../../../shared/domain/subscription/health.ts';
 import type { Subscription, Unsent } from '../../../shared/domain/subscription/subscription.ts';
 import type { Write } from '../history.ts';
 import { HOUR, MINUTE, SECOND, START, type Scenario, type SimulatedSettings } from '../scenario.ts';
@@ -53,7 +50,7 @@ const whyNot = (
   const before = since === START - HOUR ? planned : 0;
   const failures = results(world, id, { from: since - MINUTE, to: at }).filter(isFailure).length;
   // What came within the last second may not have been noted yet.
-  const noted = { from: since + cachedMs + INVOCATION_MS, to: at - SECOND };
+  const noted = { from: since + cachedMs + ANY_INVOCATION_MS, to: at - SECOND };
   const successes = results(world, id, noted).filter((write) => !isFailure(write) && isUndisturbed(write));
   const toldForMs = before >= FAILURES_TO_TELL ? Infinity : at - toldAt(world, id, since);
   const skewMs = 2 * world.scenario.skewMs;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { INVOCATION_MS } from '../../../shared/domain/subscription/health.ts';
+import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
 import { healthNotes, type HealthNotes } from '../../../functions/deliver/health-notes.ts';
 
 let now: number;
@@ -70,13 +70,13 @@ describe('a change', () => {
 
   it('is forgotten when no attempt from before it can be under way', async () => {
     await note('begin', 100);
-    now += INVOCATION_MS;
+    now += ANY_INVOCATION_MS;
     await note('count', 0);
-    await note('begin', INVOCATION_MS + 1);
+    await note('begin', ANY_INVOCATION_MS + 1);
     expect(made).toEqual(['begin', 'count']);
     now += 1;
     await note('recover', 0);
-    await note('begin', INVOCATION_MS + 2);
+    await note('begin', ANY_INVOCATION_MS + 2);
     expect(made).toEqual(['begin', 'count', 'recover', 'begin']);
   });
 });

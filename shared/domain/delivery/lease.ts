@@ -1,0 +1,52 @@
+/**
+ * How long an attempt may take, and everything that has to outlast it: its lease, deliver's invocation, the time for which
+ * SQS hides its message, the grace of reconcile, and the second pass of a cancellation. A change here changes all of them.
+ */
+
+/** The setting `attemptTimeoutSeconds`: what a single request may take. */
+export const ATTEMPT_TIMEOUT_SECONDS = { least: 1, most: 30, default: 15 };
+
+/** Between the claim and the request: reading the subscription and the message. */
+const PREPARING_MS = 3_000;
+
+/** After the request: keeping the body, recording the attempt and scheduling its wake-up. */
+const RECORDING_MS = 5_000;
+
+/** What an invocation has beyond one lease: to receive the batch, and to send back what it has no time for. */
+const INVOCATION_SPARE_MS = 7_000;
+
+/** AWS asks for six times the function's timeout (Lambda developer guide, "Using Lambda with Amazon SQS"). */
+const VISIBILITY_PER_TIMEOUT = 6;
+
+/** Milliseconds for which an attempt holds its delivery. */
+export function leaseMs(attemptTimeoutMs: number): number {
+  return PREPARING_MS + attemptTimeoutMs + RECORDING_MS;
+}
+
+/** Milliseconds that a request and its recording may still take once everything is at hand. */
+export function requestMs(attemptTimeoutMs: number): number {
+  return attemptTimeoutMs + RECORDING_MS;
+}
+
+/** Timeout of the deliver function, in milliseconds. */
+export function invocationMs(attemptTimeoutMs: number): number {
+  return leaseMs(attemptTimeoutMs) + INVOCATION_SPARE_MS;
+}
+
+/** How long SQS hides a message once a function has received it. `window`: how long Lambda gathers a batch. All in one unit. */
+export function visibilityTimeout(functionTimeout: number, window = 0): number {
+  return functionTimeout * VISIBILITY_PER_TIMEOUT + window;
+}
+
+/** Longer than any invocation of deliver: what one began before that is over, or will never be. */
+export const ANY_INVOCATION_MS = wholeMinutes(invocationMs(ATTEMPT_TIMEOUT_SECONDS.most * 1000));
+
+/** Longer than any lease, and than the listing of deliveries is behind: then a cancellation finds what was in flight before. */
+export const ANY_LEASE_MS = wholeMinutes(leaseMs(ATTEMPT_TIMEOUT_SECONDS.most * 1000));
+
+/** Default of the setting `overdueAfterSeconds`: reconcile wakes nothing that a usual invocation may still be at. */
+export const OVERDUE_AFTER_SECONDS = invocationMs(ATTEMPT_TIMEOUT_SECONDS.default * 1000) / 1000;
+
+function wholeMinutes(milliseconds: number): number {
+  return Math.ceil(milliseconds / 60_000) * 60_000;
+}
