@@ -43,6 +43,7 @@ export default defineConfig({
           include: [
             'test/contract/**/*.test.ts',
             'test/e2e/**/*.test.ts',
+            'test/deployed/**/*.test.ts',
             'test/browser/deployed/**/*.test.ts',
           ],
           exclude: ['test/contract/in-memory*.test.ts'],

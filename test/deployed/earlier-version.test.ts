@@ -1,0 +1,236 @@
+import { readFileSync } from 'node:fs';
+import { DynamoDBClient, PutItemCommand, type AttributeValue } from '@aws-sdk/client-dynamodb';
+import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
+import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
+import { undeliverableNoticeSchema } from '../../shared/wire/jobs/undeliverable-notice.ts';
+import { callApi, deliveriesOf, finishedDeliveries } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { send } from '../support/sqs-messages.ts';
+
+/**
+ * What version 0.1.0 left in the tables and queues, one queue of webhooks for each situation. Recorded on the local AWS by
+ * stopping the functions at the right moment; the sealed secrets are left out because their KMS key is gone.
+ */
+const recorded = z
+  .record(
+    z.string(),
+    z.object({
+      recordedAt: z.number(),
+      items: z.object({ subscriptions: z.array(itemSchema()), deliveries: z.array(itemSchema()) }),
+      delivery: z.array(z.string()).default([]),
+      retry: z.array(z.string()).default([]),
+      operation: z.array(z.string()).default([]),
+      undeliverable: z.array(z.string()).default([]),
+      views: z.record(z.string(), z.unknown()).optional(),
+    }),
+  )
+  .parse(JSON.parse(readFileSync(new URL('stored-by-0.1.0.json', import.meta.url), 'utf8')));
+
+type Recorded = (typeof recorded)[string];
+
+function itemSchema() {
+  return z.custom<Record<string, AttributeValue>>((item) => typeof item === 'object' && item !== null);
+}
+
+const HOUR_MS = 60 * 60 * 1000;
+
+const { endpoints, client } = deployment;
+const dynamo = new DynamoDBClient(client);
+
+let receiver: Receiver;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  const configuration = await deployment.lambda.send(
+    new GetFunctionConfigurationCommand({ FunctionName: endpoints.functions.deliver }),
+  );
+  environment = configuration.Environment?.Variables ?? {};
+});
+
+afterAll(async () => {
+  await receiver.close();
+});
+
+/**
+ * Whole hours, because an index is keyed by the hour: the record is one to two hours old, so that every retry is due and
+ * every lease has run out.
+ */
+function shifted(text: string, recordedAt: number): string {
+  const shiftMs = Math.floor((Date.now() - recordedAt) / HOUR_MS - 1) * HOUR_MS;
+  return text
+    .replaceAll('PORT', new URL(receiver.url('/')).port)
+    .replaceAll(/\b17\d{11}\b/g, (milliseconds) => String(Number(milliseconds) + shiftMs))
+    .replaceAll(/\b17\d{8}\b/g, (seconds) => String(Number(seconds) + shiftMs / 1000))
+    .replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (time) =>
+      new Date(Date.parse(time) + shiftMs).toISOString(),
+    )
+    .replaceAll(/\b(\d{4}-\d\d-\d\dT\d\d)#/g, (_, hour: string) =>
+      new Date(Date.parse(`${hour}:00Z`) + shiftMs).toISOString().slice(0, 13).concat('#'),
+    );
+}
+
+/** One situation, in the tables as version 0.1.0 left it. */
+async function restored(situation: string): Promise<Recorded & { queue: string }> {
+  const source = recorded[situation];
+  if (source === undefined) throw new Error(`nothing recorded for ${situation}`);
+  const { recordedAt, ...rest } = source;
+  const moved: Recorded = { recordedAt, ...JSON.parse(shifted(JSON.stringify(rest), recordedAt)) };
+  await Promise.all([
+    ...moved.items.subscriptions.map(async (item) =>
+      dynamo.send(
+        new PutItemCommand({ TableName: endpoints.subscriptionsTable, Item: await sealedAnew(item) }),
+      ),
+    ),
+    ...moved.items.deliveries.map((Item) =>
+      dynamo.send(new PutItemCommand({ TableName: endpoints.deliveriesTable, Item })),
+    ),
+  ]);
+  return { ...moved, queue: `stored-${situation}` };
+}
+
+async function sealedAnew(item: Record<string, AttributeValue>): Promise<Record<string, AttributeValue>> {
+  const owner = { queue: item['queue']?.S ?? '', subscriptionId: item['id']?.S ?? '' };
+  const secrets = await Promise.all(
+    (item['secrets']?.L ?? []).map(async (secret) => {
+      const sealer = kmsSecretSealer(deployment.keys, environment['SECRETS_KEY_ARN'] ?? '');
+      const sealed = await sealer.seal(owner, makeSecret('v1', randomBytes));
+      return { M: { ...secret.M, sealed: { S: sealed } } };
+    }),
+  );
+  return secrets.length === 0 ? item : { ...item, secrets: { L: secrets } };
+}
+
+async function sendAll(queueUrl: string, bodies: readonly string[]): Promise<void> {
+  for (const body of bodies) await send(queueUrl, body);
+}
+
+async function statusesOf(queue: string, messageId: string, count: number): Promise<string[]> {
+  const deliveries = await finishedDeliveries(queue, messageId, count);
+  return deliveries.map(({ status }) => status);
+}
+
+async function answerOf(path: string): Promise<unknown> {
+  const response = await callApi('GET', path);
+  if (!response.ok) throw new Error(`GET ${path}: ${response.status}`);
+  return response.json();
+}
+
+describe.concurrent('what version 0.1.0 left behind', () => {
+  it('has a first attempt that was still a job, which is delivered with its headers', async () => {
+    const { queue, delivery } = await restored('first-job');
+    await sendAll(endpoints.deliveryQueueUrl, delivery);
+    expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
+    const [request, ...more] = receiver.received(`/${queue}/0`);
+    expect(request?.headers['x-shop']).toBe('seven');
+    expect(request?.body.toString()).toContain('{"total":"12345678901234567890"}');
+    expect(more).toEqual([]);
+  });
+
+  it('has a chunk of three that was still a job, which are all delivered', async () => {
+    const { queue, delivery } = await restored('chunk-job');
+    await sendAll(endpoints.deliveryQueueUrl, delivery);
+    expect(await statusesOf(queue, 'm', 3)).toEqual(['delivered', 'delivered', 'delivered']);
+    expect(receiver.received().filter(({ path }) => path.startsWith(`/${queue}/`))).toHaveLength(3);
+  });
+
+  it('has a body in the bucket, which is read from there', async () => {
+    const { queue, delivery } = await restored('stored-body');
+    const { payloadKey } = z.object({ payloadKey: z.string() }).parse(JSON.parse(delivery[0] ?? ''));
+    const data = 'x'.repeat(300_000);
+    const message = {
+      v: 1,
+      queue,
+      id: 'm',
+      type: 'order.created',
+      timestamp: '2026-11-22T13:32:05.214Z',
+      data,
+    };
+    const s3 = new S3Client({ ...client, forcePathStyle: true });
+    await s3.send(
+      new PutObjectCommand({
+        Bucket: environment['PAYLOAD_BUCKET'] ?? '',
+        Key: payloadKey,
+        Body: JSON.stringify(message),
+        ContentType: 'application/json',
+      }),
+    );
+    await sendAll(endpoints.deliveryQueueUrl, delivery);
+    expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
+    expect(receiver.received(`/${queue}/0`)[0]?.body.toString()).toContain(data);
+  });
+
+  it('has a chunk whose function died in the middle of its attempts, which are made again', async () => {
+    const { queue, delivery } = await restored('crashed-chunk');
+    await sendAll(endpoints.deliveryQueueUrl, delivery);
+    expect(await statusesOf(queue, 'm', 2)).toEqual(['delivered', 'delivered']);
+  });
+
+  it('has a retry that waits in SQS, which is attempt 2 of its delivery', async () => {
+    const { queue, retry } = await restored('sqs-retry');
+    await sendAll(endpoints.retryQueueUrl, retry);
+    const [delivery] = await finishedDeliveries(queue, 'm', 1);
+    expect(delivery?.attempts.map(({ number, statusCode }) => [number, statusCode])).toEqual([
+      [1, 503],
+      [2, 200],
+    ]);
+    expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
+  });
+
+  it('has a retry that waits in EventBridge Scheduler, which is attempt 2 of its delivery', async () => {
+    const { queue, retry } = await restored('scheduled-retry');
+    await sendAll(endpoints.retryQueueUrl, retry);
+    expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
+    expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
+  });
+
+  it('has deliveries that wait for their turn at a rate limit, which get it', async () => {
+    const { queue, retry } = await restored('rate-limited');
+    await sendAll(endpoints.retryQueueUrl, retry);
+    expect(await statusesOf(queue, 'm2', 1)).toEqual(['delivered']);
+    expect(await statusesOf(queue, 'm3', 1)).toEqual(['delivered']);
+    expect(receiver.received(`/${queue}/0`)).toHaveLength(2);
+  });
+
+  it('has a recovery that was only ordered, which reopens the exhausted delivery', async () => {
+    const { queue, operation, undeliverable } = await restored('recovery');
+    const [notice] = undeliverable.map((body) => undeliverableNoticeSchema.parse(JSON.parse(body)));
+    expect(notice).toMatchObject({ queue, messageId: 'm', status: 'exhausted' });
+    await sendAll(endpoints.operationQueueUrl, operation);
+    const delivered = await eventually('a second round', async () => {
+      const [delivery] = (await deliveriesOf(queue, 'm')) ?? [];
+      return delivery?.status === 'delivered' ? delivery : undefined;
+    });
+    expect(delivered.attempts.map(({ round, statusCode }) => [round, statusCode])).toEqual([
+      [1, 500],
+      [1, 500],
+      [2, 200],
+    ]);
+  });
+
+  it('has the deliveries of a deleted subscription still to cancel, which are cancelled', async () => {
+    const { queue, operation } = await restored('cancellation');
+    await sendAll(endpoints.operationQueueUrl, operation);
+    expect(await statusesOf(queue, 'm', 1)).toEqual(['cancelled']);
+    expect(receiver.received(`/${queue}/0`)).toEqual([]);
+  });
+
+  it('has deliveries that are over and subscriptions in every state, which the API shows as before', async () => {
+    const { queue, views } = await restored('finished');
+    expect(await deliveriesOf(queue, 'm')).toEqual(views?.['deliveries']);
+    expect(await answerOf(`/v2/queues/${queue}/messages/m`)).toEqual(views?.['message']);
+    const page = z.object({ subscriptions: z.array(z.looseObject({ age: z.number() })) });
+    const withoutAge = (view: unknown) =>
+      page.parse(view).subscriptions.map(({ age: _, ...others }) => others);
+    expect(withoutAge(await answerOf(`/v2/queues/${queue}/subscriptions`))).toEqual(
+      withoutAge(views?.['subscriptions']),
+    );
+  });
+});
