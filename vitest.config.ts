@@ -7,6 +7,9 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'test/contract/in-memory*.test.ts'],
+          // One copy of the modules for all files of a worker: to load them takes longer than most tests do.
+          isolate: false,
+          maxWorkers: 2,
           // Some of these measure time, as the deployed ones do: nothing heavy runs beside either.
           sequence: { groupOrder: 1 },
         },

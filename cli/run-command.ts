@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { reportFailure } from './failure-report.ts';
 import { INTERRUPTED } from './interruption.ts';
 import { programFor } from './program.ts';
-import { terminalIn, type Surroundings, type Terminal } from './terminal.ts';
+import { terminalIn, type Sleep, type Surroundings, type Terminal } from './terminal.ts';
 
 /**
  * Runs the command with these arguments and answers with its exit status: 0 done, 1 failed, 2 asked wrongly (an unknown
@@ -10,8 +10,12 @@ import { terminalIn, type Surroundings, type Terminal } from './terminal.ts';
  *
  * The AWS SDK reads its variables, such as AWS_PROFILE, from `process.env` all the same.
  */
-export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<number> {
-  const terminal = terminalIn(surroundings);
+export async function runCommand(
+  args: readonly string[],
+  surroundings: Surroundings,
+  sleep?: Sleep,
+): Promise<number> {
+  const terminal = terminalIn(surroundings, sleep);
   const status = await statusOf(args, terminal);
   const isWritten = await terminal.allWritten();
   return status === 0 && !isWritten ? 1 : status;

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { untilInterrupted, type Signals } from './interruption.ts';
 import { printableJson } from './output/printable.ts';
 
@@ -13,8 +14,15 @@ export type Surroundings = Signals & {
 
 export type Output = Writable & { isTTY?: boolean; columns?: number };
 
-/** What commands read, print to and end with, in place of the globals of Node. */
+/** Milliseconds. @throws AbortError once the signal is aborted */
+export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+
+export const systemSleep: Sleep = (milliseconds, signal) =>
+  pause(milliseconds, undefined, signal === undefined ? {} : { signal });
+
+/** What commands read, print to, wait by and end with, in place of the globals of Node. */
 export type Terminal = Pick<Surroundings, 'env' | 'stdin' | 'stdout' | 'stderr'> & {
+  sleep: Sleep;
   /** The exit status of a command that does not fail. */
   exitStatus: number;
   /** Aborted once stdout has no reader any more (`posthaste … | head`): a command that goes on printing may stop. */
@@ -31,7 +39,7 @@ export type Terminal = Pick<Surroundings, 'env' | 'stdin' | 'stdout' | 'stderr'>
   allWritten: () => Promise<boolean>;
 };
 
-export function terminalIn(surroundings: Surroundings): Terminal {
+export function terminalIn(surroundings: Surroundings, sleep = systemSleep): Terminal {
   const { env, stdout, stderr } = surroundings;
   const leaving = new AbortController();
   const readerLeft = leaving.signal;
@@ -62,6 +70,7 @@ export function terminalIn(surroundings: Surroundings): Terminal {
     },
     stdout,
     stderr,
+    sleep,
     exitStatus: 0,
     readerLeft,
     print,

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { pollInterval, type PollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
+import { systemSleep, type Terminal } from '../terminal.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { findApi, type ApiAccess, type ApiCall } from './api-access.ts';
 import { ApiRefusal, isAnswer } from './api-refusal.ts';
@@ -21,18 +21,22 @@ const TURNED_AWAY = 429;
 /** What it says of a function that has not answered. */
 const PASSING: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
-export async function openApi(choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiClient> {
-  return apiClient(await findApi(choice, env));
+export async function openApi(
+  choice: DeploymentChoice,
+  { env, sleep }: Pick<Terminal, 'env' | 'sleep'>,
+): Promise<ApiClient> {
+  return apiClient(await findApi(choice, env), sleep);
 }
 
-export function apiClient(access: ApiAccess): ApiClient {
+export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
   const send = async (request: ApiRequest): Promise<ApiAnswer> => {
     let interval = pollInterval(INTERVAL);
     for (let tries = 1; ; tries += 1) {
       const outcome = await once(access, request);
       if (outcome.kind === 'answer') return outcome.answer;
       if (tries === MOST_TRIES || !mayComeAgain(request, outcome)) throw outcome.failure;
-      interval = await afterWaiting(interval, request.signal);
+      await sleep(waitOf(interval), request.signal);
+      interval = interval.afterEmpty();
     }
   };
   return {
@@ -50,11 +54,9 @@ function isRepeatable({ method, repeatable = method !== 'POST' && method !== 'PA
   return repeatable;
 }
 
-/** With some chance in it, so that commands that failed together do not come again together. */
-async function afterWaiting(interval: PollInterval, signal?: AbortSignal): Promise<PollInterval> {
-  const milliseconds = interval.wait * 1000 * (0.5 + Math.random() / 2);
-  await pause(milliseconds, undefined, signal === undefined ? {} : { signal });
-  return interval.afterEmpty();
+/** Milliseconds, with some chance in it, so that commands that failed together do not come again together. */
+function waitOf({ wait }: PollInterval): number {
+  return wait * 1000 * (0.5 + Math.random() / 2);
 }
 
 /** `passing`: it may be different at another try. `turned_away`: so may it, and nothing has happened yet. */

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
-import { json, stubApi, type StubApi } from '../unit/cli/stub-api.ts';
+import { closeStubs, json, stubApi, type StubApi } from '../unit/cli/stub-api.ts';
 import { inBrowser, launchChromium } from './chromium.ts';
 import { startConsoleCommand, type RunningConsole } from './console-command.ts';
 import { axeViolations, isTooWide, LOOKS, openPage } from './console-page.ts';
@@ -24,6 +24,7 @@ inBrowser('the console in a browser', () => {
   afterAll(async () => {
     await browser.close();
     expect(await served.stop()).toBe(0);
+    await closeStubs();
   });
 
   it.each(LOOKS)('shows an empty deployment at $width px, $theme, without a fault', async (look) => {

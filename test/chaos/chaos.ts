@@ -1,40 +1,15 @@
 import { Console } from 'node:console';
-import { parseArgs } from 'node:util';
 import { Problem } from '../../local/install/problem.mjs';
 import { untilInterrupted } from '../../cli/interruption.ts';
-import { wholeNumber } from '../support/whole-number.ts';
-import { isBalanced, runChaos, type ChaosRequest } from './run.ts';
+import { chaosRequestOf, isBalanced, runChaos, type ChaosRequest } from './run.ts';
 
 const USAGE =
   'usage: npm run chaos -- --messages N (1 to 5000, 2000 by default) [--seed S (0 to 4294967290)] [--json]';
 
-type Request = ChaosRequest & { json: boolean };
-
-/** Undefined: not to be understood. */
-const requestOf = (args: readonly string[]): Request | undefined => {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        messages: { type: 'string', default: '2000' },
-        seed: { type: 'string', default: '1' },
-        json: { type: 'boolean', default: false },
-      },
-    });
-    // More is more than the local AWS can take.
-    const messages = wholeNumber(values.messages, 1, 5_000);
-    const seed = wholeNumber(values.seed, 0, 4_294_967_290);
-    return messages === undefined || seed === undefined ? undefined : { messages, seed, json: values.json };
-  } catch {
-    // parseArgs throws for what it does not know; the usage line says what it does.
-    return undefined;
-  }
-};
-
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** The exit status. */
-const chaos = async ({ json, ...request }: Request): Promise<number> => {
+const chaos = async ({ json, ...request }: ChaosRequest & { json: boolean }): Promise<number> => {
   try {
     const { books, faults, seconds } = await untilInterrupted((signal) => runChaos(request, say, signal));
     const result = { messages: request.messages, ...books, faults, seconds };
@@ -51,7 +26,7 @@ const chaos = async ({ json, ...request }: Request): Promise<number> => {
   }
 };
 
-const request = requestOf(process.argv.slice(2));
+const request = chaosRequestOf(process.argv.slice(2));
 if (request === undefined) {
   say(USAGE);
   process.exitCode = 2;

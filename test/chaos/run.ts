@@ -1,11 +1,13 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { isRunning } from '../../local/install/lock.mjs';
 import { localFolder } from '../../local/install/paths.mjs';
 import { startLocalSystem } from '../../local/local-system.ts';
 import { seededChance } from '../simulation/chance.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { wholeNumber } from '../support/whole-number.ts';
 import { booksOf, duplicatesOf, explainedBy, isLost, type Books } from './books.ts';
 import { redriveAll } from './dead-letters.ts';
 import { callBy, messagesOn, reconcileOnce, subscribeAll, systemAt, type System } from './deployed-system.ts';
@@ -20,6 +22,27 @@ import { killWorkers } from './worker-killer.ts';
 export type ChaosRequest = { messages: number; seed: number };
 
 export type ChaosResult = { books: Books; faults: Record<string, number>; seconds: number };
+
+/** What the command is asked for. Undefined: not to be understood. */
+export const chaosRequestOf = (args: readonly string[]): (ChaosRequest & { json: boolean }) | undefined => {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        messages: { type: 'string', default: '2000' },
+        seed: { type: 'string', default: '1' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    // More is more than the local AWS can take.
+    const messages = wholeNumber(values.messages, 1, 5_000);
+    const seed = wholeNumber(values.seed, 0, 4_294_967_290);
+    return messages === undefined || seed === undefined ? undefined : { messages, seed, json: values.json };
+  } catch {
+    // parseArgs throws for what it does not know; the usage line says what it does.
+    return undefined;
+  }
+};
 
 type Say = (line: string) => void;
 type Stack = AsyncDisposableStack;

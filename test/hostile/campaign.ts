@@ -1,4 +1,7 @@
+import { parseArgs } from 'node:util';
+
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
+import { wholeNumber } from '../support/whole-number.ts';
 import { bounds } from './bounds.ts';
 import { kindNames } from './kinds/all-kinds.ts';
 import { measureKinds, type KindResult } from './measure-kinds.ts';
@@ -19,6 +22,29 @@ export type HostileResult = {
   /** What was against the bounds, a sentence each. */
   broken: readonly string[];
   seconds: number;
+};
+
+/** What the command is asked for. Undefined: not to be understood. */
+export const hostileRequestOf = (
+  args: readonly string[],
+): (HostileRequest & { json: boolean }) | undefined => {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        seed: { type: 'string', default: '1' },
+        timeout: { type: 'string', default: '15' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const seed = wholeNumber(values.seed, 0, 0xffffffff);
+    const timeout = wholeNumber(values.timeout, 2, 30);
+    if (seed === undefined || timeout === undefined) return undefined;
+    return { seed, attemptTimeoutMs: timeout * 1000, json: values.json };
+  } catch {
+    // parseArgs throws for what it does not know; the usage line says what it does.
+    return undefined;
+  }
 };
 
 type Say = (line: string) => void;

@@ -26,7 +26,7 @@ export function addBooks(command: Command, terminal: Terminal): void {
     .action(async (queue: string, { since, until = Date.now(), ...options }: Options) => {
       if (until <= since) command.error('error: --until has to be after --since');
       const window = { since: timeText(since), until: timeText(until) };
-      const api = await openApi(options, terminal.env);
+      const api = await openApi(options, terminal);
       const progress = progressLine(terminal.stderr, () => Date.now());
       const books = await terminal
         .untilInterrupted(async (signal) => {

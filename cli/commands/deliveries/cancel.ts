@@ -15,7 +15,7 @@ export function addCancel(command: Command, terminal: Terminal): void {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
       const delivery = await cancelDelivery(
-        await openApi(options, terminal.env),
+        await openApi(options, terminal),
         addressOf(queue, message, subscription),
       );
       if (options.json === true) terminal.printJson(delivery);

@@ -35,7 +35,7 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
     )
     .option('--limit <N>', 'at most so many (default: 100 of a queue, all of a message)', wholeNumberOf(1))
     .action(async (queue: string, { message, limit, json, ...options }: Options) => {
-      const api = await openApi(options, terminal.env);
+      const api = await openApi(options, terminal);
       const form = { ...(json && { json }), columns: COLUMNS, none: 'No deliveries.' };
       if (message !== undefined) {
         const most = limit === undefined ? {} : { most: limit };

@@ -12,7 +12,7 @@ export function addDeliveriesShow(deliveries: Command, terminal: Terminal): void
     deliveries.command('show').description('Show a delivery: its attempts, and what is planned.'),
   ).action(async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
     const delivery = await showDelivery(
-      await openApi(options, terminal.env),
+      await openApi(options, terminal),
       addressOf(queue, message, subscription),
     );
     if (options.json === true) terminal.printJson(delivery);

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
@@ -12,6 +11,7 @@ import {
   type DeliveryFilter,
   type ListedDelivery,
 } from '../../api/deliveries.ts';
+import type { Sleep } from '../../terminal.ts';
 
 /** A delivery as it was seen. `at`: when; `last`: what the last attempt's answer was. */
 export type Change = {
@@ -32,6 +32,7 @@ export type WatchOrder = {
   filter: DeliveryFilter;
   /** Ends it; not an error. */
   signal: AbortSignal;
+  sleep: Sleep;
   onChange: (change: Change) => void;
 };
 
@@ -46,7 +47,7 @@ type Seen = Omit<Change, 'at'>;
 
 /** Polls and tells each change once. With `message` it ends when all its deliveries are over. */
 export async function watchDeliveries(api: ApiClient, order: WatchOrder): Promise<void> {
-  const { signal } = order;
+  const { signal, sleep } = order;
   const known = new Map<string, Seen>();
   let interval = pollInterval(POLLING);
   try {
@@ -55,7 +56,7 @@ export async function watchDeliveries(api: ApiClient, order: WatchOrder): Promis
       const changes = tellChanges(found, known, order);
       if (await isAllOver(api, order, found)) return;
       interval = changes > 0 ? interval.afterMessage() : interval.afterEmpty();
-      await pause(interval.wait * 1000, undefined, { signal });
+      await sleep(interval.wait * 1000, signal);
     }
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -31,7 +31,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
     .option('--message <ID>', 'of this message', idOf)
     .option('--for <TIME>', 'for so long: seconds, or 30m, 1h', durationOf)
     .action(async (queue: string, options: Options) => {
-      const api = await openApi(options, terminal.env);
+      const api = await openApi(options, terminal);
       const { status, subscription, since, until, message } = options;
       await terminal.untilInterrupted((interrupted) =>
         watchDeliveries(api, {
@@ -39,6 +39,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
           ...(message !== undefined && { message }),
           filter: definedOf({ status, subscription, since, until }),
           signal: endOf(options, interrupted),
+          sleep: terminal.sleep,
           onChange: (change) => {
             if (options.json === true) terminal.printJson(change);
             else terminal.print(changeText(change));

@@ -17,7 +17,7 @@ export function addDoctor(command: Command, terminal: Terminal): void {
   command.action(async (options: DeploymentOptions) => {
     let failing = 0;
     await terminal.untilInterrupted(async (signal) => {
-      for await (const finding of examine(options, terminal.env, signal)) {
+      for await (const finding of examine(options, terminal, signal)) {
         if (!finding.ok) failing += 1;
         if (options.json === true) terminal.printJson(asJson(finding));
         else findingLines(finding).forEach(terminal.print);

@@ -1,17 +1,16 @@
 import { operatorSqs } from '../../../shared/adapters/aws/operator-sqs.ts';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
-import { systemClock as clock } from '../../../shared/adapters/system-clock.ts';
 import { findDeployment, type DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
+import type { Sleep } from '../../terminal.ts';
 import type { Finding } from './finding.ts';
 
 /** Whether the caller may look at the queues that a redrive works off. */
-export async function examineRedrive(choice: DeploymentChoice): Promise<Finding> {
+export async function examineRedrive(choice: DeploymentChoice, sleep: Sleep): Promise<Finding> {
   const check = 'access for redrive';
   try {
     const { client, ...deployment } = await findDeployment(choice);
     const sqs = operatorSqs(client);
-    const sleep = (milliseconds: number): Promise<void> => clock.sleep(milliseconds);
     const queueUrls = [
       deployment.ingressDeadLetterUrl,
       deployment.deliveryDeadLetterUrl,

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { findApi, type ApiAccess } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
@@ -7,6 +6,7 @@ import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
 import { ping, readHealth, type Health } from '../../api/service.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
+import type { Sleep, Terminal } from '../../terminal.ts';
 import type { Finding } from './finding.ts';
 import {
   deadLetterFindings,
@@ -24,13 +24,13 @@ const POLLING = { floor: 0.5, ceiling: 3 };
 /** Check after check, each as it is done. What rests on one that fails is left out. */
 export const examine = async function* (
   choice: DeploymentChoice,
-  env: NodeJS.ProcessEnv,
+  { env, sleep }: Terminal,
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const access = await attempt('deployment', () => findApi(choice, env));
   yield access.finding;
   if (access.value === undefined) return;
-  const api = apiClient(access.value);
+  const api = apiClient(access.value, sleep);
   const reached = await attempt('API', () => reach(api, access.value));
   yield reached.finding;
   if (reached.value === undefined) return;
@@ -43,9 +43,9 @@ export const examine = async function* (
   const first = health.value.health;
   yield* tableFindings(first);
   yield* deadLetterFindings(first);
-  yield* workFindings(await whenQuiet(api, first, signal));
+  yield* workFindings(await whenQuiet(api, first, { sleep, signal }));
   yield overdueFinding(first);
-  if (env['POSTHASTE_API_URL'] === undefined) yield await redriveFinding(choice);
+  if (env['POSTHASTE_API_URL'] === undefined) yield await redriveFinding(choice, sleep);
 };
 
 type Attempt<Value> = { finding: Finding; value?: Value };
@@ -78,12 +78,16 @@ async function reach(api: ApiClient, access: ApiAccess | undefined): Promise<{ n
 }
 
 /** Looks again as long as something waits in the work queues, and keeps the least that each held. */
-async function whenQuiet(api: ApiClient, first: Health, signal: AbortSignal): Promise<Health> {
+async function whenQuiet(
+  api: ApiClient,
+  first: Health,
+  { sleep, signal }: { sleep: Sleep; signal: AbortSignal },
+): Promise<Health> {
   const deadline = Date.now() + PATIENCE_MS;
   let least = first;
   let interval = pollInterval(POLLING);
   while (isBusy(least) && Date.now() < deadline) {
-    await pause(interval.wait * 1000, undefined, { signal });
+    await sleep(interval.wait * 1000, signal);
     least = leastOf(least, await readHealth(api, signal));
     interval = interval.afterEmpty();
   }
@@ -106,8 +110,8 @@ function leastOf(before: Health, now: Health): Health {
   };
 }
 
-async function redriveFinding(choice: DeploymentChoice): Promise<Finding> {
+async function redriveFinding(choice: DeploymentChoice, sleep: Sleep): Promise<Finding> {
   // Not loaded before: the SDK is large.
   const { examineRedrive } = await import('./examine-redrive.ts');
-  return examineRedrive(choice);
+  return examineRedrive(choice, sleep);
 }

@@ -72,7 +72,7 @@ async function subscribe(
 ): Promise<Subscribed | undefined> {
   const { subscribe: queue, policy } = options;
   if (queue === undefined) return undefined;
-  const api: ApiClient = await openApi(options, terminal.env);
+  const api: ApiClient = await openApi(options, terminal);
   const body = objectText([
     ['subscriber', textOf(url)],
     ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],

@@ -18,7 +18,7 @@ export function addMessageErase(message: Command, terminal: Terminal): void {
     .argument('<queue>', 'its queue', queueOf)
     .argument('<message>', 'its id', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await eraseBody(await openApi(options, terminal.env), queue, id);
+      await eraseBody(await openApi(options, terminal), queue, id);
       if (options.json === true) terminal.printJson({ queue, messageId: id });
       else terminal.print(`The data of message ${printable(id)} is erased.`);
     });

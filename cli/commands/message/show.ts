@@ -23,7 +23,7 @@ export function addMessageShow(message: Command, terminal: Terminal): void {
       new Option('--body', 'print its data alone: to a file or a pipe byte for byte').conflicts('json'),
     )
     .action(async (queue: string, id: string, options: Options) => {
-      const { view, text } = await showMessage(await openApi(options, terminal.env), queue, id);
+      const { view, text } = await showMessage(await openApi(options, terminal), queue, id);
       // Not printed anew: numbers of the data would lose digits.
       if (options.json === true) terminal.print(printableJson(text.trim()));
       else if (options.body === true) printBody(bodyIn(text), id, terminal);

@@ -82,7 +82,7 @@ async function publishOne(
   terminal: Terminal,
 ): Promise<void> {
   const body = `{"messages":[${outgoing(1, message).text}]}`;
-  const [id = ''] = await postMessages(await openApi(options, terminal.env), queue, { body });
+  const [id = ''] = await postMessages(await openApi(options, terminal), queue, { body });
   if (options.json === true) terminal.printJson({ id });
   else terminal.print(`Message ${printable(id)} is published to ${queue}.`);
 }
@@ -93,7 +93,7 @@ async function publishMany(
   defaults: Defaults,
   terminal: Terminal,
 ): Promise<number> {
-  const api = await openApi(options, terminal.env);
+  const api = await openApi(options, terminal);
   const report = publishReport(queue, options.json === true, terminal);
   const { end, isInterrupted } = await terminal.untilInterrupted(async (signal) => ({
     end: await publishLines(

@@ -18,7 +18,7 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
     .option('--metadata <JSON>', 'an object', jsonObjectOf)
     .option('--policy <JSON>', 'its retry policy: _retry_policy in the metadata', jsonObjectOf)
     .action(async (name: string, { json, metadata = '{}', policy, ...choice }: Options) => {
-      const api = await openApi(choice, terminal.env);
+      const api = await openApi(choice, terminal);
       // A PUT would replace the metadata of a queue that is there.
       if ((await findQueue(api, name)) !== undefined) {
         throw new Problem(`There is a queue ${name} already. posthaste queue set changes it.`);

@@ -14,7 +14,7 @@ export function addQueueDelete(queue: Command, terminal: Terminal): void {
     )
     .argument('<queue>', 'its name', queueOf)
     .action(async (name: string, { json, ...choice }: DeploymentOptions) => {
-      await deleteQueue(await openApi(choice, terminal.env), name);
+      await deleteQueue(await openApi(choice, terminal), name);
       if (json === true) terminal.printJson({ queue: name });
       else terminal.print(`Queue ${name} is deleted.`);
     });

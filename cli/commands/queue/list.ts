@@ -16,7 +16,7 @@ export function addQueueList(queue: Command, terminal: Terminal): void {
     .description('List the queues.')
     .option('--limit <N>', 'at most so many', wholeNumberOf(1))
     .action(async ({ limit, ...options }: Options) => {
-      await printList(terminal, listQueues(await openApi(options, terminal.env), limit), {
+      await printList(terminal, listQueues(await openApi(options, terminal), limit), {
         ...options,
         columns: COLUMNS,
         rowOf,

@@ -32,7 +32,7 @@ export function addQueueSet(queue: Command, terminal: Terminal): void {
     .action(async (name: string, { json, ...options }: Options) => {
       const changes = changesOf(options);
       if (changes.length === 0) command.error('error: nothing to change: give --policy, --set or --unset');
-      const metadata = await patchQueue(await openApi(options, terminal.env), name, `[${changes.join(',')}]`);
+      const metadata = await patchQueue(await openApi(options, terminal), name, `[${changes.join(',')}]`);
       if (json === true) terminal.printJson(metadata);
       else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
     });

@@ -14,7 +14,7 @@ export function addQueueShow(queue: Command, terminal: Terminal): void {
     .description("Show a queue's metadata, its retry policy among it.")
     .argument('<queue>', 'its name', queueOf)
     .action(async (name: string, options: DeploymentOptions) => {
-      const metadata = await findQueue(await openApi(options, terminal.env), name);
+      const metadata = await findQueue(await openApi(options, terminal), name);
       if (metadata === undefined) throw new Problem(`There is no queue ${name}.`);
       if (options.json === true) terminal.printJson(metadata);
       else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));

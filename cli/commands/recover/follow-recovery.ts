@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { ApiClient } from '../../api/api-request.ts';
@@ -26,7 +25,7 @@ export async function followRecovery(
       try {
         while (last.state === 'running') {
           progress.show(`Recovery ${last.id}: ${countsOf(last)}`);
-          await pause(interval.wait * 1000, undefined, { signal });
+          await terminal.sleep(interval.wait * 1000, signal);
           const now = await showRecovery(api, last.queue, last.id, signal);
           interval = now.found > last.found ? interval.afterMessage() : interval.afterEmpty();
           last = now;

@@ -20,7 +20,7 @@ export function addRecoverList(recover: Command, terminal: Terminal): void {
     .argument('<queue>', 'its name', queueOf)
     .option('--limit <N>', 'at most so many', wholeNumberOf(1))
     .action(async (queue: string, { limit, ...options }: Options) => {
-      const recoveries = listRecoveries(await openApi(options, terminal.env), queue, limit);
+      const recoveries = listRecoveries(await openApi(options, terminal), queue, limit);
       await printList(terminal, recoveries, { ...options, columns: COLUMNS, rowOf, none: 'No recoveries.' });
     });
   onDeployment(command, {

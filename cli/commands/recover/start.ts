@@ -42,7 +42,7 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
     .action(async (queue: string, options: Options) => {
       const { since, until = Date.now(), subscription, status, wait, json } = options;
       if (until <= since) command.error('error: --until has to be after --since');
-      const api = await openApi(options, terminal.env);
+      const api = await openApi(options, terminal);
       const started = await startRecovery(api, queue, {
         since: timeText(since),
         until: timeText(until),

@@ -18,7 +18,7 @@ export function addRecoverStatus(recover: Command, terminal: Terminal): void {
     .argument('<recovery>', 'its id', idOf)
     .option('--wait', 'wait until it is done; exit status 1 if it was stopped')
     .action(async (queue: string, id: string, options: Options) => {
-      const api = await openApi(options, terminal.env);
+      const api = await openApi(options, terminal);
       const recovery = await showRecovery(api, queue, id);
       if (options.wait === true)
         terminal.exitStatus = await followRecovery(api, recovery, options.json === true, terminal);

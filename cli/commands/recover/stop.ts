@@ -14,7 +14,7 @@ export function addRecoverStop(recover: Command, terminal: Terminal): void {
     .argument('<queue>', 'its queue', queueOf)
     .argument('<recovery>', 'its id', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await stopRecovery(await openApi(options, terminal.env), queue, id);
+      await stopRecovery(await openApi(options, terminal), queue, id);
       if (options.json === true) terminal.printJson({ queue, recovery: id });
       else terminal.print(`Recovery ${printable(id)} is stopped.`);
     });

@@ -1,7 +1,6 @@
 import { operatorSqs } from '../../../shared/adapters/aws/operator-sqs.ts';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
-import { systemClock as clock } from '../../../shared/adapters/system-clock.ts';
 import {
   readDeliveryLetter,
   readIngressLetter,
@@ -55,7 +54,9 @@ export async function runRedrive(
     },
   };
   const work = (all: Order): Promise<RedriveResult> =>
-    queue === 'undeliverable' ? reopen(deployment, all, terminal.env) : sendBack(queue, deployment, all);
+    queue === 'undeliverable'
+      ? reopen(deployment, all, terminal)
+      : sendBack(queue, deployment, all, terminal);
   const result = await terminal
     .untilInterrupted((signal) => work({ ...order, signal }))
     .catch((failure: unknown) => {
@@ -70,6 +71,7 @@ function sendBack(
   queue: Exclude<RedrivenQueue, 'undeliverable'>,
   deployment: Deployment,
   order: Order,
+  { sleep }: Terminal,
 ): Promise<RedriveResult> {
   const sqs = operatorSqs(deployment.client);
   const { read, from } = LETTERS[queue];
@@ -83,22 +85,22 @@ function sendBack(
     },
   );
   const deadLetters = sqsDeadLetterQueue({ sqs, queueUrl: deployment[from], sleep });
-  return redrive({ clock, deadLetters, workQueues }, { ...order, read });
+  return redrive({ clock: { sleep }, deadLetters, workQueues }, { ...order, read });
 }
 
 /** What opens a delivery that is over is the API: the pipeline does not touch one. */
-async function reopen(deployment: Deployment, order: Order, env: NodeJS.ProcessEnv): Promise<RedriveResult> {
-  const api = apiClient(await apiOf(deployment, env));
+async function reopen(
+  deployment: Deployment,
+  order: Order,
+  { env, sleep }: Terminal,
+): Promise<RedriveResult> {
+  const api = apiClient(await apiOf(deployment, env), sleep);
   const queueUrl = deployment.undeliverableQueueUrl;
   const deadLetters = sqsDeadLetterQueue({ sqs: operatorSqs(deployment.client), queueUrl, sleep });
   return redriveBy(
-    { clock, deadLetters, bringBack: (ended) => retryUndeliverable(api, ended) },
+    { clock: { sleep }, deadLetters, bringBack: (ended) => retryUndeliverable(api, ended) },
     { ...order, read: readUndeliverableNotice },
   );
-}
-
-function sleep(milliseconds: number): Promise<void> {
-  return clock.sleep(milliseconds);
 }
 
 function brokenOff(failure: RedriveFailedError): Problem {

@@ -26,7 +26,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
         ['ttl', textOf(ttl)],
         ['options', optionsText(options)],
       ]);
-      const created = await createSubscription(await openApi(options, terminal.env), queue, body);
+      const created = await createSubscription(await openApi(options, terminal), queue, body);
       if (options.json === true) {
         terminal.printJson(created);
         return;

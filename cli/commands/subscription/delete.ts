@@ -14,7 +14,7 @@ export function addSubscriptionDelete(subscription: Command, terminal: Terminal)
     .argument('<queue>', 'its queue', queueOf)
     .argument('<subscription>', 'its id', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await deleteSubscription(await openApi(options, terminal.env), queue, id);
+      await deleteSubscription(await openApi(options, terminal), queue, id);
       if (options.json === true) terminal.printJson({ queue, subscriptionId: id });
       else terminal.print(`Subscription ${printable(id)} is deleted.`);
     });

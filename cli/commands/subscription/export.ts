@@ -20,7 +20,7 @@ export function addSubscriptionExport(subscription: Command, terminal: Terminal)
     )
     .action(async (queue: string, { withCredentials = false, ...options }: Options) => {
       for await (const lines of exportSubscriptions(
-        await openApi(options, terminal.env),
+        await openApi(options, terminal),
         queue,
         withCredentials,
       )) {

@@ -32,7 +32,7 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
     .option('--replace', 'change subscribers that are there already into what their lines say')
     .action(async (queue: string, file: string, { replace = false, ...options }: Options) => {
       const text = await readInput(file, MOST_BYTES, terminal);
-      const result = await importAll(await openApi(options, terminal.env), queue, { text, replace });
+      const result = await importAll(await openApi(options, terminal), queue, { text, replace });
       if (options.json === true) terminal.printJson(result);
       else report(queue, result, terminal);
       if (result.failed.length > 0) terminal.exitStatus = 1;

@@ -19,7 +19,7 @@ export function addSubscriptionList(subscription: Command, terminal: Terminal): 
     .argument('<queue>', 'its name', queueOf)
     .option('--limit <N>', 'at most so many', wholeNumberOf(1))
     .action(async (queue: string, { limit, ...options }: Options) => {
-      const subscriptions = listSubscriptions(await openApi(options, terminal.env), queue, limit);
+      const subscriptions = listSubscriptions(await openApi(options, terminal), queue, limit);
       await printList(terminal, subscriptions, {
         ...options,
         columns: COLUMNS,

@@ -29,7 +29,7 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
     .option('--secret-file <FILE>', 'take the secret from this file, - for stdin, instead of a new one')
     .option('--grace <SECONDS>', 'for how long the old one goes on (default 86400)', wholeNumberOf(0))
     .action(async (queue: string, id: string, { type, secretFile, grace, ...options }: Options) => {
-      const rotated = await rotateSecret(await openApi(options, terminal.env), queue, id, {
+      const rotated = await rotateSecret(await openApi(options, terminal), queue, id, {
         ...(type !== undefined && { type }),
         ...(secretFile !== undefined && {
           secret: (await readInput(secretFile, MOST_BYTES, terminal)).trim(),

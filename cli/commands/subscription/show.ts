@@ -14,7 +14,7 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
     .argument('<queue>', 'its queue', queueOf)
     .argument('<subscription>', 'its id', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      const view = await showSubscription(await openApi(options, terminal.env), queue, id);
+      const view = await showSubscription(await openApi(options, terminal), queue, id);
       if (options.json === true) terminal.printJson(view);
       else terminal.print(describeSubscription(view));
     });

@@ -21,7 +21,7 @@ export function addSubscriptionSwitches(subscription: Command, terminal: Termina
       .argument('<queue>', 'its queue', queueOf)
       .argument('<subscription>', 'its id', idOf)
       .action(async (queue: string, id: string, options: DeploymentOptions) => {
-        const view = await switchSubscription(await openApi(options, terminal.env), queue, id, to);
+        const view = await switchSubscription(await openApi(options, terminal), queue, id, to);
         if (options.json === true) terminal.printJson(view);
         else terminal.print(`Subscription ${printable(view.id)} is ${to}d.`);
       });

@@ -27,7 +27,7 @@ export function addSubscriptionTest(subscription: Command, terminal: Terminal): 
         ['type', textOf(type)],
         ['data', data],
       ]);
-      const delivery = await testSubscription(await openApi(options, terminal.env), queue, id, body);
+      const delivery = await testSubscription(await openApi(options, terminal), queue, id, body);
       if (options.json === true) terminal.printJson(delivery);
       else terminal.print(describeDelivery(delivery));
       if (delivery.status !== 'delivered') terminal.exitStatus = 1;

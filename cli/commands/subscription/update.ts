@@ -28,7 +28,7 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       if (url === undefined && ttl === undefined && options.options === undefined && !isSaid(options)) {
         command.error('error: nothing to change: give one of the options');
       }
-      const api = await openApi(options, terminal.env);
+      const api = await openApi(options, terminal);
       const before = (): Promise<SubscriptionView> => showSubscription(api, queue, id);
       const body = objectText([
         ['subscriber', textOf(url)],

@@ -5,7 +5,7 @@ import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import { type Receiver, type Script, startReceiver } from '../../support/receiver.ts';
 
-const DEADLINE_MS = 1_000;
+const DEADLINE_MS = 500;
 const HINT = 'HTTP/1.1 103 Early Hints\r\n\r\n';
 
 describe('httpSubscriber at a hostile subscriber:', () => {

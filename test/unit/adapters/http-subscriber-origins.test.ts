@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 
-const ORIGINS = 10_000;
+const ORIGINS = 4_000;
 /** Deliveries that an invocation makes side by side. */
 const AT_ONCE = 10;
 const DEADLINE_MS = 5_000;
@@ -100,7 +100,7 @@ describe(`${ORIGINS} origins`, () => {
     await expect.poll(() => connections.open).toBeLessThanOrEqual(1);
     await expect.poll(() => resources('Timeout') - timersBefore).toBeLessThanOrEqual(2);
     expect(warnings).toEqual([]);
-    // Of 7,500 more. A connection that is not let go of takes several KB.
+    // Of 3,000 more. A connection that is not let go of takes several KB.
     const perOrigin = (heapAfterCollection() - heapEarly) / (ORIGINS * 0.75);
     expect(perOrigin).toBeLessThan(256);
     await close();

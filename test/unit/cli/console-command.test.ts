@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { createServer, connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { startConsoleCommand } from '../../browser/console-command.ts';
 import { apiEnvironment, posthaste } from './run-command.ts';
-import { json, stubApi } from './stub-api.ts';
+import { closeStubs, json, stubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
 
 // The first one builds the page.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { consoleInfoSchema } from '../../../shared/wire/views/console.ts';
 import {
+  closeConsoles,
   apiThatAnswers,
   asPage,
   consoleOf,
@@ -11,6 +12,8 @@ import {
   type StubbedApi,
 } from './console-under-test.ts';
 import { askLoopback } from './loopback-request.ts';
+
+afterAll(closeConsoles);
 
 let api: StubbedApi;
 let served: LoopbackServer;

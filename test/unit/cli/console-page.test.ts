@@ -1,7 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
-import { consoleOf, jsonOf } from './console-under-test.ts';
+import { closeConsoles, consoleOf, jsonOf } from './console-under-test.ts';
 import { askLoopback } from './loopback-request.ts';
+
+afterAll(closeConsoles);
 
 let served: LoopbackServer;
 

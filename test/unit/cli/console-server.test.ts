@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CredentialsProblem } from '../../../cli/api/credentials-problem.ts';
 import { noAnswer } from '../../../cli/loopback/forward.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import type { StubAnswer } from '../adapters/aws-stub.ts';
 import {
+  closeConsoles,
   apiThatAnswers,
   asPage,
   consoleOf,
@@ -14,6 +15,8 @@ import {
   type StubbedApi,
 } from './console-under-test.ts';
 import { askLoopback, type Asked } from './loopback-request.ts';
+
+afterAll(closeConsoles);
 
 let api: StubbedApi;
 let served: LoopbackServer;

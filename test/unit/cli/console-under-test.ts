@@ -1,27 +1,21 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import type { ApiAccess } from '../../../cli/api/api-access.ts';
 import type { Surroundings } from '../../../cli/commands/console/console-info.ts';
 import { startConsole } from '../../../cli/commands/console/console-server.ts';
-import { readPage } from '../../../cli/commands/console/page-files.ts';
+import { readPage, type PageFiles } from '../../../cli/commands/console/page-files.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { awsStub, type StubAnswer, type StubRequest } from '../adapters/aws-stub.ts';
 import { askLoopback, type Answered, type Asked } from './loopback-request.ts';
 
 export const MARKUP = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
 
-const folder = mkdtempSync(join(tmpdir(), 'console-'));
-mkdirSync(join(folder, 'assets'));
-writeFileSync(join(folder, 'index.html'), '<!doctype html><title>Posthaste</title>');
-writeFileSync(join(folder, 'assets', 'index-AbCd1234.js'), 'export {};');
-
 const closing: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  await Promise.all(closing.map((close) => close()));
-  rmSync(folder, { recursive: true });
-});
+/** For `afterAll`. */
+export const closeConsoles = async (): Promise<void> => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+};
 
 export type StubbedApi = {
   url: string;
@@ -53,9 +47,19 @@ export const deploymentAt = (
   access: { name: MARKUP, apiUrl, region: 'us-east-1', isLocal: true, authorize },
 });
 
+const aPage = async (): Promise<PageFiles> => {
+  const folder = await mkdtemp(join(tmpdir(), 'console-'));
+  await mkdir(join(folder, 'assets'));
+  await writeFile(join(folder, 'index.html'), '<!doctype html><title>Posthaste</title>');
+  await writeFile(join(folder, 'assets', 'index-AbCd1234.js'), 'export {};');
+  const page = await readPage(folder);
+  await rm(folder, { recursive: true });
+  return page;
+};
+
 /** A console with a page of two files. */
 export const consoleOf = async (surroundings: Surroundings): Promise<LoopbackServer> => {
-  const started = await startConsole({ page: await readPage(folder), surroundings });
+  const started = await startConsole({ page: await aPage(), surroundings });
   closing.push(started.close);
   return started;
 };

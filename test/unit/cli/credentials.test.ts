@@ -3,7 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { json, stubApi, type StubApi } from './stub-api.ts';
+import { closeStubs, json, stubApi, type StubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
 
 const START_URL = 'https://sso.example.com/start';
 

@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { jsonLines } from './run-command.ts';
-import { json, refusal, stubApi } from './stub-api.ts';
+import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
 
 const AT = '2026-01-01T00:00:00.000Z';
 const attempt = {

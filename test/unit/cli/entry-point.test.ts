@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { apiEnvironment } from './run-command.ts';
-import { json, stubApi } from './stub-api.ts';
+import { closeStubs, json, stubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
 
 // What only a process of its own shows. Everything else about the command is tested in process.
 vi.setConfig({ testTimeout: 30_000 });

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { answerScriptOf, type AnswerScript } from '../../../cli/commands/listen/answer-script.ts';
 import { verifierFor } from '../../../cli/commands/listen/verification.ts';
 import {
@@ -10,7 +10,9 @@ import {
 } from '../../../cli/commands/listen/webhook-receiver.ts';
 import { webhookBlock } from '../../../cli/commands/listen/webhook-text.ts';
 import { jsonLines } from './run-command.ts';
-import { json, stubApi } from './stub-api.ts';
+import { closeStubs, json, stubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const BODY = '{"id":"m1","data":{"a": 1.0}}';

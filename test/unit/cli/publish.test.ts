@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { StubRequest } from '../adapters/aws-stub.ts';
 import { jsonLines } from './run-command.ts';
-import { json, refusal, stubApi, type StubApi } from './stub-api.ts';
+import { closeStubs, json, refusal, stubApi, type StubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
 
 const MESSAGES = 'POST /v2/queues/orders/messages';
 const posted = z.object({ messages: z.array(z.looseObject({ id: z.string(), body: z.unknown() })) });

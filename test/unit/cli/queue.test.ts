@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { AwsV4Signer } from 'aws4fetch';
 import type { StubRequest } from '../adapters/aws-stub.ts';
 import { jsonLines } from './run-command.ts';
-import { json, refusal, stubApi } from './stub-api.ts';
+import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
 
 /** Signs the request as it came once more, and compares. */
 const isSigned = async (url: string, { method, path, headers, body }: StubRequest): Promise<boolean> => {

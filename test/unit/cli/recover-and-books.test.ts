@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { jsonLines } from './run-command.ts';
-import { json, stubApi } from './stub-api.ts';
+import { closeStubs, json, stubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
 
 const recovery = (state: string, found: number) => ({
   id: 'r1',

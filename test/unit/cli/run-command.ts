@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { runCommand } from '../../../cli/run-command.ts';
+import { systemSleep, type Sleep } from '../../../cli/terminal.ts';
 
 export type Run = { status: number; stdout: string; stderr: string };
 
@@ -30,21 +31,28 @@ export const posthaste = async (
   const surroundings = captured(env);
   const { stdin, stdout, stderr } = surroundings;
   const written = Promise.all([text(stdout), text(stderr)]);
-  giveSdk(env);
-  const ended = runCommand(args, surroundings);
-  if (onStart === undefined) stdin.end(input);
-  else {
-    const interrupt = (): void => {
-      if (!surroundings.emit('SIGINT')) throw new Error('the command does not handle Ctrl-C now');
-    };
-    onStart({ stdin, stdout, stderr, interrupt });
+  const restore = replaceSdkVariables(env);
+  try {
+    const ended = runCommand(args, surroundings, sleepBriefly);
+    if (onStart === undefined) stdin.end(input);
+    else {
+      const interrupt = (): void => {
+        if (!surroundings.emit('SIGINT')) throw new Error('the command does not handle Ctrl-C now');
+      };
+      onStart({ stdin, stdout, stderr, interrupt });
+    }
+    const status = await ended;
+    stdout.end();
+    stderr.end();
+    const [printed, said] = await written;
+    return { status, stdout: printed, stderr: said };
+  } finally {
+    restore();
   }
-  const status = await ended;
-  stdout.end();
-  stderr.end();
-  const [printed, said] = await written;
-  return { status, stdout: printed, stderr: said };
 };
+
+/** Whatever the command waits for is on loopback, and comes at once. */
+const sleepBriefly: Sleep = (milliseconds, signal) => systemSleep(milliseconds / 100, signal);
 
 /** What a run has around it, with nothing in it yet. */
 export const captured = (env: NodeJS.ProcessEnv = {}) =>
@@ -55,11 +63,19 @@ export const captured = (env: NodeJS.ProcessEnv = {}) =>
     stderr: new PassThrough(),
   });
 
-/** The AWS SDK reads its variables from `process.env`, so runs side by side have to agree about them. */
-const giveSdk = (env: NodeJS.ProcessEnv): void => {
-  for (const name of Object.keys(process.env).filter(isForSdk)) Reflect.deleteProperty(process.env, name);
-  Object.assign(process.env, Object.fromEntries(Object.entries(env).filter(([name]) => isForSdk(name))));
+/** The AWS SDK reads its variables from `process.env`: one run at a time. */
+const replaceSdkVariables = (env: NodeJS.ProcessEnv): (() => void) => {
+  const before = sdkVariables(process.env);
+  for (const name of Object.keys(before)) Reflect.deleteProperty(process.env, name);
+  Object.assign(process.env, sdkVariables(env));
+  return () => {
+    for (const name of Object.keys(sdkVariables(process.env))) Reflect.deleteProperty(process.env, name);
+    Object.assign(process.env, before);
+  };
 };
+
+const sdkVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => isForSdk(name)));
 
 const isForSdk = (name: string): boolean => name.startsWith('AWS_') || name === 'HOME';
 

@@ -1,4 +1,3 @@
-import { afterAll, vi } from 'vitest';
 import { awsStub, type StubAnswer, type StubRequest } from '../adapters/aws-stub.ts';
 import { apiEnvironment, posthaste, type Run, type RunOptions } from './run-command.ts';
 
@@ -12,13 +11,11 @@ export type StubApi = {
 /** Answers by method and path, such as `GET /v2/queues`; the query is no part of it. */
 export type StubRoutes = Record<string, (request: StubRequest, index: number) => StubAnswer>;
 
-// Some wait until the command polls again.
-vi.setConfig({ testTimeout: 30_000 });
-
 const closing: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  await Promise.all(closing.map((close) => close()));
-});
+/** For `afterAll`. */
+export const closeStubs = async (): Promise<void> => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+};
 
 /** An administration API on loopback, and the command run against it. What it has no route for is not found. */
 export const stubApi = async (routes: StubRoutes): Promise<StubApi> => {
