@@ -1,4 +1,4 @@
-import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
+import { kmsClient } from '../../shared/adapters/kms/client.ts';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';

@@ -1,9 +1,9 @@
 import './jitless.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
-import { documentClient } from '../../shared/adapters/aws/document-client.ts';
-import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
-import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
+import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { kmsClient } from '../../shared/adapters/kms/client.ts';
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoChunks, dynamoTakeOut } from '../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
@@ -22,7 +22,7 @@ import {
   sqsWakeUps,
 } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import { awsEnvironment, apiEnvironment } from '../../shared/config/environment.ts';
+import { apiEnvironment } from '../../shared/config/environment.ts';
 import { chunkedDeliveries } from './deliveries/chunked-deliveries.ts';
 import { laterOperatorEvents, laterPayloads, laterRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import { createApi } from './app.ts';
@@ -36,9 +36,8 @@ const environment = apiEnvironment();
 const journal = powertoolsJournal('api', environment);
 const deadline = invocationDeadline();
 const invocation = { deadline, journal };
-const aws = { ...awsEnvironment(), ...invocation };
-const dynamo = documentClient(aws);
-const sqs = sqsClient(aws);
+const dynamo = dynamoClient(invocation);
+const sqs = sqsClient(invocation);
 const pacing = pacingOf(deadline);
 
 const api = createApi({
@@ -56,7 +55,7 @@ const api = createApi({
   }),
   deliveryListings: dynamoDeliveryListings(dynamo, environment.deliveriesTable, pacing),
   ingress: sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),
-  secretSealer: kmsSecretSealer(kmsClient(aws), environment.secretsKeyArn),
+  secretSealer: kmsSecretSealer(kmsClient(invocation), environment.secretsKeyArn),
   wakeUps: {
     ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
     ...laterRemoval(invocation, { group: environment.scheduleGroup }),

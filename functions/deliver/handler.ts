@@ -1,6 +1,6 @@
-import { documentClient } from '../../shared/adapters/aws/document-client.ts';
-import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
-import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
+import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { kmsClient } from '../../shared/adapters/kms/client.ts';
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoChunks } from '../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
@@ -23,7 +23,7 @@ import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
 import { sqsDeliveryQueue, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { awsEnvironment, deliverEnvironment } from '../../shared/config/environment.ts';
+import { deliverEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import type { DeliverContext } from './context.ts';
@@ -71,9 +71,8 @@ function portsOf(
   deadline: CallDeadline,
 ): DeliverContext['ports'] {
   const invocation = { deadline, journal };
-  const aws = { ...awsEnvironment(), ...invocation };
-  const sqs = sqsClient(aws);
-  const dynamo = documentClient(aws);
+  const sqs = sqsClient(invocation);
+  const dynamo = dynamoClient(invocation);
   const pacing = pacingOf(deadline);
   const payloads = laterPayloads(invocation, environment.payloadBucket);
   return {
@@ -89,7 +88,7 @@ function portsOf(
     }),
     rateLimits: dynamoRateLimits(dynamo, environment.deliveriesTable, clock),
     subscriber: httpSubscriber(environment),
-    secretOpener: kmsSecretOpener(kmsClient(aws), { keyArn: environment.secretsKeyArn, clock }),
+    secretOpener: kmsSecretOpener(kmsClient(invocation), { keyArn: environment.secretsKeyArn, clock }),
     deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
     wakeUps: {
       ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),

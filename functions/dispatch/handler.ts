@@ -1,5 +1,5 @@
-import { documentClient } from '../../shared/adapters/aws/document-client.ts';
-import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
+import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import {
@@ -13,7 +13,7 @@ import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { awsEnvironment, dispatchEnvironment } from '../../shared/config/environment.ts';
+import { dispatchEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import type { DispatchContext } from './dispatch.ts';
@@ -41,9 +41,8 @@ function dispatchContextOf(
   deadline: CallDeadline,
 ): DispatchContext & ReferencedDataContext {
   const invocation = { deadline, journal };
-  const aws = { ...awsEnvironment(), ...invocation };
-  const sqs = sqsClient(aws);
-  const dynamo = documentClient(aws);
+  const sqs = sqsClient(invocation);
+  const dynamo = dynamoClient(invocation);
   return {
     ports: {
       clock,

@@ -1,5 +1,5 @@
-import { documentClient } from '../../shared/adapters/aws/document-client.ts';
-import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
+import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
@@ -17,7 +17,7 @@ import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { awsEnvironment, operateEnvironment } from '../../shared/config/environment.ts';
+import { operateEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import { parseOperation } from '../../shared/wire/jobs/operation.ts';
@@ -31,10 +31,7 @@ const environment = operateEnvironment();
 const journal = powertoolsJournal('operate', environment);
 const deadline = invocationDeadline();
 const operateContext = operateContextOf(environment, journal, deadline);
-const deadLetters = sqsDeadLetters(
-  sqsClient({ ...awsEnvironment(), deadline, journal }),
-  environment.operationDeadLetterUrl,
-);
+const deadLetters = sqsDeadLetters(sqsClient({ deadline, journal }), environment.operationDeadLetterUrl);
 
 // For every record: a throw means that a service of ours failed, and the message comes again. What can never be
 // understood is buried with its reason instead of being tried ten times.
@@ -83,9 +80,8 @@ function portsOf(
   deadline: CallDeadline,
 ): OperateContext['ports'] {
   const invocation = { deadline, journal };
-  const aws = { ...awsEnvironment(), ...invocation };
-  const sqs = sqsClient(aws);
-  const dynamo = documentClient(aws);
+  const sqs = sqsClient(invocation);
+  const dynamo = dynamoClient(invocation);
   const pacing = pacingOf(deadline);
   const { deliveriesTable, subscriptionsTable } = environment;
   return {

@@ -1,12 +1,12 @@
 import type { Context } from 'aws-lambda';
-import { documentClient } from '../../shared/adapters/aws/document-client.ts';
-import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
+import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { awsEnvironment, reconcileEnvironment } from '../../shared/config/environment.ts';
+import { reconcileEnvironment } from '../../shared/config/environment.ts';
 import { reconcile, type Reconciliation } from './reconcile.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 
@@ -16,8 +16,7 @@ const environment = reconcileEnvironment();
 const journal = powertoolsJournal('reconcile', environment);
 const deadline = invocationDeadline();
 const invocation = { deadline, journal };
-const aws = { ...awsEnvironment(), ...invocation };
-const dynamo = documentClient(aws);
+const dynamo = dynamoClient(invocation);
 
 const reconcileContext = {
   ports: {
@@ -26,7 +25,7 @@ const reconcileContext = {
     deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
     wakeUps: sqsWakeUps({
       ...pacingOf(deadline),
-      sqs: sqsClient(aws),
+      sqs: sqsClient(invocation),
       queueUrl: environment.retryQueueUrl,
     }),
   },

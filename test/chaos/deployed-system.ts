@@ -8,8 +8,8 @@ import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import type { Endpoints } from '../../local/endpoints.ts';
 import { localAws } from '../../local/local-aws.ts';
-import { documentClient } from '../../shared/adapters/aws/document-client.ts';
-import { operatorSqs } from '../../shared/adapters/aws/operator-sqs.ts';
+import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { pathOf, policyOf, QUEUES } from './subscribers.ts';
 
 /** The system under test, as its account's root sees it: past the faults. */
@@ -21,9 +21,9 @@ export const systemAt = (endpoints: Endpoints) => {
   };
   return {
     endpoints,
-    sqs: operatorSqs(client),
+    sqs: sqsClient(client),
     lambda: new LambdaClient(client),
-    dynamo: documentClient(client),
+    dynamo: dynamoClient(client),
   };
 };
 

@@ -70,7 +70,8 @@ describe('the record of a message in the deliveries table', () => {
     await records.accept({ ...record, key });
     const later = record.expiresAt + 10 * 24 * 60 * 60 * 1000;
     const overtaken = interruptedClient(endpoints, async (call) => {
-      if (call === 'update') await records.keepBody(key, { kind: 'stored', payloadKey: 'later' }, later);
+      if (call === 'UpdateItemCommand')
+        await records.keepBody(key, { kind: 'stored', payloadKey: 'later' }, later);
     });
     await dynamoMessageRecords(overtaken, table).keepBody(
       key,
@@ -85,7 +86,7 @@ describe('the record of a message in the deliveries table', () => {
     const known = { ...record, key: { ...record.key, messageId: 'm-4' } };
     await dynamoMessageRecords(documents, table).accept(known);
     const expiring = interruptedClient(endpoints, async (call) => {
-      if (call !== 'update') return;
+      if (call !== 'UpdateItemCommand') return;
       await dynamo.send(new DeleteCommand({ TableName: table, Key: { pk: 'orders#m-4#0', sk: 'MESSAGE' } }));
     });
     const again = { ...known, matched: 7 };

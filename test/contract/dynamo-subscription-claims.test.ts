@@ -34,7 +34,7 @@ describe('a deletion of a queue', () => {
     await registry.putQueue(queue);
     await registry.addSubscription(subscription);
     const crash = interruptedClient(endpoints, (call) =>
-      call === 'delete' ? Promise.reject(new Error('power cut')) : Promise.resolve(),
+      call === 'DeleteItemCommand' ? Promise.reject(new Error('power cut')) : Promise.resolve(),
     );
     await expect(dynamoSubscriptionRegistry(crash, table, clock).deleteQueue(queue.name)).rejects.toThrow(
       'power cut',
@@ -48,7 +48,7 @@ describe('a deletion of a queue', () => {
   const adding = (queue: string, times: number) => {
     let added = 0;
     return interruptedClient(endpoints, async (call) => {
-      if (call !== 'delete' || added === times) return;
+      if (call !== 'DeleteItemCommand' || added === times) return;
       added += 1;
       const subscription = aSubscription({ queue, id: `s-${added}`, subscriber: `https://s.test/${added}` });
       await registryOf(table).addSubscription(subscription);
@@ -74,7 +74,7 @@ describe('a deletion of a queue', () => {
     const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
     let isMoved = false;
     const moving = interruptedClient(endpoints, async (call) => {
-      if (call !== 'transactWrite' || isMoved) return;
+      if (call !== 'TransactWriteItemsCommand' || isMoved) return;
       isMoved = true;
       await registry.changeSubscription(target, () => moved);
     });
@@ -93,7 +93,7 @@ describe('a deletion of a queue', () => {
     await registry.addSubscription(subscription);
     const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
     const moving = interruptedClient(endpoints, async (call) => {
-      if (call !== 'transactWrite') return;
+      if (call !== 'TransactWriteItemsCommand') return;
       const subscriber = `https://moved.test/${randomUUID()}`;
       await registry.changeSubscription(target, (current) => ({ ...current, subscriber }));
     });
@@ -120,7 +120,7 @@ describe('a deletion of a queue', () => {
     await registry.addSubscription(aSubscription({ queue: queue.name }));
     let replaced = false;
     const replacing = interruptedClient(endpoints, async (call) => {
-      if (call !== 'delete' || replaced) return;
+      if (call !== 'DeleteItemCommand' || replaced) return;
       replaced = true;
       await registry.deleteQueue(queue.name);
       await registry.putQueue({ ...queue, createdAt: 2 });
@@ -175,7 +175,7 @@ describe('a claim on a subscriber whose holder is gone', () => {
     let transactions = 0;
     const racing = interruptedClient(endpoints, async (call) => {
       // The first one is refused for the claim, the second one is to free it.
-      if (call !== 'transactWrite' || (transactions += 1) !== 2) return;
+      if (call !== 'TransactWriteItemsCommand' || (transactions += 1) !== 2) return;
       for (const Item of [subscriptionItemOf(holder), subscriberItemOf(holder)])
         await dynamo.send(new PutCommand({ TableName: table, Item }));
     });

@@ -42,7 +42,7 @@ describe('what deliver notes between the read and the write of a repair', () => 
     await registry.addSubscription(subscription);
     let isNoted = false;
     const interrupted = interruptedClient(endpoints, async (call) => {
-      if (isNoted || call === 'get') return;
+      if (isNoted || call === 'GetItemCommand') return;
       isNoted = true;
       const failing = { since: SOME_TIME, failures: 1 };
       await subscriptions.changeHealth(queue.name, id, { kind: 'begin', failing });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbox.ts';
-import { eventBridgeClient } from '../../shared/adapters/aws/eventbridge-client.ts';
+import { eventBridgeClient } from '../../shared/adapters/eventbridge/client.ts';
 import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge/operator-events.ts';
 import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
 import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';

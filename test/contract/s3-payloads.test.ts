@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll } from 'vitest';
 import * as z from 'zod';
-import { s3Client } from '../../shared/adapters/aws/s3-client.ts';
+import { s3Client } from '../../shared/adapters/s3/client.ts';
 import { s3Payloads } from '../../shared/adapters/s3/payloads.ts';
 import { sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
 import { parseJson, propertySource } from '../../shared/wire/json-slice.ts';

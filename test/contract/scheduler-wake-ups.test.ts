@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { schedulerClient } from '../../shared/adapters/aws/scheduler-client.ts';
+import { schedulerClient } from '../../shared/adapters/scheduler/client.ts';
 import { schedulerRemoval, schedulerWakeUps } from '../../shared/adapters/scheduler/wake-ups.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';

@@ -4,9 +4,9 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { inject } from 'vitest';
-import { documentClient } from '../../shared/adapters/aws/document-client.ts';
-import { kmsClient } from '../../shared/adapters/aws/key-client.ts';
-import { sqsClient } from '../../shared/adapters/aws/queue-client.ts';
+import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { kmsClient } from '../../shared/adapters/kms/client.ts';
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 
 const endpoints = inject('endpoints');
 const client = {
@@ -26,7 +26,7 @@ export const deployment = {
   scheduler: new SchedulerClient(client),
   dynamo: DynamoDBDocumentClient.from(new DynamoDBClient(client)),
   // As the functions have them, for their adapters.
-  documents: documentClient(client),
+  documents: dynamoClient(client),
   queues: sqsClient(client),
   keys: kmsClient(client),
 };

@@ -1,35 +1,28 @@
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { onTestFinished } from 'vitest';
-import { documentClient, type DocumentClient } from '../../shared/adapters/aws/document-client.ts';
+import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { startRelay } from './relay.ts';
 
 export type Endpoint = { endpoint: string; region: string };
 
-const clientOf = ({ endpoint, region }: Endpoint): DocumentClient =>
-  documentClient({ endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+const clientOf = ({ endpoint, region }: Endpoint): DynamoDBDocument =>
+  dynamoClient({ endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
 
-export type DocumentCall = keyof DocumentClient;
-
-/** A client that does something before each call, which is not made if that throws. */
+/** A client that does something before each call, which is not made if that throws. `command`: such as `PutItemCommand`. */
 export const interruptedClient = (
   endpoint: Endpoint,
-  before: (call: DocumentCall, input: unknown) => Promise<void>,
-): DocumentClient => {
+  before: (command: string, input: unknown) => Promise<void>,
+): DynamoDBDocument => {
   const client = clientOf(endpoint);
-  const after =
-    <Input, Output>(call: DocumentCall, made: (input: Input) => Promise<Output>) =>
-    async (input: Input): Promise<Output> => {
-      await before(call, input);
-      return await made(input);
-    };
-  return {
-    get: after('get', client.get),
-    put: after('put', client.put),
-    update: after('update', client.update),
-    delete: after('delete', client.delete),
-    query: after('query', client.query),
-    batchGet: after('batchGet', client.batchGet),
-    transactWrite: after('transactWrite', client.transactWrite),
-  };
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        await before(String(commandName), args.input);
+        return await next(args);
+      },
+    { step: 'initialize', priority: 'low', name: 'interrupt' },
+  );
+  return client;
 };
 
 /** A client that counts the calls made by it: each is one request, as long as none fails. */
@@ -43,7 +36,7 @@ export const countingClient = (endpoint: Endpoint) => {
 };
 
 /** A client, for this test, whose first request arrives, but its answer does not: it sends it again. */
-export const forgetfulClient = async ({ endpoint, region }: Endpoint): Promise<DocumentClient> => {
+export const forgetfulClient = async ({ endpoint, region }: Endpoint): Promise<DynamoDBDocument> => {
   let lost = false;
   const relay = await startRelay(endpoint, async (_, forward) => {
     const answer = await forward();

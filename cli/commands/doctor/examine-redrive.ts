@@ -1,4 +1,4 @@
-import { operatorSqs } from '../../../shared/adapters/aws/operator-sqs.ts';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
 import { findDeployment, type DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
@@ -10,7 +10,7 @@ export async function examineRedrive(choice: DeploymentChoice, sleep: Sleep): Pr
   const check = 'access for redrive';
   try {
     const { client, ...deployment } = await findDeployment(choice);
-    const sqs = operatorSqs(client);
+    const sqs = sqsClient(client);
     const queueUrls = [
       deployment.ingressDeadLetterUrl,
       deployment.deliveryDeadLetterUrl,

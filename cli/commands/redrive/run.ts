@@ -1,4 +1,4 @@
-import { operatorSqs } from '../../../shared/adapters/aws/operator-sqs.ts';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
 import {
@@ -73,7 +73,7 @@ function sendBack(
   order: Order,
   { sleep }: Terminal,
 ): Promise<RedriveResult> {
-  const sqs = operatorSqs(deployment.client);
+  const sqs = sqsClient(deployment.client);
   const { read, from } = LETTERS[queue];
   const workQueues = sqsWorkQueues(
     { sqs, sleep, random: Math.random },
@@ -96,7 +96,7 @@ async function reopen(
 ): Promise<RedriveResult> {
   const api = apiClient(await apiOf(deployment, env), sleep);
   const queueUrl = deployment.undeliverableQueueUrl;
-  const deadLetters = sqsDeadLetterQueue({ sqs: operatorSqs(deployment.client), queueUrl, sleep });
+  const deadLetters = sqsDeadLetterQueue({ sqs: sqsClient(deployment.client), queueUrl, sleep });
   return redriveBy(
     { clock: { sleep }, deadLetters, bringBack: (ended) => retryUndeliverable(api, ended) },
     { ...order, read: readUndeliverableNotice },

@@ -1,7 +1,7 @@
 import { primaryKey } from '../../config/tables.ts';
 import type { ChunkTransition } from '../../domain/delivery/chunk.ts';
 import type { Chunks } from '../../ports/deliveries.ts';
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
 import { chunkOfItem, chunkUpdateOf } from './chunk-item.ts';
 import { conditional } from './condition.ts';
@@ -10,7 +10,7 @@ import { chunkItemKeyOf } from './delivery-keys.ts';
 import { transacted } from './transaction.ts';
 
 /** The CHUNK items of the deliveries table. */
-export function dynamoChunks(client: DocumentClient, tableName: string): Pick<Chunks, 'write' | 'find'> {
+export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<Chunks, 'write' | 'find'> {
   return {
     write: async (transition: ChunkTransition) => {
       const result = await conditional(
@@ -33,7 +33,7 @@ export function dynamoChunks(client: DocumentClient, tableName: string): Pick<Ch
 
 /** A delivery's way from its chunk to a record of its own: one transaction. */
 export function dynamoTakeOut(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   pacing: Pacing,
 ): Pick<Chunks, 'takeOut'> {

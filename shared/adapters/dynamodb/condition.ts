@@ -1,21 +1,19 @@
-import * as z from 'zod';
-import { absent, isRefusal } from '../aws/answer.ts';
-import type { Item } from '../aws/document-client.ts';
-import { itemSchema } from '../aws/document-values.ts';
+import { ConditionalCheckFailedException, TransactionConflictException } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 
 /** What a conditional write came to. `item` is the one that refused it, where there is one and the write asks for it. */
 export type Conditional<Output> =
-  { kind: 'written'; output: Output } | { kind: 'refused'; item: Item | undefined; error: Error };
-
-const refusalSchema = z.object({ Item: absent(itemSchema) });
+  | { kind: 'written'; output: Output }
+  | { kind: 'refused'; item: Record<string, unknown> | undefined; error: Error };
 
 /** A condition that did not hold is a result; every other error passes through. */
 export async function conditional<Output>(write: Promise<Output>): Promise<Conditional<Output>> {
   try {
     return { kind: 'written', output: await write };
   } catch (error) {
-    if (!isRefusal(error, 'ConditionalCheckFailedException')) throw error;
-    return { kind: 'refused', item: refusalSchema.parse(error.answer() ?? {}).Item, error };
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    const { Item } = error;
+    return { kind: 'refused', item: Item === undefined ? undefined : unmarshall(Item), error };
   }
 }
 
@@ -30,7 +28,7 @@ export async function ifUndisturbed<Output>(write: Promise<Output>): Promise<Out
   try {
     return await ifConditionHolds(write);
   } catch (error) {
-    if (isRefusal(error, 'TransactionConflictException')) return undefined;
+    if (error instanceof TransactionConflictException) return undefined;
     throw error;
   }
 }

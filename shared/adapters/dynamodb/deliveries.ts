@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
 import { type Delivery, holds, type Transition } from '../../domain/delivery/delivery.ts';
 import type { Deliveries, OverdueDelivery, WriteResult } from '../../ports/deliveries.ts';
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './condition.ts';
 import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
 import { itemKeyOf, overduePartition, shards } from './delivery-keys.ts';
@@ -32,7 +32,7 @@ function markMaker(): () => string {
 }
 
 /** The deliveries table. Errors of AWS pass through, but for a condition that did not hold, which is an answer. */
-export function dynamoDeliveries(client: DocumentClient, tableName: string): Deliveries {
+export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): Deliveries {
   const newMark = markMaker();
   return {
     write: async (transition) => {
@@ -50,7 +50,7 @@ export function dynamoDeliveries(client: DocumentClient, tableName: string): Del
 }
 
 async function created(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   { create }: Creation,
   mark: string,
@@ -72,7 +72,7 @@ async function created(
  * Whoever computes a change from the record as read never comes to that.
  */
 async function revised(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   transition: Revision,
   mark: string,
@@ -134,7 +134,7 @@ type Cursor = { shard: number; from?: LastKey };
  * surplus of rounding up is cut off the youngest, whatever shard they are in.
  */
 async function overdueDeliveries(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   before: number,
   limit: number,

@@ -8,7 +8,7 @@ import type {
   ListedDelivery,
 } from '../../ports/deliveries.ts';
 import type { Page, PageRequest } from '../../ports/page.ts';
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { deliveryItemKeySchema, deliveryOf } from './delivery-item.ts';
 import {
@@ -26,7 +26,7 @@ import { decoded, UnreadableRecordError } from './record.ts';
 
 /** The indexes of the deliveries table. Errors of AWS pass through. */
 export function dynamoDeliveryListings(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   reading: BatchReading,
 ): DeliveryListings {
@@ -115,7 +115,7 @@ const FIRST_WAIT_MS = 50;
 
 /** Up to 100 records; strongly consistent. What DynamoDB leaves unread is asked for again, if there is time. @throws RecordsNotReadError */
 export async function recordsOf(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   keys: readonly DeliveryKey[],
   { sleep, random, deadline }: BatchReading,
@@ -154,11 +154,11 @@ function readOf(item: unknown): Read {
 type Requested = readonly Record<string, unknown>[];
 
 async function readOnce(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   keys: Requested,
 ): Promise<{ found: Read[]; unread: Requested }> {
-  const { Responses, UnprocessedKeys } = await client.batchGet({
+  const { Responses = {}, UnprocessedKeys = {} } = await client.batchGet({
     RequestItems: { [tableName]: { Keys: [...keys], ConsistentRead: true } },
   });
   return {

@@ -1,5 +1,5 @@
 import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { listedAttribute } from '../../config/tables.ts';
 import { type Direction, placesIn, type ReadPart } from './merged-page.ts';
@@ -20,7 +20,7 @@ export type IndexPart = {
 
 /** Reads a partition of an index by Query, each read one request; none where the range is empty. */
 export function readIndexPart<Item>(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   part: IndexPart,
   itemOf: (entry: unknown) => Item,
@@ -35,7 +35,7 @@ export function readIndexPart<Item>(
   const readFrom =
     (start: QueryCommandInput['ExclusiveStartKey']): ReadPart<Item> =>
     async (most) => {
-      const { Items, LastEvaluatedKey } = await client.query({
+      const { Items = [], LastEvaluatedKey } = await client.query({
         ...query,
         ExclusiveStartKey: start,
         Limit: most,

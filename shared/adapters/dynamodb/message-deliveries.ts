@@ -1,4 +1,4 @@
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { listedAttribute, primaryKey } from '../../config/tables.ts';
 import { NO_DELIVERIES, type StatusCounts } from '../../domain/message/books.ts';
@@ -19,7 +19,7 @@ import { decoded } from './record.ts';
  * bucket are read whole and first: a delivery that leaves its chunk in between is found by its own record, which alone is true.
  */
 export async function pageOfMessage(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   { message, buckets }: { message: MessageKey; buckets: number },
   request: PageRequest,
@@ -80,7 +80,7 @@ const statusSchema = z.object({
 
 /** Bucket by bucket and nothing but who stands how, so that a fan-out of any size takes no memory. */
 export async function tallyOfMessage(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   message: MessageKey,
   buckets: number,

@@ -1,4 +1,4 @@
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { deliveryIndexes } from '../../config/tables.ts';
 import type { ListedMessage, MessageListings, MessageWindow } from '../../ports/messages.ts';
@@ -15,7 +15,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const MOST_HOURS = 63;
 
 /** The index by hour. Errors of AWS pass through. */
-export function dynamoMessageListings(client: DocumentClient, tableName: string): MessageListings {
+export function dynamoMessageListings(client: DynamoDBDocument, tableName: string): MessageListings {
   const listed = async (
     direction: Direction,
     window: MessageWindow,
@@ -79,7 +79,7 @@ function borderOf({ first, end }: Hours, direction: Direction): string {
 }
 
 function partsOf(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   {
     window,

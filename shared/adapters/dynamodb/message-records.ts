@@ -1,4 +1,4 @@
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { MessageBody } from '../../domain/message/body.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
@@ -15,7 +15,7 @@ import { ttlOf } from './record.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 
 /** The MESSAGE items of the deliveries table. */
-export function dynamoMessageRecords(client: DocumentClient, tableName: string): MessageRecords {
+export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string): MessageRecords {
   const accept: MessageRecords['accept'] = async (record) => {
     const put = await ifConditionHolds(client.put(putIfAbsent(tableName, record)));
     if (put !== undefined) return { kind: 'accepted', record };

@@ -1,11 +1,12 @@
-import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { DocumentClient, Item } from '../aws/document-client.ts';
+import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+
+type Item = Record<string, unknown>;
 
 /** The pages of a query, one request each, read as they are asked for. */
-export async function* pagesOf(client: DocumentClient, query: QueryCommandInput): AsyncGenerator<Item[]> {
+export async function* pagesOf(client: DynamoDBDocument, query: QueryCommandInput): AsyncGenerator<Item[]> {
   let ExclusiveStartKey = query.ExclusiveStartKey;
   do {
-    const { Items, LastEvaluatedKey } = await client.query({ ...query, ExclusiveStartKey });
+    const { Items = [], LastEvaluatedKey } = await client.query({ ...query, ExclusiveStartKey });
     yield Items;
     ExclusiveStartKey = LastEvaluatedKey;
   } while (ExclusiveStartKey !== undefined);
@@ -13,7 +14,7 @@ export async function* pagesOf(client: DocumentClient, query: QueryCommandInput)
 
 /** The items of a query, pages followed until `atMost` are found or there are no more. */
 export async function queriedItems(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   query: Omit<QueryCommandInput, 'Limit'>,
   atMost = Infinity,
 ): Promise<Item[]> {

@@ -1,4 +1,4 @@
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './condition.ts';
 import * as z from 'zod';
@@ -49,7 +49,7 @@ type Asked = { limited: Limited; limit: RateLimit; until: number | undefined };
  * functions at once get slots without a conflict; one that does not begins now.
  */
 export function dynamoRateLimits(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   clock: Pick<Clock, 'now'>,
 ): RateLimits {
@@ -82,7 +82,7 @@ type Wanted = Asked & { count: number; now: number; first: Way };
 
 /** The line with the slots that were wanted at its end, or as it is where there are none, and what there is instead. */
 async function lineAfter(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   wanted: Wanted,
 ): Promise<Line & { instead?: Slot }> {
@@ -145,7 +145,7 @@ const lineSchema = z.object({
 
 type LineResult = { kind: 'written'; line: Line } | { kind: 'refused'; line: Line | undefined };
 
-async function updated(client: DocumentClient, request: UpdateCommandInput): Promise<LineResult> {
+async function updated(client: DynamoDBDocument, request: UpdateCommandInput): Promise<LineResult> {
   const result = await conditional(client.update(request));
   if (result.kind === 'written')
     return { kind: 'written', line: decoded(lineSchema, result.output.Attributes) };

@@ -3,7 +3,7 @@ import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import { RECOVERABLE, type Recovery, RECOVERY_STATES } from '../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoverySaving } from '../../ports/deliveries.ts';
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './condition.ts';
 import { lastOf, pageOf } from './page-marker.ts';
 import { queriedItems } from './query.ts';
@@ -14,7 +14,7 @@ import { randomBytes } from 'node:crypto';
 const MARK = 'w';
 
 /** The recoveries of a queue, in the deliveries table. */
-export function dynamoRecoveries(client: DocumentClient, tableName: string): Recoveries {
+export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): Recoveries {
   return {
     create: async (recovery) => {
       const { put, mark } = putOf(tableName, recovery);

@@ -1,4 +1,4 @@
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './condition.ts';
 import { primaryKey } from '../../config/tables.ts';
 import { FAILURES_IN_ALL, type HealthChange } from '../../domain/subscription/health.ts';
@@ -11,7 +11,7 @@ export type SubscriptionPlace = { tableName: string; queue: string; subscription
 
 /** What deliver writes to a subscription; each is one conditional request, with the item in its answer either way. */
 export function changeHealth(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   place: SubscriptionPlace,
   change: HealthChange,
 ): Promise<HealthResult> {
@@ -25,7 +25,7 @@ export function changeHealth(
 
 /** Answers with what it is disabled for then; undefined: it is not, or it is gone. */
 export async function disable(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   place: SubscriptionPlace,
   disabled: Disabled,
   changedAt: number | undefined,
@@ -42,7 +42,7 @@ export async function disable(
 type Update = { conditions: readonly string[]; update: string; to: Expression };
 
 async function updated(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   { tableName, queue, subscriptionId }: SubscriptionPlace,
   { conditions, update, to }: Update,
 ): Promise<HealthResult> {

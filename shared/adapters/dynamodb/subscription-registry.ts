@@ -1,4 +1,4 @@
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { SubscriptionRegistry } from '../../ports/subscriptions.ts';
 import { changeQueue, deleteQueue, ensureQueue, putQueue } from './queues.ts';
@@ -22,7 +22,7 @@ import {
 
 /** The subscriptions table as administration sees it. Errors of AWS pass through, but for what is an answer. */
 export function dynamoSubscriptionRegistry(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   clock: Pacing,
 ): SubscriptionRegistry {

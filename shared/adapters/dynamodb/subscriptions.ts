@@ -1,4 +1,4 @@
-import type { DocumentClient } from '../aws/document-client.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey } from '../../config/tables.ts';
 import type { Queue, Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -28,7 +28,7 @@ const MAX_CACHED = 64 * 1024 * 1024;
  * `cacheSeconds` old, and are shared, so they are for reading only.
  */
 export function dynamoSubscriptions(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   options: { clock: Pick<Clock, 'now'>; cacheSeconds: number },
 ): Subscriptions {
@@ -78,7 +78,7 @@ function nameOf(queue: string, subscriptionId: string): string {
 }
 
 async function readQueue(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   queue: string,
 ): Promise<Queue | undefined> {
@@ -87,7 +87,7 @@ async function readQueue(
 }
 
 async function readSubscription(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   queue: string,
   subscriptionId: string,
@@ -99,7 +99,7 @@ async function readSubscription(
 
 /** The queue and its subscriptions lie side by side, ahead of the items that make subscribers unique. */
 async function readList(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   tableName: string,
   queue: string,
   clock: Pick<Clock, 'now'>,

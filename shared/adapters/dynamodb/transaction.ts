@@ -1,15 +1,7 @@
-import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { DocumentClient } from '../aws/document-client.ts';
-import * as z from 'zod';
-import { absent, isRefusal, type AwsServiceError } from '../aws/answer.ts';
-import { itemSchema } from '../aws/document-values.ts';
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocument, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
-
-const cancellationSchema = z.object({
-  CancellationReasons: absent(
-    z.array(z.object({ Code: absent(z.string()), Item: absent(itemSchema) })),
-  ).transform((reasons = []) => reasons),
-});
 
 /** For every write of the transaction in order: whether its condition failed, and the item that it failed on, if asked for. */
 export type RefusedWrite = { failed: boolean; item: unknown };
@@ -32,7 +24,7 @@ const PASSING: ReadonlySet<string> = new Set([
  * long as there is time. Errors pass through, but for a condition that did not hold.
  */
 export async function transacted(
-  client: DocumentClient,
+  client: DynamoDBDocument,
   { sleep, deadline }: Pacing,
   writes: NonNullable<TransactWriteCommandInput['TransactItems']>,
 ): Promise<TransactionResult> {
@@ -41,7 +33,7 @@ export async function transacted(
       await client.transactWrite({ TransactItems: writes });
       return { kind: 'written' };
     } catch (error) {
-      if (!isRefusal(error, 'TransactionCanceledException')) throw error;
+      if (!(error instanceof TransactionCanceledException)) throw error;
       const { writes, passes } = cancellationOf(error);
       if (writes.some(({ failed }) => failed)) return { kind: 'refused', writes, error };
       const pauseMs = Math.random() * FIRST_PAUSE_MS * 2 ** tried;
@@ -51,10 +43,15 @@ export async function transacted(
   }
 }
 
-function cancellationOf(error: AwsServiceError): { writes: RefusedWrite[]; passes: boolean } {
-  const { CancellationReasons: reasons } = cancellationSchema.parse(error.answer() ?? {});
+function cancellationOf({ CancellationReasons: reasons = [] }: TransactionCanceledException): {
+  writes: RefusedWrite[];
+  passes: boolean;
+} {
   return {
-    writes: reasons.map(({ Code, Item }) => ({ failed: Code === 'ConditionalCheckFailed', item: Item })),
+    writes: reasons.map(({ Code, Item }) => ({
+      failed: Code === 'ConditionalCheckFailed',
+      item: Item === undefined ? undefined : unmarshall(Item),
+    })),
     passes: reasons.some(({ Code = '' }) => PASSING.has(Code)),
   };
 }

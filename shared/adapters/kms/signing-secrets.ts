@@ -1,3 +1,4 @@
+import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
 import { parseSecret, secretText, type SigningSecret } from '../../domain/subscription/signing-secret.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
@@ -6,7 +7,6 @@ import {
   type SecretSealer,
   UnopenedSecretError,
 } from '../../ports/subscriptions.ts';
-import type { KeyClient } from '../aws/key-client.ts';
 import { readCache } from '../read-cache.ts';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
@@ -24,18 +24,30 @@ class UnreadableSecretError extends Error {
   override readonly name = 'UnreadableSecretError';
 }
 
+/** KMS answered without a key. */
+class NoKeyError extends Error {
+  override readonly name = 'NoKeyError';
+
+  constructor() {
+    super('KMS answered without a key.');
+  }
+}
+
 /**
  * Each secret under a data key of its own, which KMS makes and encrypts with the owner as encryption context. Needs
  * kms:GenerateDataKey only: what was sealed cannot be opened here. Errors of AWS pass through.
  */
-export function kmsSecretSealer(kms: KeyClient, keyArn: string): SecretSealer {
+export function kmsSecretSealer(kms: KMSClient, keyArn: string): SecretSealer {
   return {
     seal: async (owner, secret) => {
-      const { Plaintext, CiphertextBlob } = await kms.generateDataKey({
-        KeyId: keyArn,
-        KeySpec: 'AES_256',
-        EncryptionContext: contextOf(owner),
-      });
+      const { Plaintext, CiphertextBlob } = await kms.send(
+        new GenerateDataKeyCommand({
+          KeyId: keyArn,
+          KeySpec: 'AES_256',
+          EncryptionContext: contextOf(owner),
+        }),
+      );
+      if (Plaintext === undefined || CiphertextBlob === undefined) throw new NoKeyError();
       const box = sealBox(Plaintext, secretText(secret), boundTo(owner));
       return [VERSION, base64url(CiphertextBlob), base64url(box)].join('.');
     },
@@ -44,7 +56,7 @@ export function kmsSecretSealer(kms: KeyClient, keyArn: string): SecretSealer {
 
 /** Needs kms:Decrypt. A secret is opened once in an hour; concurrent askers share the request. */
 export function kmsSecretOpener(
-  kms: KeyClient,
+  kms: KMSClient,
   options: { keyArn: string; clock: Pick<Clock, 'now'> },
 ): SecretOpener {
   const secrets = readCache<SigningSecret>({
@@ -55,11 +67,14 @@ export function kmsSecretOpener(
   });
 
   const decrypted = async (owner: SecretOwner, dataKey: string): Promise<Uint8Array> => {
-    const { Plaintext } = await kms.decrypt({
-      KeyId: options.keyArn,
-      CiphertextBlob: Buffer.from(dataKey, 'base64url'),
-      EncryptionContext: contextOf(owner),
-    });
+    const { Plaintext } = await kms.send(
+      new DecryptCommand({
+        KeyId: options.keyArn,
+        CiphertextBlob: Buffer.from(dataKey, 'base64url'),
+        EncryptionContext: contextOf(owner),
+      }),
+    );
+    if (Plaintext === undefined) throw new NoKeyError();
     return Plaintext;
   };
 

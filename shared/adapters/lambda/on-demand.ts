@@ -1,4 +1,4 @@
-import type { Invocation } from '../aws/service-options.ts';
+import type { Invocation } from '../aws/client-options.ts';
 import type { EventBusSettings } from '../eventbridge/operator-events.ts';
 import type { ScheduleSettings } from '../scheduler/wake-ups.ts';
 import type { OperatorEvents } from '../../ports/journal.ts';
@@ -18,7 +18,7 @@ function once<Adapter>(load: () => Promise<Adapter>): () => Promise<Adapter> {
 export function laterPayloads(aws: Invocation, bucket: string): Payloads {
   const payloads = once(async () => {
     const [{ s3Client }, { s3Payloads }] = await Promise.all([
-      import('../aws/s3-client.ts'),
+      import('../s3/client.ts'),
       import('../s3/payloads.ts'),
     ]);
     return s3Payloads(s3Client(aws), bucket);
@@ -34,7 +34,7 @@ export function laterPayloads(aws: Invocation, bucket: string): Payloads {
 export function laterReferencedData(aws: Invocation): ReferencedData {
   const referencedData = once(async () => {
     const [{ s3Client }, { s3ReferencedData }] = await Promise.all([
-      import('../aws/s3-client.ts'),
+      import('../s3/client.ts'),
       import('../s3/referenced-data.ts'),
     ]);
     return s3ReferencedData(s3Client(aws));
@@ -43,7 +43,7 @@ export function laterReferencedData(aws: Invocation): ReferencedData {
 }
 
 function scheduling() {
-  return Promise.all([import('../aws/scheduler-client.ts'), import('../scheduler/wake-ups.ts')]);
+  return Promise.all([import('../scheduler/client.ts'), import('../scheduler/wake-ups.ts')]);
 }
 
 export function laterSchedules(aws: Invocation, settings: ScheduleSettings): Pick<WakeUps, 'schedule'> {
@@ -68,7 +68,7 @@ export function laterRemoval(
 export function laterOperatorEvents(aws: Invocation, settings: EventBusSettings): OperatorEvents {
   const operatorEvents = once(async () => {
     const [{ eventBridgeClient }, { eventBridgeOperatorEvents }] = await Promise.all([
-      import('../aws/eventbridge-client.ts'),
+      import('../eventbridge/client.ts'),
       import('../eventbridge/operator-events.ts'),
     ]);
     return eventBridgeOperatorEvents(eventBridgeClient(aws), settings);

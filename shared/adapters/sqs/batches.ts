@@ -1,11 +1,11 @@
 import { type BatchResultErrorEntry, type SendMessageBatchRequestEntry } from '@aws-sdk/client-sqs';
-import type { QueueClient } from '../aws/queue-client.ts';
+import type { SQS } from '@aws-sdk/client-sqs';
 import { inParallel } from '../in-parallel.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { sqsMessage, type OutgoingMessage } from './message.ts';
 
 /** A queue, and what sending to it needs of time and chance: `random` is uniform in [0, 1). */
-export type BatchTarget = Pacing & { sqs: QueueClient; queueUrl: string; random: () => number };
+export type BatchTarget = Pacing & { sqs: SQS; queueUrl: string; random: () => number };
 
 /** Some messages of a call could not be sent. The others were. */
 export class MessagesNotSentError extends Error {
@@ -43,6 +43,16 @@ export type Unsent = { index: number; code: string; cause?: unknown };
 
 /** Hears once of each message, as soon as it is known, by its place: that it was sent, or why not. */
 type Settle = (index: number, unsent?: Unsent) => void;
+
+/** Sends one message. Errors of the client pass through. @throws MessagesNotSentError where SQS does not confirm it */
+export async function sendMessage(
+  { sqs, queueUrl }: Pick<BatchTarget, 'sqs' | 'queueUrl'>,
+  message: OutgoingMessage,
+): Promise<void> {
+  const { MessageId } = await sqs.sendMessage({ QueueUrl: queueUrl, ...sqsMessage(message) });
+  if (MessageId === undefined)
+    throw new MessagesNotSentError(queueUrl, [{ index: 0, code: 'NotConfirmed' }], 1);
+}
 
 /** Sends messages as `sendEach` does. @throws MessagesNotSentError */
 export async function sendInBatches(

@@ -6,19 +6,18 @@ import type { DeadLetters, Undeliverables } from '../../ports/queues.ts';
 import { ID_ATTRIBUTE } from '../../wire/ingress/message.ts';
 import { REASON_ATTRIBUTE, withOurs } from '../../wire/jobs/dead-letter.ts';
 import { encodeUndeliverableNotice, MAX_NOTICE_BYTES } from '../../wire/jobs/undeliverable-notice.ts';
-import type { QueueClient } from '../aws/queue-client.ts';
-import { sqsMessage } from './message.ts';
+import type { SQS } from '@aws-sdk/client-sqs';
+import { sendMessage } from './batches.ts';
 
 /**
  * A dead-letter queue that we send to ourselves. The body goes as it came; `reason` says why, and the id that a redrive
  * has to send along is that of the first life, which one already redriven carries itself.
  */
-export function sqsDeadLetters(sqs: QueueClient, queueUrl: string): DeadLetters {
+export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
   return {
     bury: async ({ body, id, attributes = {} }, reason) => {
       const ours = { [REASON_ATTRIBUTE]: reason, [ID_ATTRIBUTE]: attributes[ID_ATTRIBUTE] ?? id };
-      const message = sqsMessage({ body, attributes: withOurs(attributes, ours) });
-      await sqs.sendMessage({ QueueUrl: queueUrl, ...message });
+      await sendMessage({ sqs, queueUrl }, { body, attributes: withOurs(attributes, ours) });
     },
   };
 }
@@ -30,14 +29,14 @@ type UndeliverablesSettings = { queueUrl: string; payloadBucket: string };
  * message is once the whole would be over 256 KB. Safe to repeat.
  */
 export function sqsUndeliverables(
-  sqs: QueueClient,
+  sqs: SQS,
   payloads: Pick<Payloads, 'put' | 'get'>,
   { queueUrl, payloadBucket }: UndeliverablesSettings,
 ): Undeliverables {
   return {
     send: async (notice) => {
       const body = await bodyOf(notice, payloads, payloadBucket);
-      await sqs.sendMessage({ QueueUrl: queueUrl, ...sqsMessage({ body }) });
+      await sendMessage({ sqs, queueUrl }, { body });
     },
   };
 }

@@ -9,10 +9,9 @@ import type { DeliveryQueue, Ingress, Operations, QueueDepths, WorkQueues } from
 import type { WakeUps } from '../../ports/wake-ups.ts';
 import { encodeFirstJob, encodeWakeUp } from '../../wire/jobs/delivery-job.ts';
 import { encodeOperation } from '../../wire/jobs/operation.ts';
-import type { QueueClient } from '../aws/queue-client.ts';
-import { type BatchTarget, sendInBatches } from './batches.ts';
+import type { SQS } from '@aws-sdk/client-sqs';
+import { type BatchTarget, sendInBatches, sendMessage } from './batches.ts';
 import { joinedSends } from './joined-sends.ts';
-import { sqsMessage } from './message.ts';
 import type { MessageAttributeValue, QueueAttributeName } from '@aws-sdk/client-sqs';
 
 /** The delivery queue. Whoever has many jobs there waits longer, and not the others: a subscription, or a queue with all its subscriptions. */
@@ -32,11 +31,11 @@ export function sqsIngress(target: BatchTarget): Ingress {
 }
 
 /** The operation queue. Errors of AWS pass through: the order may not have been sent. Grouped, so that one queue's orders do not hold up the others'. */
-export function sqsOperations(sqs: QueueClient, queueUrl: string): Operations {
+export function sqsOperations(sqs: SQS, queueUrl: string): Operations {
   return {
     send: async (operation, delaySeconds = 0) => {
       const message = { body: encodeOperation(operation), delaySeconds, group: operation.queue };
-      await sqs.sendMessage({ QueueUrl: queueUrl, ...sqsMessage(message) });
+      await sendMessage({ sqs, queueUrl }, message);
     },
   };
 }
@@ -94,7 +93,7 @@ const COUNTS = [
 ] as const satisfies readonly QueueAttributeName[];
 
 /** `queueUrls` by the names that the answer uses. */
-export function sqsQueueDepths(sqs: QueueClient, queueUrls: Readonly<Record<string, string>>): QueueDepths {
+export function sqsQueueDepths(sqs: SQS, queueUrls: Readonly<Record<string, string>>): QueueDepths {
   return {
     approximate: async () => {
       const depths = Object.entries(queueUrls).map(async ([name, QueueUrl]): Promise<[string, number]> => {

@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { documentClient } from '../../../shared/adapters/aws/document-client.ts';
+import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
 import { recordsOf, type BatchReading } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
 import { deliveryItemOf } from '../../../shared/adapters/dynamodb/delivery-item.ts';
 import { itemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
@@ -65,7 +65,7 @@ const tableOf = async (
   };
   const read = (more: Partial<BatchReading> = {}) =>
     recordsOf(
-      documentClient({ endpoint, region, credentials }),
+      dynamoClient({ endpoint, region, credentials }),
       'table',
       deliveries.map(({ key }) => key),
       { ...reading, ...more },

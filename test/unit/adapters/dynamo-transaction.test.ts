@@ -1,18 +1,17 @@
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { AwsServiceError } from '../../../shared/adapters/aws/answer.ts';
-import { documentClient } from '../../../shared/adapters/aws/document-client.ts';
+import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
 import { transacted } from '../../../shared/adapters/dynamodb/transaction.ts';
 import type { CallDeadline } from '../../../shared/adapters/lambda/invocation-deadline.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
 import { awsStub } from './aws-stub.ts';
 
 const canceledFor = (...codes: string[]) =>
-  new AwsServiceError({
-    name: 'TransactionCanceledException',
+  new TransactionCanceledException({
     message: 'cancelled',
-    status: 400,
-    answer: { CancellationReasons: codes.map((Code) => ({ Code })) },
+    $metadata: {},
+    CancellationReasons: codes.map((Code) => ({ Code })),
   });
 
 const finished = new Error('got through');
@@ -52,7 +51,7 @@ describe('a transaction', () => {
   it('whose answer was lost is repeated under the token that makes the copy harmless', async () => {
     const stub = await awsStub((_, index) => (index === 0 ? 'hang_up' : {}));
     const { endpoint, region, credentials } = stub.config;
-    const client = documentClient({ endpoint, region, credentials });
+    const client = dynamoClient({ endpoint, region, credentials });
     const clock = { sleep: () => Promise.reject(new Error('nothing to wait for')) };
     const Put = { TableName: 'table', Item: { pk: 'p' } };
     expect(await transacted(client, clock, [{ Put }])).toEqual({ kind: 'written' });

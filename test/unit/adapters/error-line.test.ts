@@ -1,5 +1,5 @@
+import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { AwsServiceError, resultOf } from '../../../shared/adapters/aws/answer.ts';
 import { errorLineOf } from '../../../shared/adapters/log/error-line.ts';
 
 const SECRET = 'planted-secret';
@@ -13,19 +13,11 @@ const thrownBy = (act: () => unknown): unknown => {
   throw new Error('nothing was thrown');
 };
 
-/** As our clients throw it of what DynamoDB answered. */
-const refusalBy = (answer: object): unknown =>
-  thrownBy(() =>
-    resultOf({
-      statusCode: 400,
-      headers: { 'x-amzn-requestid': 'request-1' },
-      body: JSON.stringify({
-        __type: 'com.amazonaws.dynamodb#RefusedException',
-        message: 'refused',
-        ...answer,
-      }),
-    }),
-  );
+const answered = { message: 'refused', $metadata: { httpStatusCode: 400, requestId: 'request-1' } };
+const Item = { body: { S: SECRET } };
+/** The SDK keeps the item of the answer on the error. */
+const refusal = new ConditionalCheckFailedException({ ...answered, Item });
+const cancellation = new TransactionCanceledException({ ...answered, CancellationReasons: [{ Item }] });
 
 describe('an error in the log', () => {
   it('has its name, its message, its code, where it came from and what caused it', () => {
@@ -40,8 +32,8 @@ describe('an error in the log', () => {
   });
 
   it('of AWS has the status and the id of the request', () => {
-    expect(errorLineOf(refusalBy({}))).toMatchObject({
-      name: 'RefusedException',
+    expect(errorLineOf(refusal)).toMatchObject({
+      name: 'ConditionalCheckFailedException',
       message: 'refused',
       httpStatus: 400,
       awsRequestId: 'request-1',
@@ -49,24 +41,10 @@ describe('an error in the log', () => {
   });
 
   it.each([
-    ['the item that refused a write', refusalBy({ Item: { body: { S: SECRET } } })],
-    [
-      'the items that refused a transaction',
-      refusalBy({ CancellationReasons: [{ Item: { body: { S: SECRET } } }] }),
-    ],
-    ['an answer of which nothing is known', refusalBy({ [SECRET]: SECRET })],
-    [
-      'an answer that is no JSON',
-      thrownBy(() => resultOf({ statusCode: 503, headers: {}, body: `<p>${SECRET}` })),
-    ],
-    [
-      'an answer that caused another error',
-      new Error('outer', { cause: refusalBy({ Item: { body: { S: SECRET } } }) }),
-    ],
-    [
-      'answers of several calls',
-      new AggregateError([refusalBy({ Item: { body: { S: SECRET } } }), refusalBy({ secret: SECRET })]),
-    ],
+    ['the item that refused a write', refusal],
+    ['the items that refused a transaction', cancellation],
+    ['an answer that caused another error', new Error('outer', { cause: refusal })],
+    ['answers of several calls', new AggregateError([refusal, cancellation])],
     ['a text that is not JSON', thrownBy(() => JSON.parse(`${SECRET} {"data": 1}`))],
     ['a URL that is none', thrownBy(() => new URL(`https://[${SECRET}`))],
     ['an answer that was not understood', Object.assign(new Error('odd'), { $responseBodyText: SECRET })],
@@ -80,15 +58,6 @@ describe('an error in the log', () => {
     ],
   ])('says nothing of what was being worked on: %s', (_, error) => {
     expect(JSON.stringify(errorLineOf(error))).not.toContain(SECRET);
-  });
-
-  it('of AWS that brings a whole answer has nothing of it but its code and words', () => {
-    const answer = { Item: { body: { S: SECRET } } };
-    const error = new AwsServiceError({ name: 'RefusedException', message: 'refused', status: 400, answer });
-    expect(error.answer()).toEqual(answer);
-    const { stack, ...line } = errorLineOf(error);
-    expect(line).toEqual({ name: 'RefusedException', message: 'refused', httpStatus: 400 });
-    expect(stack).not.toContain(SECRET);
   });
 
   it('names the first of several', () => {

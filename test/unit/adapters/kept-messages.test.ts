@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { s3Payloads } from '../../../shared/adapters/s3/payloads.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../../shared/adapters/sqs/dead-letters.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { kmsClient } from '../../../shared/adapters/aws/key-client.ts';
+import { kmsClient } from '../../../shared/adapters/kms/client.ts';
 import { kmsSecretOpener, kmsSecretSealer } from '../../../shared/adapters/kms/signing-secrets.ts';
 import {
   makeSecret,
@@ -53,6 +53,8 @@ const fault = (name: string): StubAnswer => ({
 
 let stub: AwsStub;
 let outage: string | undefined;
+/** What KMS answers with, whatever it is asked. */
+let oddAnswer: object | undefined;
 /** KMS looks at no context. */
 let isCareless: boolean;
 let clock: { time: number; now: () => number };
@@ -61,14 +63,16 @@ beforeEach(async () => {
   // No waits between repeats.
   vi.spyOn(Math, 'random').mockReturnValue(0);
   outage = undefined;
+  oddAnswer = undefined;
   isCareless = false;
   clock = { time: 0, now: () => clock.time };
   const serve = keyService();
-  stub = await awsStub((received) =>
-    outage === undefined
+  stub = await awsStub((received) => {
+    if (oddAnswer !== undefined) return answerOf(oddAnswer);
+    return outage === undefined
       ? serve(operationOf(received), request.parse(JSON.parse(received.body)))
-      : fault(outage),
-  );
+      : fault(outage);
+  });
 });
 
 afterEach(async () => {
@@ -131,6 +135,11 @@ describe('sealing a secret', () => {
   it('that KMS refuses is an error', async () => {
     outage = 'DisabledException';
     await expect(secrets().seal(OWNER, secret)).rejects.toThrow('told by the test');
+  });
+
+  it('to which KMS gives no key is an error', async () => {
+    oddAnswer = { KeyId: KEY_ARN, CiphertextBlob: 'AA==' };
+    await expect(secrets().seal(OWNER, secret)).rejects.toThrow('KMS answered without a key');
   });
 });
 
@@ -213,6 +222,17 @@ describe('opening a secret', () => {
       expect(stub.requests).toEqual([]);
     },
   );
+
+  it('fails without a key of KMS, and quotes none that cannot be read', async () => {
+    const { seal, open } = secrets();
+    const sealed = await seal(OWNER, secret);
+    oddAnswer = { KeyId: KEY_ARN };
+    expect(await faultOf(open(OWNER, sealed))).toContain('NoKeyError');
+    oddAnswer = { KeyId: KEY_ARN, Plaintext: 'planted secret' };
+    const error: unknown = await open(OWNER, sealed).catch((thrown: unknown) => thrown);
+    expect(inspect(error, { depth: 20 })).toContain('could not be opened');
+    expect(inspect(error, { depth: 20 })).not.toContain('planted secret');
+  });
 
   it('fails without a word of the secret', async () => {
     const { seal, open } = secrets();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { s3Client } from '../../../shared/adapters/aws/s3-client.ts';
+import { s3Client } from '../../../shared/adapters/s3/client.ts';
 import { s3ReferencedData } from '../../../shared/adapters/s3/referenced-data.ts';
 import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { MessagesNotSentError } from '../../../shared/adapters/sqs/batches.ts';
 import { sqsDeliveryQueue, sqsIngress } from '../../../shared/adapters/sqs/queues.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { SendMessageBatchCommandInput } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import type { QueueClient } from '../../../shared/adapters/aws/queue-client.ts';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { joinedSends } from '../../../shared/adapters/sqs/joined-sends.ts';
 
 type Failed = { Id: string; Code: string; SenderFault: boolean };
@@ -9,8 +10,8 @@ type Verdict = (body: string) => { Code: string; SenderFault: boolean } | undefi
 /** A queue whose requests wait until they are answered by hand, or throw. */
 const queueThat = (verdict: Verdict = () => undefined) => {
   const requests: { bodies: string[]; answer: () => void; fail: (error: Error) => void }[] = [];
-  const sqs: Pick<QueueClient, 'sendMessageBatch'> = {
-    sendMessageBatch: ({ Entries = [] }) =>
+  const sqs = Object.assign(sqsClient(), {
+    sendMessageBatch: ({ Entries = [] }: SendMessageBatchCommandInput) =>
       new Promise((resolve, reject) => {
         const Failed = Entries.flatMap(({ Id = '', MessageBody = '' }): Failed[] => {
           const failed = verdict(MessageBody);
@@ -26,9 +27,9 @@ const queueThat = (verdict: Verdict = () => undefined) => {
           fail: reject,
         });
       }),
-  };
+  });
   const send = joinedSends({
-    sqs: sqs as QueueClient,
+    sqs,
     queueUrl: 'https://sqs.test/000000000000/retry',
     sleep: () => Promise.resolve(),
     random: () => 0,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsOperations } from '../../../shared/adapters/sqs/queues.ts';
 import type { Operation } from '../../../shared/domain/recovery/operation.ts';
 import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
@@ -44,5 +44,13 @@ describe('an order by SQS', () => {
       body: JSON.stringify({ Message: 'told by the test' }),
     });
     await expect(operations.send(operation)).rejects.toThrow('told by the test');
+  });
+
+  it.each([{}, { MessageId: null }])('that SQS does not confirm is an error: %j', async (answer) => {
+    const { operations } = await operationsAnswered({ body: JSON.stringify(answer) });
+    await expect(operations.send(operation)).rejects.toMatchObject({
+      name: 'MessagesNotSentError',
+      codes: ['NotConfirmed'],
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { documentClient } from '../../../shared/adapters/aws/document-client.ts';
+import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
 import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions.ts';
 import { queueItemOf, subscriptionItemOf } from '../../../shared/adapters/dynamodb/subscription-item.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
@@ -30,7 +30,7 @@ afterAll(() => stub.close());
 
 describe('what is cached of the subscriptions table', () => {
   it('is no more than the memory holds, the oldest gone first, however much each may be', async () => {
-    const client = documentClient(stub.config);
+    const client = dynamoClient(stub.config);
     const subscriptions = dynamoSubscriptions(client, 'table', { clock, cacheSeconds: 5 });
     const requestsFor = async (id: string): Promise<number> => {
       const before = stub.requests.length;

@@ -1,7 +1,7 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { afterEach, describe, expect, it } from 'vitest';
-import { sqsClient } from '../../../shared/adapters/aws/queue-client.ts';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { schedulerWakeUps } from '../../../shared/adapters/scheduler/wake-ups.ts';
 import { sqsWakeUps } from '../../../shared/adapters/sqs/queues.ts';
 import type { WakeUp } from '../../../shared/domain/delivery/job.ts';

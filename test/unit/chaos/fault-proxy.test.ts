@@ -1,7 +1,7 @@
 import { ListSchedulesCommand } from '@aws-sdk/client-scheduler';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { documentClient } from '../../../shared/adapters/aws/document-client.ts';
-import { schedulerClient } from '../../../shared/adapters/aws/scheduler-client.ts';
+import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
+import { schedulerClient } from '../../../shared/adapters/scheduler/client.ts';
 import { startFaultProxy } from '../../chaos/fault-proxy.ts';
 import { faultTally } from '../../chaos/fault-tally.ts';
 import { seededChance } from '../../simulation/chance.ts';
@@ -42,7 +42,7 @@ const behindProxy = async (chances: Chances) => {
   });
   const { region, credentials } = stub.config;
   const options = { endpoint: proxy.origin, region, credentials };
-  const [documents, scheduler] = [documentClient(options), schedulerClient(options)];
+  const [documents, scheduler] = [dynamoClient(options), schedulerClient(options)];
   const calls = {
     ours: () => documents.get({ TableName: 'table', Key: { pk: 'p' } }),
     SDK: () => scheduler.send(new ListSchedulesCommand({})),

@@ -57,14 +57,4 @@ describe('the start of a function', () => {
     const texts = await textsOf('deliver');
     for (const word of Object.values(clients)) expect(texts).toContain(word);
   });
-
-  it.each(functionNames)(
-    'of %s has no client of the SDK for what is called at every delivery',
-    async (name) => {
-      const texts = await textsOf(name);
-      expect(texts).toContain(clients.DynamoDB);
-      for (const service of ['dynamodb', 'sqs', 'kms'])
-        expect(texts).not.toContain(`com.amazonaws.${service}`);
-    },
-  );
 });

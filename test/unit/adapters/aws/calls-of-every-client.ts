@@ -1,19 +1,20 @@
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { DecryptCommand } from '@aws-sdk/client-kms';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { CreateScheduleCommand } from '@aws-sdk/client-scheduler';
-import { documentClient } from '../../../../shared/adapters/aws/document-client.ts';
-import { eventBridgeClient } from '../../../../shared/adapters/aws/eventbridge-client.ts';
-import { kmsClient } from '../../../../shared/adapters/aws/key-client.ts';
-import { sqsClient } from '../../../../shared/adapters/aws/queue-client.ts';
-import { s3Client } from '../../../../shared/adapters/aws/s3-client.ts';
-import { schedulerClient } from '../../../../shared/adapters/aws/scheduler-client.ts';
-import type { Invocation } from '../../../../shared/adapters/aws/service-options.ts';
+import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
+import { eventBridgeClient } from '../../../../shared/adapters/eventbridge/client.ts';
+import { kmsClient } from '../../../../shared/adapters/kms/client.ts';
+import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
+import { s3Client } from '../../../../shared/adapters/s3/client.ts';
+import { schedulerClient } from '../../../../shared/adapters/scheduler/client.ts';
+import type { Invocation } from '../../../../shared/adapters/aws/client-options.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../aws-stub.ts';
 
+/** Of the services that every delivery needs. */
 export const ourClients = ['DynamoDB', 'KMS', 'SQS'] as const;
 export const everyClient = [...ourClients, 'EventBridge', 'S3', 'Scheduler'] as const;
 
-type OurClient = (typeof ourClients)[number];
 export type Client = (typeof everyClient)[number];
 
 /** Whatever was asked for: KMS has to give a key, SQS to say that it has the message. */
@@ -28,32 +29,38 @@ export const serviceThat = async (
   const stub = await awsStub((_, index) => answers[Math.min(index, answers.length - 1)] ?? SUCCESS);
   stubs.push(stub);
   const { endpoint, region, credentials } = stub.config;
-  const options = { endpoint, region, credentials, ...invocation };
-  return { calls: { ...callsOfOurs(options), ...callsOfSdk(options) }, requests: stub.requests };
+  return { calls: callsOf({ endpoint, region, credentials, ...invocation }), requests: stub.requests };
 };
 
-type Options = Invocation & Omit<AwsStub['config'], 'maxAttempts'>;
-type Calls<Name extends Client> = Record<Name, () => Promise<unknown>>;
+type Options = Parameters<typeof dynamoClient>[0] &
+  Parameters<typeof sqsClient>[0] &
+  Parameters<typeof s3Client>[0];
 
-const callsOfOurs = (options: Options): Calls<OurClient> => ({
-  DynamoDB: () => documentClient(options).get({ TableName: 'table', Key: { pk: 'p', sk: 's' } }),
-  KMS: () => kmsClient(options).decrypt({ CiphertextBlob: Uint8Array.of(1) }),
-  SQS: () => sqsClient(options).sendMessage({ QueueUrl: 'https://sqs.test/queue', MessageBody: '1' }),
-});
-
-const callsOfSdk = (options: Options): Calls<Exclude<Client, OurClient>> => ({
-  EventBridge: () => eventBridgeClient(options).send(new PutEventsCommand({ Entries: [{}] })),
-  S3: () => s3Client(options).send(new GetObjectCommand({ Bucket: 'bucket', Key: 'key' })),
-  Scheduler: () =>
-    schedulerClient(options).send(
-      new CreateScheduleCommand({
-        Name: 'name',
-        ScheduleExpression: 'at(2026-01-01T00:00:00)',
-        FlexibleTimeWindow: { Mode: 'OFF' },
-        Target: { Arn: 'arn', RoleArn: 'arn' },
-      }),
-    ),
-});
+/** A call by each client. They are made now, and so see the environment as it is now. */
+export const callsOf = (options: Options): Record<Client, () => Promise<unknown>> => {
+  const dynamo = dynamoClient(options);
+  const kms = kmsClient(options);
+  const sqs = sqsClient(options);
+  const eventBridge = eventBridgeClient(options);
+  const s3 = s3Client(options);
+  const scheduler = schedulerClient(options);
+  return {
+    DynamoDB: () => dynamo.get({ TableName: 'table', Key: { pk: 'p', sk: 's' } }),
+    KMS: () => kms.send(new DecryptCommand({ CiphertextBlob: Uint8Array.of(1) })),
+    SQS: () => sqs.sendMessage({ QueueUrl: 'https://sqs.test/queue', MessageBody: '1' }),
+    EventBridge: () => eventBridge.send(new PutEventsCommand({ Entries: [{}] })),
+    S3: () => s3.send(new GetObjectCommand({ Bucket: 'bucket', Key: 'key' })),
+    Scheduler: () =>
+      scheduler.send(
+        new CreateScheduleCommand({
+          Name: 'name',
+          ScheduleExpression: 'at(2026-01-01T00:00:00)',
+          FlexibleTimeWindow: { Mode: 'OFF' },
+          Target: { Arn: 'arn', RoleArn: 'arn' },
+        }),
+      ),
+  };
+};
 
 export const fault = (status: number, name: string, headers: Record<string, string> = {}): StubAnswer => ({
   status,

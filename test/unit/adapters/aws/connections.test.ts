@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { sqsClient } from '../../../../shared/adapters/aws/queue-client.ts';
-import type { Invocation } from '../../../../shared/adapters/aws/service-options.ts';
+import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
+import type { Invocation } from '../../../../shared/adapters/aws/client-options.ts';
 import { inMemoryJournal } from '../../../support/in-memory/in-memory-journal.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../aws-stub.ts';
 
@@ -110,7 +110,7 @@ describe('an answer', () => {
       body: JSON.stringify({ MessageId: 'größer' }),
       pieces: size,
     }));
-    expect(await send('1')).toEqual({ MessageId: 'größer' });
+    expect(await send('1')).toMatchObject({ MessageId: 'größer' });
     expect(stub.requests).toHaveLength(1);
   });
 });

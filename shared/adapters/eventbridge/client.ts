@@ -1,10 +1,10 @@
 import { EventBridgeClient, type EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
-import { bounded, type ClientOptions } from './sdk-client.ts';
+import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
 
 export function eventBridgeClient({
   deadline,
   journal,
   ...config
 }: ClientOptions<EventBridgeClientConfig> = {}): EventBridgeClient {
-  return new EventBridgeClient({ ...bounded('events', { deadline, journal }), ...config });
+  return new EventBridgeClient({ ...clientOptions('events', { deadline, journal }), ...config });
 }

@@ -1,10 +1,10 @@
 import { SchedulerClient, type SchedulerClientConfig } from '@aws-sdk/client-scheduler';
-import { bounded, type ClientOptions } from './sdk-client.ts';
+import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
 
 export function schedulerClient({
   deadline,
   journal,
   ...config
 }: ClientOptions<SchedulerClientConfig> = {}): SchedulerClient {
-  return new SchedulerClient({ ...bounded('scheduler', { deadline, journal }), ...config });
+  return new SchedulerClient({ ...clientOptions('scheduler', { deadline, journal }), ...config });
 }

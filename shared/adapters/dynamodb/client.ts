@@ -1,0 +1,39 @@
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import { clientOptions, slim, type ClientOptions } from '../aws/client-options.ts';
+
+/** DynamoDB with plain values. A field that is undefined is not written. */
+export function dynamoClient({
+  deadline,
+  journal,
+  ...config
+}: ClientOptions<DynamoDBClientConfig> = {}): DynamoDBDocument {
+  const client = new DynamoDBClient({
+    ...clientOptions('dynamodb', { deadline, journal }),
+    accountIdEndpointMode: 'disabled',
+    ...config,
+  });
+  hideItemsOfErrors(client);
+  return DynamoDBDocument.from(slim(client), { marshallOptions: { removeUndefinedValues: true } });
+}
+
+/** Where the SDK's errors keep items: of a failed condition, and of a cancelled transaction. */
+const ITEMS = ['Item', 'CancellationReasons'];
+
+/** Items hold secrets and payloads: code that prints an error's properties must not find them. */
+function hideItemsOfErrors(client: DynamoDBClient): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      try {
+        return await next(args);
+      } catch (error) {
+        for (const name of ITEMS) {
+          if (error instanceof Error && name in error)
+            Object.defineProperty(error, name, { enumerable: false });
+        }
+        throw error;
+      }
+    },
+    { step: 'initialize', name: 'hideItemsOfErrors' },
+  );
+}

@@ -1,0 +1,15 @@
+import { SQS, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import { clientOptions, slim, type ClientOptions } from '../aws/client-options.ts';
+
+export function sqsClient({ deadline, journal, ...config }: ClientOptions<SQSClientConfig> = {}): SQS {
+  return slim(
+    new SQS({
+      ...clientOptions('sqs', { deadline, journal }),
+      // TLS protects what is sent already.
+      md5: false,
+      // The local AWS names its queues by a host that is not always the one that it is reached by.
+      useQueueUrlAsEndpoint: false,
+      ...config,
+    }),
+  );
+}
