@@ -1,4 +1,6 @@
-import { AwsV4Signer } from 'aws4fetch';
+import { Sha256 } from '@smithy/core/checksum';
+import { HttpRequest } from '@smithy/core/protocols';
+import { SignatureV4 } from '@smithy/signature-v4';
 import { findDeployment, type Deployment, type DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
 import { Problem } from '../../local/install/problem.mjs';
@@ -95,24 +97,38 @@ function withToken(headers: Headers, token: string): Headers {
 }
 
 function signing({ region, credentials }: Identity): Required<Pick<ApiAccess, 'authorize' | 'region'>> {
+  const signer = new SignatureV4({
+    service: 'execute-api',
+    region,
+    credentials: async () => notExpired(await credentials()),
+    sha256: Sha256,
+    applyChecksum: false,
+  });
   return {
     region,
-    authorize: async ({ method, url, headers, body }) => {
-      const { accessKeyId, secretAccessKey, sessionToken } = notExpired(await credentials());
-      const signer = new AwsV4Signer({
-        accessKeyId,
-        secretAccessKey,
-        ...(sessionToken === undefined ? {} : { sessionToken }),
-        method,
-        url,
-        headers,
-        ...(body === undefined ? {} : { body }),
-        service: 'execute-api',
-        region,
-      });
-      return (await signer.sign()).headers;
+    authorize: async (call) => {
+      const { headers } = await signer.sign(requestOf(call));
+      const authorized = new Headers(headers);
+      // Set by whatever sends the request.
+      authorized.delete('host');
+      return authorized;
     },
   };
+}
+
+/** A call as the signer takes it. */
+function requestOf({ method, url, headers, body }: ApiCall): HttpRequest {
+  const { protocol, hostname, port, host, pathname, searchParams } = new URL(url);
+  return new HttpRequest({
+    method,
+    protocol,
+    hostname,
+    ...(port === '' ? {} : { port: Number(port) }),
+    path: pathname,
+    query: Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name)])),
+    headers: { ...Object.fromEntries(headers), host },
+    body,
+  });
 }
 
 function notExpired(credentials: Credentials): Credentials {
