@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ministackVersion, stampIn } from './install/ministack.mjs';
 import { ministackFolder, projectRoot } from './install/paths.mjs';
+import { arePipPackagesReady, findPython, localAwsPackages } from './install/pip.mjs';
 import { Problem } from './install/problem.mjs';
 import { startGroup, tailOf } from './install/process-group.mjs';
 import { plainEnvironment } from './local-aws.ts';
@@ -36,8 +36,8 @@ export type Emulator = {
  */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   const { folder, port, callLog, signal } = options;
-  const python = stampIn(ministackFolder)?.executable;
-  if (python === undefined) {
+  const python = findPython();
+  if (!arePipPackagesReady(ministackFolder, localAwsPackages, python)) {
     throw new Problem(`The local AWS is not installed. Run "node local/prepare.mjs test".`);
   }
   const gatewayPort = await loopbackPort(port);
@@ -50,7 +50,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     ...emulatorEnvironment(gatewayPort, temporary),
     ...(callLog === undefined ? {} : { POSTHASTE_CALL_LOG: callLog }),
   };
-  const group = await startGroup(python, [launcher], { env, cwd: folder, log });
+  const group = await startGroup(python.executable, [launcher], { env, cwd: folder, log });
   const endpoint = `http://127.0.0.1:${gatewayPort}`;
   const stop = async () => {
     await group.stop();
@@ -103,9 +103,7 @@ async function healthy(endpoint: string, { ended, log, signal }: Start): Promise
   });
   if (state === 'healthy') return;
   const what = state === 'ended' ? 'ended at once' : `was not ready within ${HEALTHY_WITHIN_MS / 1000} s`;
-  throw new Problem(
-    `The local AWS (ministack ${ministackVersion}) ${what}. The end of its log (all of it: ${log}):\n${tailOf(log)}`,
-  );
+  throw new Problem(`The local AWS ${what}. The end of its log (all of it: ${log}):\n${tailOf(log)}`);
 }
 
 /** Undefined as long as nobody answers there. */

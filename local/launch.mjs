@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeLock } from './install/lock.mjs';
 import { localFolder, projectNode, projectRoot } from './install/paths.mjs';
-import { install } from './install/prepare-for.mjs';
+import { install } from './install/install.mjs';
 import { Problem } from './install/problem.mjs';
 import { parseCommandLine, usage } from './options.mjs';
 

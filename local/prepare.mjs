@@ -1,12 +1,27 @@
 // Installs what is missing, and nothing else: `prepare.mjs` the npm packages, `prepare.mjs test` the local AWS as well.
-import { oldestNode, tooOldNode } from './install/oldest-node.mjs';
+import { nodeProblem } from './install/node-version.mjs';
 
-if (tooOldNode(process.versions.node)) {
-  console.error(
-    `Posthaste needs Node ${oldestNode} or newer; this is ${process.versions.node}. Install a current one from https://nodejs.org.`,
-  );
+const problem = nodeProblem(process.versions.node);
+if (problem === undefined) process.exitCode = await prepare(process.argv[2]);
+else {
+  console.error(problem);
   process.exitCode = 1;
-} else {
-  const { prepareFor } = await import('./install/prepare-for.mjs');
-  process.exitCode = await prepareFor(process.argv[2]);
+}
+
+/** @param {string | undefined} purpose */
+async function prepare(purpose) {
+  if (purpose !== undefined && purpose !== 'test') {
+    console.error('Usage: node local/prepare.mjs [test]');
+    return 2;
+  }
+  const { install } = await import('./install/install.mjs');
+  const { Problem } = await import('./install/problem.mjs');
+  try {
+    await install(purpose === 'test' ? 'all' : 'packages', new AbortController().signal);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    console.error(error.message);
+    return 1;
+  }
 }

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { localFolder } from './paths.mjs';
 
 const TAIL_LINES = 25;
 
@@ -90,3 +92,15 @@ export const tailOf = (log) =>
     .slice(-TAIL_LINES)
     .map((line) => `    ${line}`)
     .join('\n');
+
+/**
+ * An empty log under `.local/`.
+ *
+ * @param {string} name
+ */
+export function freshLog(name) {
+  mkdirSync(localFolder, { recursive: true });
+  const log = join(localFolder, name);
+  writeFileSync(log, '');
+  return log;
+}

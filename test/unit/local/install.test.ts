@@ -1,41 +1,47 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { installMinistack, ministackIn, ministackVersion } from '../../../local/install/ministack.mjs';
-import { isInstalled } from '../../../local/install/npm-packages.mjs';
-import { tooOldNode } from '../../../local/install/oldest-node.mjs';
-import { choosePython } from '../../../local/install/python.mjs';
+import { nodeProblem } from '../../../local/install/node-version.mjs';
+import { npmPackagesReady } from '../../../local/install/npm.mjs';
+import { arePipPackagesReady, choosePython, pipInstallWith } from '../../../local/install/pip.mjs';
+
+let folder = '';
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'install-'))));
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
 
 describe('Node', () => {
-  it('is too old before 20', () => {
-    expect(['18.20.4', '19.9.0', '20.0.0', '24.21.0'].map(tooOldNode)).toEqual([true, true, false, false]);
+  it('is too old before 20, and the message says so', () => {
+    expect(nodeProblem('19.9.0')).toMatch(/needs Node 20 or newer; this is 19\.9\.0/);
+    expect(nodeProblem('20.0.0')).toBeUndefined();
+    expect(nodeProblem('24.21.0')).toBeUndefined();
   });
 });
 
 describe('npm packages', () => {
-  const zod = { version: '4.6.7', integrity: 'sha512-zod' };
-  const wasm = { version: '1.0.0', integrity: 'sha512-wasm', optional: true };
-  const locked = { '': { version: '0.1.0' }, 'node_modules/zod': zod, 'node_modules/wasm': wasm };
+  const written = (file: string, at: number): void => {
+    mkdirSync(join(folder, 'node_modules'), { recursive: true });
+    writeFileSync(join(folder, file), '{}');
+    utimesSync(join(folder, file), at, at);
+  };
 
-  it('are installed when npm has on record what the lock file asks for', () => {
-    expect(isInstalled(locked, { 'node_modules/zod': zod, 'node_modules/wasm': wasm })).toBe(true);
+  it('are installed when npm finished after the lock file was last changed', () => {
+    written('package-lock.json', 1_000);
+    written('node_modules/.package-lock.json', 1_001);
+    expect(npmPackagesReady(folder)).toBe(true);
   });
 
-  it('may lack an optional one, which is for other machines', () => {
-    expect(isInstalled(locked, { 'node_modules/zod': zod })).toBe(true);
+  it('are installed again when the lock file changed since', () => {
+    written('node_modules/.package-lock.json', 1_000);
+    written('package-lock.json', 1_001);
+    expect(npmPackagesReady(folder)).toBe(false);
   });
 
-  it.each([
-    ['one is missing', {}],
-    ['one has another version', { 'node_modules/zod': { ...zod, version: '4.6.6' } }],
-    ['one has other content', { 'node_modules/zod': { ...zod, integrity: 'sha512-other' } }],
-    [
-      'an optional one has another version',
-      { 'node_modules/zod': zod, 'node_modules/wasm': { ...wasm, version: '2.0.0' } },
-    ],
-  ])('are to be installed when %s', (_, installed) => {
-    expect(isInstalled(locked, installed)).toBe(false);
+  it('are installed again when npm was interrupted, which leaves no record', () => {
+    written('package-lock.json', 1_000);
+    expect(npmPackagesReady(folder)).toBe(false);
   });
 });
 
@@ -64,82 +70,36 @@ describe('Python', () => {
   });
 });
 
-describe('ministack', () => {
-  let folder = '';
-  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'ministack-'))));
-  afterEach(() => {
-    rmSync(folder, { recursive: true });
-  });
-  const stamp = (ministack: string, python: string) => {
-    writeFileSync(
-      join(folder, 'posthaste-installed.json'),
-      JSON.stringify({ ministack, python, executable: 'python3' }),
-    );
+describe('packages of pip', () => {
+  /** Stands for Python: makes the target folder as pip does, then ends. */
+  const pythonThatEnds = (status: number, version = '3.12') => {
+    const executable = join(folder, 'python');
+    const script = `#!/bin/sh\nwhile [ "$1" != --target ]; do shift; done\nmkdir "$2" && exit ${status}\n`;
+    writeFileSync(executable, script, { mode: 0o755 });
+    return { executable, version, pip: true };
   };
+  const requiring = (requirement: string) => {
+    const requirements = join(folder, 'requirements.txt');
+    writeFileSync(requirements, requirement);
+    return { folder: 'packages', names: 'some packages', requirements };
+  };
+  const signal = new AbortController().signal;
+  const target = () => join(folder, 'packages');
 
-  it('is missing where nothing is installed', () => {
-    expect(ministackIn(folder, { version: '3.12' })).toEqual({ kind: 'missing' });
-    expect(ministackIn(join(folder, 'nowhere'), { version: '3.12' })).toEqual({ kind: 'missing' });
+  it('are ready once they are installed, for this list and this Python only', async () => {
+    const packages = requiring('six==1.16.0');
+    const python = pythonThatEnds(0);
+    expect(arePipPackagesReady(target(), packages, python)).toBe(false);
+    await pipInstallWith(python, packages, target(), signal);
+    expect(arePipPackagesReady(target(), packages, python)).toBe(true);
+    expect(arePipPackagesReady(target(), packages, { ...python, version: '3.13' })).toBe(false);
+    expect(arePipPackagesReady(target(), requiring('six==1.17.0'), python)).toBe(false);
+    expect(readdirSync(folder).toSorted()).toEqual(['packages', 'python', 'requirements.txt']);
   });
 
-  it('is ready when the pinned version was installed for this Python', () => {
-    stamp(ministackVersion, '3.12');
-    expect(ministackIn(folder, { version: '3.12' })).toEqual({ kind: 'ready' });
-  });
-
-  it('is replaced when another version is there, which is named', () => {
-    stamp('1.5.0', '3.12');
-    expect(ministackIn(folder, { version: '3.12' })).toEqual({ kind: 'other', what: 'ministack 1.5.0' });
-  });
-
-  it('is replaced when it was installed for another Python', () => {
-    stamp(ministackVersion, '3.11');
-    expect(ministackIn(folder, { version: '3.12' })).toEqual({
-      kind: 'other',
-      what: 'ministack for Python 3.11',
-    });
-  });
-
-  it('is replaced when somebody installed it by hand', () => {
-    mkdirSync(join(folder, 'ministack-1.4.2.dist-info'));
-    expect(ministackIn(folder, { version: '3.12' })).toEqual({ kind: 'other', what: 'ministack 1.4.2' });
-  });
-
-  describe('while it is being installed', () => {
-    /** Leaves things behind as pip does, then ends. */
-    const pipThatEnds = (status: number) => {
-      const pip = join(folder, 'python');
-      writeFileSync(
-        pip,
-        `#!/bin/sh
-while [ "$1" != --target ]; do shift; done
-mkdir "$2" && mkdir "$TMPDIR/pip-unpack" && echo "$TMPDIR" && exit ${status}
-`,
-        { mode: 0o755 },
-      );
-      return { executable: pip, version: '3.12', pip: true };
-    };
-    const install = async (status: number) => {
-      const log = join(folder, 'pip.log');
-      writeFileSync(log, '');
-      const installed = join(folder, 'ministack');
-      const signal = new AbortController().signal;
-      try {
-        await installMinistack(installed, pipThatEnds(status), { log, signal });
-      } finally {
-        expect(readFileSync(log, 'utf8').trim()).toBe(`${installed}.tmp`);
-      }
-      return ministackIn(installed, { version: '3.12' });
-    };
-
-    it('is unpacked beside its folder, and nothing but the folder is left', async () => {
-      expect(await install(0)).toEqual({ kind: 'ready' });
-      expect(readdirSync(folder).toSorted()).toEqual(['ministack', 'pip.log', 'python']);
-    });
-
-    it('leaves nothing behind when it fails', async () => {
-      await expect(install(1)).rejects.toThrow(/pip could not install ministack/);
-      expect(readdirSync(folder).toSorted()).toEqual(['pip.log', 'python']);
-    });
+  it('leave nothing behind when pip fails', async () => {
+    const failing = pipInstallWith(pythonThatEnds(1), requiring('six==1.16.0'), target(), signal);
+    await expect(failing).rejects.toThrow(/pip could not install some packages/);
+    expect(readdirSync(folder).toSorted()).toEqual(['python', 'requirements.txt']);
   });
 });

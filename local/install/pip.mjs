@@ -1,0 +1,161 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { localFolder, projectRoot } from './paths.mjs';
+import { Problem } from './problem.mjs';
+import { freshLog, runGroup, tailOf } from './process-group.mjs';
+import { step } from './progress.mjs';
+
+const OLDEST_MINOR = 10;
+
+/** `python3` is what people have; the others help where it is too old. */
+const COMMANDS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python'];
+
+const LOOK = `import importlib.util, json, sys
+print(json.dumps({"executable": sys.executable, "version": "%d.%d" % sys.version_info[:2], "pip": importlib.util.find_spec("pip") is not None}))`;
+
+/**
+ * @typedef {{ executable: string, version: string, pip: boolean }} Python
+ *
+ * Packages from PyPI: `folder` under `.local/` takes them, `names` tells the user what is installed, and the files list
+ * what is asked for and exactly which version of everything that it needs in turn.
+ * @typedef {{ folder: string, names: string, requirements: string, constraints?: string }} PipPackages
+ */
+
+/** @type {PipPackages} */
+export const localAwsPackages = {
+  folder: 'ministack',
+  names: 'the local AWS, ministack',
+  requirements: join(projectRoot, 'local/requirements.txt'),
+};
+
+/**
+ * Installs the packages, unless they are installed already for this Python and these lists.
+ *
+ * @param {PipPackages} packages
+ * @param {AbortSignal} signal
+ * @returns {Promise<Python>} the Python that they are for
+ * @throws {Problem} with what to do
+ */
+export async function pipInstall(packages, signal) {
+  const python = findPython();
+  const folder = join(localFolder, packages.folder);
+  if (!arePipPackagesReady(folder, packages, python)) {
+    await step(`Installing ${packages.names}`, () => pipInstallWith(python, packages, folder, signal));
+  }
+  return python;
+}
+
+/**
+ * @param {string} folder
+ * @param {PipPackages} packages
+ * @param {Python} python
+ */
+export function arePipPackagesReady(folder, packages, python) {
+  const stamp = stampIn(folder);
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprintOf(packages, python);
+}
+
+/** @param {string} folder */
+function stampIn(folder) {
+  return join(folder, 'posthaste-installed.txt');
+}
+
+/**
+ * Compiled parts belong to one version of Python.
+ *
+ * @param {PipPackages} packages
+ * @param {Python} python
+ */
+function fingerprintOf({ requirements, constraints }, { version }) {
+  const hash = createHash('sha256').update(version);
+  for (const list of [requirements, constraints]) if (list !== undefined) hash.update(readFileSync(list));
+  return hash.digest('hex');
+}
+
+/**
+ * Installs beside the folder and moves it into place when it is complete: two test runs may find it missing at once.
+ *
+ * @param {Python} python
+ * @param {PipPackages} packages
+ * @param {string} folder
+ * @param {AbortSignal} signal
+ */
+export async function pipInstallWith(python, packages, folder, signal) {
+  const { names, requirements, constraints } = packages;
+  const partial = `${folder}.${process.pid}`;
+  const log = freshLog(`${packages.folder}-pip.log`);
+  const lists = ['-r', requirements, ...(constraints === undefined ? [] : ['-c', constraints])];
+  const env = {
+    ...process.env,
+    PIP_USER: '0',
+    PIP_DISABLE_PIP_VERSION_CHECK: '1',
+    PIP_ROOT_USER_ACTION: 'ignore',
+  };
+  try {
+    const args = ['-m', 'pip', 'install', '--no-input', '--target', partial, ...lists];
+    const { code } = await runGroup(python.executable, args, { env, cwd: projectRoot, log, signal });
+    if (code !== 0) {
+      throw new Problem(
+        `pip could not install ${names}. Is the package index reachable? The end of its output (all of it: ${log}):\n${tailOf(log)}`,
+      );
+    }
+    writeFileSync(stampIn(partial), fingerprintOf(packages, python));
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(partial, folder);
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The first Python that can install and run the local AWS.
+ *
+ * @returns {Python}
+ * @throws {Problem} saying what to install
+ */
+export function findPython() {
+  return choosePython(COMMANDS.map(look).filter((python) => python !== undefined));
+}
+
+/**
+ * @param {Python[]} found in order of preference
+ * @returns {Python}
+ * @throws {Problem} saying what to install
+ */
+export function choosePython(found) {
+  const recent = found.filter(({ version }) => isRecent(version));
+  const chosen = recent.find(({ pip }) => pip);
+  if (chosen !== undefined) return chosen;
+  const [withoutPip] = recent;
+  if (withoutPip !== undefined) {
+    throw new Problem(
+      `Python ${withoutPip.version} is here, but pip is missing. The local AWS is installed with it: run ${withoutPip.executable} -m ensurepip --user, or "apt-get install python3-pip" on Debian and Ubuntu, then start again.`,
+    );
+  }
+  const [old] = found;
+  throw new Problem(
+    `${old === undefined ? 'Python is missing' : `Python ${old.version} is too old`}: the local AWS needs Python 3.${OLDEST_MINOR} or newer, with pip. Install it ("apt-get install python3 python3-pip" on Debian and Ubuntu, "brew install python" on a Mac, or from https://www.python.org), then start again.`,
+  );
+}
+
+/** @param {string} version */
+function isRecent(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major === 3 && minor !== undefined && minor >= OLDEST_MINOR;
+}
+
+/**
+ * @param {string} command
+ * @returns {Python | undefined} undefined where the machine has no such command, or it is not Python 3
+ */
+function look(command) {
+  try {
+    return JSON.parse(
+      execFileSync(command, ['-c', LOOK], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    );
+  } catch {
+    return undefined;
+  }
+}
