@@ -1,38 +1,43 @@
 import { Hono } from 'hono';
 import { messageIdOf } from '../../shared/domain/message/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
-import { errorAnswer, notFound, RefusedRequest } from './errors.ts';
-import { refusalOf } from './refusal.ts';
-import { addByHandRoutes } from './deliveries/by-hand-routes.ts';
+import { errorAnswer, notFound, refusalOf, RefusedRequest } from './errors.ts';
+import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
-import { addConfirmationRoute } from './subscriptions/confirmation-routes.ts';
+import { addSubscriptionChangeRoutes } from './subscriptions/change-routes.ts';
+import { addConfirmationRoutes } from './subscriptions/confirmation-routes.ts';
 import { addDeliveryRoutes } from './deliveries/routes.ts';
 import { addMessageRoutes } from './messages/routes.ts';
-import { addOpenApiRoute } from './openapi/route.ts';
+import type { AddRoute, Route } from './route.ts';
 import { addQueueRoutes } from './queues/routes.ts';
 import { addRecoveryRoutes } from './recoveries/routes.ts';
-import { addSecretRoutes } from './subscriptions/secret-routes.ts';
+import { addSecretRoutes } from './subscriptions/rotate-secret.ts';
 import { addServiceRoutes } from './service/routes.ts';
-import { addSubscriptionTestRoute } from './subscriptions/test-routes.ts';
+import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
 import { addSubscriptionRoutes } from './subscriptions/routes.ts';
 import { addTransferRoutes } from './subscriptions/transfer-routes.ts';
 
-/** The administration API (docs/api.md). Who may call it is API Gateway's to decide. */
+/** The administration API (docs/api.md). API Gateway decides who may call it. */
 export function createApi(dependencies: ApiDependencies): Api {
   const api: Api = new Hono<ApiEnvironment>({ strict: false });
-  addQueueRoutes(api, dependencies);
-  addSubscriptionRoutes(api, dependencies);
-  addConfirmationRoute(api, dependencies);
-  addSubscriptionTestRoute(api, dependencies);
-  addTransferRoutes(api, dependencies);
-  addSecretRoutes(api, dependencies);
-  addMessageRoutes(api, dependencies);
-  addDeliveryRoutes(api, dependencies);
-  addByHandRoutes(api, dependencies);
-  addBooksRoutes(api, dependencies);
-  addRecoveryRoutes(api, dependencies);
-  addOpenApiRoute(api, dependencies);
-  addServiceRoutes(api, dependencies);
+  const routes: Route[] = [];
+  const addRoute: AddRoute = (route, handle) => {
+    routes.push(route);
+    api.on(route.method, route.path, handle);
+  };
+  addQueueRoutes(addRoute, dependencies);
+  addSubscriptionRoutes(addRoute, dependencies);
+  addSubscriptionChangeRoutes(addRoute, dependencies);
+  addConfirmationRoutes(addRoute, dependencies);
+  addSubscriptionTestRoute(addRoute, dependencies);
+  addTransferRoutes(addRoute, dependencies);
+  addSecretRoutes(addRoute, dependencies);
+  addMessageRoutes(addRoute, dependencies);
+  addDeliveryRoutes(addRoute, dependencies);
+  addManualRoutes(addRoute, dependencies);
+  addBooksRoutes(addRoute, dependencies);
+  addRecoveryRoutes(addRoute, dependencies);
+  addServiceRoutes(addRoute, dependencies, routes);
   refuseOtherMethods(api);
   api.notFound(() => errorAnswer(notFound('such route')));
   api.onError((error, context) => {

@@ -1,5 +1,9 @@
 import * as z from 'zod';
 import type { FieldError } from '../../shared/domain/errors.ts';
+import { UnknownCredentialsError } from '../../shared/domain/subscription/credential-headers.ts';
+import { InvalidMarkerError } from '../../shared/ports/page.ts';
+import { ContendedChangeError, QueueBusyError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
+import { ContendedRecoveryError } from './recoveries/recoveries.ts';
 
 const ERROR_CODES = [
   'invalid_request',
@@ -77,6 +81,9 @@ export const errorSchema = z.object({
   }),
 });
 
+/** The body of what API Gateway itself answers, before or in place of the function. */
+export const gatewayErrorSchema = z.object({ message: z.string() });
+
 export function errorBody({ code, message, fields }: RefusedRequest): z.infer<typeof errorSchema> {
   return {
     error: { code, message, ...(fields.length > 0 && { fields: [...fields] }) },
@@ -85,4 +92,43 @@ export function errorBody({ code, message, fields }: RefusedRequest): z.infer<ty
 
 export function errorAnswer(refused: RefusedRequest, headers: Record<string, string> = {}): Response {
   return Response.json(errorBody(refused), { status: statusOfCode[refused.code], headers });
+}
+
+/** A queue has each subscriber once. */
+export function subscriberTaken(subscriptionId: string): RefusedRequest {
+  return new RefusedRequest('conflict', `the queue has this subscriber: subscription ${subscriptionId}`, [
+    { field: 'subscriber', message: 'is on this queue already' },
+  ]);
+}
+
+/** What a fault is an answer of, if it is the caller's or nobody's; undefined: it is ours. */
+export function refusalOf(error: unknown): RefusedRequest | undefined {
+  if (error instanceof RefusedRequest) return error;
+  if (error instanceof InvalidMarkerError) {
+    return invalidFields([{ field: 'marker', message: 'is not from this listing' }]);
+  }
+  if (error instanceof QueueMissingError) {
+    return new RefusedRequest('conflict', 'the queue was deleted meanwhile');
+  }
+  if (error instanceof QueueBusyError) {
+    return new RefusedRequest(
+      'conflict',
+      'subscriptions kept being added or changed meanwhile; the queue is still there',
+    );
+  }
+  if (error instanceof ContendedChangeError) {
+    return new RefusedRequest('conflict', 'it kept being changed by others meanwhile; ask again');
+  }
+  if (error instanceof ContendedRecoveryError) {
+    return new RefusedRequest('conflict', 'it kept moving on meanwhile; ask again');
+  }
+  if (error instanceof UnknownCredentialsError) {
+    return invalidFields(
+      error.headers.map((header) => ({
+        field: `options.post_headers.${header}`,
+        message: `is redacted, and there is no value to keep: give the value`,
+      })),
+    );
+  }
+  return undefined;
 }

@@ -1,8 +1,10 @@
 import * as z from 'zod';
+import { DAY_MS } from '../../shared/domain/duration.ts';
 import { WHOLE_POLICY } from '../../shared/domain/retry/policy-limits.ts';
 import { parseRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
-import { refusedFields } from './errors.ts';
+import { invalidFields, refusedFields } from './errors.ts';
+import type { FieldError } from '../../shared/domain/errors.ts';
 
 /** Of a query; false where it is left out. In any case of letters, because Zaqar's own client writes what Python prints. */
 export const flag = z
@@ -51,4 +53,59 @@ export function retryPolicyAt(at: string, input: unknown, defaults: RetryPolicy)
     message,
   }));
   throw refusedFields('invalid_retry_policy', fields);
+}
+
+/** Every hour of a window is looked at, whether there is something in it or not. */
+const MOST_DAYS = 400;
+
+const TIME_RULE = 'must be an RFC 3339 time, such as 2026-11-21T12:00:00Z';
+
+/** RFC 3339, with any offset; milliseconds since the epoch once it is parsed. */
+export const timeField = z
+  .string(TIME_RULE)
+  .toUpperCase()
+  .pipe(z.iso.datetime({ offset: true, error: TIME_RULE, abort: true }))
+  .transform((text) => Date.parse(text))
+  .meta({ override: { format: 'date-time' } });
+
+/** `since` is in the window, `until` is not. By when messages were accepted. */
+export const windowFields = { since: timeField.exactOptional(), until: timeField.exactOptional() };
+
+export function isWindow({
+  since = -Infinity,
+  until = Infinity,
+}: {
+  since?: number;
+  until?: number;
+}): boolean {
+  return since < until;
+}
+
+/** For a schema whose window is none. */
+export const NO_WINDOW = { path: ['until'], error: 'must be after since' };
+
+/**
+ * Of the last 24 hours, unless it says otherwise.
+ * @throws RefusedRequest naming `since`, for a window that ends before it begins, or has no end.
+ */
+export function windowOf(
+  asked: { since?: number; until?: number },
+  now: number,
+): { since: number; until: number } {
+  const until = asked.until ?? now;
+  const since = asked.since ?? until - DAY_MS;
+  if (since >= until) throw invalidFields([{ field: 'since', message: 'must be in the past' }]);
+  if (until - since > MOST_DAYS * DAY_MS) {
+    throw invalidFields([{ field: 'since', message: `must be at most ${MOST_DAYS} days before until` }]);
+  }
+  return { since, until };
+}
+
+/** What SQS refuses in a message's data, which is JSON source text. */
+export function bodyFault(data: string | undefined, field: string): FieldError[] {
+  if (data === undefined) return [{ field, message: 'is required' }];
+  // SQS takes no text with these two in it; written as an escape they pass.
+  if (/[\uFFFE\uFFFF]/.test(data))
+    return [{ field, message: 'must hold U+FFFE and U+FFFF as \\ufffe and \\uffff only' }];
+  return [];
 }

@@ -1,7 +1,9 @@
+import * as z from 'zod';
 import {
   isQueueName,
   messageIdOf,
   type MessageKey,
+  QUEUE_NAME,
   QUEUE_NAME_RULE,
 } from '../../shared/domain/message/message.ts';
 import { invalidFields, notFound } from './errors.ts';
@@ -19,7 +21,7 @@ export function queueName(name: string): string {
 }
 
 /**
- * The message of a path. The producer's own id finds it as well as the one that we made of it.
+ * The message of a path, which may hold the producer's id or the id derived from it.
  * @throws RefusedRequest `invalid_request` naming `queue`.
  */
 export function messageKey({ queue, message }: { queue: string; message: string }): MessageKey {
@@ -31,7 +33,7 @@ export function messageKey({ queue, message }: { queue: string; message: string 
 
 /**
  * The subscription of a path.
- * @throws RefusedRequest `invalid_request` naming `queue`, `not_found` for what was never given out as an id
+ * @throws RefusedRequest `invalid_request` naming `queue`, `not_found` where the text cannot be an id
  */
 export function subscriptionName({ queue, subscription }: { queue: string; subscription: string }): {
   queue: string;
@@ -42,7 +44,37 @@ export function subscriptionName({ queue, subscription }: { queue: string; subsc
   return name;
 }
 
-/** No other text was ever given out as the id of a subscription; what it names is not there. */
+/** Whether this text can be the id of a subscription; any other was never given out. */
 export function isSubscriptionId(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(id);
+}
+
+/** OpenAPI's form of a path: `/v2/queues/:queue` → `/v2/queues/{queue}`. */
+export function templateOf(path: string): string {
+  return path.replaceAll(/:(\w+)/g, '{$1}');
+}
+
+/** A segment of a path is never empty. */
+const segment = z.string().min(1);
+
+const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
+  queue: segment.meta({ description: QUEUE_NAME_RULE, pattern: QUEUE_NAME.source }),
+  message: segment.meta({
+    description: "The message's id, as it was answered to the post. The producer's own finds it as well.",
+  }),
+  subscription: segment.meta({ description: 'The id of the subscription.' }),
+  recovery: segment.meta({ description: 'The id of the recovery.' }),
+};
+
+/** The schema of a path's parameters; undefined if it has none. */
+export function pathParameters(path: string): z.ZodObject | undefined {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  if (names.length === 0) return undefined;
+  return z.object(Object.fromEntries(names.map((name) => [name, parameter(name)])));
+}
+
+function parameter(name: string): z.ZodType {
+  const schema = PARAMETERS[name];
+  if (schema === undefined) throw new Error(`The path parameter ${name} has no description`);
+  return schema;
 }

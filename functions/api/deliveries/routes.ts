@@ -1,64 +1,117 @@
 import * as z from 'zod';
 import type { DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { PageRequest } from '../../../shared/ports/page.ts';
-import { deliveryDetailView } from '../../../shared/wire/views/delivery-detail.ts';
+import { deliveryDetailSchema, deliveryDetailView } from '../../../shared/wire/views/delivery-detail.ts';
 import { deliverySummary, deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryDetail, listOfMessage, listUndelivered } from './deliveries.ts';
-import { fittingPage } from '../answer-size.ts';
-import type { Api, ApiDependencies } from '../dependencies.ts';
+import { fittingPage, linksSchema, nextLinks, pageFields, pageQuery, pageRequest } from '../paging.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type AddRoute, json, withLinks } from '../route.ts';
 import { notFound } from '../errors.ts';
-import { linksSchema, nextLinks, pageFields, pageRequest } from '../paging.ts';
 import { isSubscriptionId, messageKey, queueName, queuePath } from '../paths.ts';
 import { parsed } from '../request-json.ts';
-import { isWindow, NO_WINDOW, windowFields } from '../window.ts';
+import { isWindow, NO_WINDOW, windowFields } from '../fields.ts';
 
 const OF_MESSAGE = '/v2/queues/:queue/messages/:message/deliveries';
 
-export function addDeliveryRoutes(api: Api, dependencies: ApiDependencies): void {
-  api.get('/v2/queues/:queue/deliveries', async (context) => {
-    const queue = queueName(context.req.param('queue'));
-    const query = context.req.query();
-    const { selection, request } = undeliveredRequest(queue, query);
-    const page = await fittingPage(
-      request,
-      (asked) => listUndelivered(dependencies, selection, asked),
-      deliverySummary,
-    );
-    const answer: z.input<typeof undeliveredListSchema> = {
-      deliveries: [...page.items],
-      links: [...nextLinks(`${queuePath(queue)}/deliveries`, page, query)],
-    };
-    return context.json(answer);
-  });
+/** The operations on one delivery. */
+const OF_ONE = ['getDelivery', 'retryDelivery', 'cancelDelivery'];
 
-  api.get(OF_MESSAGE, async (context) => {
-    const message = messageKey(context.req.param());
-    const request = pageRequest(context.req.query());
-    const page = await fittingPage(
-      request,
-      async (asked) => {
-        const found = await listOfMessage(dependencies, message, asked);
-        if (found === undefined) throw notFound('such message');
-        return found;
+export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/:queue/deliveries',
+      id: 'listDeliveries',
+      tag: 'deliveries',
+      summary: 'The deliveries of a queue that were not delivered, newest first',
+      query: undeliveredQuery,
+      answers: {
+        200: withLinks(
+          OF_ONE,
+          {
+            message: '$response.body#/deliveries/0/messageId',
+            subscription: '$response.body#/deliveries/0/subscriptionId',
+          },
+          json('A page of them.', undeliveredListSchema),
+        ),
       },
-      deliveryView,
-    );
-    const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
-    const answer: z.input<typeof deliveryListSchema> = {
-      deliveries: [...page.items],
-      links: [...nextLinks(path, page, { limit: request.limit })],
-    };
-    return context.json(answer);
-  });
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const query = context.req.query();
+      const { selection, request } = undeliveredRequest(queue, query);
+      const page = await fittingPage(
+        request,
+        (asked) => listUndelivered(dependencies, selection, asked),
+        deliverySummary,
+      );
+      const answer: z.input<typeof undeliveredListSchema> = {
+        deliveries: [...page.items],
+        links: [...nextLinks(`${queuePath(queue)}/deliveries`, page, query)],
+      };
+      return context.json(answer);
+    },
+  );
 
-  api.get(`${OF_MESSAGE}/:subscription`, async (context) => {
-    const message = messageKey(context.req.param());
-    const id = context.req.param('subscription');
-    const detail = isSubscriptionId(id) ? await deliveryDetail(dependencies, message, id) : undefined;
-    if (detail === undefined) throw notFound('such delivery');
-    return context.json(deliveryDetailView(detail));
-  });
+  addRoute(
+    {
+      method: 'GET',
+      path: OF_MESSAGE,
+      id: 'listDeliveriesOfMessage',
+      tag: 'deliveries',
+      summary: 'What became of a message, by subscription',
+      query: pageQuery,
+      answers: {
+        200: withLinks(
+          OF_ONE,
+          { message: '$request.path.message', subscription: '$response.body#/deliveries/0/subscriptionId' },
+          json('A page of its deliveries.', deliveryListSchema),
+        ),
+      },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const message = messageKey(context.req.param());
+      const request = pageRequest(context.req.query());
+      const page = await fittingPage(
+        request,
+        async (asked) => {
+          const found = await listOfMessage(dependencies, message, asked);
+          if (found === undefined) throw notFound('such message');
+          return found;
+        },
+        deliveryView,
+      );
+      const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
+      const answer: z.input<typeof deliveryListSchema> = {
+        deliveries: [...page.items],
+        links: [...nextLinks(path, page, { limit: request.limit })],
+      };
+      return context.json(answer);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: `${OF_MESSAGE}/:subscription`,
+      id: 'getDelivery',
+      tag: 'deliveries',
+      summary: 'One delivery with all its attempts, and the planned ones',
+      answers: { 200: json('The delivery.', deliveryDetailSchema) },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const message = messageKey(context.req.param());
+      const id = context.req.param('subscription');
+      const detail = isSubscriptionId(id) ? await deliveryDetail(dependencies, message, id) : undefined;
+      if (detail === undefined) throw notFound('such delivery');
+      return context.json(deliveryDetailView(detail));
+    },
+  );
 }
 
 export const deliveryListSchema = z.object({

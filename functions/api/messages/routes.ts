@@ -1,65 +1,137 @@
 import * as z from 'zod';
+import { MAX_DELAY_SECONDS } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
+import { elementSources, type Json, propertySource } from '../../../shared/wire/json-slice.ts';
 import {
   encodeMessageView,
   messageSummary,
   messageSummarySchema,
+  messageViewSchema,
 } from '../../../shared/wire/views/message.ts';
-import { timeText } from '../../../shared/wire/fields.ts';
-import { eraseBody, listMessages, messageStanding, publish } from './messages.ts';
-import type { Api, ApiDependencies } from '../dependencies.ts';
-import { notFound, RefusedRequest } from '../errors.ts';
-import { messagesOf } from './request.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type AddRoute, json, noBody, withLinks, jsonBody } from '../route.ts';
+import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
+import {
+  bodyFault,
+  isWindow,
+  MAX_TTL_SECONDS,
+  messageType,
+  NO_WINDOW,
+  printable,
+  seconds,
+  windowFields,
+  windowOf,
+} from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queueName, queuePath } from '../paths.ts';
 import { parsed, readJson } from '../request-json.ts';
-import { isWindow, NO_WINDOW, windowFields, windowOf } from '../window.ts';
+import { eraseBody, listMessages, messageStanding, type PostedMessage, publish } from './messages.ts';
 
 const MESSAGE = '/v2/queues/:queue/messages/:message';
 
-export function addMessageRoutes(api: Api, dependencies: ApiDependencies): void {
+export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
 
-  api.post('/v2/queues/:queue/messages', async (context) => {
-    const queue = queueName(context.req.param('queue'));
-    const result = await publish(dependencies, queue, messagesOf(await readJson(context.req)));
-    if (result.kind === 'too_large') throw tooLarge(result.index);
-    const { ids } = result;
-    audit(context.env.caller, { change: 'messages_posted', queue, messageIds: ids });
-    const answer: z.input<typeof publishedSchema> = {
-      resources: ids.map((id) => `${queuePath(queue)}/messages/${id}`),
-      ids: [...ids],
-    };
-    return context.json(answer, 201);
-  });
+  addRoute(
+    {
+      method: 'POST',
+      path: '/v2/queues/:queue/messages',
+      id: 'postMessages',
+      tag: 'messages',
+      summary: 'Publishes messages',
+      description: 'All of them or none. The queue is created if there is none.',
+      body: jsonBody(postedMessagesSchema),
+      answers: {
+        201: withLinks(
+          ['getMessage', 'eraseBody', 'listDeliveriesOfMessage'],
+          { message: '$response.body#/ids/0' },
+          json('They are in the ingress queue.', publishedSchema),
+        ),
+      },
+      refuses: [400, 404, 409, 413],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const result = await publish(dependencies, queue, messagesOf(await readJson(context.req)));
+      if (result.kind === 'too_large') throw tooLarge(result.index);
+      const { ids } = result;
+      audit(context.env.caller, { change: 'messages_posted', queue, messageIds: ids });
+      const answer: z.input<typeof publishedSchema> = {
+        resources: ids.map((id) => `${queuePath(queue)}/messages/${id}`),
+        ids: [...ids],
+      };
+      return context.json(answer, 201);
+    },
+  );
 
-  api.get('/v2/queues/:queue/messages', async (context) => {
-    const queue = queueName(context.req.param('queue'));
-    const { limit, marker, ...asked } = parsed(messageListQuery, context.req.query());
-    const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
-    const page = await listMessages(dependencies, window, {
-      limit,
-      ...(marker === undefined ? {} : { marker }),
-    });
-    const [since, until] = [timeText(window.since), timeText(window.until)];
-    const answer: z.input<typeof messageListSchema> = {
-      messages: page.items.map(messageSummary),
-      links: [...nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until })],
-    };
-    return context.json(answer);
-  });
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/:queue/messages',
+      id: 'listMessages',
+      tag: 'messages',
+      summary: 'The messages that a queue accepted, newest first, and how their deliveries stand',
+      query: messageListQuery,
+      answers: {
+        200: withLinks(
+          ['getMessage', 'eraseBody', 'listDeliveriesOfMessage'],
+          { message: '$response.body#/messages/0/id' },
+          json('A page of them.', messageListSchema),
+        ),
+      },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const { limit, marker, ...asked } = parsed(messageListQuery, context.req.query());
+      const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
+      const page = await listMessages(dependencies, window, {
+        limit,
+        ...(marker === undefined ? {} : { marker }),
+      });
+      const [since, until] = [timeText(window.since), timeText(window.until)];
+      const answer: z.input<typeof messageListSchema> = {
+        messages: page.items.map(messageSummary),
+        links: [...nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until })],
+      };
+      return context.json(answer);
+    },
+  );
 
-  api.get(MESSAGE, async (context) => {
-    const standing = await messageStanding(dependencies, messageKey(context.req.param()));
-    if (standing === undefined) throw notFound('such message');
-    return context.body(encodeMessageView(standing), 200, { 'content-type': 'application/json' });
-  });
+  addRoute(
+    {
+      method: 'GET',
+      path: MESSAGE,
+      id: 'getMessage',
+      tag: 'messages',
+      summary: 'A message, how its deliveries stand, and its data while that is kept',
+      answers: { 200: json('The message.', messageViewSchema) },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const standing = await messageStanding(dependencies, messageKey(context.req.param()));
+      if (standing === undefined) throw notFound('such message');
+      return context.body(encodeMessageView(standing), 200, { 'content-type': 'application/json' });
+    },
+  );
 
-  api.delete(`${MESSAGE}/body`, async (context) => {
-    const message = messageKey(context.req.param());
-    if ((await eraseBody(dependencies, message)) === 'no_such_message') throw notFound('such message');
-    audit(context.env.caller, { change: 'body_erased', ...message });
-    return context.body(null, 204);
-  });
+  addRoute(
+    {
+      method: 'DELETE',
+      path: `${MESSAGE}/body`,
+      id: 'eraseBody',
+      tag: 'messages',
+      summary: 'Erases the data of a message before its time',
+      answers: { 204: noBody('It is not kept any more.') },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const message = messageKey(context.req.param());
+      if ((await eraseBody(dependencies, message)) === 'no_such_message') throw notFound('such message');
+      audit(context.env.caller, { change: 'body_erased', ...message });
+      return context.body(null, 204);
+    },
+  );
 }
 
 export const messageListSchema = z.object({ messages: z.array(messageSummarySchema), links: linksSchema });
@@ -76,4 +148,42 @@ function tooLarge(index: number): RefusedRequest {
   return new RefusedRequest('too_large', `messages[${index}] does not fit into an SQS message of 1 MiB`, [
     { field: `messages[${index}].body`, message: 'is too large' },
   ]);
+}
+
+/** Ten SQS batches. Zaqar takes 20. */
+const MAX_MESSAGES = 100;
+
+/** The body of a post. */
+export const postedMessagesSchema = z.strictObject({
+  messages: z
+    .array(
+      z.strictObject({
+        id: printable(1024).exactOptional(),
+        type: messageType.exactOptional(),
+        // Only its source text matters, so only that is looked at.
+        body: z.unknown().exactOptional(),
+        ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
+        delay: seconds(0, MAX_DELAY_SECONDS).exactOptional(),
+      }),
+      'must be a list of messages',
+    )
+    .min(1, 'must hold at least one message')
+    .max(MAX_MESSAGES, `must hold at most ${MAX_MESSAGES} messages`),
+});
+
+/**
+ * Zaqar's `{"messages": [{"body", …}]}`. Each `body` is kept as its source text.
+ * @throws RefusedRequest
+ */
+function messagesOf(json: Json): PostedMessage[] {
+  const { messages } = parsed(postedMessagesSchema, json.value);
+  const list = { source: propertySource(json, 'messages') ?? '', value: messages };
+  const sources = elementSources(list) ?? [];
+  const read = messages.map(({ body, ...message }, index) => {
+    const data = propertySource({ source: sources[index] ?? '', value: body }, 'body');
+    return { ...message, data };
+  });
+  const faults = read.flatMap(({ data }, index) => bodyFault(data, `messages[${index}].body`));
+  if (faults.length > 0) throw invalidFields(faults);
+  return read.flatMap(({ data, ...message }) => (data === undefined ? [] : [{ ...message, data }]));
 }

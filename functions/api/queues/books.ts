@@ -5,27 +5,41 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { MessageListings, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
 import { booksView, booksViewSchema } from '../../../shared/wire/views/books.ts';
-import type { Api, ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
 import { parsed } from '../request-json.ts';
-import { isWindow, NO_WINDOW, windowFields, windowOf } from '../window.ts';
+import { isWindow, NO_WINDOW, windowFields, windowOf } from '../fields.ts';
 
-export function addBooksRoutes(api: Api, dependencies: ApiDependencies): void {
-  api.get('/v2/queues/:queue/books', async (context) => {
-    const queue = queueName(context.req.param('queue'));
-    const { marker, ...asked } = parsed(booksQuery, context.req.query());
-    const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
-    const { books, marker: next } = await booksOfWindow(dependencies, window, marker);
-    const view = booksView(window, books);
-    const links = nextLinks(
-      `${queuePath(queue)}/books`,
-      { ...(next === undefined ? {} : { marker: next }) },
-      { since: view.since, until: view.until },
-    );
-    const answer: z.input<typeof booksAnswerSchema> = { ...view, links: [...links] };
-    return context.json(answer);
-  });
+export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/:queue/books',
+      id: 'readBooks',
+      tag: 'queues',
+      summary: 'What was accepted in a window, and what came of it',
+      description: 'Counted from the records. A long window comes in pages: follow `links`, and add them up.',
+      query: booksQuery,
+      answers: { 200: json('The books of the window, or of a part of it.', booksAnswerSchema) },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const { marker, ...asked } = parsed(booksQuery, context.req.query());
+      const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
+      const { books, marker: next } = await booksOfWindow(dependencies, window, marker);
+      const view = booksView(window, books);
+      const links = nextLinks(
+        `${queuePath(queue)}/books`,
+        { ...(next === undefined ? {} : { marker: next }) },
+        { since: view.since, until: view.until },
+      );
+      const answer: z.input<typeof booksAnswerSchema> = { ...view, links: [...links] };
+      return context.json(answer);
+    },
+  );
 }
 
 export const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });

@@ -32,7 +32,7 @@ const MOST_OVERDUE = 1_000;
 const SOME_QUEUE = 'health';
 
 /** Whether everything that the deployment rests on can be reached. It never throws for what it looks at. */
-export async function lookAtHealth(context: HealthContext): Promise<Health> {
+export async function readHealth(context: HealthContext): Promise<Health> {
   const { registry, records, deliveries, queueDepths, clock, settings } = context;
   const [subscriptionsTable, deliveriesTable, queues] = await Promise.all([
     checked(() => registry.findQueue(SOME_QUEUE)),

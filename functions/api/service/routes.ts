@@ -1,6 +1,9 @@
 import * as z from 'zod';
-import { lookAtHealth } from './health.ts';
-import type { Api, ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { gatewayErrorSchema } from '../errors.ts';
+import { templateOf } from '../paths.ts';
+import { type AddRoute, json, noBody, type Route } from '../route.ts';
+import { readHealth } from './health.ts';
 
 const check = z.enum(['ok', 'failing']);
 
@@ -12,7 +15,7 @@ export const healthSchema = z.object({
   overdue: z.int().exactOptional(),
 });
 
-/** What there is, after the JSON home of Zaqar: a template for each path, and its methods. */
+/** All resources, after the JSON home of Zaqar: a template for each path, and its methods. */
 export const homeSchema = z.object({
   resources: z.record(
     z.string(),
@@ -20,27 +23,93 @@ export const homeSchema = z.object({
   ),
 });
 
-/** About the service itself. Added after all other routes, which the home names. */
-export function addServiceRoutes(api: Api, dependencies: ApiDependencies): void {
-  api.get('/v2/ping', (context) => context.body(null, 204));
+/**
+ * The routes about the service itself.
+ * @param routes all routes of the API, complete once the first request comes
+ */
+export function addServiceRoutes(
+  addRoute: AddRoute,
+  dependencies: ApiDependencies,
+  routes: readonly Route[],
+): void {
+  let described: { url: string; text: string } | undefined;
 
-  api.get('/v2/health', async (context) => {
-    const { faults, checks, ...counts } = await lookAtHealth(dependencies);
-    for (const fault of faults) dependencies.reportFault(fault, context.env.caller);
-    const status = faults.length === 0 ? 'ok' : 'failing';
-    const answer: z.input<typeof healthSchema> = { status, checks, ...counts };
-    return context.json(answer, status === 'ok' ? 200 : 503);
-  });
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/openapi.json',
+      id: 'describe',
+      tag: 'service',
+      summary: 'This document',
+      answers: { 200: json('OpenAPI 3.1.', z.looseObject({ openapi: z.string() })) },
+      refuses: [],
+    },
+    async (context) => {
+      const url = context.env.publicUrl;
+      if (described?.url !== url) {
+        // Loaded by the first request for it, so that no other cold start waits for it.
+        const { openApiDocument } = await import('../openapi-document.ts');
+        const document = openApiDocument({ routes, version: dependencies.version, url });
+        described = { url, text: JSON.stringify(document) };
+      }
+      return context.body(described.text, 200, { 'content-type': 'application/json' });
+    },
+  );
 
-  api.get('/v2', (context) => context.json(home));
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/ping',
+      id: 'ping',
+      tag: 'service',
+      summary: 'Whether anybody answers',
+      answers: { 204: noBody('Yes.') },
+      refuses: [],
+      open: true,
+    },
+    (context) => context.body(null, 204),
+  );
 
-  const home = homeOf(api.routes);
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/health',
+      id: 'health',
+      tag: 'service',
+      summary: 'Whether the tables and SQS queues can be reached, and what lies in the queues',
+      answers: {
+        200: json('All is well.', healthSchema),
+        503: json('Something cannot be reached.', z.union([healthSchema, gatewayErrorSchema])),
+      },
+      refuses: [],
+    },
+    async (context) => {
+      const { faults, checks, ...counts } = await readHealth(dependencies);
+      for (const fault of faults) dependencies.reportFault(fault, context.env.caller);
+      const status = faults.length === 0 ? 'ok' : 'failing';
+      const answer: z.input<typeof healthSchema> = { status, checks, ...counts };
+      return context.json(answer, status === 'ok' ? 200 : 503);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2',
+      id: 'home',
+      tag: 'service',
+      summary: 'What there is: a template for each path, and its methods',
+      answers: { 200: json('All resources.', homeSchema) },
+      refuses: [],
+    },
+    (context) => context.json(homeOf(routes)),
+  );
 }
 
-function homeOf(routes: Api['routes']): z.input<typeof homeSchema> {
+function homeOf(routes: readonly Route[]): z.input<typeof homeSchema> {
   return {
     resources: Object.fromEntries(
-      [...Map.groupBy(routes, ({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))].map(([template, served]) => [
+      [...Map.groupBy(routes, ({ path }) => templateOf(path))].map(([template, served]) => [
         template,
         { 'href-template': template, hints: { allow: served.map(({ method }) => method) } },
       ]),

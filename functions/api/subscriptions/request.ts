@@ -1,25 +1,17 @@
 import * as z from 'zod';
-import { ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-elements.ts';
-import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
-import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { Disabled, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
-import { MAX_TTL_SECONDS, messageType, retryPolicyAt, seconds } from '../fields.ts';
+import { MAX_TTL_SECONDS, retryPolicyAt, seconds } from '../fields.ts';
 import { parsed } from '../request-json.ts';
-import { postHeaders } from './post-headers.ts';
+import { describedOptions, optionsSchema } from './options.ts';
 
 /** With its headers and its template a subscription stays well under the 400 KB of a DynamoDB item. */
 const MAX_OPTIONS_BYTES = 65_536;
 
 /** More than the deepest filter takes, of ten objects with a list between each two. */
 const MAX_OPTIONS_DEPTH = 32;
-
-/** The most that a deployment can have (infra/settings.ts). */
-const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
-
-const RATE_RULE = `must be a number of requests a second from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}`;
 
 type SubscriptionFields = { subscriber: string; options: SubscriptionOptions; ttl?: number };
 
@@ -100,56 +92,15 @@ function optionsOf(
   return { ...others, ...(policy && { _retry_policy: policy }) };
 }
 
-const MAX_EVENT_TYPES = 50;
-const EVENT_TYPES_RULE = `must be a list of 1 to ${MAX_EVENT_TYPES} types`;
-
-/** Types match exactly. An asterisk would be taken for a wildcard and would silently match nothing, so it is refused. */
-const eventTypes = z
-  .array(
-    messageType.refine((type) => !type.includes('*'), 'must not hold *: types match exactly'),
-    EVENT_TYPES_RULE,
-  )
-  .min(1, EVENT_TYPES_RULE)
-  .max(MAX_EVENT_TYPES, EVENT_TYPES_RULE)
-  .overwrite((types) => [...new Set(types)]);
-
-/** Kept as it was given; what it means, `content-filter.ts` says. */
-const contentFilter = z.unknown().superRefine((given, refinement) => {
-  const read = parseContentFilter(given);
-  if (read.ok) return;
-  for (const { path, message } of read.faults) {
-    refinement.addIssue({ code: 'custom', path: [...path], message });
-  }
-});
-
-/** Field by field; what the retry policy holds, `retryPolicyAt` checks. */
-export const optionsSchema = z.strictObject({
-  _retry_policy: z.unknown().exactOptional(),
-  post_headers: postHeaders.exactOptional(),
-  post_data: z
-    .string()
-    .refine((text) => text.split(ZAQAR_MESSAGE).length <= 2, `must hold ${ZAQAR_MESSAGE} at most once`)
-    .exactOptional(),
-  raw_delivery: z.boolean().exactOptional(),
-  attempt_timeout: seconds(1, MAX_ATTEMPT_TIMEOUT_SECONDS).exactOptional(),
-  max_per_second: z
-    .number(RATE_RULE)
-    .min(LEAST_PER_SECOND, RATE_RULE)
-    .max(MOST_PER_SECOND, RATE_RULE)
-    .exactOptional(),
-  event_types: eventTypes.exactOptional(),
-  filter: contentFilter.exactOptional(),
-});
-
 /** The body of a subscribing request. */
-export const subscriptionRequestSchema = z.strictObject({
+const subscriptionRequestSchema = z.strictObject({
   subscriber: z.string(),
   ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
   options: optionsSchema.default({}),
 });
 
 /** The body of a PATCH. */
-export const subscriptionPatchSchema = z.strictObject({
+const subscriptionPatchSchema = z.strictObject({
   subscriber: z.string().exactOptional(),
   ttl: seconds(1, MAX_TTL_SECONDS).nullable().exactOptional(),
   options: optionsSchema.exactOptional(),
@@ -164,3 +115,18 @@ const subscriptionLineSchema = subscriptionRequestSchema.extend({
     })
     .exactOptional(),
 });
+
+const describedSubscriber = z
+  .string()
+  .meta({ format: 'uri', description: 'http or https, and not at a private address.' });
+
+/** For the OpenAPI document. */
+export const describedSubscription = subscriptionRequestSchema.extend({
+  subscriber: describedSubscriber,
+  options: describedOptions.exactOptional(),
+});
+
+/** For the OpenAPI document. */
+export const describedSubscriptionPatch = subscriptionPatchSchema
+  .extend({ subscriber: describedSubscriber.exactOptional(), options: describedOptions.exactOptional() })
+  .meta({ minProperties: 1 });

@@ -1,20 +1,19 @@
 import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { redactedLineOf, wholeLineOf } from '../../../shared/wire/views/subscription.ts';
-import { askIfOwed } from './ask-confirmation.ts';
-import { exportedPage, type ImportResult, importSubscription } from './transfer.ts';
 import type { Page } from '../../../shared/ports/page.ts';
-import { subscriptionDifference, subscriptionDigest } from '../audit-digest.ts';
-import type { Caller } from '../audit.ts';
-import type { Api, ApiDependencies } from '../dependencies.ts';
-import { notFound } from '../errors.ts';
+import { parseJson } from '../../../shared/wire/json-slice.ts';
+import { redactedLineOf, wholeLineOf } from '../../../shared/wire/views/subscription.ts';
+import { type Caller, subscriptionDifference, subscriptionDigest } from '../audit.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type AddRoute, json } from '../route.ts';
+import { errorBody, errorSchema, notFound, refusalOf, RefusedRequest, subscriberTaken } from '../errors.ts';
 import { flag } from '../fields.ts';
-import { importLines, sumOf } from './import-request.ts';
-import { nextLinks, pageFields } from '../paging.ts';
+import { answerBytesOf, MAX_ANSWER_BYTES, nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
-import { MAX_REQUEST_BYTES, parsed } from '../request-json.ts';
-import { subscriberTaken } from './answers.ts';
+import { MAX_REQUEST_BYTES, parsed, readText } from '../request-json.ts';
+import { askIfOwed } from './ask-confirmation.ts';
 import { subscriptionLine } from './request.ts';
+import { exportedPage, type ImportResult, importSubscription, MOST_LINES } from './transfer.ts';
 
 /** Strict, so that nobody takes an export for one with credentials. */
 export const exportQuery = z.strictObject({ marker: pageFields.marker });
@@ -22,23 +21,57 @@ export const importQuery = z.object({ replace: flag });
 
 const EXPORT = '/v2/queues/:queue/export';
 
+const lines = z.string().meta({ description: 'JSON lines: one subscription each.' });
+
+const exportedLines = {
+  description: 'A page of them; `link` leads to the next one, if there is one.',
+  headers: z.object({ link: z.string().exactOptional() }),
+  content: { 'application/jsonl': { schema: lines } },
+};
+
 /** Subscriptions as JSON lines, out of one queue and into another. */
-export function addTransferRoutes(api: Api, dependencies: ApiDependencies): void {
+export function addTransferRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { registry, audit } = dependencies;
 
-  api.get(EXPORT, async (context) => {
-    const queue = queueName(context.req.param('queue'));
-    const part = await exported(queue, context.req.query(), redactedLineOf);
-    return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export`, part));
-  });
+  addRoute(
+    {
+      method: 'GET',
+      path: EXPORT,
+      id: 'exportSubscriptions',
+      tag: 'queues',
+      summary: 'The subscriptions of a queue as JSON lines',
+      description: 'Headers that hold credentials are redacted.',
+      query: exportQuery,
+      answers: { 200: exportedLines },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const part = await exported(queue, context.req.query(), redactedLineOf);
+      return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export`, part));
+    },
+  );
 
   // Another path and method than the export without them, so that whoever authorises can tell them apart.
-  api.post(`${EXPORT}/credentials`, async (context) => {
-    const queue = queueName(context.req.param('queue'));
-    const part = await exported(queue, context.req.query(), wholeLineOf);
-    audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions: part.items.length });
-    return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export/credentials`, part));
-  });
+  addRoute(
+    {
+      method: 'POST',
+      path: `${EXPORT}/credentials`,
+      id: 'exportCredentials',
+      tag: 'queues',
+      summary: 'The subscriptions of a queue as JSON lines, with their credentials',
+      description: 'A path of its own, to be allowed or denied by itself. It is on the audit trail.',
+      query: exportQuery,
+      answers: { 200: exportedLines },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const part = await exported(queue, context.req.query(), wholeLineOf);
+      audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions: part.items.length });
+      return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export/credentials`, part));
+    },
+  );
 
   type Part = Page<Subscription> & { text: string };
 
@@ -68,20 +101,33 @@ export function addTransferRoutes(api: Api, dependencies: ApiDependencies): void
     };
   };
 
-  api.post('/v2/queues/:queue/import', async (context) => {
-    const queue = queueName(context.req.param('queue'));
-    const { replace } = parsed(importQuery, context.req.query());
-    const { caller, publicUrl } = context.env;
-    const importLine = async (value: unknown) => {
-      const line = subscriptionLine(value, dependencies);
-      const result = await importSubscription(dependencies, { queue, ...line }, { replace });
-      if (result.kind === 'conflict') throw subscriberTaken(result.subscriptionId);
-      note(caller, queue, result);
-      await askIfOwed(dependencies, subscriptionAfter(result), publicUrl);
-      return result.kind;
-    };
-    return context.json(await sumOf(await importLines(context.req), importLine));
-  });
+  addRoute(
+    {
+      method: 'POST',
+      path: '/v2/queues/:queue/import',
+      id: 'importSubscriptions',
+      tag: 'queues',
+      summary: 'Subscribes by JSON lines, as an export writes them',
+      query: importQuery,
+      body: { schema: lines, mediaTypes: ['application/jsonl'], required: false },
+      answers: { 200: json('What became of the lines.', importAnswerSchema) },
+      refuses: [400, 404, 409, 413],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const { replace } = parsed(importQuery, context.req.query());
+      const { caller, publicUrl } = context.env;
+      const importLine = async (value: unknown) => {
+        const line = subscriptionLine(value, dependencies);
+        const result = await importSubscription(dependencies, { queue, ...line }, { replace });
+        if (result.kind === 'conflict') throw subscriberTaken(result.subscriptionId);
+        note(caller, queue, result);
+        await askIfOwed(dependencies, subscriptionAfter(result), publicUrl);
+        return result.kind;
+      };
+      return context.json(await sumOf(await importLines(context.req), importLine));
+    },
+  );
 
   const note = (caller: Caller, queue: string, result: ImportResult): void => {
     if (result.kind === 'imported') {
@@ -106,4 +152,67 @@ function subscriptionAfter(result: Exclude<ImportResult, { kind: 'conflict' }>):
     case 'unchanged':
       return result.current;
   }
+}
+
+type Line = { number: number; text: string };
+
+/** The answer to an import. `line` counts from 1, blank ones included. */
+export const importAnswerSchema = z.object({
+  imported: z.int(),
+  replaced: z.int(),
+  unchanged: z.int(),
+  failed: z.array(errorSchema.extend({ line: z.int().positive() })),
+});
+
+type ImportAnswer = z.infer<typeof importAnswerSchema>;
+
+/** @throws RefusedRequest for more than 1 MiB or 500 lines, and for what is not UTF-8. Blank lines are nothing. */
+async function importLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Promise<readonly Line[]> {
+  const text = await readText(request);
+  const lines = text
+    .split('\n')
+    .map((line, index) => ({ number: index + 1, text: line.trim() }))
+    .filter((line) => line.text !== '');
+  if (lines.length <= MOST_LINES) return lines;
+  throw new RefusedRequest('too_large', `the import has more than ${MOST_LINES} lines`);
+}
+
+/**
+ * Line after line, each by itself: one that is refused holds up none.
+ * @throws what is our own fault; the lines before it are done, and a repeat finds them unchanged
+ */
+async function sumOf(
+  lines: readonly Line[],
+  importLine: (value: unknown) => Promise<'imported' | 'replaced' | 'unchanged'>,
+): Promise<ImportAnswer> {
+  const sum: ImportAnswer = { imported: 0, replaced: 0, unchanged: 0, failed: [] };
+  let room = MAX_ANSWER_BYTES - lines.length * BRIEF_BYTES;
+  for (const { number, text } of lines) {
+    try {
+      sum[await importLine(valueOf(text))] += 1;
+    } catch (error) {
+      const refused = refusalOf(error);
+      if (refused === undefined) throw error;
+      const fault = { line: number, ...errorBody(refused) };
+      room -= answerBytesOf(fault);
+      sum.failed.push(room < 0 ? { line: number, ...errorBody(unexplained(refused)) } : fault);
+    }
+  }
+  return sum;
+}
+
+/** More than a line takes whose faults there is no room for. */
+const BRIEF_BYTES = 200;
+
+function unexplained({ code }: RefusedRequest): RefusedRequest {
+  return new RefusedRequest(
+    code,
+    'too many faults for one answer; import this line by itself to see its own',
+  );
+}
+
+function valueOf(text: string): unknown {
+  const json = parseJson(text);
+  if (json === undefined) throw new RefusedRequest('invalid_json', 'the line is not JSON');
+  return json.value;
 }

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../audit-digest.ts';
+import { canonicalJson } from '../audit.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import { isThere, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';

@@ -6,7 +6,6 @@ import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
 import { createApi } from '../../../functions/api/app.ts';
-import { openApiDocument } from '../../../functions/api/openapi/document.ts';
 import { apiDescription } from '../../support/api-description.ts';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
@@ -28,6 +27,8 @@ export const NOON = Date.UTC(2026, 10, 21, 12);
 export const CALLER: Caller = { principal: 'arn:aws:iam::000000000000:user/ada', requestId: 'request-1' };
 
 export const PUBLIC_URL = 'https://hooks.posthaste.example';
+
+const DOCUMENT = '/v2/openapi.json';
 
 export type Answer = { status: number; headers: Headers; body: unknown };
 
@@ -105,7 +106,10 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     const response = await api.request(path, init, { caller: CALLER, publicUrl: PUBLIC_URL });
     const text = await response.text();
     const sent = body === undefined ? undefined : jsonOf(body);
-    expect(undescribed({ method, path, sent, response, text })).toEqual([]);
+    if (path !== DOCUMENT) {
+      const faultsOf = await faultsByDescription();
+      expect(faultsOf({ method, path, sent, response, text })).toEqual([]);
+    }
     const isJson = /^application\/json(?:;|$)/.test(response.headers.get('content-type') ?? '');
     const answer: unknown = isJson ? JSON.parse(text) : text === '' ? undefined : text;
     return { status: response.status, headers: response.headers, body: answer };
@@ -148,8 +152,13 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   };
 };
 
-/** Whatever a test is about, what it is answered is as the API's own description says. */
-const undescribed = apiDescription(openApiDocument({ version: '1.2.3', url: PUBLIC_URL }));
+let describedFaults: ReturnType<typeof apiDescription> | undefined;
+
+/** Names what of an exchange the served OpenAPI document does not describe. */
+export const faultsByDescription = async (): Promise<ReturnType<typeof apiDescription>> => {
+  describedFaults ??= apiDescription((await apiUnderTest().call('GET', DOCUMENT)).body);
+  return describedFaults;
+};
 
 const jsonOf = (body: unknown): unknown =>
   typeof body === 'string' || body instanceof Uint8Array

@@ -2,10 +2,8 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import * as z from 'zod';
 import { describe, expect, it } from 'vitest';
 import { createApi } from '../../../functions/api/app.ts';
-import { openApiDocument } from '../../../functions/api/openapi/document.ts';
 import { openRoutes } from '../../../shared/config/open-routes.ts';
-import { apiDescription } from '../../support/api-description.ts';
-import { apiUnderTest, PUBLIC_URL } from './api-under-test.ts';
+import { apiUnderTest, faultsByDescription, PUBLIC_URL } from './api-under-test.ts';
 
 const operation = z.looseObject({ operationId: z.string(), security: z.array(z.unknown()).optional() });
 
@@ -76,9 +74,9 @@ describe('the description of the API', () => {
 
 const BINDINGS = { caller: { principal: 'anonymous', requestId: 'request-1' } };
 
-describe('an exchange held against the description', () => {
-  const faultsOf = apiDescription(openApiDocument({ version: '1.2.3', url: PUBLIC_URL }));
+const faultsOf = await faultsByDescription();
 
+describe('an exchange held against the description', () => {
   const answered = (path: string, status: number, body: unknown, headers: Record<string, string> = {}) => {
     const text = JSON.stringify(body);
     const response = new Response(text, {

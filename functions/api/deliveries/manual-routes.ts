@@ -1,9 +1,10 @@
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
-import { deliveryView } from '../../../shared/wire/views/delivery.ts';
+import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryKeyFor } from './deliveries.ts';
 import { retryDelivery, type ByHandContext, type RetryRefusal } from '../../../shared/steps/by-hand.ts';
 import { cancelDelivery, type CancelRefusal } from '../../../shared/steps/cancel-delivery.ts';
-import type { Api, ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type AddRoute, json } from '../route.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { messageKey, subscriptionName } from '../paths.ts';
 
@@ -12,25 +13,47 @@ const DELIVERY = '/v2/queues/:queue/messages/:message/deliveries/:subscription';
 type DeliveryPath = { queue: string; message: string; subscription: string };
 
 /** What a person does to one delivery. Neither takes a body. */
-export function addByHandRoutes(api: Api, dependencies: ApiDependencies): void {
+export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
   const byHand = byHandContextOf(dependencies);
 
-  api.post(`${DELIVERY}/retry`, async (context) => {
-    const key = await deliveryKey(dependencies, context.req.param());
-    const result = await retryDelivery(byHand, key);
-    if (result.kind === 'refused') throw retryRefused(result.why);
-    audit(context.env.caller, { change: 'delivery_retried', ...idsOf(key), round: result.delivery.round });
-    return context.json(deliveryView(result.delivery), 202);
-  });
+  addRoute(
+    {
+      method: 'POST',
+      path: `${DELIVERY}/retry`,
+      id: 'retryDelivery',
+      tag: 'deliveries',
+      summary: 'Makes the next attempt now, or opens another round',
+      answers: { 202: json('The delivery.', deliveryViewSchema) },
+      refuses: [400, 404, 409],
+    },
+    async (context) => {
+      const key = await deliveryKey(dependencies, context.req.param());
+      const result = await retryDelivery(byHand, key);
+      if (result.kind === 'refused') throw retryRefused(result.why);
+      audit(context.env.caller, { change: 'delivery_retried', ...idsOf(key), round: result.delivery.round });
+      return context.json(deliveryView(result.delivery), 202);
+    },
+  );
 
-  api.post(`${DELIVERY}/cancel`, async (context) => {
-    const key = await deliveryKey(dependencies, context.req.param());
-    const result = await cancelDelivery(byHand, key, 'manual');
-    if (result.kind === 'refused') throw cancellationRefused(result.why);
-    audit(context.env.caller, { change: 'delivery_cancelled', ...idsOf(key) });
-    return context.json(deliveryView(result.delivery), 200);
-  });
+  addRoute(
+    {
+      method: 'POST',
+      path: `${DELIVERY}/cancel`,
+      id: 'cancelDelivery',
+      tag: 'deliveries',
+      summary: 'Makes no further attempt',
+      answers: { 200: json('The delivery.', deliveryViewSchema) },
+      refuses: [400, 404, 409],
+    },
+    async (context) => {
+      const key = await deliveryKey(dependencies, context.req.param());
+      const result = await cancelDelivery(byHand, key, 'manual');
+      if (result.kind === 'refused') throw cancellationRefused(result.why);
+      audit(context.env.caller, { change: 'delivery_cancelled', ...idsOf(key) });
+      return context.json(deliveryView(result.delivery), 200);
+    },
+  );
 }
 
 function byHandContextOf(dependencies: ApiDependencies): ByHandContext {

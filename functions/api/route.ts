@@ -1,0 +1,75 @@
+import type { Context } from 'hono';
+import * as z from 'zod';
+import type { ZodOpenApiResponseObject } from 'zod-openapi';
+import type { ApiEnvironment } from './dependencies.ts';
+
+/** A route as the OpenAPI document describes it. */
+export type Route<Path extends string = string> = {
+  method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
+  /** In Hono's form, such as `/v2/queues/:queue`; the parameters are those of paths.ts. */
+  path: Path;
+  /** The operation's name in generated clients. */
+  id: string;
+  tag: Tag;
+  summary: string;
+  description?: string;
+  query?: z.ZodObject;
+  body?: Body;
+  /** By status; the answers to a refused request are added. */
+  answers: Readonly<Record<string, ZodOpenApiResponseObject>>;
+  refuses: readonly Refusal[];
+  /** Callers need no authorisation. */
+  open?: boolean;
+};
+
+export type Tag = 'service' | 'queues' | 'subscriptions' | 'messages' | 'deliveries' | 'recoveries';
+
+/** The statuses with which a route can refuse a request. */
+export type Refusal = 400 | 404 | 409 | 413;
+
+type Body = { schema: z.ZodType; mediaTypes: readonly string[]; required: boolean };
+
+/** Registers a handler. Only described routes exist, because there is no other way to add one. */
+export type AddRoute = <Path extends string>(
+  route: Route<Path>,
+  handle: (context: Context<ApiEnvironment, Path>) => Response | Promise<Response>,
+) => void;
+
+export function jsonBody(schema: z.ZodType): Body {
+  return { schema, mediaTypes: ['application/json'], required: true };
+}
+
+/** No body is the same as an empty object. */
+export function optionalJsonBody(schema: z.ZodType): Body {
+  return { ...jsonBody(schema), required: false };
+}
+
+export function json(description: string, schema: z.ZodType): ZodOpenApiResponseObject {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+export function noBody(description: string): ZodOpenApiResponseObject {
+  return { description };
+}
+
+/** An answer with the URL of what was created or requested. */
+export function withLocation(answer: ZodOpenApiResponseObject): ZodOpenApiResponseObject {
+  return { ...answer, headers: z.object({ location: z.string() }) };
+}
+
+/** An answer whose values are the parameters of further operations (OpenAPI links). */
+export function withLinks(
+  operationIds: readonly string[],
+  parameters: Readonly<Record<string, string>>,
+  answer: ZodOpenApiResponseObject,
+): ZodOpenApiResponseObject {
+  return {
+    ...answer,
+    links: Object.fromEntries(
+      operationIds.map((operationId) => [
+        operationId,
+        { operationId, parameters: { queue: '$request.path.queue', ...parameters } },
+      ]),
+    ),
+  };
+}

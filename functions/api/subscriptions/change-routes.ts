@@ -1,0 +1,122 @@
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { tellDisabledByHand } from '../../../shared/steps/notify-operator.ts';
+import { subscriptionView, subscriptionViewSchema } from '../../../shared/wire/views/subscription.ts';
+import { type Caller, type Change, subscriptionDifference, subscriptionDigest } from '../audit.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { notFound, subscriberTaken } from '../errors.ts';
+import { queueName, isSubscriptionId, subscriptionName } from '../paths.ts';
+import { readJson } from '../request-json.ts';
+import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
+import { askIfOwed } from './ask-confirmation.ts';
+import { type ChangeResult, disableByHand, enable, unsubscribe, updateSubscription } from './change.ts';
+import { describedSubscriptionPatch, subscriptionPatch } from './request.ts';
+
+const SUBSCRIPTION = '/v2/queues/:queue/subscriptions/:subscription';
+
+const theSubscription = json('The subscription as it is now.', subscriptionViewSchema);
+
+/** The routes that change or end a subscription. */
+export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  const { clock, audit } = dependencies;
+
+  addRoute(
+    {
+      method: 'PATCH',
+      path: SUBSCRIPTION,
+      id: 'updateSubscription',
+      tag: 'subscriptions',
+      summary: 'Changes what is given; options are given as a whole',
+      body: jsonBody(describedSubscriptionPatch),
+      answers: { 200: theSubscription },
+      refuses: [400, 404, 409, 413],
+    },
+    async (context) => {
+      const { caller, publicUrl } = context.env;
+      const patch = subscriptionPatch((await readJson(context.req)).value, dependencies);
+      const name = subscriptionName(context.req.param());
+      const result = await updateSubscription(dependencies, name, patch);
+      const { after } = noted(caller, 'subscription_changed', result);
+      const asked = await askIfOwed(dependencies, after, publicUrl);
+      return context.json(subscriptionView(asked, clock.now()));
+    },
+  );
+
+  addRoute(
+    {
+      method: 'POST',
+      path: `${SUBSCRIPTION}/enable`,
+      id: 'enableSubscription',
+      tag: 'subscriptions',
+      summary: 'Delivers to it again',
+      answers: { 200: theSubscription },
+      refuses: [400, 404, 409],
+    },
+    async (context) => {
+      const result = await enable(dependencies, subscriptionName(context.req.param()));
+      const { after } = noted(context.env.caller, 'subscription_enabled', result);
+      return context.json(subscriptionView(after, clock.now()));
+    },
+  );
+
+  addRoute(
+    {
+      method: 'POST',
+      path: `${SUBSCRIPTION}/disable`,
+      id: 'disableSubscription',
+      tag: 'subscriptions',
+      summary: 'Delivers nothing to it until it is enabled',
+      answers: { 200: theSubscription },
+      refuses: [400, 404, 409],
+    },
+    async (context) => {
+      const result = await disableByHand(dependencies, subscriptionName(context.req.param()));
+      const { after } = noted(context.env.caller, 'subscription_disabled', result);
+      await tellDisabledByHand(dependencies, after);
+      return context.json(subscriptionView(after, clock.now()));
+    },
+  );
+
+  addRoute(
+    {
+      method: 'DELETE',
+      path: SUBSCRIPTION,
+      id: 'unsubscribe',
+      tag: 'subscriptions',
+      summary: 'Unsubscribes, and cancels what is pending',
+      answers: { 204: noBody('There is no such subscription now.') },
+      refuses: [400, 404, 409],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const subscriptionId = context.req.param('subscription');
+      const before = isSubscriptionId(subscriptionId)
+        ? await unsubscribe(dependencies, { queue, subscriptionId })
+        : undefined;
+      if (before !== undefined) {
+        const change = { change: 'subscription_deleted', queue, subscriptionId } as const;
+        audit(context.env.caller, { ...change, before: subscriptionDigest(before) });
+      }
+      return context.body(null, 204);
+    },
+  );
+
+  type Named = Extract<Change, { before: unknown; after: unknown; subscriptionId: string }>['change'];
+
+  /** The subscription after a change, which is on the trail if it was one. @throws RefusedRequest */
+  const noted = (caller: Caller, change: Named, result: ChangeResult): { after: Subscription } => {
+    switch (result.kind) {
+      case 'missing':
+        throw notFound('such subscription');
+      case 'conflict':
+        throw subscriberTaken(result.subscriptionId);
+      case 'left':
+        return { after: result.current };
+      case 'changed': {
+        const { queue, id: subscriptionId } = result.after;
+        const difference = subscriptionDifference(result.before, result.after);
+        audit(caller, { change, queue, subscriptionId, ...difference });
+        return { after: result.after };
+      }
+    }
+  };
+}

@@ -1,0 +1,123 @@
+import * as z from 'zod';
+import { RESERVED_HEADERS, ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-request.ts';
+import { retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
+import { comparisons, scalar } from '../../../shared/domain/subscription/content-filter-comparisons.ts';
+import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
+import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
+import { messageType, seconds } from '../fields.ts';
+
+/** The most that a deployment can have (infra/settings.ts). */
+const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
+
+const RATE_RULE = `must be a number of requests a second from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}`;
+
+const MAX_POST_HEADERS = 50;
+/** What common HTTP servers take as a request's headers, in bytes; ours come on top. */
+const MAX_POST_HEADERS_BYTES = 8192;
+
+/** A token (RFC 9110 §5.6.2). */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Printable ASCII and tab: what lies beyond is read differently by different servers (RFC 9110 §5.5). */
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+
+function isObjectWithProto(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__');
+}
+
+function headerNameFault(name: string): string | undefined {
+  if (!HEADER_NAME.test(name)) return 'is not a valid header name';
+  return RESERVED_HEADERS.has(name.toLowerCase()) ? 'is a header that cannot be set' : undefined;
+}
+
+/** The headers of every request to a subscriber. */
+const postHeaderRecord = z
+  .record(z.string(), z.string().regex(HEADER_VALUE, 'must be printable ASCII'))
+  .superRefine((headers, refinement) => {
+    const seen = new Set<string>();
+    for (const name of Object.keys(headers)) {
+      const fault = headerNameFault(name) ?? (seen.has(name.toLowerCase()) ? 'is given twice' : undefined);
+      if (fault !== undefined) refinement.addIssue({ code: 'custom', path: [name], message: fault });
+      seen.add(name.toLowerCase());
+    }
+  })
+  .refine(
+    (headers) => Object.keys(headers).length <= MAX_POST_HEADERS,
+    `must be at most ${MAX_POST_HEADERS} headers`,
+  )
+  .refine(
+    (headers) => Object.entries(headers).flat().join('').length <= MAX_POST_HEADERS_BYTES,
+    `must be at most ${MAX_POST_HEADERS_BYTES} bytes in all`,
+  )
+  .meta({ maxProperties: MAX_POST_HEADERS, propertyNames: { pattern: HEADER_NAME.source } });
+
+const postHeaders = z
+  .unknown()
+  // zod's record would drop it without a word.
+  .refine((headers) => !isObjectWithProto(headers), 'must not hold __proto__')
+  .pipe(postHeaderRecord);
+
+const MAX_EVENT_TYPES = 50;
+const EVENT_TYPES_RULE = `must be a list of 1 to ${MAX_EVENT_TYPES} types`;
+
+/** Types match exactly. An asterisk would be taken for a wildcard and would silently match nothing, so it is refused. */
+const eventTypes = z
+  .array(
+    messageType.refine((type) => !type.includes('*'), 'must not hold *: types match exactly'),
+    EVENT_TYPES_RULE,
+  )
+  .min(1, EVENT_TYPES_RULE)
+  .max(MAX_EVENT_TYPES, EVENT_TYPES_RULE)
+  .overwrite((types) => [...new Set(types)]);
+
+/** Kept as it was given; what it means, `content-filter.ts` says. */
+const contentFilter = z.unknown().superRefine((given, refinement) => {
+  const read = parseContentFilter(given);
+  if (read.ok) return;
+  for (const { path, message } of read.faults) {
+    refinement.addIssue({ code: 'custom', path: [...path], message });
+  }
+});
+
+/** Field by field; what the retry policy holds, `retryPolicyAt` checks. */
+export const optionsSchema = z.strictObject({
+  _retry_policy: z.unknown().exactOptional(),
+  post_headers: postHeaders.exactOptional(),
+  post_data: z
+    .string()
+    .refine((text) => text.split(ZAQAR_MESSAGE).length <= 2, `must hold ${ZAQAR_MESSAGE} at most once`)
+    .exactOptional(),
+  raw_delivery: z.boolean().exactOptional(),
+  attempt_timeout: seconds(1, MAX_ATTEMPT_TIMEOUT_SECONDS).exactOptional(),
+  max_per_second: z
+    .number(RATE_RULE)
+    .min(LEAST_PER_SECOND, RATE_RULE)
+    .max(MOST_PER_SECOND, RATE_RULE)
+    .exactOptional(),
+  event_types: eventTypes.exactOptional(),
+  filter: contentFilter.exactOptional(),
+});
+
+const comparison = z.union(
+  Object.entries(comparisons).map(([name, operand]) => z.strictObject({ [name]: operand })),
+);
+
+/** For the OpenAPI document: what `parseContentFilter` accepts, without its limits. */
+export const contentFilterSchema: z.ZodType = z
+  .object({
+    $or: z
+      .array(z.lazy(() => contentFilterSchema))
+      .min(2)
+      .exactOptional(),
+  })
+  .catchall(z.union([z.array(z.union([scalar, comparison])).min(1), z.lazy(() => contentFilterSchema)]))
+  .meta({
+    minProperties: 1,
+    description: 'As in event patterns of Amazon EventBridge.',
+  });
+
+/** For the OpenAPI document: the options with the parts that the routes check one after the other. */
+export const describedOptions = optionsSchema.extend({
+  _retry_policy: retryPolicySchema.exactOptional(),
+  post_headers: postHeaderRecord.exactOptional(),
+  filter: contentFilterSchema.exactOptional(),
+});

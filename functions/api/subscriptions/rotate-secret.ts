@@ -1,0 +1,189 @@
+import * as z from 'zod';
+import {
+  DEFAULT_GRACE_SECONDS,
+  LONGEST_GRACE_SECONDS,
+  MOST_SECRETS,
+  rotateSecrets,
+} from '../../../shared/domain/subscription/secret-rotation.ts';
+import {
+  makeSecret,
+  parseSecret,
+  publicKeyText,
+  SECRET_RULE,
+  secretText,
+  type SigningScheme,
+  type SigningSecret,
+} from '../../../shared/domain/subscription/signing-secret.ts';
+import { isThere, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { SecretSealer, SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type AddRoute, json, optionalJsonBody } from '../route.ts';
+import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
+import { seconds } from '../fields.ts';
+import { isSubscriptionId, queueName } from '../paths.ts';
+import { parsed, readOptionalJson } from '../request-json.ts';
+
+export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  const { audit } = dependencies;
+
+  addRoute(
+    {
+      method: 'POST',
+      path: '/v2/queues/:queue/subscriptions/:subscription/secret/rotate',
+      id: 'rotateSecret',
+      tag: 'subscriptions',
+      summary: 'Gives it a new signing secret',
+      description: 'The one before goes on signing for `graceSeconds`.',
+      body: optionalJsonBody(rotationRequestSchema),
+      answers: { 200: json('The new secret, or the public key of a v1a one.', rotationAnswerSchema) },
+      refuses: [400, 404, 409, 413],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const subscriptionId = context.req.param('subscription');
+      const fields = rotationFields((await readOptionalJson(context.req)).value);
+      if (!isSubscriptionId(subscriptionId)) throw notFound('such subscription');
+      const rotated = rotatedOf(await rotateSecret(dependencies, { queue, subscriptionId, ...fields }));
+      audit(context.env.caller, {
+        change: 'secret_rotated',
+        queue,
+        subscriptionId,
+        scheme: rotated.secret.scheme,
+        ...endOf(rotated),
+      });
+      return context.json(answerOf(rotated));
+    },
+  );
+}
+
+type Rotated = Extract<RotateResult, { kind: 'rotated' }>;
+
+/** @throws RefusedRequest */
+function rotatedOf(result: RotateResult): Rotated {
+  switch (result.kind) {
+    case 'rotated':
+      return result;
+    case 'no_such_subscription':
+      throw notFound('such subscription');
+    case 'rotated_meanwhile':
+      throw new RefusedRequest('conflict', 'the secret was rotated by somebody else meanwhile');
+    case 'too_many':
+      throw new RefusedRequest(
+        'conflict',
+        `${MOST_SECRETS} secrets are in force; the next of them ends at ${new Date(result.until).toISOString()}. With graceSeconds 0 they end at once`,
+      );
+  }
+}
+
+function endOf({ previousExpiresAt }: Rotated): { previousExpiresAt?: string } {
+  return previousExpiresAt === undefined
+    ? {}
+    : { previousExpiresAt: new Date(previousExpiresAt).toISOString() };
+}
+
+function answerOf(rotated: Rotated): z.input<typeof rotationAnswerSchema> {
+  const publicKey = publicKeyText(rotated.secret);
+  return {
+    ...(publicKey === undefined ? { secret: secretText(rotated.secret) } : { publicKey }),
+    ...endOf(rotated),
+  };
+}
+
+/** The body of a rotation; without one every field is left out. */
+export const rotationRequestSchema = z.strictObject({
+  /** Taken as it is; without it a secret is made. */
+  secret: z
+    .string()
+    .meta({ description: SECRET_RULE, pattern: '^wh(?:sec|sk)_[A-Za-z0-9+/]+={0,2}$' })
+    .exactOptional(),
+  type: z.enum(['v1', 'v1a'], 'must be v1 or v1a').exactOptional(),
+  graceSeconds: seconds(0, LONGEST_GRACE_SECONDS).default(DEFAULT_GRACE_SECONDS),
+});
+
+/** The one answer that shows a secret. `secret` is a v1 one's; of a v1a one only the public key is shown. */
+export const rotationAnswerSchema = z.object({
+  secret: z.string().exactOptional(),
+  publicKey: z.string().exactOptional(),
+  /** Absent where the subscription had no secret. */
+  previousExpiresAt: z.iso.datetime({ precision: 3 }).exactOptional(),
+});
+
+type RotationFields = { secret: SigningSecret | SigningScheme; graceMs: number };
+
+/** @throws RefusedRequest `invalid_request` naming the field, never its value. */
+function rotationFields(value: unknown): RotationFields {
+  const { secret: text, type, graceSeconds } = parsed(rotationRequestSchema, value);
+  const graceMs = graceSeconds * 1000;
+  if (text === undefined) return { secret: type ?? 'v1', graceMs };
+  const secret = parseSecret(text);
+  if (secret === undefined) throw invalidFields([{ field: 'secret', message: SECRET_RULE }]);
+  if (type !== undefined && type !== secret.scheme) {
+    throw invalidFields([{ field: 'type', message: `must be ${secret.scheme}, as the secret is` }]);
+  }
+  return { secret, graceMs };
+}
+
+/** What rotating a secret needs of the world. */
+type RotateContext = {
+  registry: Pick<SubscriptionRegistry, 'findSubscription' | 'changeSubscription'>;
+  clock: Pick<Clock, 'now'>;
+  secretSealer: SecretSealer;
+  /** As many bytes as asked for, which nobody can guess. */
+  randomBytes: (bytes: number) => Uint8Array;
+};
+
+type RotateRequest = {
+  queue: string;
+  subscriptionId: string;
+  /** The secret to be taken, or the kind of secret to be made. */
+  secret: SigningSecret | SigningScheme;
+  graceMs: number;
+};
+
+type RotateResult =
+  | { kind: 'rotated'; secret: SigningSecret; previousExpiresAt?: number }
+  | { kind: 'no_such_subscription' }
+  /** Somebody else's secret came first. Theirs was shown to them, so it is not replaced behind their back. */
+  | { kind: 'rotated_meanwhile' }
+  | { kind: 'too_many'; until: number };
+
+/** Gives a subscription a new secret; the one before is in force until the end of its grace. */
+async function rotateSecret(context: RotateContext, request: RotateRequest): Promise<RotateResult> {
+  const { registry, clock, secretSealer, randomBytes } = context;
+  const { queue, subscriptionId, graceMs } = request;
+  const found = await registry.findSubscription(queue, subscriptionId);
+  if (!isThere(found, clock.now())) return { kind: 'no_such_subscription' };
+  const secret =
+    typeof request.secret === 'string' ? makeSecret(request.secret, randomBytes) : request.secret;
+  const sealed = await secretSealer.seal({ queue, subscriptionId }, secret);
+  const now = clock.now();
+  const rotation = rotateSecrets(found.secrets ?? [], sealed, { now, graceMs });
+  if (rotation.kind === 'too_many') return rotation;
+  const changed = await registry.changeSubscription({ queue, subscriptionId, now }, (current) =>
+    currentOf(current) === currentOf(found) ? { ...current, secrets: rotation.secrets } : undefined,
+  );
+  const { previousExpiresAt } = rotation;
+  return resultOf(changed, { secret, ...(previousExpiresAt !== undefined && { previousExpiresAt }) });
+}
+
+/** Every sealing is another text, so it tells whether anything was rotated since. */
+function currentOf({ secrets }: Subscription): string | undefined {
+  return secrets?.[0]?.sealed;
+}
+
+function resultOf(
+  changed: Awaited<ReturnType<SubscriptionRegistry['changeSubscription']>>,
+  rotated: { secret: SigningSecret; previousExpiresAt?: number },
+): RotateResult {
+  switch (changed.kind) {
+    case 'changed':
+      return { kind: 'rotated', ...rotated };
+    case 'missing':
+      return { kind: 'no_such_subscription' };
+    // A conflict is about the subscriber, which this change leaves alone.
+    case 'conflict':
+    case 'left':
+      return { kind: 'rotated_meanwhile' };
+  }
+}

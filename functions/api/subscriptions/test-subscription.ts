@@ -1,0 +1,172 @@
+import * as z from 'zod';
+import { type Delivery, type DeliveryKey, isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
+import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
+import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Deliveries } from '../../../shared/ports/deliveries.ts';
+import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import { type Json, propertySource } from '../../../shared/wire/json-slice.ts';
+import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type AddRoute, json, optionalJsonBody } from '../route.ts';
+import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
+import { bodyFault, messageType } from '../fields.ts';
+import { queueName, subscriptionName } from '../paths.ts';
+import { parsed, readOptionalJson } from '../request-json.ts';
+import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
+
+export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  const { audit } = dependencies;
+
+  addRoute(
+    {
+      method: 'POST',
+      path: '/v2/queues/:queue/subscriptions/:subscription/test',
+      id: 'testSubscription',
+      tag: 'subscriptions',
+      summary: 'Sends it a message of its own, and shows what came of it',
+      body: optionalJsonBody(testRequestSchema),
+      answers: {
+        200: json('After its first attempt.', testedSchema),
+        202: json('The first attempt is still to come.', testedSchema),
+      },
+      refuses: [400, 404, 409, 413],
+    },
+    async (context) => {
+      queueName(context.req.param('queue'));
+      const fields = testFields(await readOptionalJson(context.req));
+      const name = subscriptionName(context.req.param());
+      const { kind, delivery } = triedOf(await testSubscription(dependencies, { ...name, ...fields }));
+      audit(context.env.caller, {
+        change: 'subscription_tested',
+        ...name,
+        messageId: delivery.key.messageId,
+      });
+      const answer: z.input<typeof testedSchema> = { delivery: deliveryView(delivery) };
+      return context.json(answer, kind === 'tried' ? 200 : 202);
+    },
+  );
+}
+
+type Tried = Extract<TestResult, { kind: 'tried' | 'waiting' }>;
+
+/** @throws RefusedRequest */
+function triedOf(result: TestResult): Tried {
+  switch (result.kind) {
+    case 'tried':
+    case 'waiting':
+      return result;
+    case 'missing':
+      throw notFound('such subscription');
+    case 'refused':
+      throw new RefusedRequest('conflict', REFUSALS[result.why]);
+  }
+}
+
+const REFUSALS: Record<Extract<TestResult, { kind: 'refused' }>['why'], string> = {
+  disabled: 'the subscription is disabled and takes no requests; enable it first',
+  subscription_unconfirmed: 'the subscriber has not confirmed the subscription yet and takes no requests',
+};
+
+/** The body of a test; none is an empty one. */
+export const testRequestSchema = z.strictObject({
+  type: messageType.exactOptional(),
+  // Only its source text matters, so only that is looked at.
+  data: z.unknown().exactOptional(),
+});
+
+export const testedSchema = z.object({ delivery: deliveryViewSchema });
+
+/** `data` as its source text. @throws RefusedRequest */
+function testFields(json: Json): { type?: string; data?: string } {
+  const { type } = parsed(testRequestSchema, json.value);
+  const data = propertySource(json, 'data');
+  const faults = data === undefined ? [] : bodyFault(data, 'data');
+  if (faults.length > 0) throw invalidFields(faults);
+  return { ...(type !== undefined && { type }), ...(data !== undefined && { data }) };
+}
+
+type TestContext = PublishToOneContext & {
+  registry: Pick<SubscriptionRegistry, 'findSubscription'>;
+  deliveries: Pick<Deliveries, 'find'>;
+  clock: Clock;
+  newId: () => string;
+};
+
+/** `data` is the source text of a JSON value. */
+type TestRequest = { queue: string; subscriptionId: string; type?: string; data?: string };
+
+type TestResult =
+  /** `tried`: an attempt is on record, or the delivery was over without one. `waiting`: neither within the time. */
+  | { kind: 'tried' | 'waiting'; delivery: Delivery }
+  | { kind: 'missing' }
+  /** It takes no requests, so there is nothing to try. */
+  | { kind: 'refused'; why: 'disabled' | 'subscription_unconfirmed' };
+
+const TEST_TYPE = 'posthaste.test';
+const TEST_DATA = '{"test":true}';
+
+/** API Gateway gives up after 30 s; the longest attempt that a deployment allows may take as long as that. */
+const PATIENCE_MS = 20_000;
+/** Seconds. */
+const INTERVAL = { floor: 0.25, ceiling: 2, exponent: 1.5 };
+
+/**
+ * Sends a message to this one subscription, whatever it asks for, on the way that all messages take from dispatch on, and
+ * waits for its first attempt. It is on record like any other, and it is tried again like any other.
+ * @throws when it could not be recorded or sent
+ */
+async function testSubscription(context: TestContext, request: TestRequest): Promise<TestResult> {
+  const { registry, clock, newId } = context;
+  const { queue, subscriptionId, type = TEST_TYPE, data = TEST_DATA } = request;
+  const startedAt = clock.now();
+  const absence = absenceOf(await registry.findSubscription(queue, subscriptionId), startedAt);
+  if (absence === 'disabled' || absence === 'subscription_unconfirmed') {
+    return { kind: 'refused', why: absence };
+  }
+  if (absence !== undefined) return { kind: 'missing' };
+  const timestamp = new Date(startedAt).toISOString();
+  const message: Message = { queue, id: newId(), type, timestamp, data };
+  return outcomeOf(context, await publishToOne(context, message, subscriptionId), startedAt + PATIENCE_MS);
+}
+
+async function outcomeOf(
+  { deliveries, clock, settings }: Pick<TestContext, 'deliveries' | 'clock' | 'settings'>,
+  key: DeliveryKey,
+  deadline: number,
+): Promise<TestResult> {
+  const sentAt = clock.now();
+  let interval = pollInterval(INTERVAL);
+  for (;;) {
+    const delivery = await deliveries.find(key);
+    if (delivery !== undefined && isTried(delivery)) return { kind: 'tried', delivery };
+    const leftMs = deadline - clock.now();
+    if (leftMs <= 0) {
+      return { kind: 'waiting', delivery: delivery ?? notBegun(key, sentAt, settings.retentionMs) };
+    }
+    await clock.sleep(Math.min(interval.wait * 1000, leftMs));
+    interval = interval.afterEmpty();
+  }
+}
+
+function isTried({ status, attempts }: Delivery): boolean {
+  return attempts.length > 0 || !isOpen(status);
+}
+
+/** As its record will be once its job is taken from the queue. */
+function notBegun(key: DeliveryKey, acceptedAt: number, retentionMs: number): Delivery {
+  return {
+    key,
+    acceptedAt,
+    status: 'pending',
+    round: 1,
+    attempts: [],
+    lateResults: [],
+    lost: 0,
+    owed: [],
+    recoveries: [],
+    updatedAt: acceptedAt,
+    expiresAt: acceptedAt + retentionMs,
+  };
+}
