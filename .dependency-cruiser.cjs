@@ -42,7 +42,12 @@ module.exports = {
       `^shared/(wire|domain)/|${nodeModules('zod')}|^(node:)?crypto$`,
       'Wire schemas.',
     ),
-    only('config', '^shared/config/', `^shared/config/|${nodeModules('zod')}`, 'Configuration stands alone.'),
+    only(
+      'config',
+      '^shared/config/',
+      `^shared/(config|domain)/|${nodeModules('zod')}`,
+      'Configuration takes words and the retry policy from the domain.',
+    ),
     {
       name: 'adapters',
       comment: 'An adapter implements ports; it never calls a step.',

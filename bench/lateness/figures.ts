@@ -1,4 +1,4 @@
-import type { BroughtBy } from '../../shared/domain/delivery/attempt.ts';
+import type { AttemptTrigger } from '../../shared/domain/vocabulary.ts';
 import { quantile } from '../measured/figures.ts';
 import type { Cell } from './cells.ts';
 
@@ -8,7 +8,7 @@ export type Quantiles = { p50: number; p95: number; p99: number; most: number };
 /** A retry as it was recorded, and as the subscriber saw it. Times in ms since the epoch. */
 export type Retry = {
   cell: Cell;
-  by: BroughtBy | undefined;
+  by: AttemptTrigger | undefined;
   dueAt: number;
   startedAt: number;
   arrivedAt: number;
@@ -24,7 +24,7 @@ export type CellFigures = Cell & {
   /** How many began, or came to the subscriber, before they were due. */
   early: number;
   /** By what they came about, as recorded. */
-  broughtBy: Partial<Record<BroughtBy | 'unknown', number>>;
+  broughtBy: Partial<Record<AttemptTrigger | 'unknown', number>>;
   /** From due to begun, by the record. */
   late: Quantiles;
   /** From due to the subscriber's receipt. */

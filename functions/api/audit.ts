@@ -1,6 +1,6 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { SigningScheme } from '../../shared/domain/subscription/signing-secret.ts';
-import type { DisabledReason, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { SigningScheme, DisableReason } from '../../shared/domain/vocabulary.ts';
+import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
 
 /** Who asks: an IAM ARN, a token's subject, or `anonymous` where the deployment authorises nobody. */
@@ -83,7 +83,7 @@ type SubscriptionDigest = {
   retryPolicy?: PartialRetryPolicy;
   headers?: readonly string[];
   options: readonly string[];
-  disabled?: DisabledReason;
+  disabled?: DisableReason;
   confirmed: boolean;
 };
 

@@ -1,4 +1,4 @@
-import type { BroughtBy } from '../../shared/domain/delivery/attempt.ts';
+import type { AttemptTrigger } from '../../shared/domain/vocabulary.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { leaseMs, requestMs } from '../../shared/domain/delivery/lease.ts';
@@ -90,7 +90,7 @@ export type HeldDelivery = {
   delivery: Delivery;
   target: Target;
   /** What brought the attempt at hand about. */
-  by?: BroughtBy;
+  by?: AttemptTrigger;
   message: Message;
   /** Where the message came from. */
   body: MessageBody;

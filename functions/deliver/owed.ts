@@ -1,4 +1,5 @@
-import type { Delivery, Owed } from '../../shared/domain/delivery/delivery.ts';
+import type { Owed } from '../../shared/domain/vocabulary.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { endOf, settle } from '../../shared/domain/delivery/result.ts';
 import type { MessageBody } from '../../shared/domain/message/body.ts';
 import type { DeliverContext } from './context.ts';

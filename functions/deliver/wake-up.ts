@@ -1,4 +1,4 @@
-import type { Mechanism } from '../../shared/domain/delivery/attempt.ts';
+import type { Mechanism } from '../../shared/domain/vocabulary.ts';
 import type { DeliveryJob, FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
 import {

@@ -1,3 +1,4 @@
+import type { RetainedMessages } from '../../shared/domain/vocabulary.ts';
 import {
   addresseesOf,
   contentOf,
@@ -37,7 +38,7 @@ export type DispatchContext = {
   settings: {
     retentionMs: number;
     retryAfterCapMs: number;
-    retainMessages: 'failed' | 'all';
+    retainMessages: RetainedMessages;
     /** How many subscriptions of a message one job is for, about. */
     firstAttemptsPerJob: number;
   };
@@ -191,7 +192,7 @@ async function draftRecord(
 
 /** A body is kept at a delivery's first failure; from the start only if it is stored anyway, or by setting. */
 async function keptFromStart(
-  retainMessages: 'failed' | 'all',
+  retainMessages: RetainedMessages,
   payloads: Payloads,
   message: Message,
   body: MessageBody,

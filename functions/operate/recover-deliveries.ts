@@ -12,7 +12,8 @@ import {
   type Recovery,
 } from '../../shared/domain/recovery/recovery.ts';
 import type { RecoverySaving } from '../../shared/ports/deliveries.ts';
-import { reopenDelivery, type RetryRefusal } from '../../shared/steps/by-hand.ts';
+import type { RetryRefusal } from '../../shared/domain/vocabulary.ts';
+import { reopenDelivery } from '../../shared/steps/by-hand.ts';
 import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remaining } from './context.ts';
 import { momentOf } from '../../shared/steps/moment.ts';
 

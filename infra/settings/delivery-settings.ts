@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../../shared/domain/delivery/lease.ts';
+import { RETAINED_MESSAGES } from '../../shared/domain/vocabulary.ts';
 import { parseDefaultRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
 import { parsePortRange } from '../../shared/domain/subscription/subscriber-url.ts';
 import { listOf, oneOf, valueOf, wholeNumber } from './rules.ts';
@@ -35,7 +36,7 @@ export const deliverySettings = {
   /** Days that a record outlives its last event; 15 at least, longer than SQS can keep a message. Default 30. */
   retentionDays: wholeNumber('days', 15, 3650).default(30),
   /** Which messages' bodies are kept: those with a `failed` attempt, or `all`. Default `failed`. */
-  retainMessages: oneOf('failed', 'all').default('failed'),
+  retainMessages: oneOf(...RETAINED_MESSAGES).default('failed'),
   /**
    * How many subscriptions of a message one job is for, about, 1 to 25: their first attempts are made side by side, under one
    * claim, and those that succeed are on record together. 1: each delivery by itself. Default 10.

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { BroughtBy } from '../../shared/domain/delivery/attempt.ts';
+import type { AttemptTrigger } from '../../shared/domain/vocabulary.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { NextStep } from './next-step.ts';
 
@@ -12,7 +12,7 @@ export type FeedLine = {
   step: NextStep;
 };
 
-const MECHANISMS: Record<BroughtBy, string> = {
+const MECHANISMS: Record<AttemptTrigger, string> = {
   same_invocation: 'same invocation',
   sqs_delay: 'SQS delay',
   scheduler: 'Scheduler',
@@ -59,7 +59,7 @@ function stepText(step: NextStep): string {
   }
 }
 
-function mechanismText(by: BroughtBy | undefined): string {
+function mechanismText(by: AttemptTrigger | undefined): string {
   return by === undefined ? '' : `, ${MECHANISMS[by]}`;
 }
 

@@ -1,7 +1,7 @@
-import type { BroughtBy, Phase } from '../../shared/domain/delivery/attempt.ts';
+import type { AttemptTrigger, Phase } from '../../shared/domain/vocabulary.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 
-type Next = { number: number; phase: Phase; dueAt: number; by?: BroughtBy };
+type Next = { number: number; phase: Phase; dueAt: number; by?: AttemptTrigger };
 
 /** What came after an attempt, or comes: the end of the delivery, or another attempt. Times in ms since the epoch. */
 export type NextStep =

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { BACKOFF_FUNCTIONS, JITTERS, RETAINED_MESSAGES } from '../domain/vocabulary.ts';
 
 const text = z.string('is missing').min(1, 'is empty');
 
@@ -31,11 +32,11 @@ const retryPolicy = z.strictObject({
   minimum_delay: z.int().min(1),
   maximum_delay: z.int().min(1),
   maximum_delay_retries: z.int().min(0),
-  retry_backoff_function: z.enum(['linear', 'arithmetic', 'geometric', 'exponential', 'capped_exponential']),
+  retry_backoff_function: z.enum(BACKOFF_FUNCTIONS),
   ignore_subscription_override: z.boolean(),
   backoff_retries: z.int().min(0),
   backoff_exponent: z.number().gt(1),
-  jitter: z.enum(['none', 'full', 'equal']),
+  jitter: z.enum(JITTERS),
   retry_on_status: z.array(z.int().min(300).max(499)),
 });
 
@@ -73,7 +74,7 @@ export const known = {
   schedulerThresholdSeconds: wholeNumber(0, 900),
   subscriptionCacheSeconds: wholeNumber(0, MOST_SECONDS),
   retentionDays: wholeNumber(15, 36_500),
-  retainMessages: text.pipe(z.enum(['failed', 'all'], 'is neither failed nor all')),
+  retainMessages: text.pipe(z.enum(RETAINED_MESSAGES, 'is neither failed nor all')),
   firstAttemptsPerJob: wholeNumber(1, 25),
   retryAfterCapSeconds: wholeNumber(0, MOST_SECONDS),
   disableFailingAfterDays: text

@@ -1,4 +1,5 @@
-import type { DataReference, ReferenceFault } from '../domain/message/data-reference.ts';
+import type { DataReferenceFault } from '../domain/vocabulary.ts';
+import type { DataReference } from '../domain/message/data-reference.ts';
 import type { Message, MessageKey } from '../domain/message/message.ts';
 
 /** Messages too large for a job or a record. The adapter encodes them (shared/wire/jobs/message-body.ts). */
@@ -12,7 +13,7 @@ export interface Payloads {
   removeAll(message: MessageKey): Promise<void>;
 }
 
-export type ReadData = { ok: true; data: string } | { ok: false; reason: ReferenceFault };
+export type ReadData = { ok: true; data: string } | { ok: false; reason: DataReferenceFault };
 
 /** Objects of producers that hold the data of messages. */
 export interface ReferencedData {

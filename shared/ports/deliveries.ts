@@ -1,5 +1,6 @@
 import type { Chunk, ChunkTransition } from '../domain/delivery/chunk.ts';
-import type { ChunkKey, Delivery, DeliveryKey, Status, Transition } from '../domain/delivery/delivery.ts';
+import type { Status } from '../domain/vocabulary.ts';
+import type { ChunkKey, Delivery, DeliveryKey, Transition } from '../domain/delivery/delivery.ts';
 import type { StatusCounts } from '../domain/message/books.ts';
 import type { MessageKey } from '../domain/message/message.ts';
 import type { Recovery } from '../domain/recovery/recovery.ts';

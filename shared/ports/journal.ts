@@ -1,5 +1,6 @@
-import type { Attempt, Mechanism } from '../domain/delivery/attempt.ts';
-import type { DeliveryKey, Status } from '../domain/delivery/delivery.ts';
+import type { Mechanism, Status } from '../domain/vocabulary.ts';
+import type { Attempt } from '../domain/delivery/attempt.ts';
+import type { DeliveryKey } from '../domain/delivery/delivery.ts';
 import type { MessageKey } from '../domain/message/message.ts';
 import type { OperatorEvent } from '../domain/operator-event.ts';
 import type { Operation } from '../domain/recovery/operation.ts';

@@ -10,6 +10,7 @@ import type { Payloads } from '../ports/bodies.ts';
 import type { Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
 import { keptUntil, keptForAnotherRound } from './keep-message.ts';
+import type { RetryRefusal } from '../domain/vocabulary.ts';
 import { momentOf } from './moment.ts';
 
 export type ByHandContext = {
@@ -25,28 +26,6 @@ export type ByHandContext = {
   };
   settings: { retentionMs: number; retryAfterCapMs: number };
 };
-
-export type RetryRefusal =
-  | 'no_such_delivery'
-  /** An attempt is being made right now. */
-  | 'in_flight'
-  /** Its first attempt is still to come: the job that brings it has not been received, or comes back by itself. */
-  | 'not_begun'
-  /** It is over, but what it owes is not done yet: a matter of seconds. */
-  | 'being_closed'
-  | 'body_gone'
-  /** Its record has so many attempts that another round would make it too large. */
-  | 'too_many_attempts'
-  | 'message_expired'
-  | 'subscription_absent'
-  /** Under way; a recovery leaves it alone. */
-  | 'open'
-  /** A success meanwhile; a recovery leaves it alone. */
-  | 'delivered'
-  /** This very recovery has given it a round. */
-  | 'recovered_already'
-  /** It changed again and again while we looked. */
-  | 'contended';
 
 export type RetryResult =
   { kind: 'retried'; delivery: Delivery } | { kind: 'refused'; why: RetryRefusal; delivery?: Delivery };

@@ -2,20 +2,11 @@ import { cancelOpen, cancelUnbegun } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { MOST_TRIES, removeSchedule, type ByHandContext } from './by-hand.ts';
+import type { CancelReason, CancelRefusal } from '../domain/vocabulary.ts';
 import { momentOf } from './moment.ts';
-
-export type CancelRefusal =
-  | 'no_such_delivery'
-  | 'over'
-  /** Not on record yet, and nobody can tell whether it will be: filters kept the message from some subscribers. */
-  | 'not_begun'
-  /** It changed again and again while we looked. */
-  | 'contended';
 
 export type CancelResult =
   { kind: 'cancelled'; delivery: Delivery } | { kind: 'refused'; why: CancelRefusal; delivery?: Delivery };
-
-export type CancelReason = 'manual' | 'subscription_deleted' | 'queue_deleted';
 
 /**
  * Ends an open delivery: nobody makes a request for it any more, but for one that may be under way already, whose success

@@ -1,4 +1,5 @@
-import { isOpen, type Delivery, type TerminalStatus } from '../../shared/domain/delivery/delivery.ts';
+import type { TerminalStatus } from '../../shared/domain/vocabulary.ts';
+import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { Reply } from './subscribers.ts';
 
 /** One accepted message × one matching subscription: the record, and what the subscriber saw. */

@@ -1,3 +1,4 @@
+import { STATUSES, TERMINAL_STATUSES } from '../../shared/domain/vocabulary.ts';
 import type { Change, Delivery, Expectation } from '../../shared/domain/delivery/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
 import { anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
@@ -13,7 +14,7 @@ type ExpectationCase = {
 
 const lease = { owner: 'me', until: SOME_TIME };
 const next = { number: 2, phase: 'immediate', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
-const terminal = (['delivered', 'rejected', 'exhausted', 'cancelled'] as const).map((status) => ({
+const terminal = TERMINAL_STATUSES.map((status) => ({
   but: `that is ${status}`,
   instead: { status },
 }));
@@ -165,7 +166,7 @@ const otherPolicy = {
 
 export const changeCases: readonly ChangeCase[] = [
   { title: 'changes nothing but what a write names', record: full, change: {}, after: {} },
-  ...(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled'] as const).map((status) => ({
+  ...STATUSES.map((status) => ({
     title: `sets the status ${status}`,
     record: full,
     change: { status },

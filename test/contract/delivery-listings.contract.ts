@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Change, Delivery, Status } from '../../shared/domain/delivery/delivery.ts';
+import { type Status, STATUSES } from '../../shared/domain/vocabulary.ts';
+import type { Change, Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type {
   Deliveries,
   DeliveryListings,
@@ -62,9 +63,8 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
 
   describe(`listings of deliveries ${name}`, () => {
     it('has those that failed and those that ended otherwise than delivered', async () => {
-      const statuses = ['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled'] as const;
       const { listings, queue, oldest } = await withDeliveries((of) =>
-        statuses.map((status, second) =>
+        STATUSES.map((status, second) =>
           aDelivery({
             key: aDeliveryKey({ queue: of }),
             status,

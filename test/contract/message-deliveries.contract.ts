@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Status } from '../../shared/domain/delivery/delivery.ts';
+import { STATUSES } from '../../shared/domain/vocabulary.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import { aDelivery, aDeliveryKey, anAttempt } from '../support/delivery-builders.ts';
 import { createAll, type ListedDeliveries } from './delivery-listings.contract.ts';
@@ -100,8 +100,7 @@ export const describeMessageDeliveriesContract = (name: string, make: () => List
     it('are counted by status', async () => {
       const { deliveries, listings } = make();
       const message = { queue: QUEUE, messageId: randomUUID() };
-      const statuses: Status[] = ['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled'];
-      const all = statuses.flatMap((status, index) =>
+      const all = STATUSES.flatMap((status, index) =>
         Array.from({ length: index + 1 }, (_, bucket) =>
           aDelivery({ key: aDeliveryKey({ ...message, bucket: bucket % 2 }), status }),
         ),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { OUTCOMES } from '../../shared/domain/vocabulary.ts';
 
 /** What the processes of a run say to each other. */
 
@@ -22,7 +23,7 @@ const attempt = z.object({
   kind: z.literal('attempt'),
   subscriptionId: z.string(),
   number: z.number(),
-  outcome: z.enum(['delivered', 'failed', 'rejected']),
+  outcome: z.enum(OUTCOMES),
   statusCode: z.number().optional(),
   error: z.string().optional(),
   durationMs: z.number(),

@@ -1,4 +1,4 @@
-import type { ConnectionFault } from '../../shared/domain/delivery/outcome.ts';
+import type { ConnectionFault } from '../../shared/domain/vocabulary.ts';
 import type { Chance } from './chance.ts';
 import type { Answer, Answers } from './scenario.ts';
 

@@ -1,7 +1,6 @@
+import { BACKOFF_FUNCTIONS } from '../../shared/domain/vocabulary.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Chance } from './chance.ts';
-
-const FUNCTIONS = ['linear', 'arithmetic', 'geometric', 'exponential', 'capped_exponential'] as const;
 
 /** Seconds of [minimum_delay, maximum_delay]: mostly by SQS, some by Scheduler, a few over days. */
 const delays = (chance: Chance): [number, number] => {
@@ -25,7 +24,7 @@ export const generatePolicy = (chance: Chance): RetryPolicy => {
     minimum_delay,
     maximum_delay,
     maximum_delay_retries: chance.int(0, 2),
-    retry_backoff_function: chance.pick(FUNCTIONS),
+    retry_backoff_function: chance.pick(BACKOFF_FUNCTIONS),
     ignore_subscription_override: chance.happens(0.1),
     backoff_retries: chance.int(0, 4),
     backoff_exponent: chance.pick([1.5, 2, 3]),

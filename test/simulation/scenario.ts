@@ -1,4 +1,4 @@
-import type { ConnectionFault } from '../../shared/domain/delivery/outcome.ts';
+import { type ConnectionFault, type RetainedMessages } from '../../shared/domain/vocabulary.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /** Everything that is decided before a run; what chance decides during it comes from the seed. Times are ms from its start. */
@@ -28,7 +28,7 @@ export type SimulatedSettings = {
   overdueAfterMs: number;
   cacheSeconds: number;
   disableFailingAfterMs: number;
-  retainMessages: 'failed' | 'all';
+  retainMessages: RetainedMessages;
   firstAttemptsPerJob: number;
   defaultRetryPolicy: RetryPolicy;
 };

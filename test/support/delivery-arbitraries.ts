@@ -1,13 +1,22 @@
 import fc from 'fast-check';
-import type { Attempt, Phase } from '../../shared/domain/delivery/attempt.ts';
+import {
+  ATTEMPT_TRIGGERS,
+  BACKOFF_FUNCTIONS,
+  JITTERS,
+  MECHANISMS,
+  OUTCOMES,
+  OWED,
+  type Owed,
+  PHASES,
+  STATUSES,
+} from '../../shared/domain/vocabulary.ts';
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import type {
   Change,
   Delivery,
   DeliveryKey,
   Lease,
   NextAttempt,
-  Owed,
-  Status,
 } from '../../shared/domain/delivery/delivery.ts';
 import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
@@ -17,14 +26,7 @@ const count = fc.nat({ max: 1000 });
 const text = fc.string({ unit: 'grapheme', maxLength: 40 });
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 
-const phase = fc.constantFrom<Phase[]>(
-  'initial',
-  'immediate',
-  'pre_backoff',
-  'backoff',
-  'post_backoff',
-  'manual',
-);
+const phase = fc.constantFrom(...PHASES);
 
 const arbitraryKey: fc.Arbitrary<DeliveryKey> = fc.record(
   {
@@ -41,11 +43,11 @@ const arbitraryAttempt: fc.Arbitrary<Attempt> = fc.record(
     number: fc.integer({ min: 1, max: 1000 }),
     round: fc.integer({ min: 1, max: 9 }),
     phase,
-    by: fc.constantFrom('same_invocation', 'sqs_delay', 'scheduler', 'reconcile'),
+    by: fc.constantFrom(...ATTEMPT_TRIGGERS),
     dueAt: time,
     startedAt: time,
     durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
-    outcome: fc.constantFrom('delivered', 'failed', 'rejected'),
+    outcome: fc.constantFrom(...OUTCOMES),
     statusCode: fc.integer({ min: 100, max: 999 }),
     error: text,
     snippet: text,
@@ -62,17 +64,11 @@ const policy: fc.Arbitrary<RetryPolicy> = fc.record(
     minimum_delay: count,
     maximum_delay: count,
     maximum_delay_retries: count,
-    retry_backoff_function: fc.constantFrom(
-      'linear',
-      'arithmetic',
-      'geometric',
-      'exponential',
-      'capped_exponential',
-    ),
+    retry_backoff_function: fc.constantFrom(...BACKOFF_FUNCTIONS),
     ignore_subscription_override: fc.boolean(),
     backoff_retries: count,
     backoff_exponent: fc.double({ min: 1.001, max: 100, noNaN: true }),
-    jitter: fc.constantFrom('none', 'full', 'equal'),
+    jitter: fc.constantFrom(...JITTERS),
     retry_on_status: fc.array(fc.integer({ min: 300, max: 499 }), { maxLength: 5 }),
   },
   { noNullPrototype: true },
@@ -84,7 +80,7 @@ const next: fc.Arbitrary<NextAttempt> = fc.record(
     number: count,
     phase,
     dueAt: time,
-    by: fc.constantFrom('same_invocation', 'sqs_delay', 'scheduler'),
+    by: fc.constantFrom(...MECHANISMS),
   },
   { noNullPrototype: true },
 );
@@ -92,17 +88,8 @@ const slot: fc.Arbitrary<Slot> = fc.record(
   { at: time, epoch: text },
   { noNullPrototype: true, requiredKeys: ['at'] },
 );
-const owed: fc.Arbitrary<Owed[]> = fc.uniqueArray(
-  fc.constantFrom<Owed[]>('undeliverable', 'disable_subscription', 'exhausted_event'),
-);
-const status = fc.constantFrom<Status[]>(
-  'pending',
-  'retrying',
-  'delivered',
-  'rejected',
-  'exhausted',
-  'cancelled',
-);
+const owed: fc.Arbitrary<Owed[]> = fc.uniqueArray(fc.constantFrom(...OWED));
+const status = fc.constantFrom(...STATUSES);
 
 export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(
   {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../../shared/domain/message/books.ts';
 import { openApi } from '../../api/api-client.ts';
 import { booksPages } from '../../api/books.ts';
@@ -68,7 +69,7 @@ const MEANINGS: Record<keyof Books, string> = {
 
 function describeBooks(books: Books, balances: boolean): string {
   const names = ['accepted', 'duplicates', 'unmatched', 'filtered', 'matched'] as const;
-  const ends = ['delivered', 'rejected', 'exhausted', 'cancelled', 'pending'] as const;
+  const ends = [...TERMINAL_STATUSES, 'pending'] as const;
   const row = (name: keyof Books, indent = ''): string[] => [
     indent + name,
     String(books[name]),

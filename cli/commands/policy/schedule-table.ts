@@ -1,5 +1,5 @@
-import type { Mechanism } from '../../../shared/domain/delivery/attempt.ts';
-import type { Jitter, PolicyInForce } from '../../../shared/domain/retry/policy.ts';
+import type { Mechanism, Jitter } from '../../../shared/domain/vocabulary.ts';
+import type { PolicyInForce } from '../../../shared/domain/retry/policy.ts';
 import { type Retry, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { inWords } from '../../output/in-words.ts';

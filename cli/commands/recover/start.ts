@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { openApi } from '../../api/api-client.ts';
 import { startRecovery } from '../../api/recoveries.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
@@ -31,13 +32,7 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
     .requiredOption('--since <TIME>', `of messages accepted since: ${TIME_FORMS}`, timeOf)
     .option('--until <TIME>', 'of messages accepted before (default: now)', timeOf)
     .option('--subscription <ID>', 'only of this subscription', idOf)
-    .addOption(
-      new Option('--status <STATUS>', 'only with this status').choices([
-        'rejected',
-        'exhausted',
-        'cancelled',
-      ]),
-    )
+    .addOption(new Option('--status <STATUS>', 'only with this status').choices(RECOVERABLE_STATUSES))
     .option('--wait', 'wait until it is done, and show how far it is')
     .action(async (queue: string, options: Options) => {
       const { since, until = Date.now(), subscription, status, wait, json } = options;

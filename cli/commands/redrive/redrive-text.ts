@@ -1,8 +1,7 @@
 import type { RedriveEnd, RedriveResult, RedriveTally } from './redrive-letters.ts';
 import { INTERRUPTED } from '../../interruption.ts';
+import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import { printable } from '../../output/printable.ts';
-
-export type RedrivenQueue = 'ingress' | 'delivery' | 'operation' | 'undeliverable';
 
 /** The exit status. */
 export function statusOf({ end }: RedriveResult): number {

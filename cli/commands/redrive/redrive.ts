@@ -3,7 +3,7 @@ import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
 import { pastTimeOf, TIME_FORMS } from '../../options/time.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { RedrivenQueue } from './redrive-text.ts';
+import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
 import type { RedriveOptions } from './run.ts';
 
 const MORE = `
@@ -21,14 +21,7 @@ Exit status: 0; 1 when it failed; 2 when asked wrongly; 130 when interrupted.
 /** `posthaste redrive` */
 export function addRedrive(command: Command, terminal: Terminal): void {
   command
-    .addArgument(
-      new Argument('<queue>', 'whose dead letters').choices([
-        'ingress',
-        'delivery',
-        'operation',
-        'undeliverable',
-      ]),
-    )
+    .addArgument(new Argument('<queue>', 'whose dead letters').choices(REDRIVEN_QUEUES))
     .option('--since <TIME>', `only those sent since: ${TIME_FORMS}`, pastTimeOf)
     .option('--limit <N>', 'at most so many', wholeNumberOf(1))
     .action(async (queue: RedrivenQueue, options: RedriveOptions) => {

@@ -22,7 +22,8 @@ import { failureText } from '../../failure-text.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
-import { asJson, countsOf, sentenceOf, statusOf, type RedrivenQueue } from './redrive-text.ts';
+import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
+import { asJson, countsOf, sentenceOf, statusOf } from './redrive-text.ts';
 import { retryUndeliverable } from './undeliverable.ts';
 
 /** `since`: milliseconds since the epoch. */

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { SIGNING_SCHEMES } from '../../../shared/domain/vocabulary.ts';
 import { openApi } from '../../api/api-client.ts';
 import { rotateSecret } from '../../api/subscriptions.ts';
 import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
@@ -21,10 +22,9 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
     .argument('<queue>', 'its queue', queueOf)
     .argument('<subscription>', 'its id', idOf)
     .addOption(
-      new Option('--type <TYPE>', 'v1: a shared secret (HMAC); v1a: a key pair (Ed25519)').choices([
-        'v1',
-        'v1a',
-      ]),
+      new Option('--type <TYPE>', 'v1: a shared secret (HMAC); v1a: a key pair (Ed25519)').choices(
+        SIGNING_SCHEMES,
+      ),
     )
     .option('--secret-file <FILE>', 'take the secret from this file, - for stdin, instead of a new one')
     .option('--grace <SECONDS>', 'for how long the old one goes on (default 86400)', wholeNumberOf(0))

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LISTED_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import type { DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { PageRequest } from '../../../shared/ports/page.ts';
 import { deliveryDetailSchema, deliveryDetailView } from '../../../shared/wire/views/delivery-detail.ts';
@@ -124,7 +125,6 @@ export const undeliveredListSchema = z.object({
   links: linksSchema,
 });
 
-const LISTED = ['pending', 'retrying', 'rejected', 'exhausted', 'cancelled'] as const;
 const SUBSCRIPTION_RULE = 'must be the id of a subscription';
 
 /** The query of the listing of a queue's deliveries. */
@@ -132,7 +132,7 @@ export const undeliveredQuery = z
   .strictObject({
     ...pageFields,
     ...windowFields,
-    status: z.enum(LISTED, `must be one of ${LISTED.join(', ')}`).exactOptional(),
+    status: z.enum(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`).exactOptional(),
     subscription: z.string().refine(isSubscriptionId, SUBSCRIPTION_RULE).exactOptional(),
   })
   .refine(isWindow, NO_WINDOW);

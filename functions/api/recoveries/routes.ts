@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { RECOVERABLE, type RecoverySelection } from '../../../shared/domain/recovery/recovery.ts';
+import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
+import { type RecoverySelection } from '../../../shared/domain/recovery/recovery.ts';
 import { recoveryView, recoveryViewSchema } from '../../../shared/wire/views/recovery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
@@ -17,7 +18,7 @@ const recoveryRequestSchema = z.strictObject({
   since: timeField,
   until: timeField,
   subscription: z.string().refine(isSubscriptionId, 'is no id of a subscription').exactOptional(),
-  status: z.enum(RECOVERABLE, `must be one of ${RECOVERABLE.join(', ')}`).exactOptional(),
+  status: z.enum(RECOVERABLE_STATUSES, `must be one of ${RECOVERABLE_STATUSES.join(', ')}`).exactOptional(),
 });
 
 const recoveryPageSchema = z.object({ recoveries: z.array(recoveryViewSchema), links: linksSchema });

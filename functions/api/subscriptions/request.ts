@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DISABLE_REASONS } from '../../../shared/domain/vocabulary.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-elements.ts';
 import type { Disabled, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
@@ -110,7 +111,7 @@ const subscriptionPatchSchema = z.strictObject({
 const subscriptionLineSchema = subscriptionRequestSchema.extend({
   disabled: z
     .strictObject({
-      reason: z.enum(['manual', 'gone', 'failing'], 'must be manual, gone or failing'),
+      reason: z.enum(DISABLE_REASONS, 'must be manual, gone or failing'),
       at: z.iso.datetime('must be a time in UTC, such as 2026-11-21T12:00:00.000Z'),
     })
     .exactOptional(),

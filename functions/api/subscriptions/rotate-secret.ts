@@ -5,13 +5,13 @@ import {
   MOST_SECRETS,
   rotateSecrets,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
+import { type SigningScheme, SIGNING_SCHEMES } from '../../../shared/domain/vocabulary.ts';
 import {
   makeSecret,
   parseSecret,
   publicKeyText,
   SECRET_RULE,
   secretText,
-  type SigningScheme,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import { isThere, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
@@ -97,7 +97,7 @@ export const rotationRequestSchema = z.strictObject({
     .string()
     .meta({ description: SECRET_RULE, pattern: '^wh(?:sec|sk)_[A-Za-z0-9+/]+={0,2}$' })
     .exactOptional(),
-  type: z.enum(['v1', 'v1a'], 'must be v1 or v1a').exactOptional(),
+  type: z.enum(SIGNING_SCHEMES, 'must be v1 or v1a').exactOptional(),
   graceSeconds: seconds(0, LONGEST_GRACE_SECONDS).default(DEFAULT_GRACE_SECONDS),
 });
 

@@ -1,6 +1,13 @@
 import * as z from 'zod';
-import type { Attempt, BroughtBy, Phase } from '../../domain/delivery/attempt.ts';
-import type { Outcome } from '../../domain/delivery/outcome.ts';
+import {
+  type AttemptTrigger,
+  type Phase,
+  type Outcome,
+  PHASES,
+  ATTEMPT_TRIGGERS,
+  OUTCOMES,
+} from '../../domain/vocabulary.ts';
+import type { Attempt } from '../../domain/delivery/attempt.ts';
 import { lengthened, shortened } from './short-names.ts';
 
 const names = {
@@ -33,7 +40,7 @@ const byCodes = {
   sqs_delay: 'q',
   scheduler: 's',
   reconcile: 'r',
-} as const satisfies Record<BroughtBy, string>;
+} as const satisfies Record<AttemptTrigger, string>;
 
 const outcomeCodes = { delivered: 'd', failed: 'f', rejected: 'r' } as const satisfies Record<
   Outcome,
@@ -48,17 +55,12 @@ function wordFor(codes: Readonly<Record<string, string>>) {
 const attemptFields = {
   number: z.number(),
   round: z.number().default(1),
-  phase: z.preprocess(
-    wordFor(phaseCodes),
-    z.enum(['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual']),
-  ),
-  by: z
-    .preprocess(wordFor(byCodes), z.enum(['same_invocation', 'sqs_delay', 'scheduler', 'reconcile']))
-    .exactOptional(),
+  phase: z.preprocess(wordFor(phaseCodes), z.enum(PHASES)),
+  by: z.preprocess(wordFor(byCodes), z.enum(ATTEMPT_TRIGGERS)).exactOptional(),
   dueAt: z.number().exactOptional(),
   startedAt: z.number(),
   durationMs: z.number(),
-  outcome: z.preprocess(wordFor(outcomeCodes), z.enum(['delivered', 'failed', 'rejected'])),
+  outcome: z.preprocess(wordFor(outcomeCodes), z.enum(OUTCOMES)),
   statusCode: z.number().exactOptional(),
   error: z.string().exactOptional(),
   snippet: z.string().exactOptional(),

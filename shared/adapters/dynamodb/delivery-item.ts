@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { STATUSES, PHASES, MECHANISMS, OWED } from '../../domain/vocabulary.ts';
 import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
 import type { Delivery, NextAttempt } from '../../domain/delivery/delivery.ts';
 import { attemptItemOf, attemptItemSchema } from './attempt-item.ts';
@@ -16,7 +17,7 @@ import { policyItemOf, policyItemSchema } from './retry-policy-item.ts';
 /** A field that has its usual value (round 1, nothing lost, nothing owed) is not written at all. */
 const fields = {
   acceptedAt: z.number(),
-  status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
+  status: z.enum(STATUSES),
   reason: z.string().exactOptional(),
   round: z.number().default(1),
   attempts: z.array(attemptItemSchema),
@@ -25,15 +26,15 @@ const fields = {
   next: z
     .object({
       number: z.number(),
-      phase: z.enum(['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual']),
+      phase: z.enum(PHASES),
       dueAt: z.number(),
-      by: z.enum(['same_invocation', 'sqs_delay', 'scheduler']),
+      by: z.enum(MECHANISMS),
     } satisfies Record<keyof NextAttempt, z.ZodType>)
     .exactOptional(),
   slot: z.object({ at: z.number(), epoch: z.string().exactOptional() }).exactOptional(),
   policy: policyItemSchema.exactOptional(),
   lease: z.object({ owner: z.string(), until: z.number() }).exactOptional(),
-  owed: z.array(z.enum(['undeliverable', 'disable_subscription', 'exhausted_event'])).default([]),
+  owed: z.array(z.enum(OWED)).default([]),
   recoveries: z.array(z.string()).default([]),
   overdueAt: z.number().exactOptional(),
   updatedAt: z.number(),

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
-import type { ChunkKey, DeliveryKey, NextAttempt, Status } from '../../domain/delivery/delivery.ts';
+import type { Status } from '../../domain/vocabulary.ts';
+import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/delivery.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 
 /**

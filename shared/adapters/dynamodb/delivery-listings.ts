@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { STATUSES } from '../../domain/vocabulary.ts';
 import { deliveryIndexes } from '../../config/tables.ts';
 import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
 import type {
@@ -83,7 +84,7 @@ function shardsTo(count: number): number[] {
 
 const entrySchema = z.object({
   [deliveryIndexes.byQueue.sort]: z.string().regex(/^\d{13}#/),
-  status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
+  status: z.enum(STATUSES),
 });
 
 function listedOf(entry: unknown): ListedDelivery {

@@ -4,7 +4,8 @@ import { listedAttribute, primaryKey } from '../../config/tables.ts';
 import { NO_DELIVERIES, type StatusCounts } from '../../domain/message/books.ts';
 import type { Chunk } from '../../domain/delivery/chunk.ts';
 import { deliveryIn } from '../../domain/delivery/chunk-members.ts';
-import type { Delivery, DeliveryKey, Status } from '../../domain/delivery/delivery.ts';
+import { type Status, STATUSES } from '../../domain/vocabulary.ts';
+import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { chunkOfItem } from './chunk-item.ts';
@@ -75,7 +76,7 @@ function lastKeyOf(message: MessageKey, place: string | undefined): DeliveryKey 
 
 const statusSchema = z.object({
   sk: z.string(),
-  status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
+  status: z.enum(STATUSES),
 });
 
 /** Bucket by bucket and nothing but who stands how, so that a fan-out of any size takes no memory. */

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
-import { RECOVERABLE, type Recovery, RECOVERY_STATES } from '../../domain/recovery/recovery.ts';
+import { RECOVERABLE_STATUSES, RECOVERY_STATES } from '../../domain/vocabulary.ts';
+import { type Recovery } from '../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoverySaving } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './condition.ts';
@@ -112,7 +113,7 @@ const recoverySchema = z.object({
   since: z.number(),
   until: z.number(),
   subscriptionId: z.string().exactOptional(),
-  status: z.enum(RECOVERABLE).exactOptional(),
+  status: z.enum(RECOVERABLE_STATUSES).exactOptional(),
   state: z.enum(RECOVERY_STATES),
   found: z.number(),
   reopened: z.number(),

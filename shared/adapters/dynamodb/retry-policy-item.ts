@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { BACKOFF_FUNCTIONS, JITTERS } from '../../domain/vocabulary.ts';
 import type { RetryPolicy } from '../../domain/retry/policy.ts';
 import { lengthened, shortened } from './short-names.ts';
 
@@ -9,11 +10,11 @@ const policyFields = {
   minimum_delay: z.number(),
   maximum_delay: z.number(),
   maximum_delay_retries: z.number(),
-  retry_backoff_function: z.enum(['linear', 'arithmetic', 'geometric', 'exponential', 'capped_exponential']),
+  retry_backoff_function: z.enum(BACKOFF_FUNCTIONS),
   ignore_subscription_override: z.boolean(),
   backoff_retries: z.number(),
   backoff_exponent: z.number(),
-  jitter: z.enum(['none', 'full', 'equal']),
+  jitter: z.enum(JITTERS),
   retry_on_status: z.array(z.number()),
 } satisfies Record<keyof RetryPolicy, z.ZodType>;
 

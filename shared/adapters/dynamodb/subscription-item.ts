@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { DISABLE_REASONS } from '../../domain/vocabulary.ts';
 import { subscriptionIndexes, ttlAttribute } from '../../config/tables.ts';
 import type {
   Formerly,
@@ -120,7 +121,7 @@ const formerlySchema = z.object({
   until: z.number(),
 } satisfies Record<keyof Formerly, z.ZodType>);
 
-const disabledReasonSchema = z.enum(['manual', 'gone', 'failing']);
+const disabledReasonSchema = z.enum(DISABLE_REASONS);
 
 const subscriptionEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('subscription.disabled'), reason: disabledReasonSchema, at: z.number() }),

@@ -1,6 +1,5 @@
 import errors from 'undici/lib/core/errors.js';
-
-import type { ConnectionFault } from '../../domain/delivery/outcome.ts';
+import type { ConnectionFault } from '../../domain/vocabulary.ts';
 
 /** How far a connection had come. */
 export type Stage = 'resolving' | 'connecting' | 'securing' | 'connected';

@@ -1,7 +1,6 @@
 import { metricNames, type MetricName } from '../../config/metrics.ts';
-import type { Attempt, Mechanism, Phase } from '../../domain/delivery/attempt.ts';
-import type { Status } from '../../domain/delivery/delivery.ts';
-import type { Outcome } from '../../domain/delivery/outcome.ts';
+import type { Mechanism, Phase, Status, Outcome } from '../../domain/vocabulary.ts';
+import type { Attempt } from '../../domain/delivery/attempt.ts';
 import type { Fact } from '../../ports/journal.ts';
 
 /** One value of a metric, in the metric's unit. */

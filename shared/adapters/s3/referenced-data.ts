@@ -1,10 +1,11 @@
 import { GetObjectCommand, S3ServiceException, type S3Client } from '@aws-sdk/client-s3';
-import { MAX_REFERENCED_BYTES, type ReferenceFault } from '../../domain/message/data-reference.ts';
+import type { DataReferenceFault } from '../../domain/vocabulary.ts';
+import { MAX_REFERENCED_BYTES } from '../../domain/message/data-reference.ts';
 import { parseJson, wholeSource } from '../../wire/json-slice.ts';
 import type { ReadData, ReferencedData } from '../../ports/bodies.ts';
 
 /** The answers of S3 that no repeat changes ("Error responses", S3 API reference). All others may pass. */
-const LASTING = new Map<string, ReferenceFault>([
+const LASTING = new Map<string, DataReferenceFault>([
   ['NoSuchBucket', 'data_ref_missing'],
   ['NoSuchKey', 'data_ref_missing'],
   ['NoSuchVersion', 'data_ref_missing'],

@@ -1,9 +1,5 @@
-import type {
-  LetterAttribute,
-  LetterAttributes,
-  Redriven,
-  WorkQueueName,
-} from '../../domain/delivery/dead-letter.ts';
+import type { WorkQueueName } from '../../domain/vocabulary.ts';
+import type { LetterAttribute, LetterAttributes, Redriven } from '../../domain/delivery/dead-letter.ts';
 import { groupOf } from '../../domain/delivery/job.ts';
 import type { DeliveryQueue, Ingress, Operations, QueueDepths, WorkQueues } from '../../ports/queues.ts';
 import type { WakeUps } from '../../ports/wake-ups.ts';

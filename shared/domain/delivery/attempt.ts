@@ -1,20 +1,11 @@
-import type { Outcome } from './outcome.ts';
-
-/** Where an attempt stands in its round. `manual` is an attempt asked for by hand. */
-export type Phase = 'initial' | 'immediate' | 'pre_backoff' | 'backoff' | 'post_backoff' | 'manual';
-
-/** What brings the next attempt about. */
-export type Mechanism = 'same_invocation' | 'sqs_delay' | 'scheduler';
-
-/** What brought an attempt about; nothing but the message itself for a first one. */
-export type BroughtBy = Mechanism | 'reconcile';
+import type { AttemptTrigger, Outcome, Phase } from '../vocabulary.ts';
 
 /** One HTTP request of a delivery, as kept on record. Times are milliseconds since the epoch. */
 export type Attempt = {
   number: number;
   round: number;
   phase: Phase;
-  by?: BroughtBy;
+  by?: AttemptTrigger;
   /** Of a retry: when its policy said. */
   dueAt?: number;
   startedAt: number;

@@ -1,4 +1,5 @@
-import type { DeliveryKey, Delivery, TerminalStatus, Transition } from './delivery.ts';
+import type { TerminalStatus } from '../vocabulary.ts';
+import type { DeliveryKey, Delivery, Transition } from './delivery.ts';
 import type { Moment } from './entry.ts';
 
 /** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */

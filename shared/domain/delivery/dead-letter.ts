@@ -1,5 +1,6 @@
 import type { MessageBody } from '../message/body.ts';
 import type { Delivery } from './delivery.ts';
+import type { WorkQueueName } from '../vocabulary.ts';
 
 /** An attribute of an SQS message, of whatever type its sender gave it. */
 export type LetterAttribute = { type: string; text: string } | { type: string; bytes: Uint8Array };
@@ -24,8 +25,6 @@ export type DeadLetter = {
 };
 
 export type HeldLetter = Pick<DeadLetter, 'id' | 'receipt'>;
-
-export type WorkQueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 
 /** A dead letter on its way back. */
 export type Redriven = {

@@ -1,4 +1,5 @@
-import type { Attempt, Mechanism, Phase } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
+import type { Mechanism, OpenStatus, Owed, Phase, Status, TerminalStatus, TransitionName } from '../vocabulary.ts';
 import type { Slot } from '../subscription/rate-limit.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
@@ -27,10 +28,6 @@ export function memberKeyOf({ queue, messageId, bucket }: ChunkKey, subscription
   };
 }
 
-export type OpenStatus = 'pending' | 'retrying';
-export type TerminalStatus = 'delivered' | 'rejected' | 'exhausted' | 'cancelled';
-export type Status = OpenStatus | TerminalStatus;
-
 /** One request at a time: who may make it, and until when (milliseconds since the epoch). */
 export type Lease = { owner: string; until: number };
 
@@ -41,9 +38,6 @@ export type NextAttempt = { number: number; phase: Phase; dueAt: number; by: Mec
 export function startOf({ slot }: Pick<Delivery, 'slot'>, { dueAt }: NextAttempt): number {
   return Math.max(dueAt, slot?.at ?? dueAt);
 }
-
-/** What a terminal record still has to do. */
-export type Owed = 'undeliverable' | 'disable_subscription' | 'exhausted_event';
 
 /** The record of a delivery. Times are milliseconds since the epoch. */
 export type Delivery = {
@@ -127,20 +121,6 @@ export type Transition =
       expect: Exclude<Expectation, { kind: 'absent' }>;
       change: Change;
     };
-
-export type TransitionName =
-  | 'open'
-  | 'claim'
-  | 'take_over'
-  | 'record'
-  | 'record_late'
-  | 'release'
-  | 'await_slot'
-  | 'cancel'
-  | 'settle'
-  | 'postpone'
-  | 'hasten'
-  | 'reopen';
 
 /** Whether the condition of a write holds on the record as it is. The DynamoDB adapter says the same in its own language. */
 export function holds(expect: Expectation, current: Delivery | undefined): boolean {

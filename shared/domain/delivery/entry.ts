@@ -1,5 +1,6 @@
 import type { DeliveryJob, WakeUp } from './job.ts';
-import { isOpen, type Delivery, type Lease, type Owed, type Transition } from './delivery.ts';
+import type { Owed } from '../vocabulary.ts';
+import { isOpen, type Delivery, type Lease, type Transition } from './delivery.ts';
 
 /** What an invocation wants of a delivery before its attempt: the lease, or to end it because nobody is there. */
 export type Entry = { kind: 'lease'; lease: Lease } | { kind: 'cancel'; reason: string };

@@ -1,4 +1,4 @@
-import type { BroughtBy } from './attempt.ts';
+import type { AttemptTrigger } from '../vocabulary.ts';
 import { memberKeyOf, type ChunkKey, type DeliveryKey } from './delivery.ts';
 import type { MessageBody } from '../message/body.ts';
 
@@ -44,7 +44,7 @@ export type WakeUp = {
   attempt: number;
   dueAt: number;
   /** What sent it, for the record of the attempt; a hop by SQS on the way changes nothing about it. */
-  by?: BroughtBy;
+  by?: AttemptTrigger;
 };
 
 /** Whose share of a fair queue it counts to: whoever has many there waits longer, and not the others. */

@@ -1,24 +1,13 @@
+import type { ConnectionFault, Outcome, RejectReason } from '../vocabulary.ts';
+
 /** What came back from a subscriber, before it is judged. `detail` never holds an address. */
 export type Reply =
   | { kind: 'answered'; statusCode: number; retryAfter?: string; snippet?: string }
   | { kind: 'unanswered'; error: ConnectionFault; detail?: string }
   | { kind: 'forbidden' };
 
-/** Why no usable answer came. One word each, as kept on record and shown to the operator. */
-export type ConnectionFault =
-  | 'timeout'
-  | 'dns_failed'
-  | 'connection_refused'
-  | 'connection_reset'
-  | 'tls_failed'
-  | 'invalid_response'
-  | 'connection_failed';
-
-/** `failed` is worth retrying; `rejected` means that the subscriber answered, and said no. */
-export type Outcome = 'delivered' | 'failed' | 'rejected';
-
 /** The error kept on record when our own address guard refused to connect. */
-export const ADDRESS_FORBIDDEN = 'address_forbidden';
+export const ADDRESS_FORBIDDEN = 'address_forbidden' satisfies RejectReason;
 
 const GONE = 410;
 

@@ -1,11 +1,11 @@
 import type { Attempt } from './attempt.ts';
+import type { Owed } from '../vocabulary.ts';
 import {
   isOpen,
   type Change,
   type Delivery,
   type Lease,
   type NextAttempt,
-  type Owed,
   type Transition,
 } from './delivery.ts';
 import type { Moment } from './entry.ts';

@@ -1,4 +1,4 @@
-import type { Status } from '../delivery/delivery.ts';
+import { type Status, TERMINAL_STATUSES, type TerminalStatus } from '../vocabulary.ts';
 
 /** How many deliveries have which status. */
 export type StatusCounts = Readonly<Record<Status, number>>;
@@ -13,7 +13,7 @@ export const NO_DELIVERIES: StatusCounts = {
 };
 
 /** What was accepted against what became of it. Every figure is counted from records; none is what is left of others. */
-export type Books = {
+export type Books = Readonly<Record<TerminalStatus, number>> & {
   /** Messages. */
   accepted: number;
   /** How often one of them came again. */
@@ -24,10 +24,6 @@ export type Books = {
   unmatched: number;
   /** Subscriptions that did not want a message, message by message. */
   filtered: number;
-  delivered: number;
-  rejected: number;
-  exhausted: number;
-  cancelled: number;
   /** On record, and not at an end. */
   pending: number;
 };
@@ -80,6 +76,7 @@ export function addUp(one: Books, other: Books): Books {
  * Whether every delivery that was asked for is on record. For a moment after a message was accepted it is not: its jobs wait
  * in the delivery queue.
  */
-export function isBalanced({ matched, delivered, rejected, exhausted, cancelled, pending }: Books): boolean {
-  return matched === delivered + rejected + exhausted + cancelled + pending;
+export function isBalanced(books: Books): boolean {
+  const ended = TERMINAL_STATUSES.reduce((sum, status) => sum + books[status], 0);
+  return books.matched === ended + books.pending;
 }

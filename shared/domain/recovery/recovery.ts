@@ -1,10 +1,6 @@
 import { MOST_LOOKS } from './operation.ts';
-import type { Delivery, DeliveryKey, Status } from '../delivery/delivery.ts';
-
-/** Ends that a recovery brings back. */
-export const RECOVERABLE = ['rejected', 'exhausted', 'cancelled'] as const satisfies readonly Status[];
-
-export type RecoverableStatus = (typeof RECOVERABLE)[number];
+import type { Delivery, DeliveryKey } from '../delivery/delivery.ts';
+import { RECOVERABLE_STATUSES, type RecoverableStatus, type RecoveryState, type Status } from '../vocabulary.ts';
 
 /** Which deliveries a recovery replays. Times are milliseconds since the epoch, by when the message was accepted. */
 export type RecoverySelection = {
@@ -17,10 +13,6 @@ export type RecoverySelection = {
   /** Any of the three where none is given; those cancelled by hand are left alone then. */
   status?: RecoverableStatus;
 };
-
-export const RECOVERY_STATES = ['running', 'completed', 'stopped'] as const;
-
-export type RecoveryState = (typeof RECOVERY_STATES)[number];
 
 /** A recovery as kept on record. */
 export type Recovery = {
@@ -80,7 +72,7 @@ export function newRecovery(
 }
 
 export function isRecoverable(status: Status): status is RecoverableStatus {
-  return RECOVERABLE.some((recoverable) => recoverable === status);
+  return RECOVERABLE_STATUSES.some((recoverable) => recoverable === status);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Attempt } from '../delivery/attempt.ts';
 import type { DeliveryKey, NextAttempt } from '../delivery/delivery.ts';
-import type { Jitter, RetryPolicy } from './policy.ts';
+import type { Jitter } from '../vocabulary.ts';
+import type { RetryPolicy } from './policy.ts';
 import { type Retry, retrySchedule } from './schedule.ts';
 import { planWakeUp } from './wake-up-plan.ts';
 import { createHash } from 'node:crypto';

@@ -1,6 +1,7 @@
 import { type Delivery, isOpen, startOf } from '../delivery/delivery.ts';
 import { followingAttempt, type PlannedAttempt } from './next-attempt.ts';
-import type { PolicySource, RetryPolicy } from './policy.ts';
+import type { PolicySource } from '../vocabulary.ts';
+import type { RetryPolicy } from './policy.ts';
 
 /**
  * What the rest of a delivery's round would be, the attempt that is due or under way first, if each attempt failed at the

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { JITTERS, BACKOFF_FUNCTIONS } from '../vocabulary.ts';
 import type { FieldError } from '../errors.ts';
 import { limitErrors, MAXIMUM_DELAY_LIMIT_SECONDS, WHOLE_POLICY } from './policy-limits.ts';
 import {
@@ -13,7 +14,7 @@ function integer(rule: string, minimum: number) {
   return z.number(rule).refine(Number.isInteger, rule).min(minimum, rule).meta({ type: 'integer' });
 }
 
-function oneOf<const Word extends string>(...words: Word[]) {
+function oneOf<const Word extends string>(words: readonly Word[]) {
   return z.enum(words, `must be one of ${words.join(', ')}`);
 }
 
@@ -37,17 +38,11 @@ const FIELDS = {
   minimum_delay: minimumDelay.exactOptional(),
   maximum_delay: maximumDelay.exactOptional(),
   maximum_delay_retries: retries.exactOptional(),
-  retry_backoff_function: oneOf(
-    'linear',
-    'arithmetic',
-    'geometric',
-    'exponential',
-    'capped_exponential',
-  ).exactOptional(),
+  retry_backoff_function: oneOf(BACKOFF_FUNCTIONS).exactOptional(),
   ignore_subscription_override: z.boolean('must be true or false').exactOptional(),
   backoff_retries: retries.exactOptional(),
   backoff_exponent: z.number(exponentRule).gt(1, exponentRule).exactOptional(),
-  jitter: oneOf('none', 'full', 'equal').exactOptional(),
+  jitter: oneOf(JITTERS).exactOptional(),
   retry_on_status: z
     .array(retriedStatus, statusRule)
     .overwrite((statuses) => [...new Set(statuses)])

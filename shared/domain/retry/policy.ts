@@ -1,5 +1,4 @@
-export type BackoffFunction = 'linear' | 'arithmetic' | 'geometric' | 'exponential' | 'capped_exponential';
-export type Jitter = 'none' | 'full' | 'equal';
+import type { BackoffFunction, Jitter, PolicySource } from '../vocabulary.ts';
 
 /** A retry policy with every key present (design §3). Delays are seconds. */
 export type RetryPolicy = {
@@ -60,8 +59,6 @@ type PolicyCandidates = {
   queue?: PartialRetryPolicy | undefined;
   defaults: RetryPolicy;
 };
-
-export type PolicySource = 'subscription' | 'queue' | 'defaults';
 
 export type PolicyInForce = CompletedRetryPolicy & { source: PolicySource };
 

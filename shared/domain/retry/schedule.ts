@@ -1,5 +1,5 @@
-import type { Phase } from '../delivery/attempt.ts';
-import type { BackoffFunction, RetryPolicy } from './policy.ts';
+import type { Phase, BackoffFunction } from '../vocabulary.ts';
+import type { RetryPolicy } from './policy.ts';
 
 /** One retry of a round, numbered from 1: it starts `delaySeconds` after the failed attempt before it ended. */
 export type Retry = { retry: number; phase: Exclude<Phase, 'initial' | 'manual'>; delaySeconds: number };

@@ -1,7 +1,5 @@
 import { createPrivateKey, createSecretKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-
-/** Standard Webhooks: `v1` is HMAC-SHA256 with a shared secret, `v1a` is ed25519. */
-export type SigningScheme = 'v1' | 'v1a';
+import type { SigningScheme } from '../vocabulary.ts';
 
 /** What requests are signed with. A KeyObject shows nothing of itself when it is printed or turned into JSON. */
 export type SigningSecret = { scheme: SigningScheme; key: KeyObject };

@@ -1,6 +1,7 @@
 import { confirmationIdOf } from './confirmation.ts';
 import type { PartialRetryPolicy } from '../retry/policy.ts';
 import type { SealedSecret } from './secret-rotation.ts';
+import type { AbsenceReason, DisableReason } from '../vocabulary.ts';
 
 /** A named channel. `metadata` is the user's own and may hold `_retry_policy`, which is given parsed as well. */
 export type Queue = {
@@ -68,10 +69,7 @@ export type Interests = Pick<SubscriptionOptions, 'event_types' | 'filter'>;
 /** Interests that were in force until then (milliseconds since the epoch). */
 export type Formerly = Interests & { until: number };
 
-/** `manual`: by its operator; `gone`: by a 410; `failing`: because nothing else has come back for days. */
-export type DisabledReason = 'manual' | 'gone' | 'failing';
-
-export type Disabled = { reason: DisabledReason; at: number };
+export type Disabled = { reason: DisableReason; at: number };
 
 /**
  * `at`: since when it is. `tokenHash`: base64url of the SHA-256 of the token in the link, which itself is kept nowhere.
@@ -87,7 +85,7 @@ export type Failing = { since: number; failures: number; countedAt?: number };
 
 /** What happened to a subscription that its operator wants to be told of. */
 export type SubscriptionEvent =
-  | { type: 'subscription.disabled'; reason: DisabledReason; at: number }
+  | { type: 'subscription.disabled'; reason: DisableReason; at: number }
   | { type: 'subscription.failing'; since: number; failures: number }
   | { type: 'subscription.recovered'; since: number; at: number };
 
@@ -99,16 +97,12 @@ export function attemptTimeoutOf({ options }: Subscription, deploymentMs: number
   return Math.min(deploymentMs, (options.attempt_timeout ?? Infinity) * 1000);
 }
 
-/** Why a subscription takes no requests, if so. */
-export type Absence =
-  'subscription_deleted' | 'subscription_expired' | 'subscription_unconfirmed' | 'disabled';
-
 /** `messageId`: what is to be sent. Where confirmation is awaited, the message that asks for it passes and no other. */
 export function absenceOf(
   subscription: Subscription | undefined,
   now: number,
   messageId?: string,
-): Absence | undefined {
+): AbsenceReason | undefined {
   if (!isThere(subscription, now)) return goneAs(subscription);
   const { unconfirmed } = subscription;
   if (unconfirmed !== undefined && messageId !== confirmationIdOf(unconfirmed))
@@ -130,7 +124,7 @@ export function isThere(subscription: Subscription | undefined, now: number): su
   );
 }
 
-function goneAs(subscription: Subscription | undefined): Absence {
+function goneAs(subscription: Subscription | undefined): AbsenceReason {
   return subscription === undefined || subscription.deletedAt !== undefined
     ? 'subscription_deleted'
     : 'subscription_expired';

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DISABLE_REASONS } from '../../domain/vocabulary.ts';
 import type { OperatorEvent } from '../../domain/operator-event.ts';
 import { timeText, timeView } from '../fields.ts';
 
@@ -29,7 +30,7 @@ function eventOf<Type extends OperatorEvent['type'], Detail extends z.ZodRawShap
 export const operatorEventSchema = z.discriminatedUnion('detail-type', [
   eventOf('subscription.disabled', {
     ...subscriptionDetail,
-    reason: z.enum(['manual', 'gone', 'failing']),
+    reason: z.enum(DISABLE_REASONS),
     at: timeView,
   }),
   eventOf('subscription.failing', {

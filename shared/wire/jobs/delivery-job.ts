@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ATTEMPT_TRIGGERS } from '../../domain/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
 import type { MessageBody } from '../../domain/message/body.ts';
 import { firstField } from '../fields.ts';
@@ -71,7 +72,7 @@ const wakeUp = z.object({
   ...keyFields,
   attempt: z.int().positive(),
   dueAt: milliseconds,
-  by: z.enum(['same_invocation', 'sqs_delay', 'scheduler', 'reconcile']).exactOptional(),
+  by: z.enum(ATTEMPT_TRIGGERS).exactOptional(),
 });
 
 const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });

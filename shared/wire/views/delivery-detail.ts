@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { POLICY_SOURCES } from '../../domain/vocabulary.ts';
 import type { DeliveryDetail } from '../../domain/retry/planned-attempts.ts';
 import { attemptView, deliveryView, deliveryViewSchema, policyView } from './delivery.ts';
 import { timeText, timeView } from '../fields.ts';
@@ -8,7 +9,7 @@ export const deliveryDetailSchema = deliveryViewSchema.extend({
   /** The one that is followed; where none is on record yet, the one that would be. */
   policy: policyView,
   /** Where the policy is from: `delivery` where it was kept at the round's first failure. */
-  policySource: z.enum(['delivery', 'subscription', 'queue', 'defaults']),
+  policySource: z.enum(['delivery', ...POLICY_SOURCES]),
   /** The rest of the round, if each attempt failed at the moment it was due. */
   planned: z.array(z.object({ number: z.int().positive(), phase: attemptView.shape.phase, dueAt: timeView })),
 });

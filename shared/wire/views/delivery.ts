@@ -1,4 +1,13 @@
 import * as z from 'zod';
+import {
+  STATUSES,
+  PHASES,
+  ATTEMPT_TRIGGERS,
+  MECHANISMS,
+  OUTCOMES,
+  BACKOFF_FUNCTIONS,
+  JITTERS,
+} from '../../domain/vocabulary.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import { startOf, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';
 import { timeText, timeView } from '../fields.ts';
@@ -6,13 +15,13 @@ import { timeText, timeView } from '../fields.ts';
 export const attemptView = z.object({
   number: z.int().positive(),
   round: z.int().positive(),
-  phase: z.enum(['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual']),
+  phase: z.enum(PHASES),
   /** What brought a retry about, and when it was due. */
-  by: z.enum(['same_invocation', 'sqs_delay', 'scheduler', 'reconcile']).exactOptional(),
+  by: z.enum(ATTEMPT_TRIGGERS).exactOptional(),
   dueAt: timeView.exactOptional(),
   startedAt: timeView,
   durationMs: z.number(),
-  outcome: z.enum(['delivered', 'failed', 'rejected']),
+  outcome: z.enum(OUTCOMES),
   statusCode: z.int().exactOptional(),
   error: z.string().exactOptional(),
   snippet: z.string().exactOptional(),
@@ -24,7 +33,7 @@ const nextAttemptView = z.object({
   number: z.int().positive(),
   phase: attemptView.shape.phase,
   dueAt: timeView,
-  by: z.enum(['same_invocation', 'sqs_delay', 'scheduler']),
+  by: z.enum(MECHANISMS),
   /** Where it is not the policy that it waits for: its subscription's `max_per_second`. */
   waitsFor: z.literal('rate_limit').exactOptional(),
 });
@@ -35,11 +44,11 @@ export const policyView = z.object({
   minimum_delay: z.int(),
   maximum_delay: z.int(),
   maximum_delay_retries: z.int(),
-  retry_backoff_function: z.enum(['linear', 'arithmetic', 'geometric', 'exponential', 'capped_exponential']),
+  retry_backoff_function: z.enum(BACKOFF_FUNCTIONS),
   ignore_subscription_override: z.boolean(),
   backoff_retries: z.int(),
   backoff_exponent: z.number(),
-  jitter: z.enum(['none', 'full', 'equal']),
+  jitter: z.enum(JITTERS),
   retry_on_status: z.array(z.int()),
 });
 
@@ -48,7 +57,7 @@ export const deliveryViewSchema = z.object({
   queue: z.string(),
   messageId: z.string(),
   subscriptionId: z.string(),
-  status: z.enum(['pending', 'retrying', 'delivered', 'rejected', 'exhausted', 'cancelled']),
+  status: z.enum(STATUSES),
   reason: z.string().exactOptional(),
   attempts: z.array(attemptView),
   nextAttemptAt: timeView.exactOptional(),

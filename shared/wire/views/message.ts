@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type Status } from '../../domain/vocabulary.ts';
 import type { ListedStanding, MessageStanding } from '../../domain/message/standing.ts';
 import { timeText, timeView } from '../fields.ts';
 import { spliceRaw } from '../jobs/message-body.ts';
@@ -24,7 +25,7 @@ export const messageViewSchema = z.object({
     rejected: count,
     exhausted: count,
     cancelled: count,
-  }),
+  } satisfies Record<Status, z.ZodType>),
   bodyKept: z.boolean(),
   erasedAt: timeView.exactOptional(),
   /** The data as it was published. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { RECOVERABLE, RECOVERY_STATES, type Recovery } from '../../domain/recovery/recovery.ts';
+import { RECOVERABLE_STATUSES, RECOVERY_STATES } from '../../domain/vocabulary.ts';
+import { type Recovery } from '../../domain/recovery/recovery.ts';
 import { timeText, timeView } from '../fields.ts';
 
 const count = z.int().nonnegative();
@@ -11,7 +12,7 @@ export const recoveryViewSchema = z.object({
   since: timeView,
   until: timeView,
   subscription: z.string().exactOptional(),
-  status: z.enum(RECOVERABLE).exactOptional(),
+  status: z.enum(RECOVERABLE_STATUSES).exactOptional(),
   state: z.enum(RECOVERY_STATES),
   /** Deliveries dealt with so far: reopened, or skipped for a reason. */
   found: count,

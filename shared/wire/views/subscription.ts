@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DISABLE_REASONS, CONFIRMATION_STATES } from '../../domain/vocabulary.ts';
 import { redacted } from '../../domain/subscription/credential-headers.ts';
 import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
 import {
@@ -21,7 +22,7 @@ const optionsView = z.looseObject({
 } satisfies Record<keyof SubscriptionOptions, z.ZodType>);
 
 /** Of one that waits for its subscriber to confirm: `asked`, or `owed` where the question may not have been sent. */
-export const confirmationSchema = z.enum(['asked', 'owed']);
+export const confirmationSchema = z.enum(CONFIRMATION_STATES);
 
 /**
  * A subscription as the API shows it: Zaqar's form, and what we add to it. `ttl` and `age` are seconds, and a `ttl` of null
@@ -34,7 +35,7 @@ export const subscriptionViewSchema = z.object({
   ttl: z.int().positive().nullable(),
   age: z.int().nonnegative(),
   options: optionsView,
-  disabled: z.object({ reason: z.enum(['manual', 'gone', 'failing']), at: timeView }).exactOptional(),
+  disabled: z.object({ reason: z.enum(DISABLE_REASONS), at: timeView }).exactOptional(),
   failing: z.object({ since: timeView, failures: z.int().positive() }).exactOptional(),
   /** False: it gets nothing but the request to confirm. */
   confirmed: z.boolean(),

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-
-import type { ConnectionFault, Outcome } from '../../../shared/domain/delivery/outcome.ts';
+import type { ConnectionFault, Outcome } from '../../../shared/domain/vocabulary.ts';
 
 /** What has to be on record of an attempt at it. Of an error also what stands behind its one word, where that is ours to say. */
 export type Expected =

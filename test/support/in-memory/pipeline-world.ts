@@ -1,3 +1,4 @@
+import type { RetainedMessages } from '../../../shared/domain/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
@@ -55,7 +56,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     userAgent: 'Posthaste/test',
     subscriptionCacheMs: 5_000,
     disableFailingAfterMs: 5 * DAY_MS,
-    retainMessages: 'failed' as 'failed' | 'all',
+    retainMessages: 'failed' as RetainedMessages,
     firstAttemptsPerJob: 10,
     overdueAfterMs: 30_000,
     /** What an invocation has left when it starts, in milliseconds. */

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
-import type { Phase } from '../../../shared/domain/delivery/attempt.ts';
-import type { Status } from '../../../shared/domain/delivery/delivery.ts';
+import { type Status, PHASES } from '../../../shared/domain/vocabulary.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { anAttempt } from '../../support/delivery-builders.ts';
 import { aFact, everyFact, everyNews } from '../../support/every-fact.ts';
@@ -50,8 +49,7 @@ describe('what is measured', () => {
   });
 
   it('of an attempt counts its phase', () => {
-    const phases: Phase[] = ['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual'];
-    expect(sumsOf(...phases.map((phase) => attemptWith({ phase })))).toMatchObject({
+    expect(sumsOf(...PHASES.map((phase) => attemptWith({ phase })))).toMatchObject({
       AttemptsInitial: 1,
       AttemptsImmediate: 1,
       AttemptsPreBackoff: 1,
@@ -145,10 +143,9 @@ describe('what is measured', () => {
 
 describe('the metrics', () => {
   it('are each made by some fact, but for the one that the journal makes itself', () => {
-    const phases: Phase[] = ['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual'];
     const made = sumsOf(
       ...everyFact,
-      ...phases.map((phase) => attemptWith({ phase, number: 2 })),
+      ...PHASES.map((phase) => attemptWith({ phase, number: 2 })),
       attemptWith({ outcome: 'delivered' }, 'delivered'),
       attemptWith({ outcome: 'rejected' }, 'rejected'),
       attemptWith({}, 'exhausted'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addUp, EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
-import type { Status } from '../../../shared/domain/delivery/delivery.ts';
+import type { Status } from '../../../shared/domain/vocabulary.ts';
 import { booksOfWindow } from '../../../functions/api/queues/books.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';

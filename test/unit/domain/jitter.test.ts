@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jitteredDelay } from '../../../shared/domain/retry/next-attempt.ts';
-import type { Jitter } from '../../../shared/domain/retry/policy.ts';
+import type { Jitter } from '../../../shared/domain/vocabulary.ts';
 
 describe('jitter', () => {
   const delay = fc.double({ min: 0, max: 604_800, noNaN: true });

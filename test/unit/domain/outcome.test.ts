@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { isGone, type Outcome, outcomeOf, type Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Outcome } from '../../../shared/domain/vocabulary.ts';
+import { isGone, outcomeOf, type Reply } from '../../../shared/domain/delivery/outcome.ts';
 
 const answered = (statusCode: number): Reply => ({ kind: 'answered', statusCode });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { nextAfterFailure } from '../../../shared/domain/retry/next-attempt.ts';
@@ -89,12 +90,9 @@ describe('planned attempts', () => {
     expect(planned).toHaveLength(retrySchedule(policy).length);
   });
 
-  it.each(['delivered', 'rejected', 'exhausted', 'cancelled'] as const)(
-    'are none once it is %s',
-    (status) => {
-      expect(plannedAttempts(aDelivery({ status }), aPolicy())).toEqual([]);
-    },
-  );
+  it.each(TERMINAL_STATUSES)('are none once it is %s', (status) => {
+    expect(plannedAttempts(aDelivery({ status }), aPolicy())).toEqual([]);
+  });
 
   it('are one where the policy has no retry left', () => {
     const next = { number: 2, phase: 'manual', dueAt: SOME_TIME, by: 'sqs_delay' } as const;

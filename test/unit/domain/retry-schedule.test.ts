@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_RETRY_POLICY, type Jitter, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import type { Jitter } from '../../../shared/domain/vocabulary.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 
 const policy = (overrides: Partial<RetryPolicy>): RetryPolicy => ({ ...DEFAULT_RETRY_POLICY, ...overrides });

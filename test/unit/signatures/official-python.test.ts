@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import type { SigningScheme } from '../../../shared/domain/vocabulary.ts';
 import {
   makeSecret,
   publicKeyText,
   secretText,
-  type SigningScheme,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import { webhookRequest, type WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';

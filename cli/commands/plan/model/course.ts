@@ -1,4 +1,4 @@
-import type { Mechanism } from '../../../../shared/domain/delivery/attempt.ts';
+import type { Mechanism } from '../../../../shared/domain/vocabulary.ts';
 import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../../shared/domain/retry/schedule.ts';
 import { planWakeUp } from '../../../../shared/domain/retry/wake-up-plan.ts';

@@ -1,4 +1,4 @@
-import type { Mechanism } from '../../../../shared/domain/delivery/attempt.ts';
+import type { Mechanism } from '../../../../shared/domain/vocabulary.ts';
 import type { OperationTable, PathCount, PathName } from './operation-table.ts';
 import { deliverReads, dispatchReads, type SharedReads } from './shared-reads.ts';
 import { atLeastNone, difference, sum, times, type Units } from './units.ts';

@@ -1,7 +1,8 @@
+import { RECOVERABLE_STATUSES, type TerminalStatus } from '../../../../shared/domain/vocabulary.ts';
 import type { Books } from '../../../../shared/domain/message/books.ts';
 
 type Matched = 'matched' | 'filtered' | 'unmatched';
-type End = 'delivered' | 'rejected' | 'exhausted' | 'cancelled' | 'pending' | 'missing';
+type End = TerminalStatus | 'pending' | 'missing';
 export type FlowName = 'accepted' | Matched | End;
 
 /** A figure of the books as a bar: `y` from the top, in the units of the picture. */
@@ -13,7 +14,7 @@ export type FlowBand = { from: FlowName; to: FlowName; fromY: number; toY: numbe
 export type Flow = { nodes: readonly FlowNode[]; bands: readonly FlowBand[]; height: number };
 
 const MIDDLE = ['matched', 'filtered', 'unmatched'] as const;
-const ENDS = ['delivered', 'pending', 'rejected', 'exhausted', 'cancelled', 'missing'] as const;
+const ENDS = ['delivered', 'pending', ...RECOVERABLE_STATUSES, 'missing'] as const;
 
 /** Room for the two lines of a label, however small the figure is. */
 const LEAST_ROOM = 34;

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { LISTED_STATUSES } from '../../../../shared/domain/vocabulary.ts';
 import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -15,7 +16,6 @@ import { WindowText } from '../../parts/window-text.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 
 const A_PAGE = 25;
-const STATUSES = ['pending', 'retrying', 'rejected', 'exhausted', 'cancelled'] as const;
 
 /** Everything of a queue that is not delivered. */
 export function DeliveriesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
@@ -38,7 +38,7 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
         crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
       />
       <nav class="choices-bar" aria-label="Which deliveries">
-        {[undefined, ...STATUSES].map((one) => (
+        {[undefined, ...LISTED_STATUSES].map((one) => (
           <a
             key={one ?? 'all'}
             href={hrefTo({ page: 'deliveries', queue, query: { ...query, status: one } })}

@@ -1,3 +1,4 @@
+import { PHASES } from '../../../../shared/domain/vocabulary.ts';
 import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
 
 type Attempt = DeliveryDetail['attempts'][number];
@@ -19,8 +20,6 @@ export type Mark = {
 };
 
 export type Timeline = { lanes: readonly Phase[]; marks: readonly Mark[] };
-
-const PHASES: readonly Phase[] = ['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual'];
 
 /** So that an attempt of a few milliseconds can be seen on an axis of days. */
 const LEAST_WIDTH = 7;

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
+import { BACKOFF_FUNCTIONS, JITTERS } from '../../../../shared/domain/vocabulary.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { Field } from '../../parts/field.tsx';
 import type { Draft } from './draft.ts';
-import { FUNCTIONS } from './schedule-series.ts';
 
 type NumberField = { field: keyof RetryPolicy; label: string; unit?: string };
 
@@ -51,7 +51,7 @@ export function PolicyControls({ draft, faults, onChange }: Controls): JSX.Eleme
         <ChoiceControl
           field="jitter"
           label="Jitter"
-          choices={['none', 'full', 'equal']}
+          choices={JITTERS}
           controls={{ draft, faults, onChange }}
         />
         <Field
@@ -111,7 +111,7 @@ function BackoffControls(controls: Controls): JSX.Element {
       <ChoiceControl
         field="retry_backoff_function"
         label="Function"
-        choices={FUNCTIONS}
+        choices={BACKOFF_FUNCTIONS}
         controls={controls}
       />
       {controls.draft.retry_backoff_function === 'capped_exponential' ? (

@@ -1,35 +1,37 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
-import type { BackoffFunction, RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
+import { type BackoffFunction, BACKOFF_FUNCTIONS } from '../../../../shared/domain/vocabulary.ts';
+import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
+import { retrySchedule } from '../../../../shared/domain/retry/schedule.ts';
 import { Chart, type ChartOptions } from '../../parts/chart.tsx';
 import { durationText } from '../../parts/time-text.ts';
-import { FUNCTIONS, runningTotal, scheduleSeries } from './schedule-series.ts';
+import { delaysOf, runningTotal } from './schedule-series.ts';
 
-/** A dash of its own for each, beside the colour. */
-const DASHES: Record<BackoffFunction, number[]> = {
-  linear: [],
-  arithmetic: [8, 3],
-  geometric: [2, 3],
-  exponential: [2, 3],
-  capped_exponential: [10, 3, 2, 3],
+/** Colours are those of tokens.css; the dash tells the lines apart without them. */
+const LINES: Record<BackoffFunction, { colour: `series-${string}`; dash: number[] }> = {
+  linear: { colour: 'series-blue', dash: [] },
+  arithmetic: { colour: 'series-green', dash: [8, 3] },
+  geometric: { colour: 'series-red', dash: [2, 3] },
+  exponential: { colour: 'series-orange', dash: [2, 3] },
+  capped_exponential: { colour: 'series-purple', dash: [10, 3, 2, 3] },
 };
 
-/** The delay before each retry, the five functions over each other; and when each retry comes. */
+/** The delay before each retry, the functions over each other; and when each retry comes. */
 export function ScheduleCharts({ policy }: { policy: RetryPolicy }): JSX.Element {
   const chosen = policy.retry_backoff_function;
-  const series = useMemo(() => scheduleSeries(policy), [policy]);
+  const retries = useMemo(() => retrySchedule(policy).map(({ retry }) => retry), [policy]);
   const delayOptions = useMemo((): ChartOptions => (colour) => delayChart(colour, chosen), [chosen]);
   const delays = useMemo(
-    (): uPlot.AlignedData => [series.retries, ...FUNCTIONS.map((name) => series.delays[name])],
-    [series],
+    (): uPlot.AlignedData => [retries, ...BACKOFF_FUNCTIONS.map((name) => delaysOf(policy, name))],
+    [policy, retries],
   );
   const totals = useMemo(
     (): uPlot.AlignedData => [
-      [0, ...series.retries],
-      [0, ...runningTotal(series.delays[chosen])],
+      [0, ...retries],
+      [0, ...runningTotal(delaysOf(policy, chosen))],
     ],
-    [series, chosen],
+    [policy, retries, chosen],
   );
   return (
     <div class="columns">
@@ -39,18 +41,18 @@ export function ScheduleCharts({ policy }: { policy: RetryPolicy }): JSX.Element
           options={delayOptions}
           data={delays}
           height={260}
-          label={`Delay before each of ${series.retries.length} retries by ${chosen.replace('_', ' ')}, and by the other functions. The table below has the figures.`}
+          label={`Delay before each of ${retries.length} retries by ${chosen.replace('_', ' ')}, and by the other functions. The table below has the figures.`}
         />
         <ul class="legend">
-          {FUNCTIONS.map((name) => (
-            <li key={name} class={`function-${name}`} aria-current={name === chosen ? 'true' : undefined}>
+          {BACKOFF_FUNCTIONS.map((name) => (
+            <li key={name} class={LINES[name].colour} aria-current={name === chosen ? 'true' : undefined}>
               <svg width="26" height="8" aria-hidden="true">
                 <line
                   x1="0"
                   x2="26"
                   y1="4"
                   y2="4"
-                  stroke-dasharray={name === chosen ? 'none' : DASHES[name].join(' ')}
+                  stroke-dasharray={name === chosen ? 'none' : LINES[name].dash.join(' ')}
                 />
               </svg>
               {name.replace('_', ' ')}
@@ -65,7 +67,7 @@ export function ScheduleCharts({ policy }: { policy: RetryPolicy }): JSX.Element
           options={totalChart}
           data={totals}
           height={260}
-          label={`When each of ${series.retries.length} retries comes. The table below has the figures.`}
+          label={`When each of ${retries.length} retries comes. The table below has the figures.`}
         />
       </figure>
     </div>
@@ -116,10 +118,10 @@ function delayChart(
     ...base(colour),
     series: [
       {},
-      ...FUNCTIONS.map((name): uPlot.Series => ({
-        stroke: colour(`function-${name}`),
+      ...BACKOFF_FUNCTIONS.map((name): uPlot.Series => ({
+        stroke: colour(LINES[name].colour),
         width: name === chosen ? 3 : 1.25,
-        dash: name === chosen ? [] : DASHES[name],
+        dash: name === chosen ? [] : LINES[name].dash,
         points: { show: name === chosen, size: 6 },
       })),
     ],

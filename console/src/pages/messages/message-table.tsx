@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
+import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/vocabulary.ts';
 import type { ListedMessage } from '../../../../cli/api/messages.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Glyph } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
 
-const STATUSES = ['delivered', 'pending', 'retrying', 'rejected', 'exhausted', 'cancelled'] as const;
+const SHOWN_STATUSES = ['delivered', ...OPEN_STATUSES, ...RECOVERABLE_STATUSES] as const;
 
 export function MessageTable({ messages }: { messages: readonly ListedMessage[] }): JSX.Element {
   return (
@@ -32,7 +33,7 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
 
 function Tally({ of: { matched, deliveries } }: { of: ListedMessage }): JSX.Element {
   if (matched === 0) return <span class="muted">nobody wanted it</span>;
-  const some = STATUSES.filter((status) => deliveries[status] > 0);
+  const some = SHOWN_STATUSES.filter((status) => deliveries[status] > 0);
   if (some.length === 0) return <span class="muted">not on record yet</span>;
   return (
     <span class="tally">

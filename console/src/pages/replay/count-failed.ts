@@ -1,5 +1,5 @@
 import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
-import { RECOVERABLE, type RecoverableStatus } from '../../../../shared/domain/recovery/recovery.ts';
+import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
 import type { PageClient } from '../../api/page-client.ts';
 
 /** What a replay is asked for. Times in milliseconds since the epoch. */
@@ -23,7 +23,7 @@ export async function countFailed(
 ): Promise<FailedCount> {
   const by = { rejected: 0, exhausted: 0, cancelled: 0 };
   let more = false;
-  for (const one of status === undefined ? RECOVERABLE : [status]) {
+  for (const one of status === undefined ? RECOVERABLE_STATUSES : [status]) {
     for await (const delivery of listDeliveries(api, queue, { ...selection, status: one })) {
       if (by[one] === MOST_COUNTED) {
         more = true;

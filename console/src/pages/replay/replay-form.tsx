@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { startRecovery } from '../../../../cli/api/recoveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { RECOVERABLE, type RecoverableStatus } from '../../../../shared/domain/recovery/recovery.ts';
+import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
@@ -100,12 +100,12 @@ export function ReplayForm({
               value={status ?? ''}
               onChange={({ currentTarget }) => {
                 again(() => {
-                  setStatus(RECOVERABLE.find((one) => one === currentTarget.value));
+                  setStatus(RECOVERABLE_STATUSES.find((one) => one === currentTarget.value));
                 });
               }}
             >
               <option value="">any of the three</option>
-              {RECOVERABLE.map((one) => (
+              {RECOVERABLE_STATUSES.map((one) => (
                 <option key={one} value={one}>
                   {one}
                 </option>
@@ -170,7 +170,7 @@ function Counted({ failed }: { failed: FailedCount }): JSX.Element {
   ) : (
     <Notice title={`${failed.more ? `More than ${MOST_COUNTED}` : sumOf(failed)} deliveries`}>
       <p>
-        {RECOVERABLE.filter((status) => failed.by[status] > 0)
+        {RECOVERABLE_STATUSES.filter((status) => failed.by[status] > 0)
           .map((status) => `${failed.by[status]}${failed.by[status] === MOST_COUNTED ? '+' : ''} ${status}`)
           .join(', ')}
         .

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import * as z from 'zod';
+import type { PolicySource } from '../../../../shared/domain/vocabulary.ts';
 import {
   DEFAULT_RETRY_POLICY,
   policyInForce,
-  type PolicySource,
   type RetryPolicy,
 } from '../../../../shared/domain/retry/policy.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
