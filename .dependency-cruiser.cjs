@@ -46,14 +46,14 @@ module.exports = {
       'config',
       '^shared/config/',
       `^shared/(config|domain)/|${nodeModules('zod')}`,
-      'Configuration takes words and the retry policy from the domain.',
+      'Configuration: names, and settings whose bounds the domain knows.',
     ),
     {
       name: 'adapters',
       comment: 'An adapter implements ports; it never calls a step.',
       severity: 'error',
       from: { path: '^shared/adapters/' },
-      to: { path: '^shared/(steps|config/(environment|variables))' },
+      to: { path: '^shared/(steps|config/(environment|resources|settings))' },
     },
     {
       name: 'shared-is-below',

@@ -1,47 +1,25 @@
 import { z } from 'zod';
-import { administrationSettings } from './settings/administration-settings.ts';
-import { capacitySettings } from './settings/capacity-settings.ts';
-import { deliverySettings } from './settings/delivery-settings.ts';
-import { ingressSettings } from './settings/ingress-settings.ts';
-import { networkSettings } from './settings/network-settings.ts';
-import { observationSettings } from './settings/observation-settings.ts';
-import { flag } from './settings/rules.ts';
+import type { Setting } from '../shared/config/rules.ts';
+import { functionSettings } from '../shared/config/settings.ts';
+import { deploymentSettings } from './deployment-settings.ts';
 
-/** Where a subscriber on the operator's own machine lives; allowed in `local` only. */
-const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const;
+/** Every setting there is. */
+export const settings = { ...functionSettings, ...deploymentSettings };
 
-/** Messages that Lambda takes from SQS at once without waiting for more. */
-const MOST_WITHOUT_WINDOW = 10;
+type Rows = typeof settings;
 
-const DEPLOYMENT_RULE = 'must start with a letter and hold at most 64 letters, digits and hyphens';
-
-const schema = z.strictObject({
-  /** Prefix of the stacks' names, and this deployment's name in logs and metrics. Default `Posthaste`. */
-  deployment: z
-    .string(DEPLOYMENT_RULE)
-    .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, DEPLOYMENT_RULE)
-    .default('Posthaste'),
-  /**
-   * For a laptop: everything can be deleted (no deletion protection, no point-in-time recovery), subscribers on loopback
-   * are allowed, and `apiAuthorization` may be `none`. Nothing else differs. Default false.
-   */
-  local: flag().default(false),
-  ...deliverySettings,
-  ...capacitySettings,
-  ...ingressSettings,
-  ...administrationSettings,
-  ...observationSettings,
-  ...networkSettings,
-});
-
-type Parsed = z.output<typeof schema>;
+type Parsed = {
+  readonly [K in keyof Rows]: Rows[K] extends { readonly default: unknown }
+    ? z.output<Rows[K]['rule']>
+    : z.output<Rows[K]['rule']> | undefined;
+};
 
 /** How callers of the API prove who they are. */
 export type ApiAuthorization =
   { kind: 'iam' } | { kind: 'jwt'; issuer: string; audience: readonly string[] } | { kind: 'none' };
 
 /** What an operator can set about a deployment. Given by CDK context: `-c key=value`, or `context` in cdk.json. */
-export type DeploymentSettings = Readonly<Omit<Parsed, 'apiAuthorization' | 'jwtIssuer' | 'jwtAudience'>> & {
+export type DeploymentSettings = Omit<Parsed, 'apiAuthorization' | 'jwtIssuer' | 'jwtAudience'> & {
   readonly apiAuthorization: ApiAuthorization;
 };
 
@@ -56,27 +34,29 @@ export class SettingsError extends Error {
   }
 }
 
+/** Where a subscriber on the operator's own machine is; allowed in `local` only. */
+const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const;
+
+/** Messages that Lambda takes from SQS at once without waiting for more. */
+const MOST_WITHOUT_WINDOW = 10;
+
 /**
  * Validates and completes settings.
  * @throws SettingsError naming every key that is wrong, and what it may be.
  */
 export function parseSettings(given: Readonly<Record<string, unknown>>): DeploymentSettings {
-  const parsed = schema.safeParse(given);
-  if (!parsed.success) throw new SettingsError(parsed.error.issues.flatMap(problemsOf));
-  const settings = parsed.data;
-  const apiAuthorization = authorizationOf(settings);
-  if (settings.vpc !== undefined && settings.staticAddresses > 0)
+  const parsed = parseRows(given);
+  const apiAuthorization = authorizationOf(parsed);
+  if (parsed.vpc !== undefined && parsed.staticAddresses > 0)
     throw new SettingsError([
       'staticAddresses makes a VPC of its own, and cannot be given together with vpc',
     ]);
-  if (settings.messagesPerBatch > MOST_WITHOUT_WINDOW && settings.batchWindowSeconds === 0)
+  if (parsed.messagesPerBatch > MOST_WITHOUT_WINDOW && parsed.batchWindowSeconds === 0)
     throw new SettingsError([
       `messagesPerBatch over ${MOST_WITHOUT_WINDOW} needs batchWindowSeconds, 1 at least`,
     ]);
-  const allowedAddresses = settings.local
-    ? [...settings.allowedAddresses, ...LOOPBACK]
-    : settings.allowedAddresses;
-  return { ...settings, allowedAddresses, apiAuthorization };
+  const allowedAddresses = parsed.local ? [...parsed.allowedAddresses, ...LOOPBACK] : parsed.allowedAddresses;
+  return { ...parsed, allowedAddresses, apiAuthorization };
 }
 
 /**
@@ -89,13 +69,31 @@ export function settingsFromContext(context: unknown): DeploymentSettings {
   return parseSettings(Object.fromEntries(entries.filter(([key]) => /^[A-Za-z0-9_]+$/.test(key))));
 }
 
-function problemsOf(issue: z.core.$ZodIssue): string[] {
-  if (issue.code === 'unrecognized_keys') {
-    const known = Object.keys(schema.shape).join(', ');
-    return issue.keys.map((key) => `${key} is no setting. There are: ${known}`);
-  }
-  const [key, ...rest] = issue.path.map(String);
-  return [`${[key, ...rest].join('.')} ${issue.message}`];
+/** Each value by its own row. */
+function parseRows(given: Readonly<Record<string, unknown>>): Parsed;
+function parseRows(given: Readonly<Record<string, unknown>>): unknown {
+  const problems = Object.keys(given)
+    .filter((key) => !Object.hasOwn(settings, key))
+    .map((key) => `${key} is no setting. There are: ${Object.keys(settings).join(', ')}`);
+  const values = Object.entries(settings).map(([key, row]: [string, Setting]): [string, unknown] => {
+    const value = given[key] === undefined ? row.default : given[key];
+    if (value === undefined) return [key, undefined];
+    const parsed = row.rule.safeParse(value);
+    if (parsed.success) problems.push(...tooLong(key, row, parsed.data));
+    else
+      problems.push(
+        ...parsed.error.issues.map(({ path, message }) => `${[key, ...path].join('.')} ${message}`),
+      );
+    return [key, parsed.data];
+  });
+  if (problems.length > 0) throw new SettingsError(problems);
+  return Object.fromEntries(values);
+}
+
+function tooLong(key: string, { longest = Infinity }: Setting, value: unknown): string[] {
+  return JSON.stringify(value).length > longest
+    ? [`${key} must be at most ${longest} characters as JSON`]
+    : [];
 }
 
 function authorizationOf({ apiAuthorization, local, jwtIssuer, jwtAudience }: Parsed): ApiAuthorization {

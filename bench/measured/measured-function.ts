@@ -1,6 +1,6 @@
 import { openSync, closeSync, fstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { variables } from '../../shared/config/variables.ts';
+import { variables } from '../../shared/config/resources.ts';
 import { completeEnvironment } from '../../test/support/complete-environment.ts';
 import { bundle } from '../bundle.ts';
 import { startChild } from '../child.ts';

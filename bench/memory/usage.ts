@@ -1,4 +1,4 @@
-import { variables } from '../../shared/config/variables.ts';
+import { variables } from '../../shared/config/resources.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { median } from '../measured/figures.ts';
 import { startFunction, type MeasuredFunction } from '../measured/measured-function.ts';

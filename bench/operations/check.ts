@@ -7,7 +7,7 @@ import type { Work } from '../../cli/commands/plan/model/work.ts';
 import type { CallLogEntry } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { tableLines } from '../../cli/output/table.ts';
-import { deliverySettings } from '../../infra/settings/delivery-settings.ts';
+import { functionSettings } from '../../shared/config/settings.ts';
 import { answersOf, groupsOf, KEPT, MESSAGES, PAYLOAD_BYTES, REQUESTS, subscribers } from './mix.ts';
 import { observed } from './observe.ts';
 import { bodiesOf } from './run-path.ts';
@@ -56,7 +56,7 @@ const comparisonOf = (entries: readonly CallLogEntry[], system: System, table: O
     messages: MESSAGES,
     fanOut: subscribers.length,
     payloadBytes: PAYLOAD_BYTES,
-    firstAttemptsPerJob: deliverySettings.firstAttemptsPerJob.parse(undefined),
+    firstAttemptsPerJob: functionSettings.firstAttemptsPerJob.default,
     groups: groupsOf(single),
     kept: KEPT,
     ...known,

@@ -54,7 +54,7 @@ function deliverContextOf(
     healthNotes: healthNotes(clock),
     settings: {
       attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
-      schedulerThresholdSeconds: environment.schedulerThresholdSeconds,
+      schedulerThresholdSeconds: environment.schedulerThreshold,
       retentionMs: environment.retentionDays * DAY_MS,
       subscriptionCacheMs: environment.subscriptionCacheSeconds * 1000,
       disableFailingAfterMs: environment.disableFailingAfterDays * DAY_MS,

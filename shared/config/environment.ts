@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { known } from './environment-fields.ts';
-import { variables } from './variables.ts';
+import { type Given, variableRows } from './resources.ts';
+import type { FunctionName, Variable } from './rules.ts';
 
 /** A function's environment is not what its code needs. Names variables and rules, never values. */
 export class EnvironmentError extends Error {
@@ -12,124 +12,59 @@ export class EnvironmentError extends Error {
   }
 }
 
-/** What infra sets, and what Lambda sets itself; the emulator does not. */
-const names = {
-  ...variables,
-  runtimeApi: 'AWS_LAMBDA_RUNTIME_API',
-  region: 'AWS_REGION',
-  accessKeyId: 'AWS_ACCESS_KEY_ID',
-  secretAccessKey: 'AWS_SECRET_ACCESS_KEY',
-  sessionToken: 'AWS_SESSION_TOKEN',
-  traceId: '_X_AMZN_TRACE_ID',
-  // "Service-specific endpoints", AWS SDKs and tools reference guide.
-  endpoint: 'AWS_ENDPOINT_URL',
-  dynamodb: 'AWS_ENDPOINT_URL_DYNAMODB',
-  sqs: 'AWS_ENDPOINT_URL_SQS',
-  kms: 'AWS_ENDPOINT_URL_KMS',
-  fips: 'AWS_USE_FIPS_ENDPOINT',
-  dualStack: 'AWS_USE_DUALSTACK_ENDPOINT',
-};
+type Source = Readonly<Record<string, string | undefined>>;
 
-const runtimeApi = z
-  .string()
-  .refine((host) => URL.canParse(`http://${host}`), 'is no host')
-  .optional();
+type Row = Pick<Variable, 'variable' | 'rule' | 'read'>;
 
-const everyFunction = {
-  deployment: known.deployment,
-  version: known.version,
-  logLevel: known.logLevel,
-  logSuccessSampling: known.logSuccessSampling,
-};
+/** What Lambda sets itself; the emulator does not. */
+const setByLambda = {
+  runtimeApi: {
+    variable: 'AWS_LAMBDA_RUNTIME_API',
+    functions: ['deliver', 'api'],
+    rule: z
+      .string()
+      .refine((host) => URL.canParse(`http://${host}`), 'is no host')
+      .optional(),
+  },
+} satisfies Record<string, Variable>;
 
-const dispatchSchema = z.object({
-  ...everyFunction,
-  subscriptionsTable: known.subscriptionsTable,
-  deliveriesTable: known.deliveriesTable,
-  payloadBucket: known.payloadBucket,
-  ingressDeadLetterUrl: known.ingressDeadLetterUrl,
-  deliveryQueueUrl: known.deliveryQueueUrl,
-  subscriptionCacheSeconds: known.subscriptionCacheSeconds,
-  retentionDays: known.retentionDays,
-  retainMessages: known.retainMessages,
-  firstAttemptsPerJob: known.firstAttemptsPerJob,
-  retryAfterCapSeconds: known.retryAfterCapSeconds,
-  ingressRoutes: known.ingressRoutes,
-  payloadSources: known.payloadSources,
-});
+const everyRow: Readonly<Record<string, Variable>> = { ...variableRows, ...setByLambda };
 
-const deliverSchema = z.object({
-  ...everyFunction,
-  subscriptionsTable: known.subscriptionsTable,
-  deliveriesTable: known.deliveriesTable,
-  payloadBucket: known.payloadBucket,
-  secretsKeyArn: known.secretsKeyArn,
-  deliveryQueueUrl: known.deliveryQueueUrl,
-  retryQueueUrl: known.retryQueueUrl,
-  retryQueueArn: known.retryQueueArn,
-  deliveryDeadLetterUrl: known.deliveryDeadLetterUrl,
-  undeliverableQueueUrl: known.undeliverableQueueUrl,
-  operatorEventBus: known.operatorEventBus,
-  disableFailingAfterDays: known.disableFailingAfterDays,
-  scheduleGroup: known.scheduleGroup,
-  schedulerRoleArn: known.schedulerRoleArn,
-  schedulerDeadLetterArn: known.schedulerDeadLetterArn,
-  defaultRetryPolicy: known.defaultRetryPolicy,
-  attemptTimeoutSeconds: known.attemptTimeoutSeconds,
-  userAgent: known.userAgent,
-  schedulerThresholdSeconds: known.schedulerThresholdSeconds,
-  subscriptionCacheSeconds: known.subscriptionCacheSeconds,
-  retentionDays: known.retentionDays,
-  retryAfterCapSeconds: known.retryAfterCapSeconds,
-  allowedAddresses: known.allowedAddresses,
-  allowedPorts: known.allowedPorts,
-  runtimeApi,
-});
+type Environment<F extends FunctionName> = Given<F> & { readonly runtimeApi?: string | undefined };
 
-const reconcileSchema = z.object({
-  ...everyFunction,
-  deliveriesTable: known.deliveriesTable,
-  retryQueueUrl: known.retryQueueUrl,
-  retentionDays: known.retentionDays,
-  overdueAfterSeconds: known.overdueAfterSeconds,
-});
+/** What a function gets: the rows that name it. @throws EnvironmentError naming every variable that is wrong */
+function environmentOf<F extends FunctionName>(name: F, source?: Source): Environment<F>;
+function environmentOf(name: FunctionName, source: Source = process.env): unknown {
+  return read(
+    Object.fromEntries(Object.entries(everyRow).filter(([, { functions }]) => functions.includes(name))),
+    source,
+  );
+}
 
-const operateSchema = z.object({
-  ...everyFunction,
-  subscriptionsTable: known.subscriptionsTable,
-  deliveriesTable: known.deliveriesTable,
-  payloadBucket: known.payloadBucket,
-  retryQueueUrl: known.retryQueueUrl,
-  scheduleGroup: known.scheduleGroup,
-  operationQueueUrl: known.operationQueueUrl,
-  operationDeadLetterUrl: known.operationDeadLetterUrl,
-  retentionDays: known.retentionDays,
-  retryAfterCapSeconds: known.retryAfterCapSeconds,
-});
+function read<R extends Readonly<Record<string, Row>>>(
+  rows: R,
+  source: Source,
+): { [K in keyof R]: z.output<R[K]['rule']> };
+function read(rows: Readonly<Record<string, Row>>, source: Source): unknown {
+  const problems: string[] = [];
+  const values = Object.entries(rows).map(([key, row]): [string, unknown] => {
+    const text = source[row.variable];
+    // Read once: zod would take longer to compile a reader than the reading takes.
+    const parsed = (row.read ?? row.rule).safeParse(text, { jitless: true });
+    if (!parsed.success) problems.push(...problemsOf(row.variable, text, parsed.error));
+    return [key, parsed.data];
+  });
+  if (problems.length > 0) throw new EnvironmentError(problems);
+  return Object.fromEntries(values);
+}
 
-const apiSchema = z.object({
-  ...everyFunction,
-  subscriptionsTable: known.subscriptionsTable,
-  deliveriesTable: known.deliveriesTable,
-  secretsKeyArn: known.secretsKeyArn,
-  payloadBucket: known.payloadBucket,
-  ingressQueueUrl: known.ingressQueueUrl,
-  defaultRetryPolicy: known.defaultRetryPolicy,
-  allowedAddresses: known.allowedAddresses,
-  allowedPorts: known.allowedPorts,
-  runtimeApi,
-  operationQueueUrl: known.operationQueueUrl,
-  retentionDays: known.retentionDays,
-  retryAfterCapSeconds: known.retryAfterCapSeconds,
-  deliveryQueueUrl: known.deliveryQueueUrl,
-  overdueAfterSeconds: known.overdueAfterSeconds,
-  queueUrls: known.queueUrls,
-  retryQueueUrl: known.retryQueueUrl,
-  scheduleGroup: known.scheduleGroup,
-  subscriptionConfirmation: known.subscriptionConfirmation,
-  publicApiUrl: known.publicApiUrl,
-  operatorEventBus: known.operatorEventBus,
-});
+function problemsOf(variable: string, text: string | undefined, { issues }: z.ZodError): string[] {
+  if (text === undefined) return [`${variable} is missing`];
+  if (text === '') return [`${variable} is empty`];
+  return issues.map(({ path, message }) => `${[variable, ...path].join('.')} ${message}`);
+}
+
+const required = z.string().min(1);
 
 const endpoint = z.union([z.literal('').transform(() => undefined), z.url('is not a URL')]).optional();
 
@@ -142,35 +77,20 @@ const usualOnly = z
   )
   .optional();
 
-const awsSchema = z.object({
-  fips: usualOnly,
-  dualStack: usualOnly,
-  serviceDomain: known.serviceDomain,
-  region: known.region,
-  accessKeyId: known.accessKeyId,
-  secretAccessKey: known.secretAccessKey,
-  sessionToken: z.string().optional(),
-  endpoint,
-  dynamodb: endpoint,
-  sqs: endpoint,
-  kms: endpoint,
-});
-
-type Source = Readonly<Record<string, string | undefined>>;
-
-function read<T>(schema: z.ZodType<T>, source: Source): T {
-  const given = Object.fromEntries(Object.entries(names).map(([key, name]) => [key, source[name]]));
-  // Read once: zod would take longer to compile a reader than the reading takes.
-  const parsed = schema.safeParse(given, { jitless: true });
-  if (parsed.success) return parsed.data;
-  throw new EnvironmentError(parsed.error.issues.map(problemOf));
-}
-
-function problemOf({ path, message }: z.core.$ZodIssue): string {
-  const [key, ...inner] = path.map(String);
-  const name = Object.entries(names).find(([field]) => field === key)?.[1] ?? 'environment';
-  return `${[name, ...inner].join('.')} ${message}`;
-}
+/** Set by Lambda, and "Service-specific endpoints" of the AWS SDKs and tools reference guide. */
+const awsRows = {
+  serviceDomain: variableRows.serviceDomain,
+  region: { variable: 'AWS_REGION', rule: required },
+  accessKeyId: { variable: 'AWS_ACCESS_KEY_ID', rule: required },
+  secretAccessKey: { variable: 'AWS_SECRET_ACCESS_KEY', rule: required },
+  sessionToken: { variable: 'AWS_SESSION_TOKEN', rule: z.string().optional() },
+  endpoint: { variable: 'AWS_ENDPOINT_URL', rule: endpoint },
+  dynamodb: { variable: 'AWS_ENDPOINT_URL_DYNAMODB', rule: endpoint },
+  sqs: { variable: 'AWS_ENDPOINT_URL_SQS', rule: endpoint },
+  kms: { variable: 'AWS_ENDPOINT_URL_KMS', rule: endpoint },
+  fips: { variable: 'AWS_USE_FIPS_ENDPOINT', rule: usualOnly },
+  dualStack: { variable: 'AWS_USE_DUALSTACK_ENDPOINT', rule: usualOnly },
+};
 
 /**
  * Where AWS's services are and who asks them. Lambda gives a function its credentials by the environment, for all its life
@@ -178,7 +98,7 @@ function problemOf({ path, message }: z.core.$ZodIssue): string {
  * @throws EnvironmentError
  */
 export function awsEnvironment(source: Source = process.env) {
-  const { region, serviceDomain, ...given } = read(awsSchema, source);
+  const { region, serviceDomain, ...given } = read(awsRows, source);
   const endpointOf = (service: 'dynamodb' | 'sqs' | 'kms'): string =>
     given[service] ?? given.endpoint ?? `https://${service}.${region}.${serviceDomain}`;
   const { accessKeyId, secretAccessKey, sessionToken } = given;
@@ -187,31 +107,31 @@ export function awsEnvironment(source: Source = process.env) {
     credentials: { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) },
     endpoint: { dynamodb: endpointOf('dynamodb'), sqs: endpointOf('sqs'), kms: endpointOf('kms') },
     /** X-Ray's, of the invocation under way: Lambda changes it. */
-    traceId: () => source[names.traceId],
+    traceId: () => source['_X_AMZN_TRACE_ID'],
   };
 }
 
 /** What dispatch needs. @throws EnvironmentError */
-export function dispatchEnvironment(source: Source = process.env) {
-  return read(dispatchSchema, source);
+export function dispatchEnvironment(source?: Source) {
+  return environmentOf('dispatch', source);
 }
 
 /** What deliver needs. @throws EnvironmentError */
-export function deliverEnvironment(source: Source = process.env) {
-  return read(deliverSchema, source);
+export function deliverEnvironment(source?: Source) {
+  return environmentOf('deliver', source);
 }
 
 /** What reconcile needs. @throws EnvironmentError */
-export function reconcileEnvironment(source: Source = process.env) {
-  return read(reconcileSchema, source);
+export function reconcileEnvironment(source?: Source) {
+  return environmentOf('reconcile', source);
 }
 
 /** What operate needs. @throws EnvironmentError */
-export function operateEnvironment(source: Source = process.env) {
-  return read(operateSchema, source);
+export function operateEnvironment(source?: Source) {
+  return environmentOf('operate', source);
 }
 
 /** What the API needs. @throws EnvironmentError */
-export function apiEnvironment(source: Source = process.env) {
-  return read(apiSchema, source);
+export function apiEnvironment(source?: Source) {
+  return environmentOf('api', source);
 }

@@ -13,7 +13,7 @@ import {
   type Receivers,
 } from './run.ts';
 
-/** As many environments as one deployment has by default (infra/settings/capacity-settings.ts), spread over some processes. */
+/** As many environments as one deployment has by default (infra/deployment-settings.ts), spread over some processes. */
 export const model = {
   processes: 4,
   deliverConcurrency: 100,

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import { variables } from '../../shared/config/variables.ts';
+import {
+  apiEnvironment,
+  deliverEnvironment,
+  dispatchEnvironment,
+  operateEnvironment,
+  reconcileEnvironment,
+} from '../../shared/config/environment.ts';
+import { variables } from '../../shared/config/resources.ts';
 import { resourceAt, templatesFor } from './templates.ts';
 
 const { pipeline } = templatesFor();
@@ -74,7 +81,7 @@ describe('the environment', () => {
         variables.defaultRetryPolicy,
         variables.attemptTimeoutSeconds,
         variables.userAgent,
-        variables.schedulerThresholdSeconds,
+        variables.schedulerThreshold,
         variables.subscriptionCacheSeconds,
         variables.retentionDays,
         variables.retryAfterCapSeconds,
@@ -136,6 +143,26 @@ describe('the environment', () => {
     const { pipeline: template } = templatesFor({ publicApiUrl: 'https://hooks.example.com' });
     const set = new Set(functions.flatMap(({ name }) => Object.keys(environmentOf(name, template))));
     expect([...set].toSorted()).toEqual(['UV_THREADPOOL_SIZE', ...Object.values(variables)].toSorted());
+  });
+
+  it.each([
+    { name: 'Dispatch', read: dispatchEnvironment },
+    { name: 'Deliver', read: deliverEnvironment },
+    { name: 'Reconcile', read: reconcileEnvironment },
+    { name: 'Operate', read: operateEnvironment },
+    { name: 'Api', read: apiEnvironment },
+  ])('of $name is one that the function starts with', ({ name, read }) => {
+    const longest = Array.from({ length: 31 }, (_, n) => `10.${100 + n}.0.0/16`).join(',');
+    const { pipeline: template } = templatesFor({
+      local: true,
+      allowedAddresses: longest,
+      retentionDays: 3650,
+    });
+    const texts = Object.entries(environmentOf(name, template)).map(([key, value]): [string, string] => [
+      key,
+      typeof value === 'string' ? value : key === 'QUEUE_URLS' ? '{}' : 'https://example.com/a-reference',
+    ]);
+    expect(read(Object.fromEntries(texts))).toMatchObject({ retentionDays: 3650 });
   });
 
   it('carries the settings', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSettings, SettingsError, settingsFromContext } from '../../infra/settings.ts';
+import { parseSettings, SettingsError } from '../../infra/settings.ts';
 
 const problemsWith = (given: Record<string, unknown>): readonly string[] => {
   try {
@@ -228,23 +228,5 @@ describe('the authorisation of the API', () => {
 
   it('refuses an issuer that nobody would ask', () => {
     expect(problemsWith({ jwtIssuer: 'https://id.example.com' })[0]).toMatch(/^jwtIssuer /);
-  });
-});
-
-describe('settings from the context of an app', () => {
-  it('are told from the keys of CDK', () => {
-    const context = {
-      '@aws-cdk/core:flag': true,
-      'aws:cdk:x': 1,
-      'cli-telemetry': false,
-      retentionDays: '20',
-    };
-    expect(settingsFromContext(context).retentionDays).toBe(20);
-  });
-
-  it('are refused when misspelt, with the key and what there is', () => {
-    expect(() => settingsFromContext({ retentiondays: '20' })).toThrow(
-      /retentiondays is no setting.*retentionDays/,
-    );
   });
 });

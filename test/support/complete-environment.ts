@@ -1,4 +1,4 @@
-import { variables } from '../../shared/config/variables.ts';
+import { variables } from '../../shared/config/resources.ts';
 import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
 
 export const QUEUE = 'https://sqs.us-east-1.amazonaws.com/000000000000/queue';
@@ -33,7 +33,7 @@ export const completeEnvironment: Record<string, string> = {
   [variables.schedulerDeadLetterArn]: 'arn:dead',
   [variables.defaultRetryPolicy]: JSON.stringify(DEFAULT_RETRY_POLICY),
   [variables.attemptTimeoutSeconds]: '15',
-  [variables.schedulerThresholdSeconds]: '90',
+  [variables.schedulerThreshold]: '90',
   [variables.subscriptionCacheSeconds]: '5',
   [variables.retentionDays]: '30',
   [variables.retainMessages]: 'failed',

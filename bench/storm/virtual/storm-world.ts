@@ -17,7 +17,7 @@ import { allTaking } from './taking.ts';
 
 type Work = FirstJob | WakeUp;
 
-/** The defaults of infra/settings/capacity-settings.ts. */
+/** The defaults of infra/deployment-settings.ts. */
 export const CONCURRENCY = { dispatch: 50, deliver: 100, retry: 50 } as const;
 
 /** What a call of AWS takes. The same for all: runs of one model are compared. */

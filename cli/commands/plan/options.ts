@@ -27,7 +27,7 @@ export type PlanOptions = {
 
 const MEBIBYTE = 1024 * 1024;
 
-/** The most that the setting may be (infra/settings/delivery-settings.ts). */
+/** The most that the setting may be (shared/config/settings.ts). */
 const MOST_IN_CHUNK = 25;
 
 /** What is planned for, and what is assumed; every assumption can be given. */

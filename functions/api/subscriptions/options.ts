@@ -6,7 +6,7 @@ import { parseContentFilter } from '../../../shared/domain/subscription/content-
 import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import { messageType, seconds } from '../fields.ts';
 
-/** The most that a deployment can have (infra/settings.ts). */
+/** The most that a deployment can have (shared/config/settings.ts). */
 const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
 
 const RATE_RULE = `must be a number of requests a second from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}`;

@@ -21,7 +21,7 @@ export interface ApiFunctionProps {
 }
 
 /** Administration: queues, subscriptions, messages and what became of them. */
-export class ApiFunction extends NodeFunction {
+export class ApiFunction extends NodeFunction<'api'> {
   constructor(scope: Construct, id: string, props: ApiFunctionProps) {
     const { settings, state, ingress, operation, delivery, queues } = props;
     super(scope, id, {
@@ -32,7 +32,7 @@ export class ApiFunction extends NodeFunction {
       memoryMegabytes: 512,
       // An HTTP API gives up after 30 s (API Gateway quotas).
       timeout: Duration.seconds(29),
-      environment: {
+      resources: {
         subscriptionsTable: state.subscriptions.name,
         deliveriesTable: state.deliveries.name,
         payloadBucket: state.payloads.name,
@@ -46,14 +46,6 @@ export class ApiFunction extends NodeFunction {
         queueUrls: Stack.of(scope).toJsonString(
           Object.fromEntries(Object.entries(queues).map(([name, { url }]) => [name, url])),
         ),
-        retentionDays: String(settings.retentionDays),
-        retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
-        overdueAfterSeconds: String(settings.overdueAfterSeconds),
-        subscriptionConfirmation: String(settings.subscriptionConfirmation),
-        ...(settings.publicApiUrl === undefined ? {} : { publicApiUrl: settings.publicApiUrl }),
-        defaultRetryPolicy: JSON.stringify(settings.defaultRetryPolicy),
-        allowedAddresses: JSON.stringify(settings.allowedAddresses),
-        allowedPorts: JSON.stringify(settings.allowedPorts),
       },
     });
     state.subscriptions.grantAdminister(this.role);

@@ -5,7 +5,7 @@ import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
 import { product, userAgentOf } from '../../product.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { type Network, NetworkPlacement } from './network-placement.ts';
-import { batchesOf, type FunctionVariables, NodeFunction } from './node-function.ts';
+import { batchesOf, NodeFunction, type Resources } from './node-function.ts';
 import type { OperatorEvents } from './operator-events.ts';
 import type { RetrySchedules } from '../queues/retry-schedules.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
@@ -35,7 +35,7 @@ const THREADS = 64;
  * Job or wake-up → attempts → record → next wake-up. Two queues feed it, each with its own concurrency, so that a storm
  * of retries never holds up first attempts.
  */
-export class DeliverFunction extends NodeFunction {
+export class DeliverFunction extends NodeFunction<'deliver'> {
   /** One attempt, and time to record it and to hand back the rest (design §8). */
   static timeout(settings: DeploymentSettings): Duration {
     return Duration.millis(invocationMs(settings.attemptTimeoutSeconds * 1000));
@@ -50,7 +50,7 @@ export class DeliverFunction extends NodeFunction {
       // It mostly waits; ten bodies and ten TLS handshakes at once need more processor than memory.
       memoryMegabytes: 512,
       timeout: DeliverFunction.timeout(settings),
-      environment: variablesOf(props),
+      resources: resourcesOf(props),
       threads: THREADS,
       // A retry goes through a queue that this function consumes, as often as the policy says. Lambda would take that for
       // a runaway loop and drop it after some 16 rounds (Lambda developer guide, "Recursive loop detection").
@@ -80,8 +80,8 @@ export class DeliverFunction extends NodeFunction {
   }
 }
 
-function variablesOf(props: DeliverFunctionProps): FunctionVariables {
-  const { settings, state, schedules } = props;
+function resourcesOf(props: DeliverFunctionProps): Resources<'deliver'> {
+  const { state, schedules } = props;
   return {
     subscriptionsTable: state.subscriptions.name,
     deliveriesTable: state.deliveries.name,
@@ -93,18 +93,9 @@ function variablesOf(props: DeliverFunctionProps): FunctionVariables {
     deliveryDeadLetterUrl: props.deliveryDeadLetters.url,
     undeliverableQueueUrl: props.undeliverable.url,
     operatorEventBus: props.operatorEvents.busName,
-    disableFailingAfterDays: String(settings.disableFailingAfterDays),
     scheduleGroup: schedules.groupName,
     schedulerRoleArn: schedules.roleArn,
     schedulerDeadLetterArn: schedules.deadLetters.arn,
-    defaultRetryPolicy: JSON.stringify(settings.defaultRetryPolicy),
-    attemptTimeoutSeconds: String(settings.attemptTimeoutSeconds),
-    schedulerThresholdSeconds: String(settings.schedulerThreshold),
-    subscriptionCacheSeconds: String(settings.subscriptionCacheSeconds),
-    retentionDays: String(settings.retentionDays),
-    retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
     userAgent: userAgentOf(product),
-    allowedAddresses: JSON.stringify(settings.allowedAddresses),
-    allowedPorts: JSON.stringify(settings.allowedPorts),
   };
 }

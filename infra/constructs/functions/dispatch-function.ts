@@ -18,7 +18,7 @@ export interface DispatchFunctionProps {
 const WITH_SOURCES = 1024;
 
 /** Ingress message → one delivery job for each matching subscription. */
-export class DispatchFunction extends NodeFunction {
+export class DispatchFunction extends NodeFunction<'dispatch'> {
   /** A fan-out to thousands is some hundreds of batches sent side by side; a crash costs six times this. */
   static readonly timeout = Duration.seconds(30);
 
@@ -31,18 +31,12 @@ export class DispatchFunction extends NodeFunction {
       // A batch of messages up to 1 MiB together, each parsed and copied into jobs.
       memoryMegabytes: settings.payloadSources.length > 0 ? WITH_SOURCES : 512,
       timeout: DispatchFunction.timeout,
-      environment: {
+      resources: {
         subscriptionsTable: state.subscriptions.name,
         deliveriesTable: state.deliveries.name,
         payloadBucket: state.payloads.name,
         ingressDeadLetterUrl: ingressDeadLetters.url,
         deliveryQueueUrl: delivery.url,
-        subscriptionCacheSeconds: String(settings.subscriptionCacheSeconds),
-        retentionDays: String(settings.retentionDays),
-        retainMessages: settings.retainMessages,
-        firstAttemptsPerJob: String(settings.firstAttemptsPerJob),
-        retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
-        ingressRoutes: JSON.stringify(settings.ingressRoutes),
         payloadSources: payloadSourcesVariable(scope, settings.payloadSources),
       },
     });

@@ -11,7 +11,8 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { variables } from '../../../shared/config/variables.ts';
+import { type ResourcesOf, variableRows } from '../../../shared/config/resources.ts';
+import type { FunctionName, Variable } from '../../../shared/config/rules.ts';
 import { functionCode } from '../../function-code.ts';
 import { product } from '../../product.ts';
 import type { DeploymentSettings } from '../../settings.ts';
@@ -22,17 +23,17 @@ import type { WorkQueue } from '../queues/sqs-queue.ts';
 /** SQS gives a function at most 10 messages at once without a batch window, which would delay them (Lambda, SQS mappings). */
 const BATCH = 10;
 
-/** The variables of `shared/config/variables.ts` that a function gets, by their names in there. */
-export type FunctionVariables = Partial<Record<keyof typeof variables, string>>;
+/** The resources that a function gets in its environment, apart from those that every function gets. */
+export type Resources<F extends FunctionName> = Omit<ResourcesOf<F>, 'serviceDomain' | 'version'>;
 
-export interface NodeFunctionProps {
+export interface NodeFunctionProps<F extends FunctionName> {
   readonly settings: DeploymentSettings;
   /** Folder under `functions/`. */
-  readonly entry: string;
+  readonly entry: F;
   readonly description: string;
   readonly memoryMegabytes: number;
   readonly timeout: Duration;
-  readonly environment: FunctionVariables;
+  readonly resources: Resources<F>;
   /** Threads of libuv, in which the system's resolver looks up names. @default libuv's own: 4 */
   readonly threads?: number;
   /** @default Lambda's own: a function that feeds itself is stopped after some 16 rounds */
@@ -53,13 +54,13 @@ export interface ConsumeProps {
  * One function with what belongs to it: its log group, which forgets, and a role that may write there and nothing else
  * (Lambda's managed policy would allow it to write every log of the account). Grants add to that role.
  */
-export class NodeFunction extends Construct {
+export class NodeFunction<F extends FunctionName = FunctionName> extends Construct {
   readonly name: string;
   readonly logGroupName: string;
   protected readonly role: Role;
   protected readonly function: LambdaFunction;
 
-  constructor(scope: Construct, id: string, props: NodeFunctionProps) {
+  constructor(scope: Construct, id: string, props: NodeFunctionProps<F>) {
     super(scope, id);
     const { settings } = props;
     const logGroup = new LogGroup(this, 'LogGroup', {
@@ -82,10 +83,11 @@ export class NodeFunction extends Construct {
       ...(settings.tracing ? { tracing: Tracing.ACTIVE } : {}),
       environment: {
         ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
-        ...named({
-          ...everywhere(settings),
+        ...environmentOf(props.entry, {
+          ...settings,
           serviceDomain: Stack.of(this).urlSuffix,
-          ...props.environment,
+          version: product.version,
+          ...props.resources,
         }),
       },
     });
@@ -129,20 +131,20 @@ export function batchesOf({ messagesPerBatch, batchWindowSeconds }: DeploymentSe
   };
 }
 
-function everywhere({ deployment, logLevel, logSuccessSampling }: DeploymentSettings): FunctionVariables {
-  return {
-    deployment,
-    version: product.version,
-    logLevel,
-    logSuccessSampling: String(logSuccessSampling),
-  };
+const rows: Readonly<Record<string, Variable>> = variableRows;
+
+/** The variables of the rows that name this function, those left out that have no value. */
+function environmentOf(
+  name: FunctionName,
+  values: Readonly<Record<string, unknown>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(rows)
+      .filter(([key, { functions }]) => functions.includes(name) && values[key] !== undefined)
+      .map(([key, { variable }]) => [variable, textOf(values[key])]),
+  );
 }
 
-function named(values: FunctionVariables): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(variables).flatMap(([key, name]) => {
-      const value = new Map(Object.entries(values)).get(key);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -20,7 +20,7 @@ export interface OperateFunctionProps {
 const CONCURRENCY = 5;
 
 /** Long work ordered by people: recoveries, and the cancellations after a deletion; page by page. */
-export class OperateFunction extends NodeFunction {
+export class OperateFunction extends NodeFunction<'operate'> {
   /**
    * Some hundred pages; the rest of a job goes on in a new message. Shorter than a job on purpose: one whose invocation died
    * comes again when six times this is over.
@@ -36,7 +36,7 @@ export class OperateFunction extends NodeFunction {
       // A page of records, and up to ten messages of 1 MiB that are kept anew.
       memoryMegabytes: 512,
       timeout: OperateFunction.timeout,
-      environment: {
+      resources: {
         subscriptionsTable: state.subscriptions.name,
         deliveriesTable: state.deliveries.name,
         payloadBucket: state.payloads.name,
@@ -44,8 +44,6 @@ export class OperateFunction extends NodeFunction {
         scheduleGroup: schedules.groupName,
         operationQueueUrl: operation.url,
         operationDeadLetterUrl: operationDeadLetters.url,
-        retentionDays: String(settings.retentionDays),
-        retryAfterCapSeconds: String(settings.retryAfterCapSeconds),
       },
       // A long job goes on in messages to its own queue, more often than Lambda takes for no runaway loop.
       recursiveLoop: RecursiveLoop.ALLOW,

@@ -17,7 +17,7 @@ export interface ReconcileFunctionProps {
 const INTERVAL = Duration.minutes(1);
 
 /** The safety net: every minute, retries whose wake-up never came and records that owe something are woken. */
-export class ReconcileFunction extends NodeFunction {
+export class ReconcileFunction extends NodeFunction<'reconcile'> {
   constructor(scope: Construct, id: string, props: ReconcileFunctionProps) {
     const { settings, state, retry } = props;
     super(scope, id, {
@@ -27,11 +27,9 @@ export class ReconcileFunction extends NodeFunction {
       // It reads keys and sends wake-ups, page by page.
       memoryMegabytes: 256,
       timeout: INTERVAL,
-      environment: {
+      resources: {
         deliveriesTable: state.deliveries.name,
         retryQueueUrl: retry.url,
-        retentionDays: String(settings.retentionDays),
-        overdueAfterSeconds: String(settings.overdueAfterSeconds),
       },
     });
     state.deliveries.grantReconcile(this.role);

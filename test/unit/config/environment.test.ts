@@ -8,7 +8,7 @@ import {
   operateEnvironment,
   reconcileEnvironment,
 } from '../../../shared/config/environment.ts';
-import { variables } from '../../../shared/config/variables.ts';
+import { variables } from '../../../shared/config/resources.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { completeEnvironment as complete, QUEUE } from '../../support/complete-environment.ts';
 
@@ -26,6 +26,7 @@ describe('the environment of a function', () => {
   it('is given typed: dispatch', () => {
     expect(dispatchEnvironment(complete)).toEqual({
       deployment: 'Posthaste',
+      serviceDomain: 'amazonaws.com',
       version: '1.2.3',
       logLevel: 'info',
       logSuccessSampling: 1,
@@ -48,7 +49,7 @@ describe('the environment of a function', () => {
     expect(deliverEnvironment(complete)).toMatchObject({
       defaultRetryPolicy: DEFAULT_RETRY_POLICY,
       attemptTimeoutSeconds: 15,
-      schedulerThresholdSeconds: 90,
+      schedulerThreshold: 90,
       retryAfterCapSeconds: 3600,
       allowedAddresses: ['127.0.0.0/8', '::1/128'],
       allowedPorts: [],
@@ -74,6 +75,7 @@ describe('the environment of a function', () => {
   it('is given typed: operate', () => {
     expect(operateEnvironment(complete)).toEqual({
       deployment: 'Posthaste',
+      serviceDomain: 'amazonaws.com',
       version: '1.2.3',
       logLevel: 'info',
       logSuccessSampling: 1,
@@ -122,23 +124,36 @@ describe('the environment of a function', () => {
   });
 
   it.each([
-    [variables.attemptTimeoutSeconds, '31', 'ATTEMPT_TIMEOUT_SECONDS is over 30'],
-    [variables.attemptTimeoutSeconds, '0', 'ATTEMPT_TIMEOUT_SECONDS is under 1'],
-    [variables.attemptTimeoutSeconds, '1.5', 'ATTEMPT_TIMEOUT_SECONDS is not a whole number'],
-    [variables.retentionDays, '14', 'RETENTION_DAYS is under 15'],
+    [
+      variables.attemptTimeoutSeconds,
+      '31',
+      'ATTEMPT_TIMEOUT_SECONDS must be a whole number of seconds from 1 to 30',
+    ],
+    [
+      variables.attemptTimeoutSeconds,
+      '0',
+      'ATTEMPT_TIMEOUT_SECONDS must be a whole number of seconds from 1 to 30',
+    ],
+    [
+      variables.attemptTimeoutSeconds,
+      '1.5',
+      'ATTEMPT_TIMEOUT_SECONDS must be a whole number of seconds from 1 to 30',
+    ],
+    [variables.retentionDays, '3651', 'RETENTION_DAYS must be a whole number of days from 15 to 3650'],
+    [variables.retentionDays, '14', 'RETENTION_DAYS must be a whole number of days from 15 to 3650'],
     [variables.retentionDays, '', 'RETENTION_DAYS is empty'],
-    [variables.disableFailingAfterDays, '366', 'DISABLE_FAILING_AFTER_DAYS is over 365'],
-    [variables.disableFailingAfterDays, '-1', 'DISABLE_FAILING_AFTER_DAYS is under 0'],
-    [variables.disableFailingAfterDays, 'never', 'DISABLE_FAILING_AFTER_DAYS is not a number'],
+    [variables.disableFailingAfterDays, '366', 'DISABLE_FAILING_AFTER_DAYS must be a number from 0 to 365'],
+    [variables.disableFailingAfterDays, '-1', 'DISABLE_FAILING_AFTER_DAYS must be a number from 0 to 365'],
+    [variables.disableFailingAfterDays, 'never', 'DISABLE_FAILING_AFTER_DAYS must be a number from 0 to 365'],
     [variables.disableFailingAfterDays, '', 'DISABLE_FAILING_AFTER_DAYS is empty'],
-    [variables.logLevel, 'loud', 'LOG_LEVEL is neither debug, info, warn nor error'],
-    [variables.logSuccessSampling, '1.1', 'LOG_SUCCESS_SAMPLING is over 1'],
+    [variables.logLevel, 'loud', 'LOG_LEVEL must be one of debug, info, warn, error'],
+    [variables.logSuccessSampling, '1.1', 'LOG_SUCCESS_SAMPLING must be a number from 0 to 1'],
     [variables.logSuccessSampling, '', 'LOG_SUCCESS_SAMPLING is empty'],
-    [variables.logSuccessSampling, 'all', 'LOG_SUCCESS_SAMPLING is not a number'],
-    [variables.defaultRetryPolicy, '{', 'DEFAULT_RETRY_POLICY is not JSON'],
-    [variables.allowedAddresses, '["localhost"]', 'ALLOWED_ADDRESSES.0 is not a CIDR range'],
-    [variables.allowedPorts, '["https"]', 'ALLOWED_PORTS.0 is neither a port nor a range of ports'],
-    [variables.allowedPorts, '[443]', 'ALLOWED_PORTS.0 '],
+    [variables.logSuccessSampling, 'all', 'LOG_SUCCESS_SAMPLING must be a number from 0 to 1'],
+    [variables.defaultRetryPolicy, '{', 'DEFAULT_RETRY_POLICY must be a complete retry policy, JSON'],
+    [variables.allowedAddresses, '["localhost"]', 'ALLOWED_ADDRESSES.0 must be a CIDR range'],
+    [variables.allowedPorts, '["https"]', 'ALLOWED_PORTS.0 must be a port, or a range'],
+    [variables.allowedPorts, '[true]', 'ALLOWED_PORTS.0 '],
     ['AWS_LAMBDA_RUNTIME_API', 'no host', 'AWS_LAMBDA_RUNTIME_API is no host'],
   ])('refuses %s=%s', (name, value, problem) => {
     expect(problemsOf(() => deliverEnvironment({ ...complete, [name]: value }))).toContainEqual(

@@ -39,7 +39,7 @@ const QUOTAS = {
   inFlight: 120_000,
 };
 
-/** Defaults of our own settings (infra/settings/capacity-settings.ts). */
+/** Defaults of our own settings (infra/deployment-settings.ts). */
 const SETTINGS = { dispatchConcurrency: 50, deliverConcurrency: 100 };
 
 /** Partitions that the listing of one queue's deliveries is spread over (delivery-keys.ts). */

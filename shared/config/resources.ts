@@ -1,0 +1,98 @@
+import * as z from 'zod';
+import { everyFunction, type FunctionName, type Variable, valueOf } from './rules.ts';
+import { functionSettings } from './settings.ts';
+
+const text = z.string().min(1);
+const url = z.url('is not a URL');
+
+/** Names of what is deployed, and facts about the deployment: what functions get beside the settings. */
+const resources = {
+  /** Under which the regions of this partition of AWS have their services, such as amazonaws.com. */
+  serviceDomain: { variable: 'SERVICE_DOMAIN', rule: text, functions: everyFunction },
+  version: { variable: 'POSTHASTE_VERSION', rule: text, functions: everyFunction },
+  subscriptionsTable: {
+    variable: 'SUBSCRIPTIONS_TABLE',
+    rule: text,
+    functions: ['dispatch', 'deliver', 'operate', 'api'],
+  },
+  deliveriesTable: { variable: 'DELIVERIES_TABLE', rule: text, functions: everyFunction },
+  payloadBucket: {
+    variable: 'PAYLOAD_BUCKET',
+    rule: text,
+    functions: ['dispatch', 'deliver', 'operate', 'api'],
+  },
+  /** The KMS key under which signing secrets are sealed. */
+  secretsKeyArn: { variable: 'SECRETS_KEY_ARN', rule: text, functions: ['deliver', 'api'] },
+  ingressQueueUrl: { variable: 'INGRESS_QUEUE_URL', rule: url, functions: ['api'] },
+  ingressDeadLetterUrl: { variable: 'INGRESS_DEAD_LETTER_URL', rule: url, functions: ['dispatch'] },
+  deliveryQueueUrl: {
+    variable: 'DELIVERY_QUEUE_URL',
+    rule: url,
+    functions: ['dispatch', 'deliver', 'api'],
+  },
+  retryQueueUrl: {
+    variable: 'RETRY_QUEUE_URL',
+    rule: url,
+    functions: ['deliver', 'reconcile', 'operate', 'api'],
+  },
+  retryQueueArn: { variable: 'RETRY_QUEUE_ARN', rule: text, functions: ['deliver'] },
+  deliveryDeadLetterUrl: { variable: 'DELIVERY_DEAD_LETTER_URL', rule: url, functions: ['deliver'] },
+  undeliverableQueueUrl: { variable: 'UNDELIVERABLE_QUEUE_URL', rule: url, functions: ['deliver'] },
+  operatorEventBus: { variable: 'OPERATOR_EVENT_BUS', rule: text, functions: ['deliver', 'api'] },
+  operationQueueUrl: { variable: 'OPERATION_QUEUE_URL', rule: url, functions: ['operate', 'api'] },
+  operationDeadLetterUrl: { variable: 'OPERATION_DEAD_LETTER_URL', rule: url, functions: ['operate'] },
+  scheduleGroup: { variable: 'SCHEDULE_GROUP', rule: text, functions: ['deliver', 'operate', 'api'] },
+  schedulerRoleArn: { variable: 'SCHEDULER_ROLE_ARN', rule: text, functions: ['deliver'] },
+  schedulerDeadLetterArn: { variable: 'SCHEDULER_DEAD_LETTER_ARN', rule: text, functions: ['deliver'] },
+  /** What subscribers are told of who calls them. */
+  userAgent: { variable: 'USER_AGENT', rule: text, functions: ['deliver'] },
+  /** Every SQS queue of the deployment: its URL by the name that the health of the API goes by. */
+  queueUrls: {
+    variable: 'QUEUE_URLS',
+    rule: z.preprocess(valueOf, z.record(z.string(), url)),
+    functions: ['api'],
+  },
+  /** The setting `payloadSources`, each with the account that its bucket has to belong to. */
+  payloadSources: {
+    variable: 'PAYLOAD_SOURCES',
+    rule: z.preprocess(
+      valueOf,
+      z.array(
+        z.object({
+          bucket: z.string().min(1),
+          prefix: z.string(),
+          owner: z.string().regex(/^[0-9]{12}$/, 'is not an account'),
+        }),
+      ),
+    ),
+    functions: ['dispatch'],
+  },
+} satisfies Record<string, Variable>;
+
+/** Every variable that infra sets and functions read. One place, so that the two cannot drift. */
+export const variableRows = { ...functionSettings, ...resources };
+
+type Rows = typeof variableRows;
+
+export const variables = namesOf(variableRows);
+
+/** The resources that a function has to be given. */
+export type ResourcesOf<F extends FunctionName> = {
+  readonly [
+    K in keyof typeof resources as F extends (typeof resources)[K]['functions'][number] ? K : never
+  ]: string;
+};
+
+type Read<Row extends Variable> = Row extends { readonly read: infer R extends z.ZodType }
+  ? z.output<R>
+  : z.output<Row['rule']>;
+
+/** What a function reads from its environment, by the keys of the rows. */
+export type Given<F extends FunctionName> = {
+  [K in keyof Rows as F extends Rows[K]['functions'][number] ? K : never]: Read<Rows[K]>;
+};
+
+function namesOf<K extends string>(rows: Readonly<Record<K, Variable>>): Readonly<Record<K, string>>;
+function namesOf(rows: Readonly<Record<string, Variable>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(rows).map(([key, { variable }]) => [key, variable]));
+}
