@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { completePolicySchema } from '../../shared/domain/retry/policy.ts';
 import {
   createDocument,
   type CreateDocumentOptions,
@@ -9,7 +10,7 @@ import {
 import { retryPolicySchema } from '../../shared/domain/retry/policy-schema.ts';
 import { deliveryDetailSchema } from '../../shared/wire/views/delivery-detail.ts';
 import { deliverySummarySchema } from '../../shared/wire/views/delivery-summary.ts';
-import { attemptView, deliveryViewSchema, policyView } from '../../shared/wire/views/delivery.ts';
+import { attemptView, deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { messageSummarySchema, messageViewSchema } from '../../shared/wire/views/message.ts';
 import { recoveryViewSchema } from '../../shared/wire/views/recovery.ts';
 import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
@@ -40,7 +41,7 @@ const NAMED = {
   Links: linksSchema,
   Message: messageViewSchema,
   MessageSummary: messageSummarySchema,
-  PolicyInForce: policyView,
+  PolicyInForce: completePolicySchema,
   Recovery: recoveryViewSchema,
   RetryPolicy: retryPolicySchema,
   Subscription: subscriptionViewSchema,

@@ -10,7 +10,7 @@ import type {
 } from '../../domain/subscription/subscription.ts';
 import { subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
 import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
-import { partialPolicySchema } from './retry-policy-item.ts';
+import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 
 type ItemKey = { pk: string; sk: string };

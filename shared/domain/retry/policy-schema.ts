@@ -32,7 +32,8 @@ const retriedStatus = integer(statusRule, 300)
   )
   .meta({ type: 'integer', not: { const: 410 } });
 
-const FIELDS = {
+/** The bounds of each field, and what a caller is told about them. */
+const RULES = {
   retries_with_no_delay: retries.exactOptional(),
   minimum_delay_retries: retries.exactOptional(),
   minimum_delay: minimumDelay.exactOptional(),
@@ -49,8 +50,8 @@ const FIELDS = {
     .exactOptional(),
 } satisfies Record<keyof RetryPolicy, z.ZodType>;
 
-/** Field by field; `parseRetryPolicy` checks the whole. */
-export const retryPolicySchema = z.strictObject(FIELDS, 'must be an object');
+/** A policy as users give it, field by field; `parseRetryPolicy` checks the whole. */
+export const retryPolicySchema = z.strictObject(RULES, 'must be an object');
 
 type Refused = { ok: false; fields: FieldError[] };
 

@@ -1,22 +1,31 @@
-import type { BackoffFunction, Jitter, PolicySource } from '../vocabulary.ts';
+import * as z from 'zod';
+import { BACKOFF_FUNCTIONS, JITTERS, type PolicySource } from '../vocabulary.ts';
 
-/** A retry policy with every key present (design §3). Delays are seconds. */
-export type RetryPolicy = {
-  retries_with_no_delay: number;
-  minimum_delay_retries: number;
-  minimum_delay: number;
-  maximum_delay: number;
-  maximum_delay_retries: number;
-  retry_backoff_function: BackoffFunction;
-  ignore_subscription_override: boolean;
-  backoff_retries: number;
-  backoff_exponent: number;
-  jitter: Jitter;
-  retry_on_status: number[];
-};
+/**
+ * What a retry policy is (design §3), in the order of its fields; delays are seconds. Only types: a stored policy stays readable
+ * when a bound changes. The bounds on what users give are in policy-schema.ts.
+ */
+export const partialPolicySchema = z.object({
+  retries_with_no_delay: z.int().exactOptional(),
+  minimum_delay_retries: z.int().exactOptional(),
+  minimum_delay: z.int().exactOptional(),
+  maximum_delay: z.int().exactOptional(),
+  maximum_delay_retries: z.int().exactOptional(),
+  retry_backoff_function: z.enum(BACKOFF_FUNCTIONS).exactOptional(),
+  ignore_subscription_override: z.boolean().exactOptional(),
+  backoff_retries: z.int().exactOptional(),
+  backoff_exponent: z.number().exactOptional(),
+  jitter: z.enum(JITTERS).exactOptional(),
+  retry_on_status: z.array(z.int()).exactOptional(),
+});
+
+/** With every field present. */
+export const completePolicySchema = partialPolicySchema.required();
+
+export type RetryPolicy = z.output<typeof completePolicySchema>;
 
 /** A policy as a user gave it: validated, not yet completed from the defaults. */
-export type PartialRetryPolicy = Partial<RetryPolicy>;
+export type PartialRetryPolicy = z.output<typeof partialPolicySchema>;
 
 /** What a deployment uses that sets no `defaultRetryPolicy` of its own (design §3). */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {

@@ -1,14 +1,7 @@
 import * as z from 'zod';
-import {
-  STATUSES,
-  PHASES,
-  ATTEMPT_TRIGGERS,
-  MECHANISMS,
-  OUTCOMES,
-  BACKOFF_FUNCTIONS,
-  JITTERS,
-} from '../../domain/vocabulary.ts';
+import { STATUSES, PHASES, ATTEMPT_TRIGGERS, MECHANISMS, OUTCOMES } from '../../domain/vocabulary.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
+import { completePolicySchema } from '../../domain/retry/policy.ts';
 import { startOf, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';
 import { timeText, timeView } from '../fields.ts';
 
@@ -38,20 +31,6 @@ const nextAttemptView = z.object({
   waitsFor: z.literal('rate_limit').exactOptional(),
 });
 
-export const policyView = z.object({
-  retries_with_no_delay: z.int(),
-  minimum_delay_retries: z.int(),
-  minimum_delay: z.int(),
-  maximum_delay: z.int(),
-  maximum_delay_retries: z.int(),
-  retry_backoff_function: z.enum(BACKOFF_FUNCTIONS),
-  ignore_subscription_override: z.boolean(),
-  backoff_retries: z.int(),
-  backoff_exponent: z.number(),
-  jitter: z.enum(JITTERS),
-  retry_on_status: z.array(z.int()),
-});
-
 /** A delivery as the API and the undeliverable queue show it (design §7). Times are RFC 3339 in UTC with milliseconds. */
 export const deliveryViewSchema = z.object({
   queue: z.string(),
@@ -65,7 +44,7 @@ export const deliveryViewSchema = z.object({
   /** Results that came after their lease was gone; beside the numbered attempts, not among them. */
   lateResults: z.array(attemptView).exactOptional(),
   /** Null before the first failure: no policy has been needed yet. */
-  policy: policyView.nullable(),
+  policy: completePolicySchema.nullable(),
 });
 
 export type DeliveryView = z.infer<typeof deliveryViewSchema>;
