@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import { ContendedError } from '../../shared/domain/contention.ts';
 import type { FieldError } from '../../shared/domain/errors.ts';
 import { UnknownCredentialsError } from '../../shared/domain/subscription/credential-headers.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
-import { ContendedChangeError, QueueBusyError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
-import { ContendedRecoveryError } from './recoveries/recoveries.ts';
+import { QueueBusyError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
 
 const ERROR_CODES = [
   'invalid_request',
@@ -116,11 +116,8 @@ export function refusalOf(error: unknown): RefusedRequest | undefined {
       'subscriptions kept being added or changed meanwhile; the queue is still there',
     );
   }
-  if (error instanceof ContendedChangeError) {
+  if (error instanceof ContendedError) {
     return new RefusedRequest('conflict', 'it kept being changed by others meanwhile; ask again');
-  }
-  if (error instanceof ContendedRecoveryError) {
-    return new RefusedRequest('conflict', 'it kept moving on meanwhile; ask again');
   }
   if (error instanceof UnknownCredentialsError) {
     return invalidFields(

@@ -1,3 +1,4 @@
+import { contendedDelivery } from '../../shared/domain/contention.ts';
 import {
   type CancellationOperation,
   MOST_LOOKS,
@@ -18,15 +19,6 @@ const PAGE = 100;
  * A repeat addresses those who were subscribers at its first acceptance, and has to find them on the list for it.
  */
 const REMEMBERED_MS = 45 * 60_000;
-
-/** A delivery changed again and again while it was to be cancelled. Transient: another pass follows. */
-class ContendedCancellationError extends Error {
-  override readonly name = 'ContendedCancellationError';
-
-  constructor({ queue, messageId, subscriptionId }: DeliveryKey) {
-    super(`Delivery ${queue}/${messageId}/${subscriptionId} kept changing while it was being cancelled`);
-  }
-}
 
 /**
  * Cancels what is retrying, or waits for its turn, for a deleted subscription, or for all of a deleted queue, page by page. Whatever it does not come
@@ -98,7 +90,8 @@ async function cancelOne(
 ): Promise<void> {
   const reason = subscriptionId === undefined ? 'queue_deleted' : 'subscription_deleted';
   const result = await cancelDelivery(context, key, reason);
-  if (result.kind === 'refused' && result.why === 'contended') throw new ContendedCancellationError(key);
+  // Another pass follows.
+  if (result.kind === 'refused' && result.why === 'contended') throw contendedDelivery(key);
 }
 
 async function endPass(context: OperateContext, order: CancellationOperation): Promise<void> {

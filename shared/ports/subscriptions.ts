@@ -70,15 +70,6 @@ export class QueueBusyError extends Error {
   }
 }
 
-/** Somebody else's changes kept coming in between; this one was not made. */
-export class ContendedChangeError extends Error {
-  override readonly name = 'ContendedChangeError';
-
-  constructor(queue: string, subscriptionId?: string) {
-    super(`${[queue, subscriptionId].filter(Boolean).join('/')} kept being changed by others meanwhile.`);
-  }
-}
-
 /** What came of a change: `left` where the change asked for nothing. */
 export type Changed<Of> =
   { kind: 'changed'; before: Of; after: Of } | { kind: 'left'; current: Of } | { kind: 'missing' };
@@ -93,7 +84,7 @@ export interface SubscriptionRegistry {
   /**
    * Replaces a queue's metadata by what `change` makes of it, with nobody else's change in between: `change` may be called
    * again with another state of the queue, and what it throws passes through.
-   * @throws ContendedChangeError
+   * @throws ContendedError
    */
   changeQueue(name: string, change: (current: Queue) => Queue): Promise<Changed<Queue>>;
   /** Creates the queue if there is none, and leaves an existing one untouched. */
@@ -125,7 +116,7 @@ export interface SubscriptionRegistry {
    * Makes of a subscription what `change` makes of it; undefined: leave it. What others change at the same time stays: a
    * change that touches what they touched is made again on what they left. One that is marked for deletion is missing. A
    * subscriber that another subscription has is a conflict.
-   * @throws ContendedChangeError, and what `change` throws
+   * @throws ContendedError, and what `change` throws
    */
   changeSubscription(
     target: SubscriptionAt,
@@ -134,7 +125,7 @@ export interface SubscriptionRegistry {
   /**
    * Marks it for deletion and frees its subscriber at once. Answers with the subscription as marked, now or before;
    * undefined: there is none. Should nobody remove it, it goes by itself some days later.
-   * @throws ContendedChangeError
+   * @throws ContendedError
    */
   markDeleted(target: SubscriptionAt): Promise<Subscription | undefined>;
   /** Removes a subscription that is marked for deletion; any other stays. Nothing to remove is no error. */

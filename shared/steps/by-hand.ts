@@ -1,3 +1,4 @@
+import { withRetriedWrites } from '../domain/contention.ts';
 import { hasRoomForRound, hasten, reopen } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
@@ -30,9 +31,6 @@ export type ByHandContext = {
 export type RetryResult =
   { kind: 'retried'; delivery: Delivery } | { kind: 'refused'; why: RetryRefusal; delivery?: Delivery };
 
-/** How often a delivery may change under our hands before the caller is told so. */
-export const MOST_TRIES = 4;
-
 /**
  * By hand: makes the pending attempt of a retrying delivery due now, and gives one that is over another round. An
  * automatic retry at the same time carries the same number, so only one of the two is made.
@@ -59,20 +57,18 @@ export function reopenDelivery(
 }
 
 /** A decision on the record as read; `again`: it changed meanwhile. */
-type Decision = RetryResult | { kind: 'again' };
+type Decision = RetryResult | 'again';
 
 async function decided(
   { ports }: ByHandContext,
   key: DeliveryKey,
   decide: (current: Delivery) => Promise<Decision>,
 ): Promise<RetryResult> {
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  const result = await withRetriedWrites<RetryResult>(async () => {
     const current = await ports.deliveries.find(key);
-    if (current === undefined) return { kind: 'refused', why: 'no_such_delivery' };
-    const decision = await decide(current);
-    if (decision.kind !== 'again') return decision;
-  }
-  return { kind: 'refused', why: 'contended' };
+    return current === undefined ? { kind: 'refused', why: 'no_such_delivery' } : decide(current);
+  });
+  return result === 'again' ? { kind: 'refused', why: 'contended' } : result;
 }
 
 function refused(why: RetryRefusal, delivery: Delivery): RetryResult {
@@ -108,7 +104,7 @@ async function reopened(
 ): Promise<Decision> {
   const { ports, settings } = context;
   const { status } = current;
-  if (isOpen(status)) return { kind: 'again' };
+  if (isOpen(status)) return 'again';
   const why = whyNoRound(context, current);
   if (why !== undefined) return refused(why, current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
@@ -128,7 +124,7 @@ async function recoveredAlready(context: ByHandContext, current: Delivery): Prom
 
 async function written(context: ByHandContext, transition: Transition, before: Delivery): Promise<Decision> {
   const result = await context.ports.deliveries.write(transition);
-  if (result.kind === 'refused') return { kind: 'again' };
+  if (result.kind === 'refused') return 'again';
   // One that waits for a slot keeps its place, and its schedule: a new one would have its name.
   if (before.slot === undefined) await removeSchedule(context, before);
   return woken(context, result.delivery);

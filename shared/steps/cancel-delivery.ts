@@ -1,7 +1,8 @@
+import { withRetriedWrites } from '../domain/contention.ts';
 import { cancelOpen, cancelUnbegun } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import type { MessageRecord } from '../ports/messages.ts';
-import { MOST_TRIES, removeSchedule, type ByHandContext } from './by-hand.ts';
+import { removeSchedule, type ByHandContext } from './by-hand.ts';
 import type { CancelReason, CancelRefusal } from '../domain/vocabulary.ts';
 import { momentOf } from './moment.ts';
 
@@ -19,18 +20,18 @@ export async function cancelDelivery(
   reason: CancelReason,
 ): Promise<CancelResult> {
   const { ports } = context;
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  const result = await withRetriedWrites<CancelResult>(async () => {
     const current = await ports.deliveries.find(key);
     const decision = await decisionOn(context, key, current, reason);
     if ('why' in decision)
       return { kind: 'refused', ...decision, ...(current === undefined ? {} : { delivery: current }) };
-    const result = await ports.deliveries.write(decision.transition);
-    if (result.kind === 'refused') continue;
+    const writing = await ports.deliveries.write(decision.transition);
+    if (writing.kind === 'refused') return 'again';
     if (current !== undefined) await removeSchedule(context, current);
     ports.journal.note({ fact: 'delivery_cancelled', key, reason });
-    return { kind: 'cancelled', delivery: result.delivery };
-  }
-  return { kind: 'refused', why: 'contended' };
+    return { kind: 'cancelled', delivery: writing.delivery };
+  });
+  return result === 'again' ? { kind: 'refused', why: 'contended' } : result;
 }
 
 type Decision = { transition: Transition } | { why: CancelRefusal };

@@ -1,3 +1,4 @@
+import { contendedDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isSuccess, type Chunk } from '../../../shared/domain/delivery/chunk.ts';
 import { takeOut, takeOutEarly } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
@@ -12,17 +13,6 @@ import type { Chunks, Deliveries, WriteResult } from '../../../shared/ports/deli
 type Records = { deliveries: Deliveries; chunks: Chunks };
 
 type Creation = Extract<Transition, { create: Delivery }>;
-
-/** How often a delivery or its chunk may change under our hands. */
-const MOST_TRIES = 4;
-
-/** A delivery and its chunk kept changing while a record of its own was to be made. Transient: whoever asked may ask again. */
-export class ContendedRecordError extends Error {
-  override readonly name = 'ContendedRecordError';
-  constructor({ queue, messageId, subscriptionId }: DeliveryKey) {
-    super(`Delivery ${queue}/${messageId}/${subscriptionId} changed ${MOST_TRIES} times`);
-  }
-}
 
 /**
  * The records of deliveries wherever they are, their own or that of their chunk, for whoever names a delivery by hand. To
@@ -40,13 +30,11 @@ export function chunkedDeliveries(records: Records): Deliveries {
 }
 
 async function written(records: Records, transition: Transition): Promise<WriteResult> {
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const result = await ('create' in transition
-      ? created(records, transition)
-      : revised(records, transition));
-    if (result !== 'again') return result;
-  }
-  throw new ContendedRecordError(transition.key);
+  const result = await withRetriedWrites(() =>
+    'create' in transition ? created(records, transition) : revised(records, transition),
+  );
+  if (result === 'again') throw contendedDelivery(transition.key);
+  return result;
 }
 
 async function revised(records: Records, transition: Transition): Promise<WriteResult | 'again'> {

@@ -1,3 +1,4 @@
+import { ContendedError, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts';
 import {
   newRecovery,
@@ -57,22 +58,13 @@ export async function startRecovery(
   return { kind: 'started', recovery };
 }
 
-/** How often a recovery may move on under our hands, a page at a time. */
-const MOST_TRIES = 10;
-
-/** A recovery moved on again and again while it was to be stopped. */
-export class ContendedRecoveryError extends Error {
-  override readonly name = 'ContendedRecoveryError';
-
-  constructor(queue: string, id: string) {
-    super(`Recovery ${id} of queue ${queue} moved on ${MOST_TRIES} times while it was to be stopped`);
-  }
-}
+/** A recovery moves on a page at a time. */
+const MOST_TRIES = { tries: 10 };
 
 /**
  * Stops a recovery: the page that is under work is finished, and no other begun. Undefined: there is none; `over`: it had
  * ended before.
- * @throws ContendedRecoveryError
+ * @throws ContendedError
  */
 export async function stopRecovery(
   { recoveries, clock, settings }: Pick<RecoveriesContext, 'recoveries' | 'clock' | 'settings'>,
@@ -80,13 +72,15 @@ export async function stopRecovery(
   id: string,
 ): Promise<'stopped' | 'over' | undefined> {
   let current = await recoveries.find(queue, id);
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  const stopped = await withRetriedWrites(async () => {
     if (current === undefined) return undefined;
     if (current.state !== 'running') return 'over';
     const at = { now: clock.now(), retentionMs: settings.retentionMs };
     const saving = await recoveries.save(revised({ ...current, state: 'stopped' }, at));
     if (saving.kind === 'saved') return 'stopped';
     current = saving.current;
-  }
-  throw new ContendedRecoveryError(queue, id);
+    return 'again';
+  }, MOST_TRIES);
+  if (stopped === 'again') throw new ContendedError(`recovery ${queue}/${id}`);
+  return stopped;
 }

@@ -35,7 +35,7 @@ export type ChangeResult = Changed<Subscription> | { kind: 'conflict'; subscript
  * Changes a subscription as its operator wants it. A redacted header keeps its value. Another subscriber is owed the
  * question where confirmation is asked for, and one that has not answered yet is owed it anew (`askIfOwed` sends it);
  * until it answers it gets nothing else.
- * @throws UnknownCredentialsError, ContendedChangeError
+ * @throws UnknownCredentialsError, ContendedError
  */
 export async function updateSubscription(
   context: ChangeContext & ConfirmationContext,

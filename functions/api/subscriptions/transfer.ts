@@ -57,7 +57,7 @@ export type ImportResult =
 /**
  * One line of an import: all of it or nothing, and a second time nothing. The same subscriber with the same content is
  * unchanged; with other content it is replaced where that is wanted, and its secret and its age stay.
- * @throws UnknownCredentialsError, ContendedChangeError
+ * @throws UnknownCredentialsError, ContendedError
  */
 export async function importSubscription(
   context: SubscribeContext,

@@ -1,16 +1,12 @@
+import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey } from '../../config/tables.ts';
 import type { Queue } from '../../domain/subscription/subscription.ts';
-import {
-  type Changed,
-  ContendedChangeError,
-  QueueBusyError,
-  type SubscriptionRegistry,
-} from '../../ports/subscriptions.ts';
+import { type Changed, QueueBusyError, type SubscriptionRegistry } from '../../ports/subscriptions.ts';
 import { ifConditionHolds, ifUndisturbed } from './condition.ts';
 import { expression } from './expression.ts';
 import { editsOf, updateOf } from './item-edit.ts';
 import { queriedItems } from './query.ts';
-import type { RegistryTable } from './registry-table.ts';
+import { pausesOf, type RegistryTable } from './registry-table.ts';
 import {
   itemOf,
   queueAttributesOf,
@@ -151,17 +147,14 @@ function deletionsOf({ tableName }: RegistryTable, items: readonly unknown[]) {
   ];
 }
 
-/** How often others may come in between before a change is given up. */
-const MOST_TRIES = 8;
-const FIRST_PAUSE_MS = 5;
-
 export async function changeQueue(
-  { client, tableName, clock }: RegistryTable,
+  table: RegistryTable,
   name: string,
   change: (current: Queue) => Queue,
 ): Promise<Changed<Queue>> {
+  const { client, tableName } = table;
   const at = { TableName: tableName, Key: queueItemKey(name) };
-  for (let tried = 1; tried <= MOST_TRIES; tried += 1) {
+  const changed = await withRetriedWrites<Changed<Queue>>(async () => {
     const { Item } = await client.get({ ...at, ConsistentRead: true });
     if (Item === undefined) return { kind: 'missing' };
     const item = itemOf(Item);
@@ -172,8 +165,8 @@ export async function changeQueue(
     // All of the metadata as read, and of this life of the queue: a patch says what it says of the whole.
     const guards = { createdAt: item['createdAt'], metadata: item['metadata'] };
     const write = client.update({ ...at, ...updateOf(edits, guards) });
-    if ((await ifUndisturbed(write)) !== undefined) return { kind: 'changed', before, after };
-    await clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried);
-  }
-  throw new ContendedChangeError(name);
+    return (await ifUndisturbed(write)) === undefined ? 'again' : { kind: 'changed', before, after };
+  }, pausesOf(table));
+  if (changed === 'again') throw new ContendedError(`queue ${name}`);
+  return changed;
 }

@@ -1,3 +1,4 @@
+import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './condition.ts';
@@ -22,18 +23,11 @@ import { gathered } from '../gathered.ts';
 import { slotsItemKey } from './delivery-keys.ts';
 import { decoded, RECORD_VERSION, ttlOf } from './record.ts';
 
-/** The line of a subscription changed again and again while slots were reserved. Transient: whoever asked tries again. */
-export class ContendedLineError extends Error {
-  override readonly name = 'ContendedLineError';
-  constructor({ queue, subscriptionId }: Limited) {
-    super(`The line of ${queue}/${subscriptionId} changed ${MOST_TRIES} times while slots were reserved`);
-  }
-}
-
 /** Milliseconds within which the deliveries of one batch ask, since they are claimed side by side. */
 const GATHER_MS = 10;
 
-const MOST_TRIES = 6;
+/** Each refusal tells which way to go next. */
+const MOST_TRIES = { tries: 6 };
 
 /** Lines of which it is remembered that they stand, which saves a refused write; a hint only. */
 const MOST_REMEMBERED = 10_000;
@@ -88,7 +82,7 @@ async function lineAfter(
 ): Promise<Line & { instead?: Slot }> {
   const { limited, limit, until, now } = wanted;
   let way = wanted.first;
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  const reserved = await withRetriedWrites<Line & { instead?: Slot }>(async () => {
     const result = await updated(client, requestOf[way](tableName, wanted));
     if (result.kind === 'written') return result.line;
     const { line } = result;
@@ -96,8 +90,11 @@ async function lineAfter(
     if (!isStanding(line, limit, now)) way = 'begin';
     else if (line.reservedUpTo > latestEnd(now, until)) return { ...line, instead: noSlot(now, until) };
     else way = 'lengthen';
-  }
-  throw new ContendedLineError(limited);
+    return 'again';
+  }, MOST_TRIES);
+  if (reserved === 'again')
+    throw new ContendedError(`line of subscription ${limited.queue}/${limited.subscriptionId}`);
+  return reserved;
 }
 
 type Way = 'lengthen' | 'begin';

@@ -7,3 +7,10 @@ export type RegistryTable = {
   tableName: string;
   clock: Pacing;
 };
+
+const FIRST_PAUSE_MS = 5;
+
+/** How often, and how long after another, a change is tried that others come before. */
+export function pausesOf({ clock }: RegistryTable) {
+  return { tries: 8, pause: (tried: number) => clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried) };
+}

@@ -1,15 +1,12 @@
+import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
-import {
-  ContendedChangeError,
-  type SubscriptionAt,
-  type SubscriptionRegistry,
-} from '../../ports/subscriptions.ts';
+import type { SubscriptionAt, SubscriptionRegistry } from '../../ports/subscriptions.ts';
 import { ifUndisturbed } from './condition.ts';
 import { freedFrom } from './subscription-writes.ts';
 import { transacted, type RefusedWrite } from './transaction.ts';
 import { editsOf, type ItemEdit, updateOf } from './item-edit.ts';
-import type { RegistryTable } from './registry-table.ts';
+import { pausesOf, type RegistryTable } from './registry-table.ts';
 import {
   holderOf,
   itemOf,
@@ -26,31 +23,22 @@ type ChangeResult = Awaited<ReturnType<SubscriptionRegistry['changeSubscription'
 /** A subscription as it is in the table, and as the domain sees it. */
 type Found = { item: Record<string, unknown>; subscription: Subscription };
 
-/** How often others may come in between before a change is given up. */
-const MOST_TRIES = 8;
-const FIRST_PAUSE_MS = 5;
-
-function pauseAfter({ clock }: RegistryTable, tried: number): Promise<void> {
-  return clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried);
-}
-
 export async function changeSubscription(
   table: RegistryTable,
   target: SubscriptionAt,
   change: (current: Subscription) => Subscription | undefined,
 ): Promise<ChangeResult> {
-  for (let tried = 1; tried <= MOST_TRIES; tried += 1) {
+  const changed = await withRetriedWrites<ChangeResult>(async () => {
     const found = await find(table, target);
     if (found === undefined || isMarked(found)) return { kind: 'missing' };
     const before = found.subscription;
     const after = change(before) ?? before;
     const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
     if (edits.length === 0) return { kind: 'left', current: before };
-    const written = await writeChange(table, target, { found, after, edits });
-    if (written.kind !== 'again') return written;
-    await pauseAfter(table, tried);
-  }
-  throw new ContendedChangeError(target.queue, target.subscriptionId);
+    return writeChange(table, target, { found, after, edits });
+  }, pausesOf(table));
+  if (changed === 'again') throw contended(target);
+  return changed;
 }
 
 /** The mark and the end of the claim, in one transaction: whoever subscribes next never meets half of it. */
@@ -58,18 +46,20 @@ export async function markDeleted(
   table: RegistryTable,
   target: SubscriptionAt,
 ): Promise<Subscription | undefined> {
-  for (let tried = 1; tried <= MOST_TRIES; tried += 1) {
+  const marked = await withRetriedWrites(async () => {
     const found = await find(table, target);
     if (found === undefined || isMarked(found)) return found?.subscription;
-    const marked = await mark(table, found, target.now);
-    if (marked !== undefined) return marked;
-    await pauseAfter(table, tried);
-  }
-  throw new ContendedChangeError(target.queue, target.subscriptionId);
+    return mark(table, found, target.now);
+  }, pausesOf(table));
+  if (marked === 'again') throw contended(target);
+  return marked;
 }
 
-/** Undefined: it was changed meanwhile. */
-async function mark(table: RegistryTable, found: Found, now: number): Promise<Subscription | undefined> {
+function contended({ queue, subscriptionId }: SubscriptionAt): ContendedError {
+  return new ContendedError(`subscription ${queue}/${subscriptionId}`);
+}
+
+async function mark(table: RegistryTable, found: Found, now: number): Promise<Subscription | 'again'> {
   const { client, clock } = table;
   const before = found.subscription;
   const after = { ...before, deletedAt: now };
@@ -77,10 +67,10 @@ async function mark(table: RegistryTable, found: Found, now: number): Promise<Su
   const update = updateOfSubscription(table, found, edits, ['subscriber']);
   const result = await transacted(client, clock, [update, releaseOf(table, before)]);
   if (result.kind === 'written') return after;
-  if (result.writes[0]?.failed === true) return undefined;
+  if (result.writes[0]?.failed === true) return 'again';
   // It had expired, and its subscriber is another subscription's by now.
   const written = await ifUndisturbed(client.update(update.Update));
-  return written === undefined ? undefined : after;
+  return written === undefined ? 'again' : after;
 }
 
 function isMarked({ subscription }: Found): boolean {
@@ -102,7 +92,7 @@ async function writeChange(
   table: RegistryTable,
   { now }: SubscriptionAt,
   { found, after, edits }: Plan,
-): Promise<ChangeResult | { kind: 'again' }> {
+): Promise<ChangeResult | 'again'> {
   const { client, clock } = table;
   const before = found.subscription;
   const changed = { kind: 'changed' as const, before, after };
@@ -111,24 +101,23 @@ async function writeChange(
   if (claims.length === 0) {
     const { Update } = updateOfSubscription(table, found, edits, guards);
     const written = await ifUndisturbed(client.update(Update));
-    return written === undefined ? { kind: 'again' } : changed;
+    return written === undefined ? 'again' : changed;
   }
   const update = updateOfSubscription(table, found, edits, [...CLAIMED, ...guards]);
   const result = await transacted(client, clock, [update, ...claims]);
   if (result.kind === 'written') return changed;
   const refusal = afterRefusal(result.writes);
-  return refusal.kind === 'conflict' && (await freedFrom(table, after, refusal.subscriptionId))
-    ? { kind: 'again' }
-    : refusal;
+  if (refusal === 'again' || refusal.kind !== 'conflict') return refusal;
+  return (await freedFrom(table, after, refusal.subscriptionId)) ? 'again' : refusal;
 }
 
 /** Whatever deliver noted since the read goes the way of what it had noted before: the change is made again. */
 const HEALTH = ['disabled', 'failing'] as const;
 
-function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | { kind: 'again' } {
+function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 'again' {
   return update?.failed !== true && claim?.failed === true
     ? { kind: 'conflict', subscriptionId: holderOf(claim.item) }
-    : { kind: 'again' };
+    : 'again';
 }
 
 /** What a claim is made of. A change of the claim goes by these as they were read. */

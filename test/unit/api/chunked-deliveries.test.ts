@@ -1,13 +1,11 @@
+import { ContendedError } from '../../../shared/domain/contention.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
 import { claimChunk, recordSuccesses, takeOut } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import { cancelOpen, cancelUnbegun } from '../../../shared/domain/delivery/by-hand.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
-import {
-  chunkedDeliveries,
-  ContendedRecordError,
-} from '../../../functions/api/deliveries/chunked-deliveries.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
@@ -176,7 +174,7 @@ describe('a change of a delivery in a chunk', () => {
     const writing = chunkedDeliveries({ deliveries: own, chunks: refusing }).write(
       cancelOpen(await found('a'), 'manual', at),
     );
-    await expect(writing).rejects.toThrow(ContendedRecordError);
+    await expect(writing).rejects.toThrow(ContendedError);
     expect(tries).toBe(4);
   });
 });

@@ -153,7 +153,7 @@ describe('a delivery that cannot be cancelled', () => {
     expect(ports.journal.facts).toMatchObject([
       {
         fact: 'operation_failed_for',
-        error: { message: 'Delivery orders/m-1/s-1 kept changing while it was being cancelled' },
+        error: { message: 'The delivery orders/m-1/s-1 kept being changed by others.' },
       },
       { fact: 'operation_continued', delaySeconds: 60 },
     ]);
