@@ -1,189 +1,201 @@
-import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import { type Attempt, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
+import { ADDRESS_FORBIDDEN, isGone, outcomeOf, type Reply } from '../../shared/domain/delivery/outcome.ts';
+import { release } from '../../shared/domain/delivery/transitions.ts';
+import { webhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
+import { policyInForce } from '../../shared/domain/retry/policy.ts';
+import { secretsInForce } from '../../shared/domain/subscription/secret-rotation.ts';
+import type { SigningSecret } from '../../shared/domain/subscription/signing-secret.ts';
 import {
-  cancelLeased,
-  recordAttempt,
-  recordLateResult,
-  release,
-  type Verdict,
-} from '../../shared/domain/delivery/result.ts';
-import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { isGone } from '../../shared/domain/delivery/outcome.ts';
-import { absenceOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
-import { type DeliverContext, hasTimeForRequest, type HeldDelivery, timeLeftMs } from './context.ts';
-import { type Going, type Made, makeRequest, openedFor } from './request.ts';
-import { keepMessage, keptUntil } from '../../shared/steps/keep-message.ts';
-import { momentOf } from '../../shared/steps/moment.ts';
-import { payOwed } from './owed.ts';
+  absenceOf,
+  attemptTimeoutOf,
+  type Subscription,
+} from '../../shared/domain/subscription/subscription.ts';
+import type { SecretOpener } from '../../shared/ports/subscriptions.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
+import type { DeliverContext } from './context.ts';
 import { noteHealth } from './health.ts';
-import { awaitTurn, turnOf } from './rate-limit.ts';
-import { judge } from './verdict.ts';
-import { armNext, sendAgain, watchOver } from './wake-up.ts';
+import { cancelHeld, endHeld, hasTimeForRequest, timeLeftMs, writeHeld, type Held } from './held.ts';
+import { takeTurn } from './rate-limit.ts';
+import { record, type AttemptResult, type FollowedPolicy } from './record.ts';
+import { scheduleNext, sendAgain } from './wake-up.ts';
+
+/** A delivery whose request can go now. */
+type Ready = Held & {
+  subscription: Subscription;
+  policy: FollowedPolicy;
+  /** What it may be signed with. */
+  secrets: readonly OpenedSecret[];
+  /** The slot that it had to wait for, where its subscription limits the rate. */
+  slotAt: number | undefined;
+};
 
 /**
- * Makes the attempt that is due, and the immediate retries after it that this invocation may make. The order is body,
- * record, then wake-up or owed; the caller acknowledges last (design §5).
+ * Makes the attempt that is due. The delivery, still held, where this invocation makes an immediate retry next. The order is
+ * body, record, then wake-up or owed; the caller acknowledges last (design §5).
+ * @throws UnopenedSecretError, and where one of our own services fails
  */
-export async function attemptDelivery(context: DeliverContext, first: HeldDelivery): Promise<void> {
-  let held: HeldDelivery | undefined = first;
-  while (held !== undefined) held = await attemptOnce(context, held);
-}
-
-/** One attempt; the delivery still held where an immediate retry follows. */
-async function attemptOnce(context: DeliverContext, held: HeldDelivery): Promise<HeldDelivery | undefined> {
-  const going = await readied(context, held);
-  if (going === undefined) return undefined;
-  const made = await makeRequest(context, held, going);
-  const continued = await record(context, held, made);
+export async function makeAttempt(context: DeliverContext, held: Held): Promise<Held | undefined> {
+  const ready = await prepare(context, held);
+  if (ready === undefined) return undefined;
+  const result = await post(context, ready);
+  const retried = await record(context, held, ready.policy, result);
   // After a 410 it is disabled; there is nothing more to note.
-  if (!isGone(made.reply)) await noteHealth(context, going.subscription, made.attempt);
-  return continued && (await lookedUpAnew(context, continued));
+  if (!isGone(result.reply)) await noteHealth(context, ready.subscription, result.attempt);
+  if (retried === undefined) return undefined;
+  const { queue, subscriptionId } = held.delivery.key;
+  return { ...retried, ...(await context.ports.subscriptions.find(queue, subscriptionId, 'fresh')) };
 }
 
-/** Everything that the request needs, at the moment that it is to go. Undefined: it is not to go now, and the record says why. */
-async function readied(context: DeliverContext, held: HeldDelivery): Promise<Going | undefined> {
-  const subscription = await thereFor(context, held);
+/** Gathers what the request needs. Undefined: it does not go now, and the record says why. */
+async function prepare(context: DeliverContext, held: Held): Promise<Ready | undefined> {
+  const subscription = await subscriptionOrCancel(context, held);
   if (subscription === undefined) return undefined;
-  const secrets = await openedFor(context, held, subscription);
-  const turn = await turnOf(context, held, subscription);
-  if (turn.kind === 'later') {
-    await awaitTurn(context, held, turn.slot);
-    return undefined;
-  }
-  // Calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time …
-  if (!hasTimeForRequest(timeLeftMs(context, held), context.settings)) {
+  const secrets = await secretsOrRelease(context, held, subscription);
+  const turn = await takeTurn(context, held, subscription);
+  if (turn === undefined) return undefined;
+  // The calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time …
+  if (!hasTimeForRequest(context, timeLeftMs(context, held))) {
     await giveBack(context, held);
     return undefined;
   }
   // … and meanwhile the subscription or the message may have expired.
-  return (await thereFor(context, held)) && { subscription, secrets, turn };
+  if ((await subscriptionOrCancel(context, held)) === undefined) return undefined;
+  return { ...held, subscription, secrets, policy: policyFor(context, held), slotAt: turn.slotAt };
 }
 
-/** Whom the request is for, if they and the message are there at this moment; else the delivery is ended. */
-async function thereFor(context: DeliverContext, held: HeldDelivery): Promise<Subscription | undefined> {
-  const { subscription } = held.target;
-  const ending = endingOf(held, context.ports.clock.now());
-  if (ending === undefined && subscription !== undefined) return subscription;
-  await cancelHeld(context, held, ending ?? 'subscription_deleted');
-  return undefined;
-}
-
-async function lookedUpAnew({ ports }: DeliverContext, held: HeldDelivery): Promise<HeldDelivery> {
-  const { queue, subscriptionId } = held.delivery.key;
-  return { ...held, target: await ports.subscriptions.find(queue, subscriptionId, 'fresh') };
-}
-
-/** Nothing was sent, so whoever comes next begins the attempt anew. */
-async function giveBack(context: DeliverContext, { delivery, work, received }: HeldDelivery): Promise<void> {
-  const { ports } = context;
-  ports.journal.note({ fact: 'time_given_back', key: delivery.key, attempt: delivery.attempts.length + 1 });
-  const at = momentOf(context);
-  const result = await ports.deliveries.write(release(delivery, received.owner, at));
-  if (result.kind === 'refused') {
-    await watchOver(context, work, result.current);
-    return;
-  }
-  if (delivery.next === undefined) await sendAgain(context, work, at.now);
-  else await armNext(context, result.delivery);
-}
-
-function endingOf({ target, message }: HeldDelivery, now: number): string | undefined {
-  if (message.expiresAt !== undefined && message.expiresAt <= now) return 'message_expired';
-  return absenceOf(target.subscription, now, message.id);
-}
-
-async function record(
-  context: DeliverContext,
-  held: HeldDelivery,
-  made: Made,
-): Promise<HeldDelivery | undefined> {
-  const { ports, settings } = context;
-  const { delivery, received } = held;
-  const { attempt } = made;
-  const verdict = judge(context, held, made.attempt, made.reply);
-  // Kept once, before the first failure is on record; an immediate retry finds it kept.
-  if (verdict.kind !== 'delivered' && delivery.attempts.length === 0) {
-    await keepMessage(ports, held.work, keptUntil(ports.clock.now(), settings));
-  }
-  const at = momentOf(context);
-  const result = await ports.deliveries.write(
-    recordAttempt(delivery, received.owner, { attempt, verdict }, at),
-  );
-  if (result.kind === 'refused') {
-    await recordLate(context, held, attempt, result.current);
-    return undefined;
-  }
-  noteAttempt(context, held, made, result.delivery);
-  return continueOrClose(context, { ...held, delivery: result.delivery }, verdict);
-}
-
-async function continueOrClose(
-  context: DeliverContext,
-  held: HeldDelivery,
-  verdict: Verdict,
-): Promise<HeldDelivery | undefined> {
-  switch (verdict.kind) {
-    case 'delivered':
-      return undefined;
-    case 'retry':
-      if (verdict.lease !== undefined) return { ...held, by: 'same_invocation' };
-      await armNext(context, held.delivery);
-      return undefined;
-    case 'rejected':
-    case 'exhausted':
-      await payOwed(context, held.delivery, held.body);
-      return undefined;
-  }
-}
-
-/** Our lease is gone: somebody took over, or the delivery was ended meanwhile. What came back is on record all the same. */
-async function recordLate(
-  context: DeliverContext,
-  { work }: HeldDelivery,
-  attempt: Attempt,
-  current: Delivery | undefined,
-): Promise<void> {
-  const { ports } = context;
-  let found = current;
-  while (found !== undefined) {
-    const at = momentOf(context);
-    const result = await ports.deliveries.write(recordLateResult(found, attempt, at));
-    if (result.kind === 'written') {
-      const decisive = result.delivery.status !== found.status;
-      ports.journal.note({ fact: 'late_result', key: work.key, attempt, decisive });
-      await watchOver(context, work, result.delivery);
-      return;
-    }
-    // Delivered by another hand between our read and our write: then the result is simply added.
-    found = result.current;
-  }
-}
-
-async function cancelHeld(context: DeliverContext, held: HeldDelivery, reason: string): Promise<void> {
-  const { ports } = context;
-  const at = momentOf(context);
-  const result = await ports.deliveries.write(cancelLeased(held.delivery, held.received.owner, reason, at));
-  if (result.kind === 'refused') await watchOver(context, held.work, result.current);
-  else ports.journal.note({ fact: 'delivery_cancelled', key: held.delivery.key, reason });
-}
-
-function noteAttempt(
-  context: DeliverContext,
-  held: HeldDelivery,
-  { attempt, dueAt = firstDueAt(held) }: Made,
-  recorded: Delivery,
-): void {
-  const { next } = recorded;
-  context.ports.journal.note({
-    fact: 'attempt_made',
-    key: recorded.key,
-    attempt,
-    status: recorded.status,
-    dueAt,
-    latenessMs: attempt.startedAt - dueAt,
-    ...(next === undefined ? {} : { nextAt: next.dueAt, nextBy: next.by }),
+/** The policy kept since the round's first failure; before that, the one in force now. */
+function policyFor({ settings }: DeliverContext, { delivery, queue, subscription }: Held): FollowedPolicy {
+  if (delivery.policy !== undefined) return { policy: delivery.policy };
+  return policyInForce({
+    subscription: subscription?.options._retry_policy,
+    queue: queue?.retryPolicy,
+    defaults: settings.defaultRetryPolicy,
   });
 }
 
-function firstDueAt({ work, delivery }: HeldDelivery): number {
-  return work.dueAt ?? (work.kind === 'job' ? work.sentAt : undefined) ?? delivery.acceptedAt;
+/** Who is called, if both they and the message are there at this moment; else the delivery is cancelled. */
+async function subscriptionOrCancel(context: DeliverContext, held: Held): Promise<Subscription | undefined> {
+  const { subscription, message } = held;
+  const now = context.ports.clock.now();
+  const isExpired = message.expiresAt !== undefined && message.expiresAt <= now;
+  const reason = isExpired ? 'message_expired' : absenceOf(subscription, now, message.id);
+  if (reason === undefined && subscription !== undefined) return subscription;
+  await cancelHeld(context, held, reason ?? 'subscription_deleted');
+  return undefined;
+}
+
+/**
+ * What the request is signed with: none may be missing, and nothing goes out unsigned because KMS does not answer. Nothing
+ * was sent by then, so the lease is given up before such a fault is passed on.
+ * @throws UnopenedSecretError: the message comes again.
+ */
+async function secretsOrRelease(
+  context: DeliverContext,
+  held: Held,
+  subscription: Subscription,
+): Promise<readonly OpenedSecret[]> {
+  const { ports } = context;
+  try {
+    return await openedSecrets(ports.secretOpener, subscription, ports.clock.now());
+  } catch (fault) {
+    await writeHeld(context, held, release(held.delivery, held.receipt.owner, writeTime(context)));
+    throw fault;
+  }
+}
+
+/** A secret, and until when it may sign. */
+type OpenedSecret = { secret: SigningSecret; expiresAt?: number };
+
+/**
+ * The secrets of a subscription that are in force, opened. Empty for one from before there were signatures.
+ * @throws UnopenedSecretError for any one of them: a receiver may know just that one.
+ */
+export function openedSecrets(
+  opener: SecretOpener,
+  { id, queue, secrets = [] }: Subscription,
+  now: number,
+): Promise<readonly OpenedSecret[]> {
+  return Promise.all(
+    secretsInForce(secrets, now).map(async ({ sealed, ...end }) => ({
+      secret: await opener.open({ queue, subscriptionId: id }, sealed),
+      ...end,
+    })),
+  );
+}
+
+/** Nothing was sent, so the next invocation begins the attempt anew. */
+async function giveBack(context: DeliverContext, held: Held): Promise<void> {
+  const { work, receipt, delivery } = held;
+  const attempt = delivery.attempts.length + 1;
+  context.ports.journal.note({ fact: 'time_given_back', key: delivery.key, attempt });
+  const at = writeTime(context);
+  const released = await endHeld(context, held, release(delivery, receipt.owner, at));
+  if (released === undefined) return;
+  if (delivery.next === undefined) await sendAgain(context, work, at.now);
+  else await scheduleNext(context, released);
+}
+
+/** Makes the request. Whatever the subscriber does is a result, never an error. */
+async function post(context: DeliverContext, ready: Ready): Promise<AttemptResult> {
+  const { ports, settings } = context;
+  const { message, subscription } = ready;
+  const startedAt = ports.clock.now();
+  const secrets = secretsInForce(ready.secrets, startedAt).map(({ secret }) => secret);
+  const reply = await ports.subscriber.post(
+    webhookRequest(message, subscription, { startedAt, userAgent: settings.userAgent, secrets }),
+    attemptTimeoutOf(subscription, settings.attemptTimeoutMs),
+  );
+  const durationMs = ports.clock.now() - startedAt;
+  const dueAt = dueOf(ready);
+  return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply }), reply, dueAt };
+}
+
+/** By its policy, or by the slot that it had to wait for. */
+function dueOf({ delivery, slotAt }: Ready): number | undefined {
+  const policyDueAt = delivery.next?.dueAt;
+  return slotAt === undefined ? policyDueAt : Math.max(slotAt, policyDueAt ?? slotAt);
+}
+
+function attemptOf(
+  { delivery, subscription, policy: { policy }, broughtBy }: Ready,
+  {
+    startedAt,
+    durationMs,
+    dueAt,
+    reply,
+  }: { startedAt: number; durationMs: number; dueAt: number | undefined; reply: Reply },
+): Attempt {
+  const { attempts, round, next, lost } = delivery;
+  const attempt: Attempt = {
+    number: attempts.length + 1,
+    round,
+    phase: next?.phase ?? 'initial',
+    ...(broughtBy === undefined ? {} : { by: broughtBy }),
+    ...(next === undefined || dueAt === undefined ? {} : { dueAt }),
+    startedAt,
+    durationMs,
+    outcome: outcomeOf(reply, policy.retry_on_status),
+    ...detailsOf(reply),
+    ...(lost > 0 ? { lost } : {}),
+    ...(isGone(reply) ? goneAs(subscription) : {}),
+  };
+  return withBoundedText(attempt, attempts);
+}
+
+function goneAs({ changedAt }: Subscription): Pick<Attempt, 'subscriptionChangedAt'> {
+  return changedAt === undefined ? {} : { subscriptionChangedAt: changedAt };
+}
+
+function detailsOf(reply: Reply): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> {
+  switch (reply.kind) {
+    case 'answered':
+      return {
+        statusCode: reply.statusCode,
+        ...(reply.snippet === undefined ? {} : { snippet: reply.snippet }),
+      };
+    case 'unanswered':
+      return { error: reply.detail === undefined ? reply.error : `${reply.error}: ${reply.detail}` };
+    case 'forbidden':
+      return { error: ADDRESS_FORBIDDEN };
+  }
 }

@@ -1,11 +1,16 @@
-import { apartFrom, pendingIn, type Chunk } from '../../shared/domain/delivery/chunk.ts';
-import { breakUp, claimChunk } from '../../shared/domain/delivery/chunk-changes.ts';
-import { memberKeyOf } from '../../shared/domain/delivery/delivery.ts';
+import { breakUp, claimChunk, recordSuccesses } from '../../shared/domain/delivery/chunk-changes.ts';
+import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
+import {
+  isSuccess,
+  onTheirOwn,
+  pendingIn,
+  type Chunk,
+  type FirstSuccess,
+} from '../../shared/domain/delivery/chunk.ts';
+import { memberKeyOf, type Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { jobOfMember, type ChunkJob, type DeliveryJob } from '../../shared/domain/delivery/job.ts';
-import { hasTimeForAttempt, leaseUntil, type DeliverContext, type Received } from './context.ts';
-import { enterAndAttempt, sentOn } from './deliver.ts';
-import { heldChunk } from './held-chunk.ts';
-import { momentOf } from '../../shared/steps/moment.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
+import { leaseFor, type DeliverContext, type Receipt } from './context.ts';
 import { sendAgain } from './wake-up.ts';
 
 /** Some deliveries of a chunk met a fault of ours. Transient: its job comes again. */
@@ -22,82 +27,47 @@ export class ChunkFaultError extends Error {
 export class ContendedChunkError extends Error {
   override readonly name = 'ContendedChunkError';
   constructor({ queue, messageId, bucket, chunk }: ChunkJob['key']) {
-    super(`Chunk ${chunk} of bucket ${bucket} of message ${queue}/${messageId} changed while it was entered`);
+    super(`Chunk ${chunk} of bucket ${bucket} of message ${queue}/${messageId} changed while it was claimed`);
   }
 }
 
 /**
- * The first attempts of several deliveries of a message, side by side, under one claim. Whoever finds that claim lapsed ends
- * it, and sends a job for each delivery that is not on record then: what goes wrong goes on by itself. It returns when the
- * job may be acknowledged, and throws when it must come again.
+ * Claims the first attempts of a chunk's members, all at once. Undefined: another receive of the job claimed them. While its
+ * lease runs the job comes back when that ends; once it ran out, or was given up, each delivery that is left gets a job of
+ * its own.
+ * @throws ContendedChunkError
  */
-export async function deliverChunk(
+export async function claimMembers(
   context: DeliverContext,
   job: ChunkJob,
-  received: Received,
-): Promise<void> {
-  const { ports, settings } = context;
-  if (await sentOn(context, job, job.dueAt)) return;
+  receipt: Receipt,
+): Promise<Chunk | undefined> {
+  const { ports } = context;
   const { key, acceptedAt, subscriptionIds } = job;
-  if (!hasTimeForAttempt(received, settings)) {
-    for (const id of subscriptionIds)
-      ports.journal.note({ fact: 'time_given_back', key: memberKeyOf(key, id), attempt: 1 });
-    await sendAgain(context, job, ports.clock.now());
-    return;
-  }
-  const lease = { owner: received.owner, until: leaseUntil(ports.clock.now(), settings) };
-  const claim = { acceptedAt, members: subscriptionIds, lease };
-  const result = await ports.chunks.write(claimChunk(key, claim, momentOf(context)));
+  const claim = { acceptedAt, members: subscriptionIds, lease: leaseFor(context, receipt) };
+  const result = await ports.chunks.write(claimChunk(key, claim, writeTime(context)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined) throw new ContendedChunkError(key);
-  // Refused by what it wrote itself, sent twice, it is ours as well.
-  if (chunk.lease?.owner === received.owner) await attemptMembers(context, job, received, chunk);
-  else await followOther(context, job, received, chunk);
-}
-
-/** Side by side, to the end of each. @throws ChunkFaultError */
-async function attemptMembers(
-  context: DeliverContext,
-  job: ChunkJob,
-  received: Received,
-  chunk: Chunk,
-): Promise<void> {
-  const deliveries = heldChunk(context, chunk, received.owner);
-  const asHolder = { ...context, ports: { ...context.ports, deliveries } };
-  const results = await Promise.allSettled(
-    job.subscriptionIds.map((id) => enterAndAttempt(asHolder, jobOfMember(job, id), received)),
-  );
-  const faults = results.flatMap((result): unknown[] =>
-    result.status === 'rejected' ? [result.reason] : [],
-  );
-  if (faults.length > 0) throw new ChunkFaultError(job.key, faults);
-}
-
-/** Somebody else has claimed it: they are at it, or they are done, or they did not come back. */
-async function followOther(
-  context: DeliverContext,
-  job: ChunkJob,
-  received: Received,
-  chunk: Chunk,
-): Promise<void> {
-  const { clock, deliveryQueue } = context.ports;
   const { lease } = chunk;
-  if (lease !== undefined && lease.until > clock.now()) {
-    // As with a single first attempt: whoever acknowledges a message that SQS hands out twice deletes it for both.
+  // Also where the claim was refused by its own first write, repeated after an answer that got lost.
+  if (lease?.owner === receipt.owner) return chunk;
+  if (lease !== undefined && lease.until > ports.clock.now()) {
+    // The holder may have a copy of this very message, which our acknowledgement deletes for both.
     await sendAgain(context, job, lease.until);
-    return;
+    return undefined;
   }
-  const ended = lease === undefined ? chunk : await brokenUp(context, chunk, lease);
-  await deliveryQueue.send(remainingJobs(job, received, ended));
+  const ended = lease === undefined ? chunk : await endLapsedLease(context, chunk, lease);
+  await ports.deliveryQueue.send(remainingJobs(job, receipt, ended));
+  return undefined;
 }
 
-async function brokenUp(
+async function endLapsedLease(
   context: DeliverContext,
   { key }: Chunk,
   lapsed: NonNullable<Chunk['lease']>,
 ): Promise<Chunk> {
   const { ports } = context;
-  const result = await ports.chunks.write(breakUp(key, lapsed, momentOf(context)));
+  const result = await ports.chunks.write(breakUp(key, lapsed, writeTime(context)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined || chunk.lease !== undefined) throw new ContendedChunkError(key);
   for (const subscriptionId of pendingIn(chunk)) {
@@ -107,17 +77,127 @@ async function brokenUp(
 }
 
 /**
- * What is left, each from now on with a job of its own, so that copies of one job do not make copies of ten: those that
- * nothing is on record of, which may have been asked; those that another copy of the job named and the claim did not; and
- * those that have records of their own, which may be waiting for just this, above all where whoever had this message died.
+ * What is left of a chunk, from now on each delivery with a job of its own, so that copies of one job do not make copies of
+ * ten: those that nothing is on record of, which may have been requested; those that this copy of the job names and the claim
+ * did not; and those with records of their own, which may wait for just this where the invocation that had the message died.
  */
-function remainingJobs(job: ChunkJob, { receiveCount }: Received, chunk: Chunk): DeliveryJob[] {
+function remainingJobs(job: ChunkJob, { receiveCount }: Receipt, chunk: Chunk): DeliveryJob[] {
   const lost = (id: string): DeliveryJob => ({ ...jobOfMember(job, id), lost: 1 });
   const single = (id: string): DeliveryJob => jobOfMember(job, id);
   const others = job.subscriptionIds.filter((id) => chunk.members?.has(id) !== true);
   return [
     ...pendingIn(chunk).map(lost),
     ...others.map(single),
-    ...apartFrom(chunk).map(receiveCount > 1 ? lost : single),
+    ...onTheirOwn(chunk).map(receiveCount > 1 ? lost : single),
   ];
+}
+
+/**
+ * How long a success waits for others to be recorded with: long enough that subscribers of like speed share a write, of which
+ * each costs; and no longer, because a crash meanwhile costs a duplicate request.
+ */
+const GATHERING_MS = 250;
+
+/** A first success that is not on record yet. `resolve` is told whether it came to be. */
+type PendingSuccess = {
+  id: string;
+  success: FirstSuccess;
+  resolve: (isRecorded: boolean) => void;
+  reject: (error: unknown) => void;
+};
+
+/**
+ * Records the first successes of a chunk that we hold, together: as soon as no other member is pending, or after a short
+ * while. The chunk's lease ends with the last of its members.
+ */
+export class SuccessRecorder {
+  readonly #context: DeliverContext;
+  readonly #chunk: Chunk;
+  readonly #owner: string;
+  /** Members of which nothing is on record but the claim of the chunk. */
+  readonly #pending: Map<string, Delivery>;
+  /** Members that were given records of their own since. */
+  readonly #onTheirOwn: string[] = [];
+  #successes: PendingSuccess[] = [];
+  #isWriting = false;
+  #isTimed = false;
+
+  constructor(context: DeliverContext, chunk: Chunk, owner: string) {
+    this.#context = context;
+    this.#chunk = chunk;
+    this.#owner = owner;
+    this.#pending = new Map(
+      pendingIn(chunk).flatMap((id) => {
+        const delivery = deliveryIn(chunk, id);
+        return delivery === undefined ? [] : [[id, delivery] as const];
+      }),
+    );
+  }
+
+  /** A member's delivery as the claim has it. Undefined: it is no member, is recorded, or has a record of its own. */
+  pending(subscriptionId: string): Delivery | undefined {
+    return this.#pending.get(subscriptionId);
+  }
+
+  /** Records the first success of a pending member. False: the member was given a record of its own meanwhile. */
+  record(id: string, success: FirstSuccess): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#successes.push({ id, success, resolve, reject });
+      this.#writeInTime();
+    });
+  }
+
+  /** Takes note that a member has a record of its own. A no-op for one that is not pending. */
+  leave(id: string): void {
+    if (!this.#pending.delete(id)) return;
+    this.#onTheirOwn.push(id);
+    this.#writeInTime();
+  }
+
+  #writeInTime(): void {
+    if (this.#successes.length === 0 || this.#isWriting) return;
+    if (this.#successes.length === this.#pending.size) void this.#write();
+    else if (!this.#isTimed) void this.#writeLater();
+  }
+
+  async #writeLater(): Promise<void> {
+    this.#isTimed = true;
+    await this.#context.ports.clock.sleep(GATHERING_MS);
+    this.#isTimed = false;
+    if (this.#successes.length > 0 && !this.#isWriting) void this.#write();
+  }
+
+  async #write(): Promise<void> {
+    const batch = this.#successes;
+    this.#successes = [];
+    this.#isWriting = true;
+    try {
+      await this.#writeBatch(batch);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      this.#isWriting = false;
+      this.#writeInTime();
+    }
+  }
+
+  async #writeBatch(batch: readonly PendingSuccess[]): Promise<void> {
+    const recorded = {
+      successes: new Map(batch.map(({ id, success }) => [id, success])),
+      own: [...this.#onTheirOwn],
+      ends: batch.length === this.#pending.size,
+    };
+    const { ports } = this.#context;
+    const transition = recordSuccesses(this.#chunk.key, this.#owner, recorded, writeTime(this.#context));
+    const result = await ports.chunks.write(transition);
+    const members = result.kind === 'written' ? undefined : result.current?.members;
+    for (const { id, success, resolve } of batch) {
+      const standing = members?.get(id);
+      // Our own write, repeated after an answer that got lost, is refused by itself.
+      const isOurs = isSuccess(standing) && standing.startedAt === success.startedAt;
+      const isRecorded = result.kind === 'written' || isOurs;
+      if (isRecorded) this.#pending.delete(id);
+      resolve(isRecorded);
+    }
+  }
 }

@@ -1,92 +1,132 @@
-import { enter, enterLapsed, reenter, refusalOf, type Entry } from '../../shared/domain/delivery/entry.ts';
+import {
+  claimExisting,
+  claimFor,
+  claimRefusal,
+  takeOver,
+  type Claim,
+  type ClaimRefusal,
+} from '../../shared/domain/delivery/claim.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import type { Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
-import type { DeliverContext } from './context.ts';
-import { momentOf } from '../../shared/steps/moment.ts';
-import { keepMessage, keptUntil } from '../../shared/steps/keep-message.ts';
+import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
+import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
+import type { DeliverContext, Receipt } from './context.ts';
+import { settleOwed } from './owed.ts';
+import { isSentAgain, scheduleNext, watchFirstAttempt } from './wake-up.ts';
 
-/** What came of entering a delivery. `dropped`: nothing is left to do for this message. */
-export type Taking =
-  | { kind: 'taken'; delivery: Delivery }
-  | { kind: 'early'; delivery: Delivery; dueAt: number }
-  | { kind: 'recorded'; delivery: Delivery }
-  | { kind: 'owing'; delivery: Delivery }
-  /** Somebody is at a first attempt, which no index finds should they die. */
-  | { kind: 'first_in_flight'; until: number }
-  | { kind: 'dropped'; reason: 'no_record' | 'finished' | 'stale' | 'in_flight' };
+export type ClaimResult =
+  { kind: 'claimed'; delivery: Delivery } | Exclude<ClaimRefusal, { kind: 'lapsed' | 'open' }>;
 
-/** How often the record may change under our hands before the message is left to come again. */
+/** How often the record may change between our reads and writes before the message is left to come again. */
 const MOST_TRIES = 4;
 
-/** The record of a delivery kept changing while an invocation tried to enter it. Transient: SQS brings the message back. */
+/** The record of a delivery kept changing while an invocation claimed it. Transient: SQS brings the message back. */
 export class ContendedDeliveryError extends Error {
   override readonly name = 'ContendedDeliveryError';
-  constructor(work: DeliveryJob | WakeUp) {
-    const { queue, messageId, subscriptionId } = work.key;
+  constructor({ key, attempt }: DeliveryJob | WakeUp) {
+    const { queue, messageId, subscriptionId } = key;
     super(
-      `Delivery ${queue}/${messageId}/${subscriptionId} changed ${MOST_TRIES} times while attempt ${work.attempt} entered it`,
+      `Delivery ${queue}/${messageId}/${subscriptionId} changed ${MOST_TRIES} times while attempt ${attempt} claimed it`,
     );
   }
 }
 
 /**
- * Enters a delivery by one conditional write. Where it is refused, the record that refused it decides; only a lease
- * that ran out, or a record that changed meanwhile, leads to a second write.
+ * Claims a delivery by one conditional write. Where that is refused, the record that refused it decides; only a lease that
+ * ran out, or a record that changed meanwhile, leads to a second write.
+ * @throws ContendedDeliveryError
  */
-export async function takeDelivery(
+export async function claimDelivery(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
-  entry: Entry,
-): Promise<Taking> {
+  claim: Claim,
+): Promise<ClaimResult> {
   const { ports } = context;
-  if (work.kind === 'job' && work.lost !== undefined) await keepForReconcile(context, work);
-  let transition: Transition = enter(work, entry, momentOf(context));
+  if (isForLostAttempt(work)) await keepForReconcile(context, work);
+  let transition = claimFor(work, claim, writeTime(context));
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const result = await ports.deliveries.write(transition);
     if (result.kind === 'written') {
       if (transition.name === 'take_over')
         ports.journal.note({ fact: 'lease_lost', key: work.key, attempt: work.attempt });
-      return { kind: 'taken', delivery: result.delivery };
+      return { kind: 'claimed', delivery: result.delivery };
     }
-    const step = afterRefusal(context, work, entry, result.current);
-    if (step.kind !== 'try') return step;
-    transition = step.transition;
-    if (transition.name === 'take_over') await keepForReconcile(context, work);
+    const at = writeTime(context);
+    const refusal = claimRefusal(work.attempt, result.current, at.now);
+    if (refusal.kind === 'open') {
+      transition = claimExisting(work, claim, at);
+    } else if (refusal.kind === 'lapsed') {
+      transition = takeOver(refusal.delivery, refusal.lease, claim, at);
+      if (claim.kind === 'attempt') await keepForReconcile(context, work);
+    } else {
+      return refusal;
+    }
   }
   throw new ContendedDeliveryError(work);
 }
 
-/** Whoever takes over a first attempt puts it under reconcile's eyes, whose wake-ups carry no message. */
+/** A first attempt that was lost once is in the overdue index, and the wake-ups of reconcile carry no message. */
 function keepForReconcile({ ports, settings }: DeliverContext, work: DeliveryJob | WakeUp): Promise<void> {
   return keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
 }
 
-function afterRefusal(
+/**
+ * Does what is left to do where a claim was refused: no attempt is ours to make now. `due_now`: the claim came a moment
+ * early, and can be made again.
+ * @throws OwedUnpaidError
+ */
+export async function followRefusal(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
-  entry: Entry,
-  current: Delivery | undefined,
-): Taking | { kind: 'try'; transition: Transition } {
-  const moment = momentOf(context);
-  const refusal = refusalOf(work.attempt, current, moment.now);
+  receipt: Receipt,
+  refusal: ClaimResult & ClaimRefusal,
+): Promise<'done' | 'due_now'> {
   switch (refusal.kind) {
-    case 'unknown':
-      return { kind: 'dropped', reason: 'no_record' };
-    case 'finished':
-      return { kind: 'dropped', reason: 'finished' };
-    case 'ahead':
-      return { kind: 'dropped', reason: 'stale' };
-    case 'in_flight':
-      return refusal.delivery.overdueAt === undefined
-        ? { kind: 'first_in_flight', until: refusal.lease.until }
-        : { kind: 'dropped', reason: 'in_flight' };
-    case 'owing':
-    case 'recorded':
     case 'early':
-      return refusal;
-    case 'lapsed':
-      return { kind: 'try', transition: enterLapsed(refusal.delivery, refusal.lease, entry, moment) };
-    case 'open':
-      return { kind: 'try', transition: reenter(work, entry, moment) };
+      if (work.kind === 'wake_up')
+        return (await isSentAgain(context, work, refusal.dueAt)) ? 'done' : 'due_now';
+      // It waits for a slot, and the wake-up for that slot brings it about.
+      if (hasComeBefore(work, receipt)) await scheduleNext(context, refusal.delivery);
+      break;
+    case 'recorded':
+      if (hasComeBefore(work, receipt)) await scheduleNext(context, refusal.delivery);
+      break;
+    case 'owing':
+      await settleOwed(context, refusal.delivery, await keptBody(context.ports, work.key));
+      break;
+    case 'in_flight':
+      if (refusal.delivery.overdueAt === undefined) await watchFirstAttempt(context, work, refusal.delivery);
+      else noteDropped(context, work, 'in_flight');
+      break;
+    case 'unknown':
+      noteDropped(context, work, 'no_record');
+      break;
+    case 'finished':
+      noteDropped(context, work, 'finished');
+      break;
+    case 'ahead':
+      noteDropped(context, work, 'stale');
+      break;
   }
+  return 'done';
+}
+
+/**
+ * Whether this message was received before and not acknowledged, or is for an attempt that was lost: an invocation may have
+ * died before it scheduled the wake-up of what is on record.
+ */
+function hasComeBefore(work: DeliveryJob | WakeUp, { receiveCount }: Receipt): boolean {
+  return receiveCount > 1 || isForLostAttempt(work);
+}
+
+function isForLostAttempt(work: DeliveryJob | WakeUp): boolean {
+  return work.kind === 'job' && work.lost !== undefined;
+}
+
+function noteDropped(
+  { ports }: DeliverContext,
+  { key, attempt }: DeliveryJob | WakeUp,
+  reason: 'no_record' | 'finished' | 'stale' | 'in_flight',
+): void {
+  ports.journal.note({ fact: 'wake_up_dropped', key, attempt, reason });
 }

@@ -1,12 +1,7 @@
-import type { AttemptTrigger } from '../../shared/domain/vocabulary.ts';
-import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import { leaseMs, requestMs } from '../../shared/domain/delivery/lease.ts';
-import type { MessageBody } from '../../shared/domain/message/body.ts';
-import type { Message } from '../../shared/domain/message/message.ts';
+import { leaseMs } from '../../shared/domain/delivery/lease.ts';
+import type { Lease } from '../../shared/domain/delivery/delivery.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { HealthRules } from '../../shared/domain/subscription/health.ts';
-import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Chunks, Deliveries } from '../../shared/ports/deliveries.ts';
@@ -16,7 +11,6 @@ import type { DeadLetters, DeliveryQueue, Undeliverables } from '../../shared/po
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
 import type { RateLimits, SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
-import type { HealthNotes } from './health-notes.ts';
 
 export type DeliverPorts = {
   clock: Clock;
@@ -52,51 +46,34 @@ export type DeliverContext = {
   healthNotes: HealthNotes;
 };
 
-/** One receive of a job or wake-up. */
-export type Received = {
+/** Which changes of subscriptions' health the attempts of one instance have asked for (health.ts). */
+export type HealthNotes = {
+  /**
+   * Makes a change, unless it was settled since the attempt began, or is being made. `make` answers whether it is settled:
+   * made, or refused for good. If not, or if it throws, the next attempt that asks for the change makes it.
+   */
+  once(name: string, startedAt: number, make: () => Promise<boolean>): Promise<void>;
+};
+
+/** One receive of an SQS message. */
+export type Receipt = {
   /** The SQS message, as it came. */
   id: string;
   text: string;
-  /** Over 1: it was received before and not acknowledged, so whoever had it crashed or ran out of time. */
+  /** Over 1: it was received before and not acknowledged, so an invocation crashed or ran out of time. */
   receiveCount: number;
-  /** Unique to this receive; the name on the lease. */
+  /** Unique to this receive; the owner of the leases that are taken for it. */
   owner: string;
   /** What is left of the invocation, in milliseconds. */
   remainingMs: () => number;
 };
 
-/** When a lease taken now runs out: later than the request's deadline and its recording. */
-export function leaseUntil(now: number, settings: DeliverSettings): number {
-  return now + leaseMs(settings.attemptTimeoutMs);
+/** A lease for an attempt that begins now: it outlasts the request's deadline and its recording. */
+export function leaseFor({ ports, settings }: DeliverContext, { owner }: Receipt): Lease {
+  return { owner, until: ports.clock.now() + leaseMs(settings.attemptTimeoutMs) };
 }
 
-/** Whether an attempt begun now can be finished and recorded by this invocation. */
-export function hasTimeForAttempt(received: Received, settings: DeliverSettings): boolean {
-  return received.remainingMs() >= leaseMs(settings.attemptTimeoutMs);
-}
-
-/** Whether a request sent now can be answered, however late, and recorded within `leftMs`. */
-export function hasTimeForRequest(leftMs: number, settings: DeliverSettings): boolean {
-  return leftMs >= requestMs(settings.attemptTimeoutMs);
-}
-
-/** Whom a delivery is for, as read for the attempt at hand. */
-type Target = { queue: Queue | undefined; subscription: Subscription | undefined };
-
-/** A delivery whose lease we hold, and all that its attempts need. */
-export type HeldDelivery = {
-  work: DeliveryJob | WakeUp;
-  received: Received;
-  delivery: Delivery;
-  target: Target;
-  /** What brought the attempt at hand about. */
-  by?: AttemptTrigger;
-  message: Message;
-  /** Where the message came from. */
-  body: MessageBody;
-};
-
-/** What is left of the lease and of the invocation, in milliseconds. */
-export function timeLeftMs({ ports }: DeliverContext, { delivery, received }: HeldDelivery): number {
-  return Math.min((delivery.lease?.until ?? 0) - ports.clock.now(), received.remainingMs());
+/** Whether an attempt that begins now can be finished and recorded by this invocation. */
+export function hasTimeForAttempt({ settings }: DeliverContext, { remainingMs }: Receipt): boolean {
+  return remainingMs() >= leaseMs(settings.attemptTimeoutMs);
 }

@@ -1,27 +1,60 @@
-import type { Entry } from '../../shared/domain/delivery/entry.ts';
-import type { DeliveryJob, FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import { cancelLeased } from '../../shared/domain/delivery/result.ts';
-import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
-import { absenceOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { Freshness } from '../../shared/ports/subscriptions.ts';
-import { attemptDelivery } from './attempt.ts';
 import {
-  type DeliverContext,
-  hasTimeForAttempt,
-  type HeldDelivery,
-  leaseUntil,
-  type Received,
-} from './context.ts';
-import { keepMessage, keptBody, keptUntil, messageFor } from '../../shared/steps/keep-message.ts';
-import { momentOf } from '../../shared/steps/moment.ts';
-import { payOwed } from './owed.ts';
+  jobOfMember,
+  type ChunkJob,
+  type DeliveryJob,
+  type FirstJob,
+  type WakeUp,
+} from '../../shared/domain/delivery/job.ts';
+import { rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
+import { absenceOf, type Queue, type Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { AbsenceReason } from '../../shared/domain/vocabulary.ts';
+import type { Freshness } from '../../shared/ports/subscriptions.ts';
+import { keepMessage, messageFor } from '../../shared/steps/keep-message.ts';
+import { keptUntil } from '../../shared/steps/retention.ts';
+import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
+import { makeAttempt } from './attempt.ts';
+import { ChunkFaultError, claimMembers, SuccessRecorder } from './chunk.ts';
+import { claimDelivery, followRefusal, type ClaimResult } from './claim.ts';
+import { hasTimeForAttempt, leaseFor, type DeliverContext, type Receipt } from './context.ts';
 import { noteAbsence } from './health.ts';
-import { takeDelivery, type Taking } from './claim.ts';
-import { armNext, sendAgain, watchOver } from './wake-up.ts';
+import { cancelHeld, type Claimed, type Held } from './held.ts';
+import { isSentAgain, sendAgain } from './wake-up.ts';
+import type { Context, SQSRecord } from 'aws-lambda';
 
-/** Nearer than this to its due time a job or wake-up is waited for; earlier, SQS brings it back. */
-const WORTH_WAITING_MS = 1_000;
+/**
+ * What deliver does for every SQS record. A throw means that one of our own services failed, and the message comes again.
+ * A message that can never be understood is dead-lettered with its reason instead of being tried ten times.
+ */
+export async function deliverRecord(
+  context: DeliverContext,
+  record: SQSRecord,
+  invocation: Context,
+): Promise<void> {
+  const { deadLetters, journal } = context.ports;
+  const { messageId: id, body: text } = record;
+  const parsed = parseDeliveryRecord(text);
+  if (!parsed.ok) {
+    await deadLetters.send({ id, body: text }, parsed.reason);
+    journal.note({ fact: 'dead_lettered', id, reason: parsed.reason });
+    return;
+  }
+  await deliver(context, parsed.value, {
+    id,
+    text,
+    receiveCount: Number(record.attributes.ApproximateReceiveCount),
+    owner: `${invocation.awsRequestId}/${id}`,
+    remainingMs: () => invocation.getRemainingTimeInMillis(),
+  });
+}
+
+/** The ids of the delivery in a record, as far as it can be read; of a chunk those of its message. */
+export function deliveryIdsIn({ body }: SQSRecord): Record<string, string> {
+  const parsed = parseDeliveryRecord(body);
+  if (!parsed.ok) return {};
+  const { kind, key } = parsed.value;
+  const { queue, messageId } = key;
+  return kind === 'chunk' ? { queue, messageId } : { queue, messageId, subscriptionId: key.subscriptionId };
+}
 
 /**
  * One job or wake-up, to the end of what can be done about it now (design §5). It returns when the message may be
@@ -29,157 +62,148 @@ const WORTH_WAITING_MS = 1_000;
  */
 export async function deliver(
   context: DeliverContext,
-  work: DeliveryJob | WakeUp,
-  received: Received,
+  work: FirstJob | WakeUp,
+  receipt: Receipt,
 ): Promise<void> {
-  const { ports, settings } = context;
-  if (await sentOn(context, work, work.dueAt)) return;
-  if (!hasTimeForAttempt(received, settings)) {
-    ports.journal.note({ fact: 'time_given_back', key: work.key, attempt: work.attempt });
-    await sendAgain(context, work, ports.clock.now());
-    return;
-  }
-  await enterAndAttempt(context, work, received);
+  if (await isSentAgain(context, work, work.dueAt)) return;
+  if (!hasTimeForAttempt(context, receipt)) await handBack(context, work);
+  else if (work.kind === 'chunk') await deliverChunk(context, work, receipt);
+  else await deliverOne(context, work, receipt);
 }
 
-/** The same for one that is due and has its time: enters the delivery, and attempts it. */
-export async function enterAndAttempt(
+/** As a new message, so that it does not count as a failed receive. */
+async function handBack(context: DeliverContext, work: FirstJob | WakeUp): Promise<void> {
+  const { clock, journal } = context.ports;
+  for (const { key, attempt } of work.kind === 'chunk' ? jobsOf(work) : [work])
+    journal.note({ fact: 'time_given_back', key, attempt });
+  await sendAgain(context, work, clock.now());
+}
+
+/**
+ * The first attempts of a chunk's members, side by side, each to its end.
+ * @throws ChunkFaultError
+ */
+async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Receipt): Promise<void> {
+  const chunk = await claimMembers(context, job, receipt);
+  if (chunk === undefined) return;
+  const successes = new SuccessRecorder(context, chunk, receipt.owner);
+  const results = await Promise.allSettled(
+    jobsOf(job).map((one) => deliverOne(context, one, receipt, successes)),
+  );
+  const faults = results.flatMap((result): unknown[] =>
+    result.status === 'rejected' ? [result.reason] : [],
+  );
+  if (faults.length > 0) throw new ChunkFaultError(job.key, faults);
+}
+
+function jobsOf(job: ChunkJob): DeliveryJob[] {
+  return job.subscriptionIds.map((id) => jobOfMember(job, id));
+}
+
+/** One delivery: its subscription, its claim, its message, and then its attempts. */
+async function deliverOne(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
-  received: Received,
+  receipt: Receipt,
+  successes?: SuccessRecorder,
 ): Promise<void> {
-  const { ports, settings } = context;
-  const { target, absence } = await lookedUp(context, work);
-  // What was not sent to a subscription that may come back can be recovered then, so its message has to be there.
-  if (absence === 'disabled' || absence === 'subscription_unconfirmed')
-    await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
-  const now = ports.clock.now();
-  const entry: Entry =
+  const { absence, ...recipient } = await recipientOf(context, work);
+  const result =
     absence === undefined
-      ? { kind: 'lease', lease: { owner: received.owner, until: leaseUntil(now, settings) } }
-      : { kind: 'cancel', reason: absence };
-  const taking = await takeDelivery(context, work, entry);
-  if (taking.kind === 'taken' && entry.kind === 'cancel') {
-    ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason: entry.reason });
-    if (target.subscription !== undefined) await noteAbsence(context, target.subscription);
-    return;
-  }
-  await follow(context, { work, received, target }, taking);
-}
-
-/**
- * What a cache says against a subscription is asked again: it may have been enabled or confirmed since. So is what limits its
- * rate: two who go by different limits would not stand in one line.
- */
-async function lookedUp({ ports }: DeliverContext, { kind, key }: DeliveryJob | WakeUp) {
-  const { queue, subscriptionId, messageId } = key;
-  const lookUp = async (freshness: Freshness) => {
-    const target = await ports.subscriptions.find(queue, subscriptionId, freshness);
-    return { target, absence: absenceOf(target.subscription, ports.clock.now(), messageId) };
-  };
-  if (kind === 'wake_up') return lookUp('fresh');
-  const cached = await lookUp('cached');
-  return cached.absence === undefined && !isLimited(cached.target.subscription) ? cached : lookUp('fresh');
-}
-
-function isLimited(subscription: Subscription | undefined): boolean {
-  return subscription !== undefined && rateLimitOf(subscription) !== undefined;
-}
-
-type Arrival = Pick<HeldDelivery, 'work' | 'received' | 'target'>;
-
-async function follow(context: DeliverContext, arrival: Arrival, taking: Taking): Promise<void> {
-  const { ports } = context;
-  const { work } = arrival;
-  switch (taking.kind) {
-    case 'taken':
-      await attemptTaken(context, arrival, taking.delivery);
-      return;
-    case 'early':
-      await followEarly(context, arrival, taking);
-      return;
-    case 'recorded':
-      if (hasComeBefore(arrival)) await armNext(context, taking.delivery);
-      return;
-    case 'owing':
-      await payOwed(context, taking.delivery, await keptBody(ports, work.key));
-      return;
-    case 'first_in_flight':
-      // SQS may hand out one message twice, and whoever acknowledges it deletes it for both. So a copy comes back when the
-      // lease has run out, in the place of the message that the holder's death would else bring back.
-      await sendAgain(context, work, taking.until);
-      return;
-    case 'dropped':
-      ports.journal.note({
-        fact: 'wake_up_dropped',
-        key: work.key,
-        attempt: work.attempt,
-        reason: taking.reason,
-      });
-      return;
+      ? await claimAttempt(context, work, receipt, successes)
+      : await claimToCancel(context, work, absence, successes);
+  if (result.kind !== 'claimed') {
+    if ((await followRefusal(context, work, receipt, result)) === 'due_now')
+      await deliverOne(context, work, receipt, successes);
+  } else if (absence === undefined) {
+    await attemptClaimed(context, { work, receipt, delivery: result.delivery, successes }, recipient);
+  } else {
+    context.ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason: absence });
+    if (recipient.subscription !== undefined) await noteAbsence(context, recipient.subscription);
   }
 }
 
-/** The job of a delivery that waits for a slot has done its part: the wake-up that was set for the slot brings it about. */
-async function followEarly(
+/** The attempt that is due, and the immediate retries after it that this invocation makes. */
+async function attemptClaimed(
   context: DeliverContext,
-  { work, received }: Arrival,
-  { delivery, dueAt }: Extract<Taking, { kind: 'early' }>,
+  claimed: Claimed,
+  recipient: Recipient,
 ): Promise<void> {
-  if (work.kind === 'wake_up') {
-    if (!(await sentOn(context, work, dueAt))) await enterAndAttempt(context, work, received);
-  } else if (hasComeBefore({ work, received })) {
-    await armNext(context, delivery);
-  }
-}
-
-/**
- * This very message was received before and not acknowledged, or is for an attempt that somebody did not come back from:
- * they may have died before arming.
- */
-function hasComeBefore({ work, received }: Pick<Arrival, 'work' | 'received'>): boolean {
-  return received.receiveCount > 1 || (work.kind === 'job' && work.lost !== undefined);
-}
-
-async function attemptTaken(context: DeliverContext, arrival: Arrival, delivery: Delivery): Promise<void> {
-  const found = await messageFor(context.ports, arrival.work);
+  const { work } = claimed;
+  const found = await messageFor(context.ports, work);
   if (found === undefined) {
-    await endWithoutMessage(context, arrival, delivery);
+    await cancelWithoutMessage(context, claimed);
     return;
   }
-  const by = arrival.work.kind === 'wake_up' ? arrival.work.by : undefined;
-  await attemptDelivery(context, { ...arrival, delivery, ...found, ...(by === undefined ? {} : { by }) });
+  const broughtBy = work.kind === 'wake_up' ? work.by : undefined;
+  let held: Held | undefined = { ...claimed, ...recipient, ...found, broughtBy };
+  while (held !== undefined) held = await makeAttempt(context, held);
 }
 
 /**
  * A retry that finds no body can never succeed, and its record says why. One that was erased was meant to be gone; any other
  * is dead-lettered for a person to see.
  */
-async function endWithoutMessage(
-  context: DeliverContext,
-  { work, received }: Arrival,
-  delivery: Delivery,
-): Promise<void> {
-  const { ports } = context;
-  const isErased = (await ports.messageRecords.find(work.key))?.erasedAt !== undefined;
-  const reason = isErased ? 'body_erased' : 'body_missing';
-  if (!isErased) {
-    await ports.deadLetters.bury({ id: received.id, body: received.text }, reason);
-    ports.journal.note({ fact: 'dead_lettered', id: received.id, reason, key: work.key });
+async function cancelWithoutMessage(context: DeliverContext, claimed: Claimed): Promise<void> {
+  const { messageRecords, deadLetters, journal } = context.ports;
+  const { id, text } = claimed.receipt;
+  const { key } = claimed.work;
+  const isErased = (await messageRecords.find(key))?.erasedAt !== undefined;
+  if (isErased) {
+    await cancelHeld(context, claimed, 'body_erased');
+    return;
   }
-  const at = momentOf(context);
-  const result = await ports.deliveries.write(cancelLeased(delivery, received.owner, reason, at));
-  if (result.kind === 'refused') await watchOver(context, work, result.current);
-  else ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
+  const reason = 'body_missing';
+  await deadLetters.send({ id, body: text }, reason);
+  journal.note({ fact: 'dead_lettered', id, reason, key });
+  await cancelHeld(context, claimed, reason);
 }
 
-/** True: it was early, and is on its way again. False: it is due now, having been waited for if it was nearly so. */
-export async function sentOn(context: DeliverContext, work: FirstJob | WakeUp, dueAt = 0): Promise<boolean> {
-  const { clock } = context.ports;
-  if (dueAt - clock.now() > WORTH_WAITING_MS) {
-    await sendAgain(context, work, dueAt);
-    return true;
-  }
-  while (clock.now() < dueAt) await clock.sleep(dueAt - clock.now());
-  return false;
+type Recipient = { queue: Queue | undefined; subscription: Subscription | undefined };
+
+/**
+ * Who is to be called, or why nobody can be. What a cache says against a subscription is asked again: it may have been
+ * enabled or confirmed since. So is one that limits its rate: two readers of different limits would not stand in one line.
+ */
+async function recipientOf(
+  { ports }: DeliverContext,
+  { kind, key }: DeliveryJob | WakeUp,
+): Promise<Recipient & { absence: AbsenceReason | undefined }> {
+  const { queue, subscriptionId, messageId } = key;
+  const read = async (freshness: Freshness) => {
+    const found = await ports.subscriptions.find(queue, subscriptionId, freshness);
+    return { ...found, absence: absenceOf(found.subscription, ports.clock.now(), messageId) };
+  };
+  if (kind === 'wake_up') return read('fresh');
+  const cached = await read('cached');
+  const isLimited = cached.subscription !== undefined && rateLimitOf(cached.subscription) !== undefined;
+  return cached.absence === undefined && !isLimited ? cached : read('fresh');
+}
+
+/** A pending member of a chunk is ours by the claim of the chunk. */
+async function claimAttempt(
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  receipt: Receipt,
+  successes: SuccessRecorder | undefined,
+): Promise<ClaimResult> {
+  const delivery = successes?.pending(work.key.subscriptionId);
+  return delivery === undefined
+    ? claimDelivery(context, work, { kind: 'attempt', lease: leaseFor(context, receipt) })
+    : { kind: 'claimed', delivery };
+}
+
+async function claimToCancel(
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  reason: AbsenceReason,
+  successes: SuccessRecorder | undefined,
+): Promise<ClaimResult> {
+  const { ports, settings } = context;
+  // What was not sent to a subscription that may come back can be recovered then, so its message has to be there.
+  if (reason === 'disabled' || reason === 'subscription_unconfirmed')
+    await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
+  const result = await claimDelivery(context, work, { kind: 'cancel', reason });
+  successes?.leave(work.key.subscriptionId);
+  return result;
 }

@@ -27,8 +27,8 @@ import { deliverEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import type { DeliverContext } from './context.ts';
-import { deliverRecord, deliveryIdsIn } from './deliver-record.ts';
-import { healthNotes } from './health-notes.ts';
+import { deliverRecord, deliveryIdsIn } from './deliver.ts';
+import { healthNotes } from './health.ts';
 
 // Once per cold start
 
@@ -39,7 +39,13 @@ const deliverContext = deliverContextOf(environment, journal, deadline);
 
 // Called by Lambda, with up to ten jobs of the delivery queue or wake-ups of the retry queue
 
-export const handler = deadline.timed(sqsHandler(journal, deliverRecord(deliverContext), deliveryIdsIn));
+export const handler = deadline.timed(
+  sqsHandler(
+    journal,
+    (record, invocation) => deliverRecord(deliverContext, record, invocation),
+    deliveryIdsIn,
+  ),
+);
 
 type Environment = ReturnType<typeof deliverEnvironment>;
 

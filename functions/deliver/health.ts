@@ -1,3 +1,4 @@
+import { ANY_INVOCATION_MS } from '../../shared/domain/delivery/lease.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { errorOf } from '../../shared/domain/errors.ts';
 import {
@@ -8,14 +9,14 @@ import {
   type HealthChange,
 } from '../../shared/domain/subscription/health.ts';
 import { absenceOf, type Subscription, type Unsent } from '../../shared/domain/subscription/subscription.ts';
-import type { DeliverContext } from './context.ts';
-import { tell } from '../../shared/steps/notify-operator.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import { notifyOperator } from '../../shared/steps/notify-operator.ts';
+import type { DeliverContext, HealthNotes } from './context.ts';
 
 /**
- * Notes what an attempt on record says of its subscription, as that was read for the attempt. Called when the next wake-up
- * is set and what is owed was done, so a delivery never waits for it. What fails here is in the journal and counted as a
- * fault, but not thrown: the message would only come again to a record that has the attempt, an immediate retry would
- * come late and be taken for `lost`, and the next attempt notes as well as this one.
+ * Notes what a recorded attempt says of its subscription, as that was read for the attempt. It comes last, so no delivery
+ * waits for it. A failure is in the journal and counted as a fault, but not thrown: the message would come again to a record
+ * that has the attempt, an immediate retry would be late and count as `lost`, and the next attempt notes the same.
  */
 export function noteHealth(
   context: DeliverContext,
@@ -25,7 +26,7 @@ export function noteHealth(
   return noted(context, subscription, async () => {
     const { ports, settings } = context;
     const now = ports.clock.now();
-    await tellLeftOver(context, subscription, now);
+    await sendLeftOver(context, subscription, now);
     const change =
       outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings);
     if (change === undefined) return;
@@ -34,9 +35,9 @@ export function noteHealth(
   });
 }
 
-/** Tells what somebody who died had to tell of a subscription that gets no more attempts. */
+/** Sends the event of a subscription without further attempts, where a crashed invocation left it unsent. */
 export function noteAbsence(context: DeliverContext, subscription: Subscription): Promise<void> {
-  return noted(context, subscription, () => tellLeftOver(context, subscription, context.ports.clock.now()));
+  return noted(context, subscription, () => sendLeftOver(context, subscription, context.ports.clock.now()));
 }
 
 async function noted(
@@ -51,7 +52,7 @@ async function noted(
   }
 }
 
-/** Whether that was the end of it: the change is made, or cannot be made any more. */
+/** Whether the change is settled: made, or refused for good. */
 async function settleChange(
   context: DeliverContext,
   subscription: Subscription,
@@ -61,7 +62,7 @@ async function settleChange(
   return isWanted ? makeChange(context, subscription, change) : true;
 }
 
-/** Read fresh: whoever deleted it, or disabled it, does not want to hear that it failed. */
+/** Read fresh: nobody wants to be notified that a deleted or disabled subscription failed. */
 async function isStillThere({ ports }: DeliverContext, { queue, id }: Subscription): Promise<boolean> {
   const { subscription } = await ports.subscriptions.find(queue, id, 'fresh');
   return absenceOf(subscription, ports.clock.now()) === undefined;
@@ -75,28 +76,65 @@ async function makeChange(
   const { subscriptions } = context.ports;
   const result = await subscriptions.changeHealth(queue, id, change);
   if (result.kind === 'written') {
-    await tellUnsent(context, result.subscription);
+    await sendUnsent(context, result.subscription);
     return true;
   }
-  // Somebody else was first, or something has to be told before this can be.
+  // Another attempt was first, or an earlier event has to be sent before this change can be made.
   if (result.current?.unsent === undefined || !('unsent' in change)) return true;
-  await tellUnsent(context, result.current);
+  await sendUnsent(context, result.current);
   const again = await subscriptions.changeHealth(queue, id, change);
-  if (again.kind === 'written') await tellUnsent(context, again.subscription);
+  if (again.kind === 'written') await sendUnsent(context, again.subscription);
   return again.kind === 'written';
 }
 
-async function tellLeftOver(context: DeliverContext, subscription: Subscription, now: number): Promise<void> {
+async function sendLeftOver(context: DeliverContext, subscription: Subscription, now: number): Promise<void> {
   if (subscription.unsent !== undefined && isLeftOver(subscription.unsent, now))
-    await tellUnsent(context, subscription);
+    await sendUnsent(context, subscription);
 }
 
-/** Sent first and taken off then: a crash in between tells it once more. */
-async function tellUnsent(
+/** Sent first and taken off the record then: a crash in between sends it once more. */
+async function sendUnsent(
   { ports }: DeliverContext,
   { queue, id, unsent }: { queue: string; id: string; unsent?: Unsent },
 ): Promise<void> {
   if (unsent === undefined) return;
-  await tell(ports, { ...unsent.event, queue, subscriptionId: id });
+  await notifyOperator(ports, { ...unsent.event, queue, subscriptionId: id });
   await ports.subscriptions.changeHealth(queue, id, { kind: 'sent', unsent });
+}
+
+/**
+ * Attempts side by side go by the same reading of a subscription, so each would write what one of them has written, and be
+ * refused at the price of a write. A settled change is remembered for as long as an attempt from before may be in flight.
+ */
+export function healthNotes(clock: Pick<Clock, 'now'>): HealthNotes {
+  /** When each change was settled, in that order; Infinity: it is being made. */
+  const settledAt = new Map<string, number>();
+
+  const settle = (name: string, at: number): void => {
+    settledAt.delete(name);
+    settledAt.set(name, at);
+  };
+
+  const forgetOld = (): void => {
+    const oldest = clock.now() - ANY_INVOCATION_MS;
+    for (const [name, at] of settledAt) {
+      if (at >= oldest) return;
+      settledAt.delete(name);
+    }
+  };
+
+  return {
+    once: async (name, startedAt, make) => {
+      if ((settledAt.get(name) ?? -Infinity) > startedAt) return;
+      forgetOld();
+      settle(name, Infinity);
+      let isSettled = false;
+      try {
+        isSettled = await make();
+      } finally {
+        if (isSettled) settle(name, clock.now());
+        else settledAt.delete(name);
+      }
+    },
+  };
 }

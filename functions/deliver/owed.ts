@@ -1,12 +1,12 @@
-import type { Owed } from '../../shared/domain/vocabulary.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { endOf, settle } from '../../shared/domain/delivery/result.ts';
+import type { Owed } from '../../shared/domain/vocabulary.ts';
+import { endOf, settle } from '../../shared/domain/delivery/transitions.ts';
 import type { MessageBody } from '../../shared/domain/message/body.ts';
+import { notifyOperator } from '../../shared/steps/notify-operator.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
-import { momentOf } from '../../shared/steps/moment.ts';
-import { tell } from '../../shared/steps/notify-operator.ts';
 
-/** What a finished delivery owes could not be done, all or part of it. Transient: whoever looks at the record next does the rest. */
+/** Some or all of what a finished delivery owes could not be done. Transient: the next invocation that reads its record does the rest. */
 export class OwedUnpaidError extends Error {
   override readonly name = 'OwedUnpaidError';
 
@@ -20,31 +20,31 @@ export class OwedUnpaidError extends Error {
 }
 
 /**
- * Does what a finished delivery still owes, and takes all that was done off the record by one write: what fails holds up
- * nothing else. A crash in between does it once more, so nothing owed is forgotten, and everything may come twice.
+ * Does what a finished delivery still owes, and takes all that was done off the record by one write. One failure holds up
+ * nothing else. A crash in between does it once more: nothing owed is forgotten, and everything may come twice.
  * @throws OwedUnpaidError
  */
-export async function payOwed(
+export async function settleOwed(
   context: DeliverContext,
-  ended: Delivery,
+  delivery: Delivery,
   body: MessageBody | undefined,
 ): Promise<void> {
-  const paid: Owed[] = [];
+  const done: Owed[] = [];
   const failures: { owed: Owed; cause: unknown }[] = [];
-  for (const owed of ended.owed) {
+  for (const owed of delivery.owed) {
     try {
-      await pay(context, owed, ended, body);
-      paid.push(owed);
+      await settleOne(context, owed, delivery, body);
+      done.push(owed);
     } catch (cause) {
       failures.push({ owed, cause });
     }
   }
-  // Refused: somebody else settles this delivery at the same time, or it is under way again. What is left is theirs.
-  if (paid.length > 0) await context.ports.deliveries.write(settle(ended, paid, momentOf(context)));
-  if (failures.length > 0) throw new OwedUnpaidError(ended, failures);
+  // Refused: another invocation settles it at the same time, or it is open again. What is left is done there.
+  if (done.length > 0) await context.ports.deliveries.write(settle(delivery, done, writeTime(context)));
+  if (failures.length > 0) throw new OwedUnpaidError(delivery, failures);
 }
 
-async function pay(
+async function settleOne(
   context: DeliverContext,
   owed: Owed,
   delivery: Delivery,
@@ -58,7 +58,7 @@ async function pay(
       await disableGone(context, delivery);
       return;
     case 'exhausted_event':
-      await tell(context.ports, {
+      await notifyOperator(context.ports, {
         type: 'delivery.exhausted',
         key: delivery.key,
         attempts: delivery.attempts.length,
@@ -69,9 +69,9 @@ async function pay(
 }
 
 /**
- * Of many deliveries that were answered 410, the one that disabled tells of it. It knows itself by the time, so that a
- * repeat of it tells once more. Only the subscription as the attempt saw it is disabled: the answer is not that of another
- * subscriber, and whoever enabled it since knows better.
+ * Of many deliveries that were answered 410, the one that disabled notifies the operator. It knows itself by the time, so a
+ * repeat of it notifies once more. Only the subscription as the attempt read it is disabled: a subscriber that took its
+ * place, or that was enabled again since, did not give this answer.
  */
 async function disableGone({ ports }: DeliverContext, delivery: Delivery): Promise<void> {
   const { queue, subscriptionId } = delivery.key;
@@ -79,5 +79,5 @@ async function disableGone({ ports }: DeliverContext, delivery: Delivery): Promi
   const wentBy = delivery.attempts.at(-1)?.subscriptionChangedAt;
   const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, wentBy);
   if (inForce?.reason === disabled.reason && inForce.at === disabled.at)
-    await tell(ports, { type: 'subscription.disabled', queue, subscriptionId, ...disabled });
+    await notifyOperator(ports, { type: 'subscription.disabled', queue, subscriptionId, ...disabled });
 }

@@ -11,19 +11,21 @@ import {
 } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { DeliverContext } from './context.ts';
 
+/** A job or wake-up that is due within this time is waited for; one further away is sent again for its time. */
+const WORTH_WAITING_MS = 1_000;
+
 /**
- * Sets the wake-up of the attempt that the record says is next; none for a delivery that is over. Safe to repeat.
- * @throws when it could not be set: the message must not be acknowledged then.
+ * Schedules the wake-up of the attempt that the record says is next; a no-op for a delivery that is over. Idempotent.
+ * @throws when it could not be scheduled: the message must not be acknowledged then.
  */
-export async function armNext(context: DeliverContext, delivery: Delivery): Promise<void> {
-  const { next, lease, slot } = delivery;
+export async function scheduleNext(context: DeliverContext, delivery: Delivery): Promise<void> {
+  const { key, next, lease, slot } = delivery;
   if (next === undefined) return;
-  const dueAt = armedFor(next, lease);
-  const threshold = thresholdFor(slot, context.settings.schedulerThresholdSeconds);
-  await arm(context, { kind: 'wake_up', key: delivery.key, attempt: next.number, dueAt }, threshold);
+  const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: next.number, dueAt: armedFor(next, lease) };
+  await schedule(context, wakeUp, thresholdFor(slot, context.settings.schedulerThresholdSeconds));
 }
 
-async function arm(
+async function schedule(
   context: DeliverContext,
   wakeUp: WakeUp,
   thresholdSeconds = context.settings.schedulerThresholdSeconds,
@@ -33,21 +35,21 @@ async function arm(
   if (plan.by === 'scheduler') {
     const name = scheduleName(wakeUp.key, wakeUp.attempt, wakeUp.dueAt);
     if ((await ports.wakeUps.schedule(name, plan.at, { ...wakeUp, by: 'scheduler' })) === 'scheduled') {
-      noteSet(context, wakeUp, 'scheduler');
+      noteScheduled(context, wakeUp, 'scheduler');
       return;
     }
     ports.journal.note({ fact: 'schedule_refused', key: wakeUp.key, attempt: wakeUp.attempt });
   }
   await hop(context, { ...wakeUp, by: 'sqs_delay' });
-  noteSet(context, wakeUp, 'sqs_delay');
+  noteScheduled(context, wakeUp, 'sqs_delay');
 }
 
-/** Sends the wake-up on its way by SQS: all of the remainder, or as much as SQS delays. */
+/** Sends the wake-up by SQS, delayed until it is due, or for as long as SQS delays a message. */
 async function hop({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> {
   await ports.wakeUps.sendDelayed(wakeUp, planHop(wakeUp.dueAt, ports.clock.now()).delaySeconds);
 }
 
-/** Sends a job or wake-up once more, as a new message, so that it comes when it is due. */
+/** Sends a job or wake-up once more, as a new message that comes when it is due. */
 export async function sendAgain(
   context: DeliverContext,
   work: FirstJob | WakeUp,
@@ -57,17 +59,33 @@ export async function sendAgain(
   if (work.kind === 'wake_up') {
     // Far ahead, copies would multiply from hop to hop, as each may be repeated; under a schedule's name they become one.
     const isFar = dueAt - ports.clock.now() > MAX_DELAY_SECONDS * 1000;
-    await (isFar ? arm : hop)(context, { ...work, dueAt });
+    await (isFar ? schedule : hop)(context, { ...work, dueAt });
     return;
   }
   await ports.deliveryQueue.send([work], planHop(dueAt, ports.clock.now()).delaySeconds);
 }
 
+/** Whether a job or wake-up came too early, and has been sent again for its time. One that is nearly due is waited for. */
+export async function isSentAgain(
+  context: DeliverContext,
+  work: FirstJob | WakeUp,
+  dueAt = 0,
+): Promise<boolean> {
+  const { clock } = context.ports;
+  if (dueAt - clock.now() > WORTH_WAITING_MS) {
+    await sendAgain(context, work, dueAt);
+    return true;
+  }
+  while (clock.now() < dueAt) await clock.sleep(dueAt - clock.now());
+  return false;
+}
+
 /**
- * Somebody else is at a first attempt, perhaps by a copy of this very message: SQS may hand one out twice, and our
- * acknowledgement deletes it for both. No index finds a first attempt whose holder died, so it is looked at once more.
+ * Where another invocation holds a first attempt, sends the work again for the end of its lease: no index finds a first
+ * attempt whose holder died. The holder may have a copy of this very message (SQS hands one out twice at times), which our
+ * acknowledgement deletes for both.
  */
-export async function watchOver(
+export async function watchFirstAttempt(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   current: Delivery | undefined,
@@ -76,12 +94,6 @@ export async function watchOver(
   await sendAgain(context, work, current.lease?.until ?? context.ports.clock.now());
 }
 
-function noteSet({ ports }: DeliverContext, wakeUp: WakeUp, by: Mechanism): void {
-  ports.journal.note({
-    fact: 'wake_up_set',
-    key: wakeUp.key,
-    attempt: wakeUp.attempt,
-    by,
-    dueAt: wakeUp.dueAt,
-  });
+function noteScheduled({ ports }: DeliverContext, { key, attempt, dueAt }: WakeUp, by: Mechanism): void {
+  ports.journal.note({ fact: 'wake_up_set', key, attempt, by, dueAt });
 }

@@ -23,7 +23,8 @@ import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { dividedUp, firstJobsFor, type Sending } from './first-jobs.ts';
-import { keptUntil, placeOf } from '../../shared/steps/keep-message.ts';
+import { placeOf } from '../../shared/steps/keep-message.ts';
+import { keptUntil } from '../../shared/steps/retention.ts';
 
 export type DispatchContext = {
   ports: {
@@ -44,7 +45,7 @@ export type DispatchContext = {
   };
 };
 
-/** An ingress message as it came, to be buried verbatim if it can never be delivered. `sentAt`: milliseconds since the epoch. */
+/** An ingress message as it came, to be dead-lettered verbatim if it can never be delivered. `sentAt`: milliseconds since the epoch. */
 export type IngressOriginal = {
   id: string;
   body: string;
@@ -70,13 +71,13 @@ export async function dispatch(
   original: IngressOriginal,
 ): Promise<void> {
   if (!reading.ok) {
-    await bury(context, original, reading.reason);
+    await refuse(context, original, reading.reason);
     return;
   }
   const { message } = reading;
   const list = await context.ports.subscriptions.list(message.queue, 'cached');
   if (list === undefined) {
-    await bury(context, original, 'unknown_queue', { queue: message.queue, messageId: message.id });
+    await refuse(context, original, 'unknown_queue', { queue: message.queue, messageId: message.id });
     return;
   }
   const settings = reading.keepBody
@@ -88,14 +89,14 @@ export async function dispatch(
   });
 }
 
-/** A fault that no repeat can mend: ours to bury, so that it neither blocks the batch nor is tried ten times. */
-async function bury(
+/** A message that no repeat can mend is dead-lettered, so that it neither blocks the batch nor is tried ten times. */
+async function refuse(
   { ports }: DispatchContext,
   original: IngressOriginal,
   reason: string,
   message?: MessageKey,
 ): Promise<void> {
-  await ports.deadLetters.bury(original, reason);
+  await ports.deadLetters.send(original, reason);
   ports.journal.note({
     fact: 'message_refused',
     id: original.id,

@@ -42,7 +42,7 @@ async function operateRecord(record: SQSRecord, context: Context): Promise<void>
     await operate(operateContext, parsed.value, () => context.getRemainingTimeInMillis());
     return;
   }
-  await deadLetters.bury({ id: record.messageId, body: record.body }, parsed.reason);
+  await deadLetters.send({ id: record.messageId, body: record.body }, parsed.reason);
   journal.note({ fact: 'dead_lettered', id: record.messageId, reason: parsed.reason });
 }
 

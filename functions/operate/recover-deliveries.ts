@@ -15,7 +15,7 @@ import type { RecoverySaving } from '../../shared/ports/deliveries.ts';
 import type { RetryRefusal } from '../../shared/domain/vocabulary.ts';
 import { reopenDelivery } from '../../shared/steps/by-hand.ts';
 import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remaining } from './context.ts';
-import { momentOf } from '../../shared/steps/moment.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
 
 /** Deliveries of a page. Their keys stand on the recovery's record while they are worked on: some 7 KB. */
 const PAGE = 50;
@@ -96,7 +96,7 @@ async function stepOf(context: OperateContext, recovery: Recovery, remaining: Re
   const { results, rest } = await handleBatch(context, recovery, remaining);
   const after = withHandled(recovery, results, rest);
   const step = rest.length > 0 ? { recovery: after } : await nextStep(context, after);
-  return { ...step, recovery: revised(step.recovery, momentOf(context)) };
+  return { ...step, recovery: revised(step.recovery, writeTime(context)) };
 }
 
 async function nextStep(context: OperateContext, recovery: Recovery): Promise<Step> {
@@ -183,6 +183,6 @@ async function countStopped(context: OperateContext, recovery: Recovery): Promis
   );
   // Refused: somebody else has counted them.
   await ports.recoveries.save(
-    revised(withHandled({ ...recovery, deferred: [] }, reopened, []), momentOf(context)),
+    revised(withHandled({ ...recovery, deferred: [] }, reopened, []), writeTime(context)),
   );
 }

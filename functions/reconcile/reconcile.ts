@@ -1,5 +1,5 @@
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
-import { isStuck, postpone } from '../../shared/domain/delivery/result.ts';
+import { isStuck, postpone } from '../../shared/domain/delivery/transitions.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Deliveries, OverdueDelivery } from '../../shared/ports/deliveries.ts';

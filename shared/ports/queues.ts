@@ -30,9 +30,9 @@ export interface Operations {
   send(operation: Operation, delaySeconds?: number): Promise<void>;
 }
 
-/** What our own pipeline cannot process, kept as it came with the reason. Never for a subscriber that is down. */
+/** Messages that our own functions cannot process, kept as they came with the reason. Never for a subscriber that is down. */
 export interface DeadLetters {
-  bury(
+  send(
     original: { body: string; id: string; attributes?: Record<string, string> },
     reason: string,
   ): Promise<void>;

@@ -10,9 +10,9 @@ import type { MessageRecords } from '../ports/messages.ts';
 import type { Payloads } from '../ports/bodies.ts';
 import type { Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
-import { keptUntil, keptForAnotherRound } from './keep-message.ts';
 import type { RetryRefusal } from '../domain/vocabulary.ts';
-import { momentOf } from './moment.ts';
+import { keptForAnotherRound } from './keep-message.ts';
+import { keptUntil, writeTime } from './retention.ts';
 
 export type ByHandContext = {
   ports: {
@@ -83,7 +83,7 @@ async function hastened(context: ByHandContext, current: Delivery): Promise<Deci
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
   // A holder that died has left an attempt that is due: it only wants waking.
   if (lease !== undefined) return woken(context, current);
-  return written(context, hasten(current, momentOf(context)), current);
+  return written(context, hasten(current, writeTime(context)), current);
 }
 
 /** A request may be under way, also for a delivery that was ended in the middle of it. */
@@ -112,7 +112,7 @@ async function reopened(
   const message = await keptForAnotherRound(ports, current.key, keptUntil(now, settings));
   if (message === undefined) return refused('body_gone', current);
   if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired', current);
-  return written(context, reopen(current, status, recovery, momentOf(context)), current);
+  return written(context, reopen(current, status, recovery, writeTime(context)), current);
 }
 
 /** The wake-up may be what a crash left out: without it the delivery waits for reconcile, so it is sent again while that helps. */

@@ -4,7 +4,7 @@ import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../dom
 import type { MessageRecord } from '../ports/messages.ts';
 import { removeSchedule, type ByHandContext } from './by-hand.ts';
 import type { CancelReason, CancelRefusal } from '../domain/vocabulary.ts';
-import { momentOf } from './moment.ts';
+import { writeTime } from './retention.ts';
 
 export type CancelResult =
   { kind: 'cancelled'; delivery: Delivery } | { kind: 'refused'; why: CancelRefusal; delivery?: Delivery };
@@ -42,7 +42,7 @@ async function decisionOn(
   current: Delivery | undefined,
   reason: CancelReason,
 ): Promise<Decision> {
-  const at = momentOf(context);
+  const at = writeTime(context);
   if (current !== undefined)
     return isOpen(current.status) ? { transition: cancelOpen(current, reason, at) } : { why: 'over' };
   // A job works off what is on record; only a person names a delivery that is still to come.

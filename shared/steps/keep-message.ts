@@ -1,16 +1,10 @@
 import type { DeliveryJob, WakeUp } from '../domain/delivery/job.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD, type MessageBody, payloadKeyOf } from '../domain/message/body.ts';
 import type { Message, MessageKey } from '../domain/message/message.ts';
-import { longestScheduleMs } from '../domain/retry/policy-limits.ts';
 import type { MessageRecords } from '../ports/messages.ts';
 import type { Payloads } from '../ports/bodies.ts';
 
 type Keeping = { messageRecords: MessageRecords; payloads: Payloads };
-
-/** How long a body kept now has to last: it outlives every retry that could need it. */
-export function keptUntil(now: number, settings: { retentionMs: number; retryAfterCapMs: number }): number {
-  return now + longestScheduleMs(settings.retryAfterCapMs) + settings.retentionMs;
-}
 
 /** Where a message goes, having put it into the payload bucket if it has more bytes than it may have inline. */
 export async function placeOf(

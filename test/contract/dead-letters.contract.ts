@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { DeadLetters } from '../../shared/ports/queues.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';
 
-export type BuriedMessage = {
+export type DeadLettered = {
   body: string;
   id: string;
   reason: string;
@@ -13,17 +13,17 @@ export type BuriedMessage = {
 export type DeadLettersUnderTest = {
   deadLetters: DeadLetters;
   /** Waits for as many, and gives all that there are then. */
-  buried: (count: number) => Promise<BuriedMessage[]>;
+  sent: (count: number) => Promise<DeadLettered[]>;
 };
 
-const buriedAlone = async (
-  { deadLetters, buried }: DeadLettersUnderTest,
+const sentAlone = async (
+  { deadLetters, sent }: DeadLettersUnderTest,
   body: string,
   attributes?: Record<string, string>,
 ) => {
   const id = randomUUID();
-  await deadLetters.bury({ body, id, ...(attributes === undefined ? {} : { attributes }) }, 'not_json');
-  return { id, letters: await buried(1) };
+  await deadLetters.send({ body, id, ...(attributes === undefined ? {} : { attributes }) }, 'not_json');
+  return { id, letters: await sent(1) };
 };
 
 /** What every place for our own dead letters does: it keeps them as they came, and why. */
@@ -40,23 +40,23 @@ export const describeDeadLettersContract = (
       // 1 MiB with room for the reason and the id, which count as well.
       ['nearly 1 MiB', `"${'é'.repeat(512 * 1024 - 128)}"`],
     ])('keep the text as it came: %s', async (_, body) => {
-      const { id, letters } = await buriedAlone(await make(), body);
+      const { id, letters } = await sentAlone(await make(), body);
       expect(letters).toEqual([{ body, id, reason: 'not_json', attributes: {} }]);
     });
 
     it('keep the attributes as they came', async () => {
       const attributes = { queue: 'orders', 'ce-type': 'größer 🐘', 'x.y-z_1': ' ', other: '{"n": 1}' };
-      const { id, letters } = await buriedAlone(await make(), 'body', attributes);
+      const { id, letters } = await sentAlone(await make(), 'body', attributes);
       expect(letters).toEqual([{ body: 'body', id, reason: 'not_json', attributes }]);
     });
 
-    it('are as many as were buried, copies among them', async () => {
-      const { deadLetters, buried } = await make();
+    it('are as many as were sent, copies among them', async () => {
+      const { deadLetters, sent } = await make();
       const [first = '', ...others] = Array.from({ length: 19 }, () => randomUUID());
       const ids = [first, first, ...others];
-      await Promise.all(ids.map((id) => deadLetters.bury({ body: id, id }, `reason ${id}`)));
+      await Promise.all(ids.map((id) => deadLetters.send({ body: id, id }, `reason ${id}`)));
       const letters = ids.map((id) => ({ body: id, id, reason: `reason ${id}`, attributes: {} }));
-      expect(inAnyOrder(await buried(20))).toEqual(inAnyOrder(letters));
+      expect(inAnyOrder(await sent(20))).toEqual(inAnyOrder(letters));
     });
   });
 };

@@ -54,10 +54,8 @@ describeDeadLettersContract('in memory', () => {
   const deadLetters = inMemoryDeadLetters();
   return Promise.resolve({
     deadLetters,
-    buried: () =>
-      Promise.resolve(
-        deadLetters.buried.map(({ attributes = {}, ...letter }) => ({ ...letter, attributes })),
-      ),
+    sent: () =>
+      Promise.resolve(deadLetters.sent.map(({ attributes = {}, ...letter }) => ({ ...letter, attributes }))),
   });
 });
 

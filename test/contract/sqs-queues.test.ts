@@ -52,7 +52,7 @@ describeDeadLettersContract('in SQS', async () => {
   const queueUrl = await queues.create();
   return {
     deadLetters: sqsDeadLetters(deployment.queues, queueUrl),
-    buried: async (count) =>
+    sent: async (count) =>
       (await queues.arrivals(queueUrl, count)).map(({ body, attributes }) => {
         const { [REASON_ATTRIBUTE]: reason = '', [ID_ATTRIBUTE]: id = '', ...others } = attributes;
         return { body, id, reason, attributes: others };

@@ -6,8 +6,8 @@ import {
 } from '../../shared/domain/delivery/chunk.ts';
 import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
 import type { ChunkKey, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
-import { enter } from '../../shared/domain/delivery/entry.ts';
-import { recordAttempt } from '../../shared/domain/delivery/result.ts';
+import { claimFor } from '../../shared/domain/delivery/claim.ts';
+import { recordDelivered } from '../../shared/domain/delivery/transitions.ts';
 import type { Chunks } from '../../shared/ports/deliveries.ts';
 import type { Actor } from './history.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -68,7 +68,7 @@ export const chunkStore = (time: VirtualTime, own: OwnRecords): ((actor: Actor) 
 const nameOf = ({ messageId, bucket, chunk }: ChunkKey): string => `${messageId}/${bucket}/${chunk}`;
 
 const openingOf = ({ key, acceptedAt, lease, updatedAt, expiresAt }: Delivery): Transition =>
-  enter(
+  claimFor(
     {
       kind: 'job',
       key,
@@ -76,7 +76,7 @@ const openingOf = ({ key, acceptedAt, lease, updatedAt, expiresAt }: Delivery): 
       acceptedAt,
       body: { kind: 'stored', payloadKey: '' },
     },
-    lease === undefined ? { kind: 'cancel', reason: 'no lease' } : { kind: 'lease', lease },
+    lease === undefined ? { kind: 'cancel', reason: 'manual' } : { kind: 'attempt', lease },
     { now: updatedAt, retentionMs: expiresAt - updatedAt },
   );
 
@@ -84,5 +84,5 @@ const recordingOf = (was: Delivery, is: Delivery, { owner }: Actor): Transition 
   const attempt = is.attempts.at(-1);
   if (attempt === undefined) throw new RangeError('A chunk records nothing but attempts.');
   const at = { now: is.updatedAt, retentionMs: is.expiresAt - is.updatedAt };
-  return recordAttempt(was, owner, { attempt, verdict: { kind: 'delivered' } }, at);
+  return recordDelivered({ delivery: was, owner, attempt }, at);
 };

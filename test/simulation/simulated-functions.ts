@@ -1,8 +1,8 @@
-import type { DeliverContext } from '../../functions/deliver/context.ts';
+import type { DeliverContext, HealthNotes } from '../../functions/deliver/context.ts';
 import { jobOfMember } from '../../shared/domain/delivery/job.ts';
-import { deliverWork } from '../../functions/deliver/deliver-record.ts';
+import { deliver } from '../../functions/deliver/deliver.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
-import { healthNotes, type HealthNotes } from '../../functions/deliver/health-notes.ts';
+import { healthNotes } from '../../functions/deliver/health.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import { deliveryName, type Actor, type Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf, type Machine, type Running } from './machines.ts';
@@ -94,7 +94,7 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, notes: Healt
   };
   const remainingMs = () => endsAt - world.time.now();
   const received = { id: receipt.id, text: '{}', receiveCount, owner, remainingMs };
-  await deliverWork(context, work, received);
+  await deliver(context, work, received);
 };
 
 const isForLost = (work: Work): boolean => work.kind === 'job' && work.lost !== undefined;

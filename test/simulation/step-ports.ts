@@ -50,7 +50,7 @@ export const stepPorts = (
       publish: (event) => Promise.resolve(void history.events.push(event)),
     }),
     deadLetters: faulty('deadLetters', {
-      bury: ({ id }, reason) =>
+      send: ({ id }, reason) =>
         Promise.resolve(void history.buried.push({ reason, name: id, at: time.now() })),
     }),
     journal: { note: () => undefined },

@@ -1,13 +1,13 @@
 import type { Context, SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import { randomUUID } from 'node:crypto';
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
-import { deliverRecord } from '../../functions/deliver/deliver-record.ts';
+import { deliverRecord } from '../../functions/deliver/deliver.ts';
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { LambdaJournal } from '../../shared/adapters/log/journal.ts';
 import type { DeliverContext, DeliverPorts } from '../../functions/deliver/context.ts';
-import { healthNotes } from '../../functions/deliver/health-notes.ts';
+import { healthNotes } from '../../functions/deliver/health.ts';
 import { inMemorySubscriptions } from './in-memory/in-memory-subscriptions.ts';
 import { pipelineWorld } from './in-memory/pipeline-world.ts';
 
@@ -46,7 +46,7 @@ export const deliverOnLoopback = (options: OnLoopback) => {
       settings: { ...world.settings, attemptTimeoutMs },
       healthNotes: healthNotes(systemClock),
     };
-    const handler = sqsHandler(journal, deliverRecord(context));
+    const handler = sqsHandler(journal, (record, invocation) => deliverRecord(context, record, invocation));
     return (records) => handler({ Records: [...records] }, anInvocation(invocationMs(attemptTimeoutMs)));
   };
   return { environment, subscriptions, deliveries: world.deliveries };

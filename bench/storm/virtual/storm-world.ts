@@ -2,9 +2,9 @@ import { schedulerWakeUps } from '../../../shared/adapters/scheduler/wake-ups.ts
 import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { DeliverContext, DeliverPorts } from '../../../functions/deliver/context.ts';
-import { deliverWork } from '../../../functions/deliver/deliver-record.ts';
+import { deliver } from '../../../functions/deliver/deliver.ts';
 import { dispatch } from '../../../functions/dispatch/dispatch.ts';
-import { healthNotes } from '../../../functions/deliver/health-notes.ts';
+import { healthNotes } from '../../../functions/deliver/health.ts';
 import { reconcile } from '../../../functions/reconcile/reconcile.ts';
 import { seededChance } from '../../../test/simulation/chance.ts';
 import { virtualTime } from '../../../test/simulation/virtual-time.ts';
@@ -96,7 +96,7 @@ export const stormWorld = ({ quotas, manners, sabotage = () => ({}) }: StormOpti
       receives += 1;
       const owner = `receive-${receives}`;
       const received = { id, text: '{}', receiveCount, owner, remainingMs: () => endsAt - time.now() };
-      await deliverWork(context, value, received);
+      await deliver(context, value, received);
     };
   };
 

@@ -1,5 +1,5 @@
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { tellDisabledByHand } from '../../../shared/steps/notify-operator.ts';
+import { notifyDisabledByHand } from '../../../shared/steps/notify-operator.ts';
 import { subscriptionView, subscriptionViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { type Caller, type Change, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -71,7 +71,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
     async (context) => {
       const result = await disableByHand(dependencies, subscriptionName(context.req.param()));
       const { after } = noted(context.env.caller, 'subscription_disabled', result);
-      await tellDisabledByHand(dependencies, after);
+      await notifyDisabledByHand(dependencies, after);
       return context.json(subscriptionView(after, clock.now()));
     },
   );

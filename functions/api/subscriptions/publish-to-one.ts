@@ -6,7 +6,8 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryQueue } from '../../../shared/ports/queues.ts';
 import type { MessageRecords } from '../../../shared/ports/messages.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
-import { keptUntil, placeOf } from '../../../shared/steps/keep-message.ts';
+import { placeOf } from '../../../shared/steps/keep-message.ts';
+import { keptUntil } from '../../../shared/steps/retention.ts';
 
 export type PublishToOneContext = {
   clock: Pick<Clock, 'now'>;

@@ -15,7 +15,7 @@ import { sendMessage } from './batches.ts';
  */
 export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
   return {
-    bury: async ({ body, id, attributes = {} }, reason) => {
+    send: async ({ body, id, attributes = {} }, reason) => {
       const ours = { [REASON_ATTRIBUTE]: reason, [ID_ATTRIBUTE]: attributes[ID_ATTRIBUTE] ?? id };
       await sendMessage({ sqs, queueUrl }, { body, attributes: withOurs(attributes, ours) });
     },

@@ -1,9 +1,8 @@
 import type { TerminalStatus } from '../vocabulary.ts';
-import type { DeliveryKey, Delivery, Transition } from './delivery.ts';
-import type { Moment } from './entry.ts';
+import type { DeliveryKey, Delivery, Transition, WriteTime } from './delivery.ts';
 
 /** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */
-export function hasten(delivery: Delivery, at: Moment): Transition {
+export function hasten(delivery: Delivery, at: WriteTime): Transition {
   return {
     name: 'hasten',
     key: delivery.key,
@@ -31,7 +30,7 @@ export function reopen(
   delivery: Delivery,
   status: TerminalStatus,
   recoveryId: string | undefined,
-  at: Moment,
+  at: WriteTime,
 ): Transition {
   return {
     name: 'reopen',
@@ -74,7 +73,7 @@ function remembered({ recoveries }: Delivery, recoveryId: string): readonly stri
  * Ends an open delivery. A lease on it is a request that may be under way, whose result will come too late: it counts. The
  * lease stays, so that nobody opens a round beside that request.
  */
-export function cancelOpen(delivery: Delivery, reason: string, at: Moment): Transition {
+export function cancelOpen(delivery: Delivery, reason: string, at: WriteTime): Transition {
   return {
     name: 'cancel',
     key: delivery.key,
@@ -95,7 +94,7 @@ export function cancelOpen(delivery: Delivery, reason: string, at: Moment): Tran
 export function cancelUnbegun(
   { key, acceptedAt }: { key: DeliveryKey; acceptedAt: number },
   reason: string,
-  at: Moment,
+  at: WriteTime,
 ): Transition {
   return {
     name: 'cancel',

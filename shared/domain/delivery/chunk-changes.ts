@@ -1,12 +1,11 @@
 import type { ChunkTransition, FirstSuccess } from './chunk.ts';
-import type { Moment } from './entry.ts';
-import type { ChunkKey, Delivery, Lease } from './delivery.ts';
+import type { ChunkKey, Delivery, Lease, WriteTime } from './delivery.ts';
 
 /** Takes the lease for the first attempts of all its members, and freezes who they are. */
 export function claimChunk(
   key: ChunkKey,
   { acceptedAt, members, lease }: { acceptedAt: number; members: readonly string[]; lease: Lease },
-  at: Moment,
+  at: WriteTime,
 ): ChunkTransition {
   return {
     key,
@@ -20,7 +19,7 @@ export function recordSuccesses(
   key: ChunkKey,
   owner: string,
   recorded: { successes: ReadonlyMap<string, FirstSuccess>; own: readonly string[]; ends: boolean },
-  at: Moment,
+  at: WriteTime,
 ): ChunkTransition {
   const { successes, own, ends } = recorded;
   return {
@@ -38,7 +37,7 @@ export function recordSuccesses(
 }
 
 /** Ends the lease of a holder that did not come back: from then on what is pending is attempted delivery by delivery. */
-export function breakUp(key: ChunkKey, lapsed: Lease, at: Moment): ChunkTransition {
+export function breakUp(key: ChunkKey, lapsed: Lease, at: WriteTime): ChunkTransition {
   return {
     key,
     expect: { kind: 'lapsed', lease: lapsed },
@@ -80,6 +79,6 @@ function timesOf({ updatedAt, expiresAt }: Pick<Delivery, 'updatedAt' | 'expires
   };
 }
 
-function lasting({ now, retentionMs }: Moment) {
+function lasting({ now, retentionMs }: WriteTime) {
   return { updatedAt: now, expiresAt: now + retentionMs };
 }

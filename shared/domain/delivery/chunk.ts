@@ -97,14 +97,14 @@ function membersAfter({ claim, standings }: ChunkChange, were: Chunk['members'])
   return members && new Map([...members, ...(standings ?? [])]);
 }
 
-/** Who is to be attempted under the chunk's lease. */
+/** Members to be attempted under the chunk's lease. */
 export function pendingIn({ members, early }: Chunk): readonly string[] {
   return [...(members ?? [])].flatMap(([id, standing]) =>
     standing === 'pending' && !early.has(id) ? [id] : [],
   );
 }
 
-/** Whose deliveries have records of their own. */
-export function apartFrom({ members, early }: Chunk): readonly string[] {
+/** Members whose deliveries have records of their own. */
+export function onTheirOwn({ members, early }: Chunk): readonly string[] {
   return [...(members ?? [])].flatMap(([id, standing]) => (standing === 'own' || early.has(id) ? [id] : []));
 }

@@ -13,7 +13,7 @@ export type DeadLetter = {
   id: string;
   /**
    * Milliseconds since the epoch. One that SQS moved here has kept the time at which it was first sent (SQS developer
-   * guide, "Understanding message retention periods for dead-letter queues"); one that we sent has that of its burial.
+   * guide, "Understanding message retention periods for dead-letter queues"); one that we sent has the time at which we sent it here.
    */
   sentAt: number;
   /** What SQS wants to hear to delete or release it. */

@@ -1,5 +1,13 @@
 import type { Attempt } from './attempt.ts';
-import type { Mechanism, OpenStatus, Owed, Phase, Status, TerminalStatus, TransitionName } from '../vocabulary.ts';
+import type {
+  Mechanism,
+  OpenStatus,
+  Owed,
+  Phase,
+  Status,
+  TerminalStatus,
+  TransitionName,
+} from '../vocabulary.ts';
 import type { Slot } from '../subscription/rate-limit.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
@@ -112,6 +120,9 @@ export type Change = {
   expiresAt: number;
 };
 
+/** When a transition is made, and how long its record is kept from then on. Milliseconds. */
+export type WriteTime = { now: number; retentionMs: number };
+
 /** A named conditional write. `create` is what is written where the record must be absent. */
 export type Transition =
   | { name: TransitionName; key: DeliveryKey; expect: { kind: 'absent' }; create: Delivery }
@@ -121,6 +132,9 @@ export type Transition =
       expect: Exclude<Expectation, { kind: 'absent' }>;
       change: Change;
     };
+
+/** A transition of a record that is there. */
+export type Revision = Extract<Transition, { change: Change }>;
 
 /** Whether the condition of a write holds on the record as it is. The DynamoDB adapter says the same in its own language. */
 export function holds(expect: Expectation, current: Delivery | undefined): boolean {

@@ -8,7 +8,7 @@ import { parseDeliveryRecord } from './delivery-job.ts';
 import { parseOperation } from './operation.ts';
 import { undeliverableNoticeSchema } from './undeliverable-notice.ts';
 
-/** Why dispatch or deliver buried a message. */
+/** Why dispatch or deliver dead-lettered a message. */
 export const REASON_ATTRIBUTE = 'reason';
 
 /** Bytes of a message with its attributes (Amazon SQS message quotas). */

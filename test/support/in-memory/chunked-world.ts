@@ -4,8 +4,8 @@ import type { Message } from '../../../shared/domain/message/message.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { deliveryKeyFor } from '../../../functions/api/deliveries/deliveries.ts';
-import { deliverChunk } from '../../../functions/deliver/chunk.ts';
-import type { Received } from '../../../functions/deliver/context.ts';
+import { deliver } from '../../../functions/deliver/deliver.ts';
+import type { Receipt } from '../../../functions/deliver/context.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 
@@ -100,17 +100,17 @@ export const chunkedWorld = async (
       acceptedAt: startedAt,
       body: { kind: 'inline', message: aMessage() },
     }),
-    received: (owner: string, receiveCount = 1, remainingMs = 30_000): Received => ({
+    received: (owner: string, receiveCount = 1, remainingMs = 30_000): Receipt => ({
       id: `sqs-${owner}`,
       text: '{}',
       owner,
       receiveCount,
       remainingMs: () => remainingMs,
     }),
-    deliverCopy: (job: ChunkJob, received: Received): Promise<void> =>
-      deliverChunk(world.deliverContext, job, received),
+    deliverCopy: (job: ChunkJob, received: Receipt): Promise<void> =>
+      deliver(world.deliverContext, job, received),
     /** The same by a function that dies so long after the start, in milliseconds, and of which nobody hears again. */
-    deliverDying: (job: ChunkJob, received: Received, diesAt: number): void => {
+    deliverDying: (job: ChunkJob, received: Receipt, diesAt: number): void => {
       const isDead = (): boolean => world.clock.now() >= startedAt + diesAt;
       const { chunks, deliveries, subscriber, messageRecords, subscriptions, clock } = ports;
       const dying = {
@@ -122,7 +122,7 @@ export const chunkedWorld = async (
         subscriptions: mortal(subscriptions, isDead),
         clock: mortal(clock, isDead),
       };
-      void deliverChunk({ ...world.deliverContext, ports: dying }, job, received);
+      void deliver({ ...world.deliverContext, ports: dying }, job, received);
     },
     keyOf: async (subscriptionId: string) => {
       const key = await deliveryKeyFor({ records: world.messageRecords }, message, subscriptionId);

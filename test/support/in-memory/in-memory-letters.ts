@@ -1,16 +1,16 @@
 import type { UndeliverableNotice } from '../../../shared/domain/delivery/dead-letter.ts';
 import type { DeadLetters, Undeliverables } from '../../../shared/ports/queues.ts';
 
-export type BuriedLetter = { body: string; id: string; attributes?: Record<string, string>; reason: string };
-export type InMemoryDeadLetters = DeadLetters & { readonly buried: readonly BuriedLetter[] };
+export type SentLetter = { body: string; id: string; attributes?: Record<string, string>; reason: string };
+export type InMemoryDeadLetters = DeadLetters & { readonly sent: readonly SentLetter[] };
 export type InMemoryUndeliverables = Undeliverables & { readonly sent: readonly UndeliverableNotice[] };
 
 export const inMemoryDeadLetters = (): InMemoryDeadLetters => {
-  const buried: BuriedLetter[] = [];
+  const sent: SentLetter[] = [];
   return {
-    buried,
-    bury: (original, reason) => {
-      buried.push({ ...original, reason });
+    sent,
+    send: (original, reason) => {
+      sent.push({ ...original, reason });
       return Promise.resolve();
     },
   };

@@ -44,20 +44,20 @@ const attributesOf = ({ MessageAttributes = {} }: z.infer<typeof sentSchema>) =>
   Object.fromEntries(Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue]));
 
 describe('a dead letter', () => {
-  const bury = async (attributes: Record<string, string> = {}) => {
+  const deadLetter = async (attributes: Record<string, string> = {}) => {
     const { sqs, url, sent } = await queue();
-    await sqsDeadLetters(sqs, url).bury({ body: ' not {json', id: 'sqs-id', attributes }, 'not_json');
+    await sqsDeadLetters(sqs, url).send({ body: ' not {json', id: 'sqs-id', attributes }, 'not_json');
     return sent()[0] ?? { MessageBody: '' };
   };
 
   it('has the body as it came, the reason, and the id that a redrive sends along', async () => {
-    const letter = await bury();
+    const letter = await deadLetter();
     expect(letter.MessageBody).toBe(' not {json');
     expect(attributesOf(letter)).toEqual({ reason: 'not_json', 'posthaste-id': 'sqs-id' });
   });
 
   it('keeps the attributes it came with, its reason renewed', async () => {
-    expect(attributesOf(await bury({ queue: 'orders', reason: 'old' }))).toEqual({
+    expect(attributesOf(await deadLetter({ queue: 'orders', reason: 'old' }))).toEqual({
       queue: 'orders',
       reason: 'not_json',
       'posthaste-id': 'sqs-id',
@@ -65,14 +65,16 @@ describe('a dead letter', () => {
   });
 
   it('that was redriven before keeps the id of its first life', async () => {
-    expect(attributesOf(await bury({ 'posthaste-id': 'first-life' }))).toMatchObject({
+    expect(attributesOf(await deadLetter({ 'posthaste-id': 'first-life' }))).toMatchObject({
       'posthaste-id': 'first-life',
     });
   });
 
   it('has ten attributes at most: those that dispatch reads go before', async () => {
     const others = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`other-${index}`, 'x']));
-    const attributes = attributesOf(await bury({ ...others, queue: 'orders', 'ce-specversion': '1.0' }));
+    const attributes = attributesOf(
+      await deadLetter({ ...others, queue: 'orders', 'ce-specversion': '1.0' }),
+    );
     expect(Object.keys(attributes)).toHaveLength(10);
     expect(attributes).toMatchObject({ queue: 'orders', 'ce-specversion': '1.0', reason: 'not_json' });
   });

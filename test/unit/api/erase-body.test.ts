@@ -46,7 +46,7 @@ describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
       reason: 'body_erased',
       attempts: [{ number: 1 }, { number: 2 }],
     });
-    expect(world.deadLetters.buried).toEqual([]);
+    expect(world.deadLetters.sent).toEqual([]);
     await nothingIsKept();
   });
 
@@ -59,7 +59,7 @@ describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
 
     expect(world.subscriber.seen).toHaveLength(1);
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
-    expect(world.deadLetters.buried).toEqual([]);
+    expect(world.deadLetters.sent).toEqual([]);
     await nothingIsKept();
   });
 
@@ -70,7 +70,7 @@ describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
 
     expect(world.subscriber.seen.length).toBeLessThanOrEqual(1);
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
-    expect(world.deadLetters.buried).toEqual([]);
+    expect(world.deadLetters.sent).toEqual([]);
     await nothingIsKept();
   });
 

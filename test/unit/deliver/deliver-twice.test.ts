@@ -195,7 +195,7 @@ describe('a retry whose message is gone', () => {
     world.messageRecords.find = () => Promise.resolve(undefined);
     await world.clock.run();
 
-    expect(world.deadLetters.buried).toMatchObject([{ reason: 'body_missing' }]);
+    expect(world.deadLetters.sent).toMatchObject([{ reason: 'body_missing' }]);
     expect(await world.delivery()).toMatchObject({
       status: 'cancelled',
       reason: 'body_missing',

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
-import { healthNotes, type HealthNotes } from '../../../functions/deliver/health-notes.ts';
+import type { HealthNotes } from '../../../functions/deliver/context.ts';
+import { healthNotes } from '../../../functions/deliver/health.ts';
 
 let now: number;
 let made: string[];

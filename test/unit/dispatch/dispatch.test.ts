@@ -118,11 +118,11 @@ describe('dispatch', () => {
     { reading: { ok: false as const, reason: 'not_json' }, reason: 'not_json' },
     { reading: { ok: true as const, message: aMessage({ queue: 'nowhere' }) }, reason: 'unknown_queue' },
   ])(
-    'buries what can never be delivered, as it came, with the reason $reason',
+    'dead-letters what can never be delivered, as it came, with the reason $reason',
     async ({ reading, reason }) => {
       await world.dispatch(reading, 'the very bytes');
 
-      expect(world.deadLetters.buried).toMatchObject([{ id: 'ingress-1', body: 'the very bytes', reason }]);
+      expect(world.deadLetters.sent).toMatchObject([{ id: 'ingress-1', body: 'the very bytes', reason }]);
       expect(world.deliveryJobs.waiting).toBe(0);
     },
   );

@@ -84,7 +84,7 @@ describe('a message that refers to its data', () => {
       await world.clock.run();
 
       expect(sentBodies().map((body) => body.endsWith(`"data":${large}}`))).toEqual([true]);
-      expect(world.deadLetters.buried).toEqual([]);
+      expect(world.deadLetters.sent).toEqual([]);
     },
   );
 
@@ -93,11 +93,11 @@ describe('a message that refers to its data', () => {
     ['data_ref_not_json', 'hello', dataRef],
     ['data_ref_too_large', `"${'x'.repeat(1024 * 1024)}"`, dataRef],
     ['data_ref_denied', '1', { bucket: 'other-account', key: 'a' }],
-  ])('is buried as it came where it cannot be had: %s', async (reason, content, reference) => {
+  ])('is dead-lettered as it came where it cannot be had: %s', async (reason, content, reference) => {
     if (content !== undefined) objects.put(reference, Buffer.from(content));
     await accept(reference);
 
-    expect(world.deadLetters.buried).toMatchObject([{ body: 'the very bytes', reason }]);
+    expect(world.deadLetters.sent).toMatchObject([{ body: 'the very bytes', reason }]);
     expect(world.deliveryJobs.waiting).toBe(0);
   });
 
@@ -105,7 +105,7 @@ describe('a message that refers to its data', () => {
     objects.read = () => Promise.reject(new Error('SlowDown'));
 
     await expect(accept()).rejects.toThrow('SlowDown');
-    expect(world.deadLetters.buried).toEqual([]);
+    expect(world.deadLetters.sent).toEqual([]);
   });
 });
 
@@ -121,7 +121,7 @@ describe('a reference', () => {
     await accept(reference);
 
     expect(objects.asked).toEqual([]);
-    expect(world.deadLetters.buried).toMatchObject([{ reason: 'data_ref_forbidden' }]);
+    expect(world.deadLetters.sent).toMatchObject([{ reason: 'data_ref_forbidden' }]);
   });
 
   it('is none where a message brings its data along, or says nothing', async () => {

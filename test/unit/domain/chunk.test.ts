@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
-  apartFrom,
   applyToChunk,
   chunkHolds,
+  onTheirOwn,
   pendingIn,
   type Chunk,
   type ChunkTransition,
@@ -76,7 +76,7 @@ describe('a chunk', () => {
     ]);
     expect(chunk).toMatchObject({ lease: HOLDER, updatedAt: at.now + 100 });
     expect(pendingIn(chunk)).toEqual(['a']);
-    expect(apartFrom(chunk)).toEqual(['c']);
+    expect(onTheirOwn(chunk)).toEqual(['c']);
   });
 
   it('has no lease any more once nothing is left to record', () => {
@@ -154,7 +154,7 @@ describe('a member that is taken out', () => {
     const early = takeOutEarly(key, 'a', aDelivery());
     const chunk = after(early, takeOutEarly(key, 'z', aDelivery()), claim());
     expect(pendingIn(chunk)).toEqual(['b']);
-    expect(apartFrom(chunk)).toEqual(['a']);
+    expect(onTheirOwn(chunk)).toEqual(['a']);
     expect(deliveryIn(chunk, 'a')).toBeUndefined();
     expect(chunkHolds(early.expect, chunk)).toBe(false);
   });

@@ -7,10 +7,11 @@ import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery/delivery.ts';
 import {
   cancelLeased,
-  recordAttempt,
+  recordDelivered,
+  recordRejected,
+  recordRetry,
   release,
-  type Verdict,
-} from '../../../shared/domain/delivery/result.ts';
+} from '../../../shared/domain/delivery/transitions.ts';
 import { aPolicy } from '../../support/builders.ts';
 import { aChunk, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
@@ -26,8 +27,8 @@ const pending = (): Delivery => {
 
 const plain = anAttempt({ outcome: 'delivered', statusCode: 200 });
 
-const recordOf = (attempt: Attempt, verdict: Verdict = { kind: 'delivered' }): Transition =>
-  recordAttempt(pending(), HOLDER.owner, { attempt, verdict }, at);
+const made = (attempt: Attempt) => ({ delivery: pending(), owner: HOLDER.owner, attempt });
+const recordOf = (attempt: Attempt): Transition => recordDelivered(made(attempt), at);
 
 const success: fc.Arbitrary<FirstSuccess> = fc.record(
   {
@@ -92,20 +93,23 @@ describe('the first success of a delivery', () => {
   it.each<[string, Transition]>([
     [
       'a failure',
-      recordOf(anAttempt(), {
-        kind: 'retry',
-        next: { number: 2, phase: 'immediate', dueAt: at.now, by: 'sqs_delay' },
-        policy: aPolicy(),
-        lease: undefined,
-      }),
+      recordRetry(
+        made(anAttempt()),
+        {
+          next: { number: 2, phase: 'immediate', dueAt: at.now, by: 'sqs_delay' },
+          policy: aPolicy(),
+          lease: undefined,
+        },
+        at,
+      ),
     ],
     [
       'a rejection',
-      recordOf(anAttempt({ outcome: 'rejected', statusCode: 404 }), {
-        kind: 'rejected',
-        gone: false,
-        policy: aPolicy(),
-      }),
+      recordRejected(
+        made(anAttempt({ outcome: 'rejected', statusCode: 404 })),
+        { gone: false, policy: aPolicy() },
+        at,
+      ),
     ],
     ['a cancellation', cancelLeased(pending(), HOLDER.owner, 'disabled', at)],
     ['giving it back', release(pending(), HOLDER.owner, at)],

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { deliveryIdsIn } from '../../../functions/deliver/deliver-record.ts';
+import { deliveryIdsIn } from '../../../functions/deliver/deliver.ts';
 import { messageIdsIn } from '../../../functions/dispatch/ingress-record.ts';
 import { sqsHandler } from '../../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../../shared/adapters/log/journal.ts';

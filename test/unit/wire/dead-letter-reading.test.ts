@@ -152,7 +152,7 @@ describe('a dead letter of the delivery and the retry queue', () => {
 describe('a dead letter of the operation queue', () => {
   const order = { kind: 'cancellation', queue: 'orders', deletedAt: 1, cursor: 'page-7' } as const;
 
-  it('goes back as it came, without what was put on it when it was buried', () => {
+  it('goes back as it came, without what was put on it when it was dead-lettered', () => {
     const body = encodeOperation(order);
     const letter = aLetter({ body, attributes: attributesNamed('reason') });
     expect(redriven(readOperationLetter(letter)).message).toEqual({ to: 'operation', body, attributes: {} });

@@ -1,0 +1,93 @@
+import type { AttemptTrigger, CancelReason } from '../../shared/domain/vocabulary.ts';
+import { firstSuccessOf } from '../../shared/domain/delivery/chunk-members.ts';
+import { apply, type Delivery, type Revision } from '../../shared/domain/delivery/delivery.ts';
+import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import { requestMs } from '../../shared/domain/delivery/lease.ts';
+import { cancelLeased } from '../../shared/domain/delivery/transitions.ts';
+import type { MessageBody } from '../../shared/domain/message/body.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { WriteResult } from '../../shared/ports/deliveries.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
+import type { SuccessRecorder } from './chunk.ts';
+import type { DeliverContext, Receipt } from './context.ts';
+import { watchFirstAttempt } from './wake-up.ts';
+
+/** A delivery whose lease we hold. */
+export type Claimed = {
+  work: DeliveryJob | WakeUp;
+  receipt: Receipt;
+  delivery: Delivery;
+  /** Of the chunk under whose claim it is attempted, if it is attempted together with others. */
+  successes: SuccessRecorder | undefined;
+};
+
+/** The same with all that an attempt needs. Either of queue and subscription may be undefined because it is gone. */
+export type Held = Claimed & {
+  queue: Queue | undefined;
+  subscription: Subscription | undefined;
+  message: Message;
+  /** Where the message came from. */
+  body: MessageBody;
+  /** What brought the attempt at hand about; undefined: the message itself. */
+  broughtBy: AttemptTrigger | undefined;
+};
+
+/** What is left of the lease and of the invocation, in milliseconds. */
+export function timeLeftMs({ ports }: DeliverContext, { delivery, receipt }: Claimed): number {
+  return Math.min((delivery.lease?.until ?? 0) - ports.clock.now(), receipt.remainingMs());
+}
+
+/** Whether a request sent now can be answered, however late, and recorded within `leftMs`. */
+export function hasTimeForRequest({ settings }: DeliverContext, leftMs: number): boolean {
+  return leftMs >= requestMs(settings.attemptTimeoutMs);
+}
+
+/**
+ * Writes what happened to a delivery that we hold. While nothing but its chunk tells of it, a first success is recorded
+ * there; anything else gives it a record of its own.
+ */
+export async function writeHeld(
+  { ports }: DeliverContext,
+  { delivery, successes }: Claimed,
+  transition: Revision,
+): Promise<WriteResult> {
+  const { subscriptionId } = delivery.key;
+  if (successes?.pending(subscriptionId) === undefined) return ports.deliveries.write(transition);
+  const success = firstSuccessOf(transition);
+  if (success !== undefined && (await successes.record(subscriptionId, success)))
+    return { kind: 'written', delivery: apply(transition.change, delivery) };
+  const { name, key, change } = transition;
+  const create = apply(change, delivery);
+  const result = await ports.deliveries.write({ name, key, expect: { kind: 'absent' }, create });
+  successes.leave(subscriptionId);
+  // It was given a record by hand meanwhile, with our lease still on it, or was ended: then that record decides.
+  return result.kind === 'refused' ? ports.deliveries.write(transition) : result;
+}
+
+/**
+ * Writes what ends our hold on a delivery. Undefined: the lease is not ours any more, and the delivery goes on, or has
+ * ended, without us.
+ */
+export async function endHeld(
+  context: DeliverContext,
+  held: Claimed,
+  transition: Revision,
+): Promise<Delivery | undefined> {
+  const result = await writeHeld(context, held, transition);
+  if (result.kind === 'written') return result.delivery;
+  await watchFirstAttempt(context, held.work, result.current);
+  return undefined;
+}
+
+/** Cancels a delivery that we hold, without an attempt. */
+export async function cancelHeld(
+  context: DeliverContext,
+  held: Claimed,
+  reason: CancelReason,
+): Promise<void> {
+  const { delivery, receipt } = held;
+  const transition = cancelLeased(delivery, receipt.owner, reason, writeTime(context));
+  if ((await endHeld(context, held, transition)) !== undefined)
+    context.ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
+}
