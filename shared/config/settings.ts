@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/delivery/lease.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../domain/message/message.ts';
+import { completePolicySchema } from '../domain/retry/policy.ts';
 import { parseDefaultRetryPolicy } from '../domain/retry/policy-schema.ts';
 import { parsePortRange } from '../domain/subscription/subscriber-url.ts';
-import { BACKOFF_FUNCTIONS, JITTERS, RETAINED_MESSAGES } from '../domain/vocabulary.ts';
+import { RETAINED_MESSAGES } from '../domain/vocabulary.ts';
 import {
   everyFunction,
   flag,
@@ -18,26 +19,9 @@ import {
   wholeNumber,
 } from './rules.ts';
 
-/** Complete: what is missing in a subscriber's policy is filled from here, so nothing may be missing here. */
-const completePolicy = z.strictObject(
-  {
-    retries_with_no_delay: z.int().min(0),
-    minimum_delay_retries: z.int().min(0),
-    minimum_delay: z.int().min(1),
-    maximum_delay: z.int().min(1),
-    maximum_delay_retries: z.int().min(0),
-    retry_backoff_function: z.enum(BACKOFF_FUNCTIONS),
-    ignore_subscription_override: z.boolean(),
-    backoff_retries: z.int().min(0),
-    backoff_exponent: z.number().gt(1),
-    jitter: z.enum(JITTERS),
-    retry_on_status: z.array(z.int().min(300).max(499)),
-  },
-  'must be a complete retry policy, JSON',
-);
+const jsonObject = z.preprocess(valueOf, z.record(z.string(), z.unknown(), 'must be a JSON object'));
 
-const partialPolicy = z
-  .preprocess(valueOf, z.record(z.string(), z.unknown(), 'must be a JSON object'))
+const partialPolicy = jsonObject
   .transform((given, context) => {
     const parsed = parseDefaultRetryPolicy(given);
     if (parsed.ok) return parsed.policy;
@@ -114,7 +98,7 @@ export const functionSettings = {
       'The retry policy where neither queue nor subscription has one; it also completes partial ones.',
     variable: 'DEFAULT_RETRY_POLICY',
     functions: ['deliver', 'api'],
-    read: z.preprocess(valueOf, completePolicy),
+    read: jsonObject.pipe(completePolicySchema),
   },
   retryAfterCapSeconds: {
     rule: wholeNumber('seconds', 0, 86_400),

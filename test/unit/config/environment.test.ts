@@ -150,7 +150,7 @@ describe('the environment of a function', () => {
     [variables.logSuccessSampling, '1.1', 'LOG_SUCCESS_SAMPLING must be a number from 0 to 1'],
     [variables.logSuccessSampling, '', 'LOG_SUCCESS_SAMPLING is empty'],
     [variables.logSuccessSampling, 'all', 'LOG_SUCCESS_SAMPLING must be a number from 0 to 1'],
-    [variables.defaultRetryPolicy, '{', 'DEFAULT_RETRY_POLICY must be a complete retry policy, JSON'],
+    [variables.defaultRetryPolicy, '{', 'DEFAULT_RETRY_POLICY must be a JSON object'],
     [variables.allowedAddresses, '["localhost"]', 'ALLOWED_ADDRESSES.0 must be a CIDR range'],
     [variables.allowedPorts, '["https"]', 'ALLOWED_PORTS.0 must be a port, or a range'],
     [variables.allowedPorts, '[true]', 'ALLOWED_PORTS.0 '],
