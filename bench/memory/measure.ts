@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AWS_CALL_MS } from '../../cli/commands/plan/model/compute.ts';
+import { AWS_CALL_MS } from '../../cli/commands/plan/bill.ts';
 import { startReceivers } from '../../test/hostile/run.ts';
 import type { BenchMeans } from '../measured/command.ts';
 import type { Ratio } from '../measured/ratios.ts';

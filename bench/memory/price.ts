@@ -1,5 +1,5 @@
-import { compute } from '../../cli/commands/plan/model/compute.ts';
-import { costOf, pricesSchema } from '../../cli/commands/plan/model/prices.ts';
+import { compute } from '../../cli/commands/plan/bill.ts';
+import { costOf, pricesSchema } from '../../cli/commands/plan/tables.ts';
 import priceList from '../../cli/commands/plan/prices.json' with { type: 'json' };
 
 /** One invocation. */

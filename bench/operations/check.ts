@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { operationsOf, type Operations } from '../../cli/commands/plan/model/operations.ts';
-import { operationTableSchema, type OperationTable } from '../../cli/commands/plan/model/operation-table.ts';
-import { sum } from '../../cli/commands/plan/model/units.ts';
-import { REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/model/weight.ts';
-import type { Work } from '../../cli/commands/plan/model/work.ts';
+import { operationsOf, type Operations } from '../../cli/commands/plan/operations.ts';
+import {
+  operationTable,
+  REQUEST_UNIT,
+  unitsOf,
+  type OperationTable,
+} from '../../cli/commands/plan/tables.ts';
+import type { Work } from '../../cli/commands/plan/work.ts';
 import type { CallLogEntry } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { tableLines } from '../../cli/output/table.ts';
@@ -13,6 +15,7 @@ import { observed } from './observe.ts';
 import { bodiesOf } from './run-path.ts';
 import type { System } from './system.ts';
 import { invocationsOf, isChunk, tallyOf } from './tally.ts';
+import { countOf, sum } from './units.ts';
 
 /** How far the plan may be from what was counted. */
 const TOLERANCE = 0.15;
@@ -29,9 +32,7 @@ export type PlanCheck = { ok: boolean; circumstances: Circumstances; lines: read
 
 /** Runs what the table does not hold, and compares what it came to with what the plan says of it. */
 export const checkPlan = async (system: System, say: (line: string) => void): Promise<PlanCheck> => {
-  const table = operationTableSchema.parse(
-    JSON.parse(readFileSync(new URL('../../cli/commands/plan/operations.json', import.meta.url), 'utf8')),
-  );
+  const table = operationTable();
   const queue = 'operations-mixed';
   await system.makeQueue(queue, {});
   for (const [index, subscriber] of subscribers.entries()) {
@@ -132,19 +133,19 @@ const countedOf = (
         delivery: batchOf(endpoints.deliveryQueueUrl),
         retry: batchOf(retryQueueUrl),
       },
-      recordsPerChunk: deliver.chunkWrites / chunks - 1,
-      single: deliver.firstRecords - chunks,
+      recordsPerChunk: countOf(deliver, 'chunkWrites') / chunks - 1,
+      single: countOf(deliver, 'firstRecords') - chunks,
     },
     operations: {
       writeUnits: total(({ writeUnits = 0, indexWriteUnits = {} }) =>
         Object.values(indexWriteUnits).reduce((all, units) => all + units, writeUnits),
       ),
       readUnits: total(({ readUnits = 0 }) => readUnits),
-      sqsRequests: MESSAGES + sum(dispatch, deliver).sendRequests + schedules + polled,
+      sqsRequests: MESSAGES + countOf(sum(dispatch, deliver), 'sendRequests') + schedules + polled,
       schedules,
       invocations: { dispatch: invocations[0]?.length ?? 0, deliver: invocations[1]?.length ?? 0 },
       logBytes: runs.reduce((all, { logBytes }) => all + logBytes, 0),
-      awsCalls: { dispatch: dispatch.awsCalls, deliver: deliver.awsCalls },
+      awsCalls: { dispatch: countOf(dispatch, 'awsCalls'), deliver: countOf(deliver, 'awsCalls') },
       attempts: REQUESTS,
     },
   };

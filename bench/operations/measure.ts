@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { stepsOf } from '../../cli/commands/plan/model/steps.ts';
-import type { OperationTable, PathCount } from '../../cli/commands/plan/model/operation-table.ts';
-import { times, type Units } from '../../cli/commands/plan/model/units.ts';
+import type { OperationTable } from '../../cli/commands/plan/tables.ts';
 import type { CallLogEntry, Invocation } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { metricNames } from '../../shared/config/metrics.ts';
@@ -14,7 +12,9 @@ import { ofPath, runPath, type PathRun } from './run-path.ts';
 import { sentAlone } from './sends-alone.ts';
 import { chunkSizes, envelopes, itemSizes, messageItemBytes } from './sizes.ts';
 import { settings, type System } from './system.ts';
+import { stepsOf, type PathCount } from './steps.ts';
 import { callsOf, cpuMsOf, invocationsOf, tallyOf } from './tally.ts';
+import { rounded, times, type Units } from './units.ts';
 
 type Say = (line: string) => void;
 
@@ -34,23 +34,22 @@ export const measure = async (system: System, say: Say): Promise<OperationTable>
     deliver: invocationCost(runs, system.endpoints.functions.deliver),
     reconcile: reconcile.perInvocation,
   };
-  const table: OperationTable = {
+  const reads = sharedReads(runs, system);
+  const counts = runs.map((run) => counted(run, system, perInvocation));
+  return {
     measuredAt: new Date().toISOString(),
     machine: machine(),
     settings,
-    paths: runs.map((run) => counted(run, system, perInvocation)),
+    steps: stepsOf(counts, reads),
     perInvocation,
-    sharedReads: sharedReads(runs, system),
-    reconcile: reconcile.units,
+    sharedReads: reads,
     deliveryItemBytes: itemSizes(ofPath(runs, 'exhausted')),
     chunkItemBytes: chunkSizes(ofPath(runs, 'delivered_two'), ofPath(runs, 'delivered_ten')),
     messageItemBytes: messageItemBytes(ofPath(runs, 'delivered')),
     envelopeBytes: envelopes(runs, system),
+    reconcile: reconcile.units,
     monitoring: await monitoring(system.endpoints.endpoint),
   };
-  // What the planner could not use is not worth keeping.
-  stepsOf(table);
-  return table;
 };
 
 type Cost = OperationTable['perInvocation']['deliver'];
@@ -70,7 +69,7 @@ const invocationCost = (runs: readonly PathRun[], functionName: string): Cost =>
 const counted = (run: PathRun, system: System, perInvocation: OperationTable['perInvocation']): PathCount => {
   const { functions, retryQueueUrl } = system.endpoints;
   const retryQueue = retryQueueUrl.slice(retryQueueUrl.lastIndexOf('/') + 1);
-  const { path, messages, fanOut, payloadBytes, entries } = run;
+  const { path, messages, fanOut, entries } = run;
   const of = (functionName: string, cost: Cost, sendsOf: (units: Units) => number): Units => {
     const made = tallyOf(entries, { functionName, retryQueue });
     const records = ofRecords(invocationsOf(entries, functionName), cost);
@@ -80,17 +79,15 @@ const counted = (run: PathRun, system: System, perInvocation: OperationTable['pe
   const delivering = invocationsOf(entries, functions.deliver);
   const retries = delivering.filter(({ queue }) => queue?.endsWith(`:${retryQueue}`) === true).length;
   // A wake-up is a send; so are the jobs of a message together, since no path makes more of them than a request takes.
-  const deliver = of(functions.deliver, perInvocation.deliver, ({ joinedMessages }) => joinedMessages);
+  const deliver = of(functions.deliver, perInvocation.deliver, ({ joinedMessages = 0 }) => joinedMessages);
   const dispatch = of(functions.dispatch, perInvocation.dispatch, () => messages);
   return {
     path,
     messages,
     fanOut,
-    payloadBytes,
     invocations: {
       dispatch: invocationsOf(entries, functions.dispatch).length,
       first: delivering.length - retries,
-      retry: retries,
     },
     dispatch,
     deliver: { ...deliver, schedules: fired, attempts: requestsOf(run) },
@@ -163,7 +160,7 @@ const reconcileRuns = async ({
     { functionName, retryQueue: '' },
   );
   return {
-    units: times(calls, 1 / all.length),
+    units: rounded(times(calls, 1 / all.length)),
     perInvocation: {
       memoryMegabytes: warm[0]?.memoryMegabytes ?? 0,
       logBytes: mean(({ logBytes }) => logBytes),

@@ -1,5 +1,4 @@
-import { plannedRetries, type Course } from '../../cli/commands/plan/model/course.ts';
-import { NEVER, type Group } from '../../cli/commands/plan/model/work.ts';
+import { plannedRetries, type Group } from '../../cli/commands/plan/work.ts';
 import {
   completeRetryPolicy,
   DEFAULT_RETRY_POLICY,
@@ -11,21 +10,21 @@ export const MESSAGES = 120;
 export const PAYLOAD_BYTES = 700;
 
 /** A subscriber, of whose deliveries each `every`th fails so often; the others succeed at once. */
-type Subscriber = { every: number; policy: PartialRetryPolicy; course: Course };
+type Subscriber = { every: number; policy: PartialRetryPolicy; failures: number };
 
 /** None of these is a path of the table: failures among successes, twice by Scheduler. */
 const failing: readonly Subscriber[] = [
-  { every: 5, policy: bySqs(2), course: { failures: 1, exhausted: false } },
-  { every: 10, policy: byScheduler(3), course: { failures: 2, exhausted: false } },
-  { every: 20, policy: DEFAULT_SHAPE, course: { failures: 7, exhausted: false } },
+  { every: 5, policy: bySqs(2), failures: 1 },
+  { every: 10, policy: byScheduler(3), failures: 2 },
+  { every: 20, policy: DEFAULT_SHAPE, failures: 7 },
 ];
 
-const reliable: Subscriber = { every: Infinity, policy: noRetries, course: NEVER };
+const reliable: Subscriber = { every: Infinity, policy: noRetries, failures: 0 };
 
 /** Nor is their number: two chunks, of sizes that vary. */
 export const subscribers: readonly Subscriber[] = [...failing, ...Array.from({ length: 9 }, () => reliable)];
 
-const failuresOf = ({ every, course }: Subscriber): number => Math.floor(MESSAGES / every) * course.failures;
+const failuresOf = ({ every, failures }: Subscriber): number => Math.floor(MESSAGES / every) * failures;
 
 /** Requests that subscribers get, in all. */
 export const REQUESTS =
@@ -39,14 +38,14 @@ export const KEPT = Array.from({ length: MESSAGES }, (_, number) => number).filt
 type Request = { headers: Record<string, string | string[] | undefined> };
 
 /** Messages are numbered; others than those with the prefix `m` succeed. */
-export const answersOf = ({ every, course }: Subscriber) => {
+export const answersOf = ({ every, failures }: Subscriber) => {
   const failed = new Map<string, number>();
   return ({ headers }: Request) => {
     const id = String(headers['webhook-id']);
     const [prefix, number] = id.split('-');
     const count = failed.get(id) ?? 0;
     failed.set(id, count + 1);
-    return prefix === 'm' && Number(number) % every === 0 && count < course.failures
+    return prefix === 'm' && Number(number) % every === 0 && count < failures
       ? { status: 503, body: 'unavailable' }
       : {};
   };
@@ -55,13 +54,13 @@ export const answersOf = ({ every, course }: Subscriber) => {
 /** @param single deliveries with jobs of their own: those to subscribers that fail now and then */
 export const groupsOf = (single: number): Group[] =>
   subscribers.flatMap((subscriber): Group[] => {
-    const { every, policy, course } = subscriber;
+    const { every, policy, failures } = subscriber;
     const failingDeliveries = Math.floor(MESSAGES / every);
     const { policy: whole } = completeRetryPolicy(policy, DEFAULT_RETRY_POLICY);
-    const retries = plannedRetries(whole, THRESHOLD_SECONDS);
+    const retries = plannedRetries({ policy: whole, thresholdSeconds: THRESHOLD_SECONDS });
     const apart = failing.includes(subscriber) ? single / (failing.length * MESSAGES) : 0;
     return [
-      { deliveries: MESSAGES - failingDeliveries, apart, course: NEVER, retries },
-      { deliveries: failingDeliveries, apart, course, retries },
+      { deliveries: MESSAGES - failingDeliveries, apart, failures: 0, exhausted: false, retries },
+      { deliveries: failingDeliveries, apart, failures, exhausted: false, retries },
     ];
   });

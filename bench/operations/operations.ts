@@ -4,19 +4,17 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { untilInterrupted } from '../../cli/interruption.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { operationTable } from '../../cli/commands/plan/tables.ts';
 import { checkPlan } from './check.ts';
-import { costsOf, costText } from './cost.ts';
 import { measure } from './measure.ts';
 import { resultText } from './result-text.ts';
 import { startSystem } from './system.ts';
 
 const USAGE =
-  'usage: npm run bench:operations -- [--json] [--check | --cost]\n  --check  compare the plan with a mixed run that is not in the table, and leave the table alone\n  --cost   a million deliveries by what each part of their price is for, from the table as it is';
+  'usage: npm run bench:operations -- [--json] [--check]\n  --check  compare the plan with a mixed run that is not in the table, and leave the table alone';
 
 const TABLE = fileURLToPath(new URL('../../cli/commands/plan/operations.json', import.meta.url));
 
-type Request = { json: boolean; check: boolean; cost: boolean };
+type Request = { json: boolean; check: boolean };
 
 /** Undefined: not to be understood. */
 const requestOf = (args: readonly string[]): Request | undefined => {
@@ -24,7 +22,6 @@ const requestOf = (args: readonly string[]): Request | undefined => {
     const options = {
       json: { type: 'boolean', default: false },
       check: { type: 'boolean', default: false },
-      cost: { type: 'boolean', default: false },
     } as const;
     return parseArgs({ args: [...args], options }).values;
   } catch {
@@ -68,12 +65,9 @@ const shortened = (_: string, value: unknown): unknown =>
   typeof value === 'number' ? Math.round(value * 1000) / 1000 : value;
 
 const request = requestOf(process.argv.slice(2));
-if (request === undefined || (request.check && request.cost)) {
+if (request === undefined) {
   say(USAGE);
   process.exitCode = 2;
-} else if (request.cost) {
-  const costs = costsOf(operationTable());
-  process.stdout.write(`${request.json ? JSON.stringify(costs) : costText(costs)}\n`);
 } else {
   // How the start comes along is no result: standard output is for that alone.
   globalThis.console = new Console(process.stderr);

@@ -1,5 +1,18 @@
-import type { PathName } from '../../cli/commands/plan/model/operation-table.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
+
+export type PathName =
+  | 'delivered'
+  | 'delivered_two'
+  | 'delivered_ten'
+  | 'delivered_hundred'
+  | 'delivered_from_bucket'
+  | 'retried_at_once'
+  | 'retried_at_once_in_ten'
+  | 'retried_by_sqs'
+  | 'retried_by_sqs_thrice'
+  | 'retried_by_sqs_from_bucket'
+  | 'retried_by_scheduler'
+  | 'exhausted';
 
 /**
  * What is counted, each by itself. A subscriber's first `failures` requests for a message are answered 503: every

@@ -1,29 +1,29 @@
-import type { OperationTable, PathCount } from '../../cli/commands/plan/model/operation-table.ts';
-import { sum } from '../../cli/commands/plan/model/units.ts';
 import { tableLines, type Column } from '../../cli/output/table.ts';
+import { stepNames, type OperationTable, type Units } from '../../cli/commands/plan/tables.ts';
 
 const right = (head: string): Column => ({ head, align: 'right' });
 
-const COLUMNS: readonly Column[] = [
-  { head: 'Path' },
-  right('Fan-out'),
-  right('Item writes'),
-  right('Index WRU'),
-  right('Other RRU'),
-  right('SQS sends'),
-  right('Schedules'),
-  right('S3'),
-  right('Calls'),
-  right('Log bytes'),
-  right('CPU ms'),
+const columns: readonly (readonly [head: string, of: (units: Units) => number])[] = [
+  ['Item writes', ({ deliveryWrites = 0, messageWrites = 0 }) => deliveryWrites + messageWrites],
+  ['Other WRU', ({ otherWriteUnits = 0, indexWriteUnits = 0 }) => otherWriteUnits + indexWriteUnits],
+  ['RRU', ({ otherReadUnits = 0, messageReads = 0 }) => otherReadUnits + messageReads],
+  ['SQS sends', ({ sendRequests = 0 }) => sendRequests],
+  ['Schedules', ({ schedules = 0 }) => schedules],
+  ['S3', ({ s3Puts = 0, s3Gets = 0 }) => s3Puts + s3Gets],
+  ['Calls', ({ awsCalls = 0 }) => awsCalls],
+  ['Log bytes', ({ logBytes = 0 }) => logBytes],
+  ['CPU ms', ({ cpuMs = 0 }) => cpuMs],
 ];
 
-/** What was counted, for each delivery. */
+/** What each step costs. */
 export const resultText = (table: OperationTable): string =>
   [
-    'Per delivery, dispatch and deliver together, as if each record sent to SQS by itself; what an invocation costs by itself is below.',
+    'Each step by itself, as if each message to SQS had a request of its own:',
     '',
-    ...tableLines(COLUMNS, table.paths.map(rowOf)),
+    ...tableLines(
+      [{ head: 'Step' }, ...columns.map(([head]) => right(head))],
+      stepNames.map((name) => [name, ...columns.map(([, of]) => of(table.steps[name]).toFixed(2))]),
+    ),
     '',
     ...Object.entries(table.perInvocation).map(
       ([name, { memoryMegabytes, logBytes, cpuMs }]) =>
@@ -31,21 +31,3 @@ export const resultText = (table: OperationTable): string =>
     ),
     `A delivery's item after each attempt: ${table.deliveryItemBytes.join(', ')} bytes.`,
   ].join('\n');
-
-const rowOf = ({ path, messages, fanOut, dispatch, deliver }: PathCount): string[] => {
-  const all = sum(dispatch, deliver);
-  const each = (total: number, decimals = 2): string => (total / (messages * fanOut)).toFixed(decimals);
-  return [
-    path,
-    String(fanOut),
-    each(all.deliveryWrites + all.chunkWrites + all.messageWrites),
-    each(all.indexWriteUnits),
-    each(all.otherReadUnits + all.messageReads),
-    each(all.sendRequests),
-    each(all.schedules),
-    each(all.s3Puts + all.s3Gets),
-    each(all.awsCalls),
-    each(all.logBytes, 0),
-    each(all.cpuMs, 1),
-  ];
-};

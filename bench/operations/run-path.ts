@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { PathCount, PathName } from '../../cli/commands/plan/model/operation-table.ts';
 import type { CallLogEntry } from '../../local/call-log.ts';
 import { observed } from './observe.ts';
-import { requestsOf, type Path } from './paths.ts';
+import { requestsOf, type Path, type PathName } from './paths.ts';
 import type { System } from './system.ts';
 
 /** A path as it was run. */
@@ -68,7 +67,7 @@ const publishAll = async (system: System, bodies: readonly string[], alone: numb
 export const bodiesOf = (
   queue: string,
   prefix: string,
-  { messages, payloadBytes }: Pick<PathCount, 'messages' | 'payloadBytes'>,
+  { messages, payloadBytes }: Pick<Path, 'messages' | 'payloadBytes'>,
 ): string[] =>
   Array.from({ length: messages }, (_, index) =>
     // With its quotes the data is as long as was asked for.

@@ -1,6 +1,6 @@
-import type { Units } from '../../cli/commands/plan/model/units.ts';
 import type { Call } from '../../local/call-log.ts';
 import { isJoined, requestUnits } from './tally.ts';
+import type { Units } from './units.ts';
 
 /**
  * What a function did, had each of its `sends` gone by itself, in one request of 64 KB at most. How many went together
@@ -11,7 +11,7 @@ export const sentAlone = (units: Units, calls: readonly Call[], sends: number): 
   const requests = joined.reduce((total, call) => total + requestUnits(call), 0);
   return {
     ...units,
-    sendRequests: units.sendRequests - requests + sends,
-    awsCalls: units.awsCalls - joined.length + sends,
+    sendRequests: (units.sendRequests ?? 0) - requests + sends,
+    awsCalls: (units.awsCalls ?? 0) - joined.length + sends,
   };
 };

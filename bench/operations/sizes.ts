@@ -1,5 +1,6 @@
-import type { OperationTable, PathName } from '../../cli/commands/plan/model/operation-table.ts';
+import type { OperationTable } from '../../cli/commands/plan/tables.ts';
 import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
+import type { PathName } from './paths.ts';
 import { ofPath, type PathRun } from './run-path.ts';
 import type { System } from './system.ts';
 import { isChunk, isDelivery } from './tally.ts';

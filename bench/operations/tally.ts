@@ -1,7 +1,7 @@
-import { noUnits, sum, type Counter, type Units } from '../../cli/commands/plan/model/units.ts';
-import { REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/model/weight.ts';
+import { REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/tables.ts';
 import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
+import { sum, type Units } from './units.ts';
 
 /**
  * What a function's calls weigh, by what AWS counts, and the messages it got. What the SDK repeated because this machine was
@@ -16,7 +16,6 @@ export const tallyOf = (
       .filter(({ repeat }) => !repeat)
       .map(weightOf),
     ...invocationsOf(entries, functionName).map((invocation) => ({
-      ...noUnits,
       [invocation.queue?.endsWith(`:${retryQueue}`) === true ? 'retryRecords' : 'firstRecords']:
         invocation.records,
     })),
@@ -41,13 +40,11 @@ const weightOf = (call: Call): Units => {
   const weighed = weigh(call);
   if (weighed === undefined)
     throw new Problem(`A call of ${call.service} ${call.operation} (${call.status}) cannot be weighed.`);
-  return { ...noUnits, awsCalls: 1, ...weighed };
+  return { awsCalls: 1, ...weighed };
 };
 
-type Weight = Partial<Record<Counter, number>>;
-
 /** Undefined: not known what AWS would count. */
-const weigh = (call: Call): Weight | undefined => {
+const weigh = (call: Call): Units | undefined => {
   switch (call.service) {
     case 'dynamodb':
       return weighItem(call);
@@ -67,7 +64,7 @@ const weigh = (call: Call): Weight | undefined => {
   }
 };
 
-const weighSend = (call: Call): Weight => ({
+const weighSend = (call: Call): Units => ({
   sendRequests: requestUnits(call),
   joinedMessages: isJoined(call) ? (call.messages ?? 0) : 0,
 });
@@ -80,13 +77,13 @@ export const requestUnits = ({ messageBytes = 0 }: Pick<Call, 'messageBytes'>): 
 export const isJoined = ({ operation }: Pick<Call, 'operation'>): boolean => operation === 'SendMessageBatch';
 
 /** Amazon S3 pricing: deletions are free. */
-const BUCKET: Readonly<Record<string, Weight>> = {
+const BUCKET: Readonly<Record<string, Units>> = {
   PutObject: { s3Puts: 1 },
   GetObject: { s3Gets: 1 },
   DeleteObject: {},
 };
 
-const weighItem = (call: Call): Weight | undefined => {
+const weighItem = (call: Call): Units | undefined => {
   if (call.readUnits !== undefined)
     return isMessage(call) ? { messageReads: 1 } : { otherReadUnits: call.readUnits };
   if (call.writeUnits === undefined) return undefined;
@@ -98,7 +95,7 @@ const weighItem = (call: Call): Weight | undefined => {
 };
 
 /** One of an item whose size depends on the plan, or the units of another. */
-const writeOf = (call: Call, units: number): Weight => {
+const writeOf = (call: Call, units: number): Units => {
   if (isMessage(call)) return { messageWrites: 1 };
   if (isChunk(call)) return { chunkWrites: 1 };
   return isDelivery(call) ? { deliveryWrites: 1 } : { otherWriteUnits: units };

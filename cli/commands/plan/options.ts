@@ -1,6 +1,12 @@
 import { InvalidArgumentError, type Command } from 'commander';
+import {
+  completeRetryPolicy,
+  DEFAULT_RETRY_POLICY,
+  type PartialRetryPolicy,
+} from '../../../shared/domain/retry/policy.ts';
 import { durationOf } from '../../options/time.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
+import type { Plan } from './work.ts';
 
 export type PlanOptions = {
   messagesPerDay: number;
@@ -67,6 +73,26 @@ export function addPlanOptions(command: Command): Command {
     .option('--region <R>', 'where', 'us-east-1')
     .option('--prices <FILE>', 'prices in place of those that come with it, in the same form; - is stdin')
     .option('--json', 'print JSON: plan, operations (a day), bill, fullBatches, peers, peaks, outage');
+}
+
+export function planOf(options: PlanOptions, policy: PartialRetryPolicy): Plan {
+  return {
+    messagesPerDay: options.messagesPerDay,
+    fanOut: options.fanOut,
+    failureRate: options.failureRate,
+    failingSeconds: options.failingFor,
+    policy: completeRetryPolicy(policy, DEFAULT_RETRY_POLICY).policy,
+    thresholdSeconds: options.schedulerThreshold,
+    payloadBytes: options.payloadBytes,
+    firstAttemptsPerJob: options.firstAttemptsPerJob,
+    recordsPerChunk: options.recordsPerChunk,
+    messagesPerBatch: options.messagesPerBatch,
+    attemptMs: options.attemptMs,
+    failedAttemptMs: options.failedAttemptMs ?? options.attemptMs,
+    answerBytes: options.answerBytes,
+    peakFactor: options.peakFactor,
+    retentionDays: options.retentionDays,
+  };
 }
 
 function numberOf(rule: string, isAllowed: (value: number) => boolean) {

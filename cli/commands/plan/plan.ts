@@ -5,10 +5,9 @@ import { readInput } from '../../options/input.ts';
 import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { givenPolicy } from '../../options/retry-policy.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { RegionPrices } from './model/prices.ts';
-import { addPlanOptions, type PlanOptions } from './options.ts';
-import { planned, planOf } from './planned.ts';
-import { operationTable, regionPrices, type Read } from './tables.ts';
+import { addPlanOptions, planOf, type PlanOptions } from './options.ts';
+import { planned, type Outage } from './planned.ts';
+import { operationTable, regionPrices, type Read, type RegionPrices } from './tables.ts';
 import { planText } from './text.ts';
 
 const HELP = `
@@ -50,7 +49,7 @@ const MOST_PRICES_BYTES = 1024 * 1024;
 type PlanRequest = {
   policy: PartialRetryPolicy;
   prices: { asOf: string; prices: RegionPrices };
-  outage: { outage?: { hours: number; share: number } };
+  outage: { outage?: Outage };
 };
 
 /** What commander could not check by itself; all that is wrong at once. */

@@ -1,90 +1,94 @@
+import type { Mechanism } from '../../../shared/domain/vocabulary.ts';
+import { billOf, peersOf } from './bill.ts';
+import { FULL_BATCH } from './jobs.ts';
+import { operationsOf, type Operations } from './operations.ts';
+import { peaksOf } from './peaks.ts';
+import type { OperationTable, RegionPrices } from './tables.ts';
 import {
-  completeRetryPolicy,
-  DEFAULT_RETRY_POLICY,
-  type PartialRetryPolicy,
-} from '../../../shared/domain/retry/policy.ts';
-import { billOf, type Bill } from './model/cost.ts';
-import { outageOf, outageOperations, type OutageEffect } from './model/outage.ts';
-import type { OperationTable } from './model/operation-table.ts';
-import { operationsOf, type Operations } from './model/operations.ts';
-import { peaksOf, type Peak } from './model/peaks.ts';
-import { peersOf, type PeerCost } from './model/peers.ts';
-import { DAYS_A_MONTH, type Plan } from './model/plan.ts';
-import type { RegionPrices } from './model/prices.ts';
-import { withAnswers } from './model/weight.ts';
-import { workOfDay } from './model/work.ts';
-import type { PlanOptions } from './options.ts';
+  DAYS_A_MONTH,
+  plannedRetries,
+  SECONDS_A_DAY,
+  withAnswers,
+  workOfDay,
+  worksOfOutage,
+  type Plan,
+} from './work.ts';
 
-/** Amazon SQS: messages in a batch. */
-const FULL_BATCH = 10;
+/** One subscriber that fails for some hours; `share`: of all deliveries, 0 to 1. */
+export type Outage = { hours: number; share: number };
 
-export type Planned = {
-  plan: Plan;
-  /** A day. */
-  operations: Operations;
-  bill: Bill;
-  /** The same with full batches: between the two lies what it will be. */
-  fullBatches: Bill;
-  peers: readonly PeerCost[];
-  peaks: readonly Peak[];
-  outage?: Omit<OutageEffect, 'work'> & { extraUsd: number; hours: number; share: number };
-};
+export type Planned = ReturnType<typeof planned>;
 
-export function planOf(options: PlanOptions, policy: PartialRetryPolicy): Plan {
-  return {
-    messagesPerDay: options.messagesPerDay,
-    fanOut: options.fanOut,
-    failureRate: options.failureRate,
-    failingSeconds: options.failingFor,
-    policy: completeRetryPolicy(policy, DEFAULT_RETRY_POLICY).policy,
-    thresholdSeconds: options.schedulerThreshold,
-    payloadBytes: options.payloadBytes,
-    firstAttemptsPerJob: options.firstAttemptsPerJob,
-    recordsPerChunk: options.recordsPerChunk,
-    messagesPerBatch: options.messagesPerBatch,
-    attemptMs: options.attemptMs,
-    failedAttemptMs: options.failedAttemptMs ?? options.attemptMs,
-    answerBytes: options.answerBytes,
-    peakFactor: options.peakFactor,
-    retentionDays: options.retentionDays,
-  };
-}
-
+/** Everything that the command prints; operations are a day's, bills a month's. */
 export function planned(
   plan: Plan,
-  {
-    table: counted,
-    prices,
-    outage,
-  }: { table: OperationTable; prices: RegionPrices; outage?: { hours: number; share: number } },
-): Planned {
-  const table = withAnswers(counted, plan.answerBytes);
+  { table: measured, prices, outage }: { table: OperationTable; prices: RegionPrices; outage?: Outage },
+) {
+  const table = withAnswers(measured, plan.answerBytes);
+  const bill = (of: Plan, operations: Operations) => billOf(of, operations, { table, prices });
   const operations = operationsOf(workOfDay(plan), table);
+  // What it costs is between the two bills, depending on how full batches are.
+  const full = { ...plan, messagesPerBatch: FULL_BATCH };
+  const outageCost = ({ hours, share }: Outage): number => {
+    const works = worksOfOutage(plan, hours * 3600, share);
+    // A bill multiplies a day by the days of a month, and an outage happens once.
+    const [during, usual] = [works.outage, works.usual].map(
+      (work) => bill(plan, operationsOf(work, table)).usd / DAYS_A_MONTH,
+    );
+    return (during ?? 0) - (usual ?? 0);
+  };
   return {
     plan,
     operations,
-    bill: billOf(plan, { operations, table }, prices),
-    fullBatches: billWithFullBatches(plan, table, prices),
+    bill: bill(plan, operations),
+    fullBatches: bill(full, operationsOf(workOfDay(full), table)),
     peers: peersOf(plan, prices),
     peaks: peaksOf(plan, operations, table),
-    ...(outage === undefined ? {} : { outage: { ...outage, ...effectOf(plan, outage, { table, prices }) } }),
+    ...(outage === undefined
+      ? {}
+      : { outage: { ...outage, ...outageEffect(plan, outage), extraUsd: outageCost(outage) } }),
   };
 }
 
-function billWithFullBatches(plan: Plan, table: OperationTable, prices: RegionPrices): Bill {
-  const full = { ...plan, messagesPerBatch: FULL_BATCH };
-  return billOf(full, { operations: operationsOf(workOfDay(full), table), table }, prices);
-}
-
-function effectOf(
-  plan: Plan,
-  outage: { hours: number; share: number },
-  { table, prices }: { table: OperationTable; prices: RegionPrices },
-) {
-  const { work, ...effect } = outageOf(plan, outage);
-  const counted = outageOperations({ work, ...effect }, table);
-  // A bill is a month's: what is to be paid once is a month's part of it.
-  const usd = (operations: Operations): number =>
-    billOf(plan, { operations, table }, prices).usd / DAYS_A_MONTH;
-  return { ...effect, extraUsd: usd(counted.outage) - usd(counted.usual) };
+/**
+ * Deliveries come evenly, and one succeeds by its first attempt after the end. At time t of the outage those wait for
+ * retry k that came between `t − offset(k)` and `t − offset(k − 1)`.
+ */
+export function outageEffect(plan: Plan, { hours, share }: Outage) {
+  const seconds = hours * 3600;
+  const perSecond = (plan.messagesPerDay * plan.fanOut * share) / SECONDS_A_DAY;
+  const planned = plannedRetries(plan);
+  const retries = planned.map((retry, index) => {
+    const { offsetSeconds: after = 0 } = planned[index - 1] ?? {};
+    return {
+      ...retry,
+      after,
+      waitSeconds: Math.min(retry.offsetSeconds, seconds) - Math.min(after, seconds),
+    };
+  });
+  type Step = (typeof retries)[number];
+  const total = (mechanism: Mechanism, of: (retry: Step) => number): number =>
+    retries
+      .filter((retry) => retry.mechanism === mechanism)
+      .reduce((sum, retry) => sum + perSecond * of(retry), 0);
+  const made = (mechanism: Mechanism) => total(mechanism, ({ after }) => Math.max(0, seconds - after));
+  const rateAtEnd = (mechanism: Mechanism) =>
+    total(mechanism, ({ offsetSeconds }) => (offsetSeconds <= seconds ? 1 : 0));
+  const waiting = (mechanism: Mechanism) => total(mechanism, ({ waitSeconds }) => waitSeconds);
+  const reached = retries.filter(({ after }) => after < seconds);
+  return {
+    deliveries: perSecond * seconds,
+    exhausted: perSecond * Math.max(0, seconds - (retries.at(-1)?.offsetSeconds ?? 0)),
+    retries: {
+      same_invocation: made('same_invocation'),
+      sqs_delay: made('sqs_delay'),
+      scheduler: made('scheduler'),
+    },
+    wakeUpsPerSecondAtEnd: rateAtEnd('sqs_delay') + rateAtEnd('scheduler'),
+    schedulesPerSecondAtEnd: rateAtEnd('scheduler'),
+    schedulesAtPeak: waiting('scheduler'),
+    delayedMessagesAtPeak: waiting('sqs_delay'),
+    /** From the end of the outage to the last retry. */
+    drainSeconds: Math.max(0, ...reached.map(({ delaySeconds }) => delaySeconds)),
+  };
 }

@@ -1,11 +1,17 @@
 import { inWords } from '../../output/in-words.ts';
 import { tableLines, type Column } from '../../output/table.ts';
-import type { Bill, Line } from './model/cost.ts';
-import { DAYS_A_MONTH } from './model/plan.ts';
-import type { Peak } from './model/peaks.ts';
-import type { Priced } from './model/prices.ts';
-import { lineNames, peakNames, peerNames } from './names.ts';
+import type { Bill, Line, PeerCost } from './bill.ts';
+import { peakNames, type Peak } from './peaks.ts';
 import type { Planned } from './planned.ts';
+import { lineNames, type Priced } from './tables.ts';
+import { DAYS_A_MONTH } from './work.ts';
+
+const nameOfLine = new Map<Priced, string>(lineNames);
+
+const peerNames: Readonly<Record<PeerCost['peer'], string>> = {
+  sns_http: 'Amazon SNS over HTTP',
+  api_destinations: 'EventBridge API Destinations',
+};
 
 export type Sources = { region: string; pricesAsOf: string; measuredAt: string };
 
@@ -62,7 +68,7 @@ function monitoring(standing: readonly Line[]): number {
 }
 
 function row({ what, quantity, usd }: Line, note = ''): string[] {
-  return [`${lineNames[what]}${note}`, quantityOf(quantity), dollars(usd)];
+  return [`${nameOfLine.get(what) ?? what}${note}`, quantityOf(quantity), dollars(usd)];
 }
 
 function comparison({ plan, bill: planned, fullBatches, peers }: Planned): string[] {

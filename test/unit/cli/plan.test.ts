@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { pricesSchema } from '../../../cli/commands/plan/model/prices.ts';
+import { pricesSchema } from '../../../cli/commands/plan/tables.ts';
 import { posthaste } from './run-command.ts';
 
 const plan = (...args: string[]) => posthaste(['plan', ...args]);

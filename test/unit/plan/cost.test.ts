@@ -1,13 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { billOf, type Bill } from '../../../cli/commands/plan/model/cost.ts';
-import { operationsOf } from '../../../cli/commands/plan/model/operations.ts';
-import { outageOf, outageOperations } from '../../../cli/commands/plan/model/outage.ts';
-import { peaksOf } from '../../../cli/commands/plan/model/peaks.ts';
-import { peersOf } from '../../../cli/commands/plan/model/peers.ts';
-import type { Plan } from '../../../cli/commands/plan/model/plan.ts';
-import { pricesSchema, type RegionPrices } from '../../../cli/commands/plan/model/prices.ts';
-import { workOfDay } from '../../../cli/commands/plan/model/work.ts';
+import { billOf, peersOf, type Bill } from '../../../cli/commands/plan/bill.ts';
+import { operationsOf } from '../../../cli/commands/plan/operations.ts';
+import { peaksOf } from '../../../cli/commands/plan/peaks.ts';
+import { outageEffect } from '../../../cli/commands/plan/planned.ts';
+import { pricesSchema, type RegionPrices } from '../../../cli/commands/plan/tables.ts';
+import { workOfDay, worksOfOutage, type Plan } from '../../../cli/commands/plan/work.ts';
 import listPrices from '../../../cli/commands/plan/prices.json' with { type: 'json' };
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { plain, plans, table } from './plans.ts';
@@ -20,8 +18,7 @@ const pricesOf = (region: string): RegionPrices => {
 
 const prices = pricesOf('us-east-1');
 
-const bill = (plan: Plan): Bill =>
-  billOf(plan, { operations: operationsOf(workOfDay(plan), table), table }, prices);
+const bill = (plan: Plan): Bill => billOf(plan, operationsOf(workOfDay(plan), table), { table, prices });
 
 describe('the bill', () => {
   it('is the sum of its lines, each a quantity at its price', () => {
@@ -113,7 +110,7 @@ describe('an outage', () => {
   it('leaves no delivery out: retries of each are those of its policy that its time allows', () => {
     fc.assert(
       fc.property(plans, hours, share, (plan, forHours, of) => {
-        const effect = outageOf(plan, { hours: forHours, share: of });
+        const effect = outageEffect(plan, { hours: forHours, share: of });
         const { same_invocation, sqs_delay, scheduler } = effect.retries;
         const most = effect.deliveries * 30;
         expect(effect.exhausted).toBeLessThanOrEqual(effect.deliveries);
@@ -135,7 +132,7 @@ describe('an outage', () => {
       minimum_delay: 600,
       maximum_delay: 7_200,
     };
-    const effect = outageOf({ ...plain, policy }, { hours: 1, share: 1 });
+    const effect = outageEffect({ ...plain, policy }, { hours: 1, share: 1 });
     expect(effect.exhausted).toBe(0);
     expect(effect.schedulesAtPeak).toBeCloseTo(effect.deliveries, 5);
     expect(effect.delayedMessagesAtPeak).toBe(0);
@@ -147,8 +144,9 @@ describe('an outage', () => {
   });
 
   it('costs what its retries cost, and its parts agree with the whole', () => {
-    const effect = outageOf(plain, { hours: 2, share: 0.5 });
-    const { outage, usual } = outageOperations(effect, table);
+    const effect = outageEffect(plain, { hours: 2, share: 0.5 });
+    const works = worksOfOutage(plain, 2 * 3600, 0.5);
+    const [outage, usual] = [operationsOf(works.outage, table), operationsOf(works.usual, table)];
     const retries = effect.retries.same_invocation + effect.retries.sqs_delay + effect.retries.scheduler;
     expect((outage.attempts - usual.attempts) / retries).toBeCloseTo(1, 1);
     expect(outage.writeUnits).toBeGreaterThan(usual.writeUnits);

@@ -1,61 +1,36 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { courseThrough, plannedRetries } from '../../../cli/commands/plan/model/course.ts';
-import { operationsOf, type Operations } from '../../../cli/commands/plan/model/operations.ts';
-import type { Plan } from '../../../cli/commands/plan/model/plan.ts';
-import { stepsOf } from '../../../cli/commands/plan/model/steps.ts';
-import { workOfDay } from '../../../cli/commands/plan/model/work.ts';
+import { operationsOf, type Operations } from '../../../cli/commands/plan/operations.ts';
+import { failuresWithin, plannedRetries, workOfDay, type Plan } from '../../../cli/commands/plan/work.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { plain, plans, table } from './plans.ts';
 
 const operations = (plan: Plan): Operations => operationsOf(workOfDay(plan), table);
 
+const perMessage = (plan: Plan, of: (operations: Operations) => number): number =>
+  of(operations(plan)) / plan.messagesPerDay;
+
+/** What is charged for. */
 const counted = ({
   writeUnits,
   readUnits,
   sqsRequests,
+  invocations,
   schedules,
-  s3Puts,
-  s3Gets,
-  events,
   attempts,
+  logBytes,
 }: Operations) => ({
   writeUnits,
   readUnits,
   sqsRequests,
+  invocations: invocations.dispatch + invocations.deliver,
   schedules,
-  s3Puts,
-  s3Gets,
-  events,
   attempts,
+  logBytes,
 });
 
-const perMessage = (plan: Plan) =>
-  Object.fromEntries(
-    Object.entries(counted(operations(plan))).map(([name, value]) => [name, value / plan.messagesPerDay]),
-  );
-
 describe('the operations of a plan', () => {
-  it('are those counted where it is a path that was measured', () => {
-    const path = table.paths.find((one) => one.path === 'retried_by_sqs');
-    const policy = {
-      ...DEFAULT_RETRY_POLICY,
-      retries_with_no_delay: 0,
-      minimum_delay_retries: 1,
-      minimum_delay: 1,
-      backoff_retries: 0,
-      maximum_delay_retries: 0,
-    };
-    const planned = perMessage({ ...plain, failureRate: 1, failingSeconds: 0, policy });
-    const { dispatch, deliver, messages = 1 } = path ?? {};
-    const written = (units = dispatch) =>
-      (units?.deliveryWrites ?? 0) + (units?.indexWriteUnits ?? 0) + (units?.otherWriteUnits ?? 0);
-    // The message is written as it comes by one unit, and kept by two: 1 KB and what is around it.
-    expect(planned['writeUnits']).toBeCloseTo((written() + written(deliver)) / messages + 3, 5);
-    expect(planned).toMatchObject({ attempts: 2, schedules: 0, s3Puts: 0 });
-  });
-
-  it('grow with each thing that there is more of, whatever the plan', () => {
+  it('grow with messages, failures and the time that subscribers fail', () => {
     fc.assert(
       fc.property(plans, (given) => {
         // In chunks a subscription that fails may leave one chunk less to the others.
@@ -67,7 +42,7 @@ describe('the operations of a plan', () => {
           { ...plan, failingSeconds: plan.failingSeconds + 60 },
         ];
         for (const larger of more.map((one) => counted(operations(one)))) {
-          // What differs between paths is measured, and that a little.
+          // Steps are differences of measurements, which vary a little.
           expect(larger.writeUnits).toBeGreaterThanOrEqual(usual.writeUnits * 0.99);
           expect(larger.sqsRequests).toBeGreaterThanOrEqual(usual.sqsRequests * 0.99);
           expect(larger.attempts).toBeGreaterThanOrEqual(usual.attempts * 0.99);
@@ -76,29 +51,41 @@ describe('the operations of a plan', () => {
     );
   });
 
-  it('are in proportion to the messages, and never less than none', () => {
+  it('are in proportion to the messages, and never negative', () => {
     fc.assert(
       fc.property(plans, (given) => {
-        // How many find their subscription failing, and are in no chunk, depends on how many there are.
+        // How many deliveries find their subscription failing depends on the number of messages.
         const plan = given.failureRate > 0 ? { ...given, firstAttemptsPerJob: 1 } : given;
         const one = counted(operations({ ...plan, messagesPerDay: 1 }));
-        const all = counted(operations(plan));
-        for (const [name, value] of Object.entries(all)) {
+        for (const [name, value] of Object.entries(counted(operations(plan)))) {
           expect(value, name).toBeGreaterThanOrEqual(0);
           const expected = (new Map(Object.entries(one)).get(name) ?? 0) * plan.messagesPerDay;
-          expect(value - expected, name).toBeLessThanOrEqual(1e-9 * expected);
-          expect(expected - value, name).toBeLessThanOrEqual(1e-9 * expected);
+          expect(Math.abs(value - expected), name).toBeLessThanOrEqual(1e-9 * expected);
         }
       }),
     );
   });
 
   it('are fewer in full batches: requests that fetch and delete, and those of jobs, are shared', () => {
-    const [single, full] = [operations(plain), operations({ ...plain, messagesPerBatch: 10 })];
-    expect(full.invocations.deliver).toBeCloseTo(single.invocations.deliver / 10, 5);
+    const full = { ...plain, messagesPerBatch: 10 };
+    expect(perMessage(full, ({ invocations }) => invocations.deliver)).toBeCloseTo(0.1, 6);
     // The producer's request stays, ten of dispatch become two, four of Lambda four tenths.
-    expect([single, full].map(({ sqsRequests }) => sqsRequests / plain.messagesPerDay)).toEqual([6, 1.6]);
-    expect(full.readUnits).toBeLessThan(single.readUnits);
+    expect(perMessage(plain, ({ sqsRequests }) => sqsRequests)).toBeCloseTo(6, 6);
+    expect(perMessage(full, ({ sqsRequests }) => sqsRequests)).toBeCloseTo(1.6, 6);
+    expect(operations(full).readUnits).toBeLessThan(operations(plain).readUnits);
+  });
+
+  it('are never more in batches than message by message', () => {
+    fc.assert(
+      fc.property(plans, (plan) => {
+        const [alone, batched] = [operations({ ...plan, messagesPerBatch: 1 }), operations(plan)];
+        const most = 1 + 1e-9;
+        expect(batched.sqsRequests).toBeLessThanOrEqual(alone.sqsRequests * most);
+        expect(batched.awsCalls.dispatch).toBeLessThanOrEqual(alone.awsCalls.dispatch * most);
+        expect(batched.awsCalls.deliver).toBeLessThanOrEqual(alone.awsCalls.deliver * most);
+        expect(batched.waits.dispatch.awsCalls).toBeLessThanOrEqual(alone.waits.dispatch.awsCalls * most);
+      }),
+    );
   });
 
   it.each([
@@ -110,57 +97,54 @@ describe('the operations of a plan', () => {
   ])('put $puts and get $gets objects for $payloadBytes bytes, failing at a rate of $failureRate', (one) => {
     const { puts, gets, ...given } = one;
     const policy = { ...DEFAULT_RETRY_POLICY, retries_with_no_delay: 0 };
-    const found = perMessage({ ...plain, ...given, failingSeconds: 1, policy });
-    expect(found['s3Puts']).toBeCloseTo(puts, 1);
-    expect(found['s3Gets']).toBeCloseTo(gets, 1);
+    const plan = { ...plain, ...given, failingSeconds: 1, policy };
+    expect(perMessage(plan, ({ s3Puts }) => s3Puts)).toBeCloseTo(puts, 1);
+    expect(perMessage(plan, ({ s3Gets }) => s3Gets)).toBeCloseTo(gets, 1);
   });
 
   it('hold a schedule for each retry that is as far away as the threshold, and none for others', () => {
     const policy = { ...DEFAULT_RETRY_POLICY, minimum_delay: 60, maximum_delay: 600 };
-    const scheduled = (thresholdSeconds: number): number => {
+    const delays = plannedRetries({ policy, thresholdSeconds: 90 }).map(({ delaySeconds }) => delaySeconds);
+    for (const thresholdSeconds of [0, 90, 300, 601]) {
       const plan = { ...plain, failureRate: 1, failingSeconds: 1e6, policy, thresholdSeconds };
-      return perMessage(plan)['schedules'] ?? 0;
-    };
-    const delays = plannedRetries(policy, 90).map(({ delaySeconds }) => delaySeconds);
-    for (const threshold of [0, 90, 300, 601]) {
-      expect(scheduled(threshold)).toBeCloseTo(
-        delays.filter((delay) => delay > 5 && delay >= threshold).length,
-        5,
-      );
+      const far = delays.filter((delay) => delay > 5 && delay >= thresholdSeconds);
+      expect(perMessage(plan, ({ schedules }) => schedules)).toBeCloseTo(far.length, 5);
     }
   });
-});
 
-describe('the course of a delivery', () => {
-  const retries = plannedRetries(DEFAULT_RETRY_POLICY, 90);
-
-  it('fails once at least, and ends with the first retry after the trouble', () => {
-    expect(courseThrough(retries, 0)).toEqual({ failures: 1, exhausted: false });
-    // Three at once, at 5 s and at 10 s.
-    expect(courseThrough(retries, 12)).toEqual({ failures: 6, exhausted: false });
-    expect(courseThrough(retries, 1e6)).toEqual({ failures: 20, exhausted: true });
-    expect(courseThrough([], 0)).toEqual({ failures: 1, exhausted: true });
+  it('make dispatch wait for one call more in a batch, unless each message fills a request', () => {
+    const waited = (plan: Plan): number => {
+      const { waits, invocations } = operations(plan);
+      return waits.dispatch.awsCalls / invocations.dispatch;
+    };
+    const more = (plan: Plan): number => waited({ ...plan, messagesPerBatch: 10 }) - waited(plan);
+    expect(more(plain)).toBeCloseTo(1, 6);
+    expect(more({ ...plain, fanOut: 20, firstAttemptsPerJob: 1 })).toBeCloseTo(0, 6);
   });
 });
 
 describe('the steps of the table', () => {
   it('are what the code does: a retry at once is one write, any other two, and a schedule one schedule', () => {
-    const { message, delivered, retry, firstFailure, exhaustion } = stepsOf(table);
+    const { message, delivered, same_invocation, sqs_delay, scheduler, firstFailure, exhaustion } =
+      table.steps;
     expect(message).toMatchObject({ messageWrites: 1, indexWriteUnits: 1 });
-    expect(delivered).toMatchObject({ deliveryWrites: 2, attempts: 1, schedules: 0 });
-    expect(retry.same_invocation).toMatchObject({ attempts: 1, schedules: 0, retryRecords: 0 });
-    expect(retry.same_invocation.deliveryWrites).toBeCloseTo(1, 5);
-    expect(retry.sqs_delay.deliveryWrites).toBeCloseTo(2, 5);
-    expect(retry.scheduler.schedules).toBeCloseTo(1, 5);
-    expect(firstFailure.messageWrites).toBeCloseTo(1, 5);
-    // One of the delivery; and one of the subscription, as it begins to fail.
-    expect(Math.round(exhaustion.events)).toBe(1);
+    expect(delivered).toMatchObject({ deliveryWrites: 2, attempts: 1 });
+    expect(same_invocation).toMatchObject({ deliveryWrites: 1, attempts: 1 });
+    expect(same_invocation).not.toHaveProperty('schedules');
+    expect(sqs_delay).toMatchObject({ deliveryWrites: 2, attempts: 1 });
+    expect(scheduler).toMatchObject({ deliveryWrites: 2, schedules: 1 });
+    expect(firstFailure).toMatchObject({ messageWrites: 1 });
+    expect(Math.round(exhaustion.events ?? 0)).toBe(1);
   });
+});
 
-  it('ask for every path', () => {
-    for (const { path } of table.paths) {
-      const paths = table.paths.filter((one) => one.path !== path);
-      expect(() => stepsOf({ ...table, paths }), path).toThrow(path);
-    }
+describe('the failures of a delivery', () => {
+  it('are one at least, and end with the first retry after the trouble', () => {
+    const retries = plannedRetries({ policy: DEFAULT_RETRY_POLICY, thresholdSeconds: 90 });
+    expect(failuresWithin(retries, 0)).toEqual({ failures: 1, exhausted: false });
+    // Three retries at once, one after 5 s and one after 10 s.
+    expect(failuresWithin(retries, 12)).toEqual({ failures: 6, exhausted: false });
+    expect(failuresWithin(retries, 1e6)).toEqual({ failures: 20, exhausted: true });
+    expect(failuresWithin([], 0)).toEqual({ failures: 1, exhausted: true });
   });
 });

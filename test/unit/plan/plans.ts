@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { type Plan } from '../../../cli/commands/plan/model/plan.ts';
 import { operationTable } from '../../../cli/commands/plan/tables.ts';
+import type { Plan } from '../../../cli/commands/plan/work.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
 export const table = operationTable();

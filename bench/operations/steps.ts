@@ -1,0 +1,114 @@
+import type { OperationTable } from '../../cli/commands/plan/tables.ts';
+import type { PathName } from './paths.ts';
+import { atLeastZero, difference, rounded, sum, times, type Units } from './units.ts';
+
+/** A path as it was counted, what each invocation costs by itself left out. */
+export type PathCount = {
+  path: PathName;
+  messages: number;
+  fanOut: number;
+  invocations: { dispatch: number; first: number };
+  dispatch: Units;
+  deliver: Units;
+};
+
+type SharedReads = OperationTable['sharedReads'];
+
+/** The steps of the table as differences between paths. @throws when a path is missing */
+export function stepsOf(counts: readonly PathCount[], sharedReads: SharedReads): OperationTable['steps'] {
+  const path = (name: PathName): PathCount => {
+    const found = counts.find((one) => one.path === name);
+    if (found === undefined) throw new Error(`The path ${name} was not counted.`);
+    return found;
+  };
+  /** For one message, without what the records of an invocation read together and, of dispatch, without its send. */
+  const dispatch = (name: PathName): Units => {
+    const { dispatch: units, fanOut, messages, invocations } = path(name);
+    const { dispatch: reads, furtherSubscription } = sharedReads;
+    const own = withoutReads(units, invocations.dispatch, [reads, furtherSubscription], fanOut - 1);
+    const each = times(own, 1 / messages);
+    return { ...each, awsCalls: (each.awsCalls ?? 0) - 1, sendRequests: 0, joinedMessages: 0 };
+  };
+  const deliver = (name: PathName): Units => {
+    const { deliver: units, fanOut, messages, invocations } = path(name);
+    const { queue, subscription } = sharedReads;
+    const own = withoutReads(units, invocations.first, [queue, subscription], fanOut);
+    // The plan says how many writes record the successes of a chunk.
+    const { chunkWrites = 0 } = own;
+    return times(difference(own, { chunkWrites, awsCalls: chunkWrites }), 1 / messages);
+  };
+
+  const [one, ten, hundred] = [
+    dispatch('delivered'),
+    dispatch('delivered_ten'),
+    dispatch('delivered_hundred'),
+  ];
+  const { fanOut: ofHundred, messages, deliver: atHundred } = path('delivered_hundred');
+  const subscription = atLeastZero(times(difference(ten, one), 1 / (path('delivered_ten').fanOut - 1)));
+  const jobs = (atHundred.firstRecords ?? 0) / messages;
+  const further = difference(difference(hundred, one), times(subscription, ofHundred - 1));
+  const job = atLeastZero(times(further, 1 / (jobs - 1)));
+
+  const [delivered, once] = [deliver('delivered'), deliver('retried_by_sqs')];
+  const bySqs = times(difference(deliver('retried_by_sqs_thrice'), once), 1 / 2);
+  const firstFailure = difference(difference(once, delivered), bySqs);
+  const retried = (name: PathName): Units => difference(deliver(name), sum(delivered, firstFailure));
+  const atOnce = retried('retried_at_once');
+
+  const [two, chunkOfTen] = [deliver('delivered_two'), deliver('delivered_ten')];
+  const [few, many] = [path('delivered_two').fanOut, path('delivered_ten').fanOut];
+  const member = atLeastZero(times(difference(chunkOfTen, two), 1 / (many - few)));
+  const chunk = atLeastZero(difference(two, times(member, few)));
+  const others = path('retried_at_once_in_ten').fanOut - 1;
+
+  // That path has the default policy's shape: immediate retries, and all others by SQS.
+  const exhausted = deliver('exhausted');
+  const waited = Math.round(exhausted.retryRecords ?? 0);
+  const immediate = Math.round(exhausted.attempts ?? 0) - 1 - waited;
+
+  const bucket = onlyBucket(difference(deliver('retried_by_sqs_from_bucket'), once));
+  const { s3Puts = 0, s3Gets = 0 } = bucket;
+  return {
+    message: rounded(difference(one, sum(subscription, job))),
+    subscription: rounded(subscription),
+    job: rounded(job),
+    delivered: rounded(delivered),
+    chunk: rounded(chunk),
+    member: rounded(member),
+    firstFailure: rounded(firstFailure),
+    failedMember: rounded(
+      difference(deliver('retried_at_once_in_ten'), sum(chunk, times(member, others), atOnce)),
+    ),
+    same_invocation: rounded(atOnce),
+    sqs_delay: rounded(bySqs),
+    scheduler: rounded(retried('retried_by_scheduler')),
+    exhaustion: rounded(
+      difference(exhausted, sum(delivered, firstFailure, times(atOnce, immediate), times(bySqs, waited))),
+    ),
+    bucketMessage: rounded(onlyBucket(difference(dispatch('delivered_from_bucket'), one))),
+    bucketAttempt: rounded(onlyBucket(difference(deliver('delivered_from_bucket'), delivered))),
+    bucketFirstFailure: rounded(onlyBucket({ s3Puts })),
+    bucketRetry: rounded(onlyBucket({ s3Gets })),
+  };
+}
+
+type SharedRead = SharedReads['queue'];
+
+function withoutReads(
+  units: Units,
+  invocations: number,
+  [reads, each]: readonly [SharedRead, SharedRead],
+  count: number,
+): Units {
+  const { otherReadUnits = 0 } = units;
+  const read = invocations * (reads.units + count * each.units);
+  return difference(units, {
+    otherReadUnits: Math.min(read, otherReadUnits),
+    awsCalls: invocations * (reads.calls + count * each.calls),
+  });
+}
+
+/** Larger payloads otherwise cost processor time only, which the plan leaves out. */
+function onlyBucket({ s3Puts = 0, s3Gets = 0 }: Units): Units {
+  return { s3Puts, s3Gets, awsCalls: s3Puts + s3Gets };
+}

@@ -1,0 +1,72 @@
+import { MOST_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
+import { bucketsFor, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
+import { REQUEST_UNIT, unitsOf, type OperationTable } from './tables.ts';
+import type { Work } from './work.ts';
+
+/** Amazon SQS: messages in a batch. */
+export const FULL_BATCH = 10;
+
+type Jobs = { chunks: number; members: number; singles: number };
+
+/** The jobs for the first attempts of a message on average, divided as dispatch does (functions/dispatch/first-jobs.ts). */
+export function jobsOf({ messages, fanOut, firstAttemptsPerJob, groups }: Work) {
+  const singles = groups.reduce((total, group) => total + group.deliveries * group.apart, 0) / messages;
+  const members = fanOut - singles;
+  const buckets = bucketsFor(fanOut);
+  const inBucket = chunksFor(members, buckets, firstAttemptsPerJob);
+  if (inBucket === undefined) return { chunks: 0, members: 0, singles: fanOut };
+  // A hash places the members, so that some places stay empty.
+  const places = buckets * inBucket;
+  return { chunks: places === 1 ? 1 : places * (1 - (1 - 1 / places) ** members), members, singles };
+}
+
+/** Log bytes that shared lines change (negative: save): first successes of a message in one invocation share a line. */
+export function sharedLineBytes(
+  { messages, groups, batches }: Work,
+  { chunks, members, singles }: Jobs,
+  { chunk, member, delivered }: OperationTable['steps'],
+): number {
+  const jobs = chunks + singles;
+  const together = Math.min(jobs, batches.delivery);
+  const several = together >= 2;
+  const invocations = several ? jobs / together : chunks;
+  const successes = several ? members + singles : members;
+  const lines = invocations === 0 ? 0 : invocations * Math.ceil(successes / invocations / MOST_ON_A_LINE);
+  const single = groups
+    .filter(({ failures }) => failures === 0)
+    .reduce((total, { deliveries, apart }) => total + (chunks === 0 ? deliveries : deliveries * apart), 0);
+  return (
+    messages * (lines - chunks) * (chunk.logBytes ?? 0) +
+    (several ? single * ((member.logBytes ?? 0) - (delivered.logBytes ?? 0)) : 0)
+  );
+}
+
+/** How many records of an invocation send to one queue, and how many messages each; averages. */
+type Sends = { records: number; messages: number };
+
+/**
+ * Requests for the sends of an invocation: the first record's by itself, those of the others joined, unless one record
+ * fills a request (shared/adapters/sqs/joined-sends.ts). `bytes`: of a message.
+ */
+export function sendsOf({ records, messages }: Sends, bytes: number): number {
+  const requests = (count: number): number => {
+    const rest = count % FULL_BATCH;
+    const full = Math.floor(count / FULL_BATCH) * unitsOf(FULL_BATCH * bytes, REQUEST_UNIT);
+    return full + (rest === 0 ? 0 : unitsOf(rest * bytes, REQUEST_UNIT));
+  };
+  if (messages >= FULL_BATCH) return records * requests(messages);
+  const whole = (count: number): number =>
+    count <= 0 ? 0 : requests(messages) + requests((count - 1) * messages);
+  const below = Math.floor(records);
+  return whole(below) + (records - below) * (whole(below + 1) - whole(below));
+}
+
+/** Joined sends wait for the first request and then for their own: one call more, however many join. */
+export function furtherWait({ records, messages }: Sends): number {
+  return messages < FULL_BATCH ? Math.min(1, Math.max(0, records - 1)) : 0;
+}
+
+/** Lambda fetches a batch by one request and deletes it by another. */
+export function polled(records: number, bytes: number, batch: number): number {
+  return (records / batch) * (unitsOf(batch * bytes, REQUEST_UNIT) + 1);
+}

@@ -1,0 +1,220 @@
+import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../shared/domain/message/body.ts';
+import { FULL_BATCH, furtherWait, jobsOf, polled, sharedLineBytes, sendsOf } from './jobs.ts';
+import { READ_UNIT, REQUEST_UNIT, unitsOf, WRITE_UNIT, type OperationTable, type Units } from './tables.ts';
+import type { Group, Work } from './work.ts';
+
+/** What DynamoDB adds to each stored item and each index entry (developer guide, "Item sizes"). */
+const STORED_OVERHEAD = 100;
+
+export type Operations = ReturnType<typeof operationsOf>;
+
+type Steps = OperationTable['steps'];
+
+/** A step of the table, how often it is done, and the attempts that are then on the delivery's record. */
+type Row = { step: Units; times: number; attempts: number; inChunk?: true };
+
+/** What AWS counts of some work: each measured step times how often the work needs it. */
+export function operationsOf(work: Work, table: OperationTable) {
+  const { messages, fanOut, payloadBytes, batches, groups, kept } = work;
+  const { steps, perInvocation, sharedReads, envelopeBytes } = table;
+  const { chunks, members, singles } = jobsOf(work);
+  const jobs = chunks + singles;
+  const inBucket = payloadBytes > MAX_BODY_IN_JOB;
+  const row = (step: Units, times: number): Row => ({ step, times, attempts: 0 });
+
+  const dispatched = [
+    row(steps.message, messages),
+    row(steps.subscription, messages * fanOut),
+    row(steps.job, messages * jobs),
+    row(steps.bucketMessage, inBucket ? messages : 0),
+  ];
+  const delivered = [
+    row(steps.chunk, messages * chunks),
+    ...groups.flatMap((group) => rowsOf(group, { payloadBytes, hasChunks: chunks > 0, steps })),
+  ];
+  const all = [...dispatched, ...delivered];
+
+  const firstRuns = (messages * jobs) / batches.delivery;
+  const retryRecords = sum(delivered, ({ retryRecords: records = 0 }) => records);
+  const runs = { dispatch: messages / batches.ingress, deliver: firstRuns + retryRecords / batches.retry };
+  const bytesOfChunk = ({ shared, member }: OperationTable['envelopeBytes']['chunkJob']): number =>
+    chunks === 0 ? 0 : shared + (member * members) / chunks;
+  const job =
+    (chunks * bytesOfChunk(envelopeBytes.chunkJob) + singles * envelopeBytes.job) / jobs +
+    (inBucket ? 0 : payloadBytes);
+  const ingress = envelopeBytes.ingress + payloadBytes;
+
+  // Jobs of a batch share requests, and so do the wake-ups of an invocation.
+  const jobSends = { records: batches.ingress, messages: jobs };
+  const jobCalls = runs.dispatch * sendsOf(jobSends, 0);
+  const wakeUps = sum(delivered, ({ joinedMessages = 0 }) => joinedMessages);
+  const wakeUpSends = { records: wakeUps / runs.deliver, messages: 1 };
+  const saved = wakeUps - runs.deliver * sendsOf(wakeUpSends, 0);
+
+  const chunkWrites = messages * chunks * (1 + work.recordsPerChunk);
+  const reads = {
+    dispatch: added(sharedReads.dispatch, sharedReads.furtherSubscription, fanOut - 1),
+    deliver: added(
+      sharedReads.queue,
+      sharedReads.subscription,
+      Math.min(fanOut, (batches.delivery * fanOut) / jobs),
+    ),
+  };
+  // The successes of a chunk wait side by side: together as long as one of them.
+  const waiting = delivered.filter(({ inChunk }) => inChunk !== true);
+  const failedAttempts = groups.reduce((total, { deliveries, failures }) => total + deliveries * failures, 0);
+  const awsCallsOf = ({ awsCalls = 0 }: Units): number => awsCalls;
+  const attemptsOf = ({ attempts = 0 }: Units): number => attempts;
+
+  return {
+    writeUnits:
+      messages * unitsOf(table.messageItemBytes, WRITE_UNIT) +
+      kept *
+        (steps.firstFailure.messageWrites ?? 0) *
+        unitsOf(messageBytes(payloadBytes, table), WRITE_UNIT) +
+      messages *
+        chunks *
+        (unitsOf(bytesOfChunk(table.chunkItemBytes.claimed), WRITE_UNIT) +
+          work.recordsPerChunk * unitsOf(bytesOfChunk(table.chunkItemBytes.recorded), WRITE_UNIT)) +
+      delivered.reduce(
+        (total, { times, step, attempts }) =>
+          total + times * (step.deliveryWrites ?? 0) * unitsOf(deliveryBytes(table, attempts), WRITE_UNIT),
+        0,
+      ) +
+      sum(all, ({ otherWriteUnits = 0, indexWriteUnits = 0 }) => otherWriteUnits + indexWriteUnits),
+    readUnits:
+      runs.dispatch * reads.dispatch.units +
+      firstRuns * reads.deliver.units +
+      sum(all, ({ otherReadUnits = 0 }) => otherReadUnits) +
+      sum(all, ({ messageReads = 0 }) => messageReads) *
+        unitsOf(messageBytes(payloadBytes, table), READ_UNIT),
+    sqsRequests:
+      messages * unitsOf(ingress, REQUEST_UNIT) +
+      polled(messages, ingress, batches.ingress) +
+      runs.dispatch * sendsOf(jobSends, job) +
+      polled(messages * jobs, job, batches.delivery) +
+      sum(delivered, ({ sendRequests = 0, schedules = 0 }) => sendRequests + schedules) -
+      saved +
+      polled(retryRecords, envelopeBytes.wakeUp, batches.retry),
+    invocations: runs,
+    schedules: sum(all, ({ schedules = 0 }) => schedules),
+    kmsRequests: sum(all, ({ kmsRequests = 0 }) => kmsRequests),
+    // A body is kept once, however many deliveries of its message fail.
+    s3Puts:
+      sum(dispatched, ({ s3Puts = 0 }) => s3Puts) +
+      Math.min(
+        messages,
+        sum(delivered, ({ s3Puts = 0 }) => s3Puts),
+      ),
+    s3Gets: sum(all, ({ s3Gets = 0 }) => s3Gets),
+    events: sum(all, ({ events = 0 }) => events),
+    logBytes:
+      sum(all, ({ logBytes = 0 }) => logBytes) +
+      sharedLineBytes(work, { chunks, members, singles }, steps) +
+      runs.dispatch * perInvocation.dispatch.logBytes +
+      runs.deliver * perInvocation.deliver.logBytes,
+    /** Sent to subscribers. */
+    bytesOut: sum(all, attemptsOf) * (payloadBytes + envelopeBytes.request),
+    attempts: sum(all, attemptsOf),
+    failedAttempts,
+    /** Beyond what each invocation needs by itself. */
+    cpuMs: {
+      dispatch: sum(dispatched, ({ cpuMs = 0 }) => cpuMs),
+      deliver: sum(delivered, ({ cpuMs = 0 }) => cpuMs),
+    },
+    awsCalls: {
+      dispatch: sum(dispatched, awsCallsOf) + jobCalls + runs.dispatch * reads.dispatch.calls,
+      deliver: sum(delivered, awsCallsOf) + chunkWrites - saved + firstRuns * reads.deliver.calls,
+    },
+    /** Calls and attempts one after another in all invocations: the records of a batch wait side by side. */
+    waits: {
+      dispatch: {
+        awsCalls:
+          (sum(dispatched, awsCallsOf) + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress +
+          runs.dispatch * (reads.dispatch.calls + furtherWait(jobSends)),
+        attempts: 0,
+        failedAttempts: 0,
+      },
+      deliver: {
+        awsCalls:
+          (sum(waiting, awsCallsOf) + chunkWrites + messages * chunks * awsCallsOf(steps.member)) /
+            batches.delivery +
+          // The queue and the subscriptions are read side by side.
+          firstRuns +
+          runs.deliver * furtherWait(wakeUpSends),
+        attempts: (sum(waiting, attemptsOf) + messages * chunks) / batches.delivery,
+        failedAttempts: failedAttempts / batches.delivery,
+      },
+    },
+    /** Of items that stay until they expire; a message has an index entry. */
+    storedBytes:
+      messages * (table.messageItemBytes + 2 * STORED_OVERHEAD) +
+      kept * (messageBytes(payloadBytes, table) - table.messageItemBytes) +
+      messages * chunks * (STORED_OVERHEAD + bytesOfChunk(table.chunkItemBytes.recorded)) +
+      groups.reduce((total, { deliveries, apart, failures, exhausted }) => {
+        const own = chunks === 0 || failures > 0 ? deliveries : deliveries * apart;
+        return total + own * (deliveryBytes(table, failures + (exhausted ? 0 : 1)) + STORED_OVERHEAD);
+      }, 0),
+  };
+}
+
+function sum(rows: readonly Row[], of: (step: Units) => number): number {
+  return rows.reduce((total, { times, step }) => total + times * of(step), 0);
+}
+
+/** What deliver does for a group: first attempts, each retry, and the end of those that run out of retries. */
+function rowsOf(
+  { deliveries, apart, failures, exhausted, retries }: Group,
+  { payloadBytes, hasChunks, steps }: { payloadBytes: number; hasChunks: boolean; steps: Steps },
+): Row[] {
+  const fails = failures > 0;
+  const bucket = bucketOf(payloadBytes, steps);
+  const single = hasChunks ? deliveries * apart : deliveries;
+  const row = (step: Units, times: number, attempts = 1): Row => ({ step, times, attempts });
+  const inChunk = (step: Units): Row => ({
+    ...row(step, deliveries - single),
+    ...(fails ? {} : { inChunk: true }),
+  });
+  return [
+    row(steps.delivered, single),
+    row(steps.firstFailure, fails ? single : 0),
+    inChunk(fails ? steps.failedMember : steps.member),
+    row(bucket.attempt, single),
+    inChunk(bucket.attempt),
+    row(bucket.firstFailure, fails ? deliveries : 0),
+    ...retries
+      .slice(0, failures)
+      .flatMap(({ mechanism }, index) => [
+        row(steps[mechanism], deliveries, index + 2),
+        row(bucket.retry, mechanism === 'same_invocation' ? 0 : deliveries),
+      ]),
+    row(steps.exhaustion, exhausted ? deliveries : 0, failures),
+  ];
+}
+
+/** What a body in S3 adds: to every attempt of a large message, or to the failures of a smaller one. */
+function bucketOf(payloadBytes: number, { bucketAttempt, bucketFirstFailure, bucketRetry }: Steps) {
+  if (payloadBytes > MAX_BODY_IN_JOB)
+    return { attempt: bucketAttempt, firstFailure: {}, retry: bucketAttempt };
+  return payloadBytes > MAX_BODY_ON_RECORD
+    ? { attempt: {}, firstFailure: bucketFirstFailure, retry: bucketRetry }
+    : { attempt: {}, firstFailure: {}, retry: {} };
+}
+
+type SharedRead = OperationTable['sharedReads']['queue'];
+
+function added(reads: SharedRead, each: SharedRead, count: number): SharedRead {
+  return { units: reads.units + count * each.units, calls: reads.calls + count * each.calls };
+}
+
+function messageBytes(payloadBytes: number, { messageItemBytes }: OperationTable): number {
+  return messageItemBytes + (payloadBytes > MAX_BODY_ON_RECORD ? 0 : payloadBytes);
+}
+
+/** Of a DELIVERY item with so many attempts; beyond the measured ones it grows as these did on average. */
+function deliveryBytes({ deliveryItemBytes }: OperationTable, attempts: number): number {
+  const [first = 0, last = 0] = [deliveryItemBytes[0], deliveryItemBytes.at(-1)];
+  const measured = deliveryItemBytes[Math.max(1, attempts) - 1];
+  const count = deliveryItemBytes.length;
+  return measured ?? last + ((attempts - count) * (last - first)) / (count - 1);
+}
