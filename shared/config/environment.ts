@@ -64,53 +64,6 @@ function problemsOf(variable: string, text: string | undefined, { issues }: z.Zo
   return issues.map(({ path, message }) => `${[variable, ...path].join('.')} ${message}`);
 }
 
-const required = z.string().min(1);
-
-const endpoint = z.union([z.literal('').transform(() => undefined), z.url('is not a URL')]).optional();
-
-/** Endpoints of another kind than the region's usual ones have rules by service and region, which are the SDK's. */
-const usualOnly = z
-  .string()
-  .refine(
-    (flag) => flag !== 'true',
-    'is not supported: name the endpoints instead (AWS_ENDPOINT_URL_DYNAMODB, _SQS, _KMS)',
-  )
-  .optional();
-
-/** Set by Lambda, and "Service-specific endpoints" of the AWS SDKs and tools reference guide. */
-const awsRows = {
-  serviceDomain: variableRows.serviceDomain,
-  region: { variable: 'AWS_REGION', rule: required },
-  accessKeyId: { variable: 'AWS_ACCESS_KEY_ID', rule: required },
-  secretAccessKey: { variable: 'AWS_SECRET_ACCESS_KEY', rule: required },
-  sessionToken: { variable: 'AWS_SESSION_TOKEN', rule: z.string().optional() },
-  endpoint: { variable: 'AWS_ENDPOINT_URL', rule: endpoint },
-  dynamodb: { variable: 'AWS_ENDPOINT_URL_DYNAMODB', rule: endpoint },
-  sqs: { variable: 'AWS_ENDPOINT_URL_SQS', rule: endpoint },
-  kms: { variable: 'AWS_ENDPOINT_URL_KMS', rule: endpoint },
-  fips: { variable: 'AWS_USE_FIPS_ENDPOINT', rule: usualOnly },
-  dualStack: { variable: 'AWS_USE_DUALSTACK_ENDPOINT', rule: usualOnly },
-};
-
-/**
- * Where AWS's services are and who asks them. Lambda gives a function its credentials by the environment, for all its life
- * ("Defined runtime environment variables", Lambda developer guide).
- * @throws EnvironmentError
- */
-export function awsEnvironment(source: Source = process.env) {
-  const { region, serviceDomain, ...given } = read(awsRows, source);
-  const endpointOf = (service: 'dynamodb' | 'sqs' | 'kms'): string =>
-    given[service] ?? given.endpoint ?? `https://${service}.${region}.${serviceDomain}`;
-  const { accessKeyId, secretAccessKey, sessionToken } = given;
-  return {
-    region,
-    credentials: { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) },
-    endpoint: { dynamodb: endpointOf('dynamodb'), sqs: endpointOf('sqs'), kms: endpointOf('kms') },
-    /** X-Ray's, of the invocation under way: Lambda changes it. */
-    traceId: () => source['_X_AMZN_TRACE_ID'],
-  };
-}
-
 /** What dispatch needs. @throws EnvironmentError */
 export function dispatchEnvironment(source?: Source) {
   return environmentOf('dispatch', source);

@@ -7,8 +7,6 @@ const url = z.url('is not a URL');
 
 /** Names of what is deployed, and facts about the deployment: what functions get beside the settings. */
 const resources = {
-  /** Under which the regions of this partition of AWS have their services, such as amazonaws.com. */
-  serviceDomain: { variable: 'SERVICE_DOMAIN', rule: text, functions: everyFunction },
   version: { variable: 'POSTHASTE_VERSION', rule: text, functions: everyFunction },
   subscriptionsTable: {
     variable: 'SUBSCRIPTIONS_TABLE',

@@ -24,7 +24,6 @@ const environmentOf = (name: string, template = pipeline): Record<string, unknow
 
 const everywhere = [
   variables.deployment,
-  variables.serviceDomain,
   variables.version,
   variables.logLevel,
   variables.logSuccessSampling,
@@ -36,10 +35,6 @@ describe('the environment', () => {
       DEPLOYMENT: 'Posthaste',
       POSTHASTE_VERSION: packageJson.version,
     });
-  });
-
-  it.each(functions)('of $name says under which domain its partition of AWS has its services', ({ name }) => {
-    expect(environmentOf(name)[variables.serviceDomain]).toEqual({ Ref: 'AWS::URLSuffix' });
   });
 
   it.each([

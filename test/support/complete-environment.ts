@@ -6,7 +6,6 @@ export const QUEUE = 'https://sqs.us-east-1.amazonaws.com/000000000000/queue';
 /** Every variable there is, as infra sets them. */
 export const completeEnvironment: Record<string, string> = {
   [variables.deployment]: 'Posthaste',
-  [variables.serviceDomain]: 'amazonaws.com',
   [variables.version]: '1.2.3',
   [variables.logLevel]: 'info',
   [variables.logSuccessSampling]: '1',

@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -24,7 +24,7 @@ import type { WorkQueue } from '../queues/sqs-queue.ts';
 const BATCH = 10;
 
 /** The resources that a function gets in its environment, apart from those that every function gets. */
-export type Resources<F extends FunctionName> = Omit<ResourcesOf<F>, 'serviceDomain' | 'version'>;
+export type Resources<F extends FunctionName> = Omit<ResourcesOf<F>, 'version'>;
 
 export interface NodeFunctionProps<F extends FunctionName> {
   readonly settings: DeploymentSettings;
@@ -85,7 +85,6 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
         ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
         ...environmentOf(props.entry, {
           ...settings,
-          serviceDomain: Stack.of(this).urlSuffix,
           version: product.version,
           ...props.resources,
         }),

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   apiEnvironment,
-  awsEnvironment,
   deliverEnvironment,
   dispatchEnvironment,
   EnvironmentError,
@@ -26,7 +25,6 @@ describe('the environment of a function', () => {
   it('is given typed: dispatch', () => {
     expect(dispatchEnvironment(complete)).toEqual({
       deployment: 'Posthaste',
-      serviceDomain: 'amazonaws.com',
       version: '1.2.3',
       logLevel: 'info',
       logSuccessSampling: 1,
@@ -75,7 +73,6 @@ describe('the environment of a function', () => {
   it('is given typed: operate', () => {
     expect(operateEnvironment(complete)).toEqual({
       deployment: 'Posthaste',
-      serviceDomain: 'amazonaws.com',
       version: '1.2.3',
       logLevel: 'info',
       logSuccessSampling: 1,
@@ -167,82 +164,5 @@ describe('the environment of a function', () => {
       apiEnvironment({ ...complete, [variables.defaultRetryPolicy]: partial }),
     );
     expect(problems).toEqual([expect.stringMatching(`^DEFAULT_RETRY_POLICY\\.${field} `)]);
-  });
-});
-
-describe('where AWS is, by the environment', () => {
-  const inLambda = {
-    [variables.serviceDomain]: 'amazonaws.com',
-    AWS_REGION: 'eu-central-1',
-    AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
-    AWS_SECRET_ACCESS_KEY: 'secret',
-    AWS_SESSION_TOKEN: 'token',
-  };
-
-  it('is at the region’s own services, asked with the credentials of the function', () => {
-    expect(awsEnvironment(inLambda)).toMatchObject({
-      region: 'eu-central-1',
-      credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'token' },
-      endpoint: {
-        dynamodb: 'https://dynamodb.eu-central-1.amazonaws.com',
-        sqs: 'https://sqs.eu-central-1.amazonaws.com',
-        kms: 'https://kms.eu-central-1.amazonaws.com',
-      },
-    });
-  });
-
-  it('is under the domain of its partition', () => {
-    const inChina = {
-      ...inLambda,
-      AWS_REGION: 'cn-north-1',
-      [variables.serviceDomain]: 'amazonaws.com.cn',
-    };
-    expect(awsEnvironment(inChina).endpoint.sqs).toBe('https://sqs.cn-north-1.amazonaws.com.cn');
-  });
-
-  it('is where the environment says for all services, and rather where it says for one', () => {
-    const local = {
-      ...inLambda,
-      AWS_ENDPOINT_URL: 'http://127.0.0.1:5000',
-      AWS_ENDPOINT_URL_SQS: 'http://127.0.0.1:6000',
-    };
-    expect(awsEnvironment(local).endpoint).toEqual({
-      dynamodb: 'http://127.0.0.1:5000',
-      sqs: 'http://127.0.0.1:6000',
-      kms: 'http://127.0.0.1:5000',
-    });
-  });
-
-  it('takes what is there without a value for what is not there', () => {
-    const empty = { ...inLambda, AWS_ENDPOINT_URL: '', AWS_SESSION_TOKEN: '' };
-    expect(awsEnvironment(empty).endpoint.sqs).toBe('https://sqs.eu-central-1.amazonaws.com');
-    expect(awsEnvironment(empty).credentials).not.toHaveProperty('sessionToken');
-  });
-
-  it.each(['AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', variables.serviceDomain])(
-    'names what is missing: %s',
-    (name) => {
-      expect(problemsOf(() => awsEnvironment({ ...inLambda, [name]: undefined }))).toEqual([
-        `${name} is missing`,
-      ]);
-    },
-  );
-
-  it.each(['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT'])(
-    'is not at endpoints of another kind, which it says rather than to ask the usual ones: %s',
-    (name) => {
-      const [problem = '', ...others] = problemsOf(() => awsEnvironment({ ...inLambda, [name]: 'true' }));
-      expect(problem).toContain(`${name} is not supported`);
-      expect(others).toEqual([]);
-      expect(problemsOf(() => awsEnvironment({ ...inLambda, [name]: 'false' }))).toEqual([]);
-    },
-  );
-
-  it('has the trace of whichever invocation is under way', () => {
-    const source: Record<string, string> = { ...inLambda };
-    const { traceId } = awsEnvironment(source);
-    expect(traceId()).toBeUndefined();
-    source['_X_AMZN_TRACE_ID'] = 'Root=1-a';
-    expect(traceId()).toBe('Root=1-a');
   });
 });
