@@ -7,7 +7,7 @@ import type { DeliveryQueue, Ingress, Operations, QueueDepths } from '../../shar
 import type { MessageListings, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
-import type { SecretSealer, SubscriptionRegistry } from '../../shared/ports/subscriptions.ts';
+import type { SecretSealer, Registry } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { Audit, Caller } from './audit.ts';
 
@@ -15,8 +15,8 @@ import type { Audit, Caller } from './audit.ts';
 export type ApiDependencies = {
   /** Of the product, for the API's description. */
   version: string;
-  registry: SubscriptionRegistry;
-  records: MessageRecords;
+  registry: Registry;
+  messageRecords: MessageRecords;
   messageListings: MessageListings;
   payloads: Payloads;
   deliveries: Deliveries;

@@ -10,7 +10,7 @@ import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
-import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
@@ -42,8 +42,8 @@ const pacing = pacingOf(deadline);
 
 const api = createApi({
   version: environment.version,
-  registry: dynamoSubscriptionRegistry(dynamo, environment.subscriptionsTable, pacing),
-  records: dynamoMessageRecords(dynamo, environment.deliveriesTable),
+  registry: dynamoRegistry(dynamo, environment.subscriptionsTable, pacing),
+  messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
   messageListings: dynamoMessageListings(dynamo, environment.deliveriesTable),
   payloads: laterPayloads(invocation, environment.payloadBucket),
   deliveries: chunkedDeliveries({

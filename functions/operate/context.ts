@@ -3,7 +3,7 @@ import { errorOf } from '../../shared/domain/errors.ts';
 import type { Operation } from '../../shared/domain/recovery/operation.ts';
 import type { DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { Operations } from '../../shared/ports/queues.ts';
-import type { SubscriptionRegistry } from '../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../shared/ports/subscriptions.ts';
 import type { ByHandContext } from '../../shared/steps/by-hand.ts';
 
 export type OperateContext = {
@@ -11,7 +11,7 @@ export type OperateContext = {
     recoveries: Pick<Recoveries, 'find' | 'save'>;
     deliveryListings: Pick<DeliveryListings, 'oldest' | 'records'>;
     operations: Operations;
-    registry: Pick<SubscriptionRegistry, 'removeMarked'>;
+    registry: Pick<Registry, 'removeMarked'>;
   };
   settings: ByHandContext['settings'];
 };

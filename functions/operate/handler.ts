@@ -4,7 +4,7 @@ import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
-import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import {
   type CallDeadline,
@@ -92,7 +92,7 @@ function portsOf(
     messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),
-    registry: dynamoSubscriptionRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
+    registry: dynamoRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
     payloads: laterPayloads(invocation, environment.payloadBucket),
     operations: sqsOperations(sqs, environment.operationQueueUrl),
     wakeUps: {

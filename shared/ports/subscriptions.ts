@@ -77,8 +77,8 @@ export type Changed<Of> =
 /** Which subscription, and when it is changed (milliseconds since the epoch): claims that expired by then are free. */
 export type SubscriptionAt = { queue: string; subscriptionId: string; now: number };
 
-/** What administration needs of the subscriptions table. Every read is strongly consistent, except the list of queues. */
-export interface SubscriptionRegistry {
+/** Queues and subscriptions as they are administered. Every read is strongly consistent, except the list of queues. */
+export interface Registry {
   /** Creates the queue or replaces its metadata; an existing queue keeps its createdAt. */
   putQueue(queue: Queue): Promise<{ kind: 'created' } | { kind: 'replaced'; before: Queue }>;
   /**

@@ -43,12 +43,12 @@ type Example = {
 };
 
 export const record = async (
-  { records, deliveries }: ServedApi,
+  { messageRecords, deliveries }: ServedApi,
   { queue, messageId, type, acceptedAt, filtered = 0, data, deliveries: all }: Example,
 ): Promise<void> => {
   const message = aMessage({ queue, id: messageId, data: data ?? '{"total":12345678901234567890}' });
   const key = { queue, messageId };
-  await records.accept({
+  await messageRecords.accept({
     key,
     acceptedAt,
     listedAt: acceptedAt,

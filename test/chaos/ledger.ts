@@ -30,7 +30,7 @@ export const ledgerOf = (
   log: ReceiversLog,
 ): Ledger => {
   const context = {
-    records: dynamoMessageRecords(dynamo, endpoints.deliveriesTable),
+    messageRecords: dynamoMessageRecords(dynamo, endpoints.deliveriesTable),
     deliveryListings: dynamoDeliveryListings(dynamo, endpoints.deliveriesTable, {
       sleep: (milliseconds) => pause(milliseconds),
       random: Math.random,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import {
   subscriberItemKey,
   subscriberItemOf,
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(tables.deleteAll);
 
-const registryOf = (tableName: string) => dynamoSubscriptionRegistry(documents, tableName, clock);
+const registryOf = (tableName: string) => dynamoRegistry(documents, tableName, clock);
 
 describe('a deletion of a queue', () => {
   it('that was interrupted leaves a queue that can be deleted again', async () => {
@@ -36,9 +36,7 @@ describe('a deletion of a queue', () => {
     const crash = interruptedClient(endpoints, (call) =>
       call === 'DeleteItemCommand' ? Promise.reject(new Error('power cut')) : Promise.resolve(),
     );
-    await expect(dynamoSubscriptionRegistry(crash, table, clock).deleteQueue(queue.name)).rejects.toThrow(
-      'power cut',
-    );
+    await expect(dynamoRegistry(crash, table, clock).deleteQueue(queue.name)).rejects.toThrow('power cut');
     expect(await registry.findQueue(queue.name)).toEqual(queue);
     await registry.deleteQueue(queue.name);
     expect(await registry.findQueue(queue.name)).toBeUndefined();
@@ -59,7 +57,7 @@ describe('a deletion of a queue', () => {
     const registry = registryOf(table);
     const queue = aQueue({ name: randomUUID() });
     await registry.putQueue(queue);
-    await dynamoSubscriptionRegistry(adding(queue.name, 3), table, clock).deleteQueue(queue.name);
+    await dynamoRegistry(adding(queue.name, 3), table, clock).deleteQueue(queue.name);
     expect(await registry.findQueue(queue.name)).toBeUndefined();
     expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
   });
@@ -78,7 +76,7 @@ describe('a deletion of a queue', () => {
       isMoved = true;
       await registry.changeSubscription(target, () => moved);
     });
-    await dynamoSubscriptionRegistry(moving, table, clock).deleteQueue(queue.name);
+    await dynamoRegistry(moving, table, clock).deleteQueue(queue.name);
     expect(isMoved).toBe(true);
     const Key = subscriberItemKey(moved);
     expect((await dynamo.send(new GetCommand({ TableName: table, Key }))).Item).toBeUndefined();
@@ -97,7 +95,7 @@ describe('a deletion of a queue', () => {
       const subscriber = `https://moved.test/${randomUUID()}`;
       await registry.changeSubscription(target, (current) => ({ ...current, subscriber }));
     });
-    const deletion = dynamoSubscriptionRegistry(moving, table, clock).deleteQueue(queue.name);
+    const deletion = dynamoRegistry(moving, table, clock).deleteQueue(queue.name);
     await expect(deletion).rejects.toThrow(new QueueBusyError(queue.name));
     expect(await registry.findQueue(queue.name)).toEqual(queue);
   });
@@ -106,9 +104,7 @@ describe('a deletion of a queue', () => {
     const registry = registryOf(table);
     const queue = aQueue({ name: randomUUID() });
     await registry.putQueue(queue);
-    const deletion = dynamoSubscriptionRegistry(adding(queue.name, Infinity), table, clock).deleteQueue(
-      queue.name,
-    );
+    const deletion = dynamoRegistry(adding(queue.name, Infinity), table, clock).deleteQueue(queue.name);
     await expect(deletion).rejects.toThrow(new QueueBusyError(queue.name));
     expect(await registry.findQueue(queue.name)).toEqual(queue);
   });
@@ -126,7 +122,7 @@ describe('a deletion of a queue', () => {
       await registry.putQueue({ ...queue, createdAt: 2 });
       await registry.addSubscription(aSubscription({ queue: queue.name }));
     });
-    await dynamoSubscriptionRegistry(replacing, table, clock).deleteQueue(queue.name);
+    await dynamoRegistry(replacing, table, clock).deleteQueue(queue.name);
     expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
   });
 });
@@ -179,7 +175,7 @@ describe('a claim on a subscriber whose holder is gone', () => {
       for (const Item of [subscriptionItemOf(holder), subscriberItemOf(holder)])
         await dynamo.send(new PutCommand({ TableName: table, Item }));
     });
-    const added = await dynamoSubscriptionRegistry(racing, table, clock).addSubscription(wanted);
+    const added = await dynamoRegistry(racing, table, clock).addSubscription(wanted);
     expect(added).toEqual({ kind: 'conflict', subscriptionId: 'gone' });
     expect(await registry.findBySubscriber(wanted.queue, wanted.subscriber)).toEqual(holder);
   });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { enabled, movedTo } from '../../shared/domain/subscription/change.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
@@ -33,7 +33,7 @@ const repairs: [string, (current: Subscription) => Subscription, Partial<Subscri
 
 describe('what deliver notes between the read and the write of a repair', () => {
   it.each(repairs)('is undone with the rest where the subscription %s', async (_, repair, repaired) => {
-    const registry = dynamoSubscriptionRegistry(documents, table, clock);
+    const registry = dynamoRegistry(documents, table, clock);
     const subscriptions = dynamoSubscriptions(documents, table, { clock, cacheSeconds: 0 });
     const queue = aQueue({ name: randomUUID() });
     const subscription = aSubscription({ queue: queue.name });
@@ -48,7 +48,7 @@ describe('what deliver notes between the read and the write of a repair', () => 
       await subscriptions.changeHealth(queue.name, id, { kind: 'begin', failing });
       await subscriptions.disable(queue.name, id, { reason: 'gone', at: SOME_TIME });
     });
-    const result = await dynamoSubscriptionRegistry(interrupted, table, clock).changeSubscription(
+    const result = await dynamoRegistry(interrupted, table, clock).changeSubscription(
       { queue: queue.name, subscriptionId: id, now: SOME_TIME },
       repair,
     );

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dynamoSubscriptionRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
@@ -11,7 +11,7 @@ import { describeRegistryChangesContract } from './registry-changes.contract.ts'
 import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
 import { describeRegistryPagesContract } from './registry-pages.contract.ts';
 import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
-import { describeSubscriptionRegistryContract } from './subscription-registry.contract.ts';
+import { describeRegistryContract } from './subscription-registry.contract.ts';
 import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './subscriptions.contract.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(tables.deleteAll);
 
-const registryOf = (tableName: string) => dynamoSubscriptionRegistry(documents, tableName, clock);
+const registryOf = (tableName: string) => dynamoRegistry(documents, tableName, clock);
 
 /** A reader that keeps answers for five seconds of its own time, and counts its requests. */
 const aReader = () => {
@@ -35,7 +35,7 @@ const aReader = () => {
   return { subscriptions: dynamoSubscriptions(client, table, options), requests, time };
 };
 
-describeSubscriptionRegistryContract('in DynamoDB', () => registryOf(table));
+describeRegistryContract('in DynamoDB', () => registryOf(table));
 describeRegistryChangesContract('in DynamoDB', () => registryOf(table));
 describeRegistryDeletionsContract('in DynamoDB', () => ({
   registry: registryOf(table),

@@ -12,14 +12,14 @@ import { describeRegistryChangesContract } from './registry-changes.contract.ts'
 import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
 import { describeRegistryPagesContract } from './registry-pages.contract.ts';
 import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
-import { describeSubscriptionRegistryContract } from './subscription-registry.contract.ts';
+import { describeRegistryContract } from './subscription-registry.contract.ts';
 import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './subscriptions.contract.ts';
 
 describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
 describeRecoveriesContract('in memory', inMemoryRecoveries);
-describeSubscriptionRegistryContract('in memory', inMemorySubscriptions);
+describeRegistryContract('in memory', inMemorySubscriptions);
 describeRegistryChangesContract('in memory', inMemorySubscriptions);
 describeRegistryDeletionsContract('in memory', () => {
   const store = inMemorySubscriptions();

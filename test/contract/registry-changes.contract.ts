@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { SubscriptionRegistry } from '../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
 /** What changes of queues and subscriptions rely on. */
-export const describeRegistryChangesContract = (name: string, make: () => SubscriptionRegistry): void => {
+export const describeRegistryChangesContract = (name: string, make: () => Registry): void => {
   const withSubscription = async (overrides: Partial<Subscription> = {}) => {
     const registry = make();
     const queue = aQueue({ name: randomUUID(), metadata: { n: 0 } });

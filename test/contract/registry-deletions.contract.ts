@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { SubscriptionRegistry, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { Registry, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
-type Both = { registry: SubscriptionRegistry; subscriptions: Subscriptions };
+type Both = { registry: Registry; subscriptions: Subscriptions };
 
 /** What the deletion of a subscription relies on. */
 export const describeRegistryDeletionsContract = (name: string, make: () => Both): void => {

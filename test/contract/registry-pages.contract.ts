@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../shared/ports/page.ts';
-import type { SubscriptionRegistry } from '../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
 const ids = Array.from({ length: 7 }, (_, index) => `s-${index}`);
 
 /** How listings are paged. `make` gives a registry without queues, since the list of queues is one for all. */
-export const describeRegistryPagesContract = (
-  name: string,
-  make: () => Promise<SubscriptionRegistry>,
-): void => {
+export const describeRegistryPagesContract = (name: string, make: () => Promise<Registry>): void => {
   const withSubscriptions = async () => {
     const registry = await make();
     const queue = aQueue({ name: randomUUID() });

@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
-import { QueueMissingError, type SubscriptionRegistry } from '../../shared/ports/subscriptions.ts';
+import { QueueMissingError, type Registry } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
 /** What administration relies on. */
-export const describeSubscriptionRegistryContract = (
-  name: string,
-  make: () => SubscriptionRegistry,
-): void => {
+export const describeRegistryContract = (name: string, make: () => Registry): void => {
   describe(`queues in the subscription registry ${name}`, () => {
     it('creates a queue, and replaces all of it but the time of its creation', async () => {
       const registry = make();
@@ -204,7 +201,7 @@ export const describeSubscriptionRegistryContract = (
   });
 };
 
-const withSubscription = async (registry: SubscriptionRegistry, overrides: Partial<Subscription> = {}) => {
+const withSubscription = async (registry: Registry, overrides: Partial<Subscription> = {}) => {
   const queue = aQueue({ name: randomUUID() });
   await registry.ensureQueue(queue);
   const subscription = aSubscription({ queue: queue.name, createdAt: 0, ...overrides });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { Freshness, SubscriptionRegistry, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { Freshness, Registry, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
@@ -9,7 +9,7 @@ import { removeSubscription } from '../support/remove-subscription.ts';
 export type SubscriptionsUnderTest = {
   subscriptions: Subscriptions;
   /** On the same store: what it writes, the other one reads. */
-  registry: SubscriptionRegistry;
+  registry: Registry;
   /** What the clock says from now on. */
   setTime: (now: number) => void;
 };

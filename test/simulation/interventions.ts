@@ -42,8 +42,8 @@ export const byHand = (world: SimulatedWorld): { intervene: (intervention: Inter
           const { kind, messageId, subscriptionId } = intervention;
           invoke(`${kind} ${messageId}/${subscriptionId}`, async (context) => {
             const message = { queue: QUEUE, messageId };
-            const records = context.ports.messageRecords;
-            const key = await deliveryKeyFor({ records }, message, subscriptionId);
+            const { messageRecords } = context.ports;
+            const key = await deliveryKeyFor({ messageRecords }, message, subscriptionId);
             if (key === undefined) return;
             await (kind === 'retry' ? retryDelivery(context, key) : cancelDelivery(context, key, 'manual'));
           });

@@ -1,8 +1,8 @@
-import type { SubscriptionRegistry } from '../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../shared/ports/subscriptions.ts';
 
 /** Gone altogether, as it is once the job of its deletion is done. */
 export const removeSubscription = async (
-  registry: Pick<SubscriptionRegistry, 'markDeleted' | 'removeMarked'>,
+  registry: Pick<Registry, 'markDeleted' | 'removeMarked'>,
   queue: string,
   subscriptionId: string,
 ): Promise<void> => {

@@ -6,10 +6,10 @@ import { policyInForce, type RetryPolicy } from '../../../shared/domain/retry/po
 import type { Deliveries, DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecords } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
-import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
 
 type Listing = { deliveryListings: Pick<DeliveryListings, 'newest' | 'records' | 'ofMessage'> };
-type Records = { records: Pick<MessageRecords, 'find'> };
+type MessageRecordsContext = { messageRecords: Pick<MessageRecords, 'find'> };
 
 /**
  * Deliveries that are not delivered, the newest first, each as its record says now: one that has left the selection since it
@@ -39,21 +39,21 @@ function isSelected(selection: DeliverySelection, status: Delivery['status']): b
 
 /** Undefined: there is no such message, or dispatch has not come to it yet. @throws InvalidMarkerError */
 export async function listOfMessage(
-  { records, deliveryListings }: Listing & Records,
+  { messageRecords, deliveryListings }: Listing & MessageRecordsContext,
   message: MessageKey,
   request: PageRequest,
 ): Promise<Page<Delivery> | undefined> {
-  const record = await records.find(message);
+  const record = await messageRecords.find(message);
   return record && deliveryListings.ofMessage(message, record.buckets, request);
 }
 
 /** Where the delivery of a message to a subscription is on record, if it is. Undefined: there is no such message. */
 export async function deliveryKeyFor(
-  { records }: Records,
+  { messageRecords }: MessageRecordsContext,
   message: MessageKey,
   subscriptionId: string,
 ): Promise<DeliveryKey | undefined> {
-  const record = await records.find(message);
+  const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
   const { buckets, chunks } = record;
   return {
@@ -64,9 +64,9 @@ export async function deliveryKeyFor(
   };
 }
 
-type DetailContext = Records & {
+type DetailContext = MessageRecordsContext & {
   deliveries: Pick<Deliveries, 'find'>;
-  registry: Pick<SubscriptionRegistry, 'findQueue' | 'findSubscription'>;
+  registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
   defaultRetryPolicy: RetryPolicy;
 };
 

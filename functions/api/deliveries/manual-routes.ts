@@ -58,7 +58,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 }
 
 function byHandContextOf(dependencies: ApiDependencies): ByHandContext {
-  const { deliveries, deliveryListings, records, registry } = dependencies;
+  const { deliveries, deliveryListings, messageRecords, registry } = dependencies;
   const { clock, payloads, wakeUps, journal, settings } = dependencies;
   return {
     ports: {
@@ -68,7 +68,7 @@ function byHandContextOf(dependencies: ApiDependencies): ByHandContext {
       payloads,
       wakeUps,
       journal,
-      messageRecords: records,
+      messageRecords,
       subscriptions: {
         find: async (queue, subscriptionId) => {
           const [found, subscription] = await Promise.all([

@@ -6,13 +6,13 @@ import type { Ingress } from '../../../shared/ports/queues.ts';
 import type { MessageListings, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
-import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
 
 /** What one SQS message holds, in bytes (design §8). */
 const MAX_INGRESS_BYTES = 1_048_576;
 
 export type PublishContext = {
-  registry: SubscriptionRegistry;
+  registry: Registry;
   ingress: Ingress;
   clock: Clock;
   newId: () => string;
@@ -56,14 +56,18 @@ function ingressBody(queue: string, message: PostedMessage & { id: string }): st
   return `${JSON.stringify({ queue, id, type, ttl, delay }).slice(0, -1)},"data":${data}}`;
 }
 
-type Kept = { records: MessageRecords; payloads: Payloads };
+type Kept = { messageRecords: MessageRecords; payloads: Payloads };
 
 /** Undefined: there is no such message, or dispatch has not come to it yet. */
 export async function messageStanding(
-  { records, payloads, deliveryListings }: Kept & { deliveryListings: Pick<DeliveryListings, 'tally'> },
+  {
+    messageRecords,
+    payloads,
+    deliveryListings,
+  }: Kept & { deliveryListings: Pick<DeliveryListings, 'tally'> },
   message: MessageKey,
 ): Promise<MessageStanding | undefined> {
-  const record = await records.find(message);
+  const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
   const { body } = record;
   const [deliveries, kept] = await Promise.all([
@@ -75,7 +79,7 @@ export async function messageStanding(
 
 type ListContext = {
   messageListings: Pick<MessageListings, 'newest'>;
-  records: Pick<MessageRecords, 'find'>;
+  messageRecords: Pick<MessageRecords, 'find'>;
   deliveryListings: Pick<DeliveryListings, 'tally'>;
 };
 
@@ -92,10 +96,10 @@ export async function listMessages(
 }
 
 async function listedStanding(
-  { records, deliveryListings }: ListContext,
+  { messageRecords, deliveryListings }: ListContext,
   message: MessageKey,
 ): Promise<ListedStanding | undefined> {
-  const record = await records.find(message);
+  const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
   const deliveries = await deliveryListings.tally(message, record.buckets);
   return { ...record, deliveries, bodyKept: record.body !== undefined };
@@ -107,10 +111,10 @@ async function listedStanding(
  * a repeat completes what a crash left undone.
  */
 export async function eraseBody(
-  { records, payloads, clock }: Kept & { clock: Pick<Clock, 'now'> },
+  { messageRecords, payloads, clock }: Kept & { clock: Pick<Clock, 'now'> },
   message: MessageKey,
 ): Promise<'erased' | 'no_such_message'> {
-  const record = await records.eraseBody(message, clock.now());
+  const record = await messageRecords.eraseBody(message, clock.now());
   if (record === undefined) return 'no_such_message';
   await payloads.removeAll(message);
   return 'erased';

@@ -52,7 +52,7 @@ export const booksQuery = z
 type BooksContext = {
   clock: Pick<Clock, 'now'>;
   messageListings: MessageListings;
-  records: Pick<MessageRecords, 'find'>;
+  messageRecords: Pick<MessageRecords, 'find'>;
   deliveryListings: Pick<DeliveryListings, 'tally'>;
 };
 
@@ -89,8 +89,8 @@ export async function booksOfWindow(
 }
 
 /** The listing may still have what was forgotten since. */
-async function booksFor({ records, deliveryListings }: BooksContext, key: MessageKey): Promise<Books> {
-  const record = await records.find(key);
+async function booksFor({ messageRecords, deliveryListings }: BooksContext, key: MessageKey): Promise<Books> {
+  const record = await messageRecords.find(key);
   if (record === undefined) return EMPTY_BOOKS;
   return booksOfMessage(record, await deliveryListings.tally(key, record.buckets));
 }

@@ -10,10 +10,10 @@ import {
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
 import type { Recoveries } from '../../../shared/ports/deliveries.ts';
-import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
 
 export type RecoveriesContext = {
-  registry: Pick<SubscriptionRegistry, 'findQueue'>;
+  registry: Pick<Registry, 'findQueue'>;
   recoveries: Recoveries;
   operations: Operations;
   clock: Pick<Clock, 'now'>;

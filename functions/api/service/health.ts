@@ -3,11 +3,11 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Deliveries } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecords } from '../../../shared/ports/messages.ts';
 import type { QueueDepths } from '../../../shared/ports/queues.ts';
-import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
 
 export type HealthContext = {
-  registry: Pick<SubscriptionRegistry, 'findQueue'>;
-  records: Pick<MessageRecords, 'find'>;
+  registry: Pick<Registry, 'findQueue'>;
+  messageRecords: Pick<MessageRecords, 'find'>;
   deliveries: Pick<Deliveries, 'overdue'>;
   queueDepths: QueueDepths;
   clock: Pick<Clock, 'now'>;
@@ -33,13 +33,13 @@ const SOME_QUEUE = 'health';
 
 /** Whether everything that the deployment rests on can be reached. It never throws for what it looks at. */
 export async function readHealth(context: HealthContext): Promise<Health> {
-  const { registry, records, deliveries, queueDepths, clock, settings } = context;
+  const { registry, messageRecords, deliveries, queueDepths, clock, settings } = context;
   const [subscriptionsTable, deliveriesTable, queues] = await Promise.all([
     checked(() => registry.findQueue(SOME_QUEUE)),
     checked(async () => {
       const [overdue] = await Promise.all([
         deliveries.overdue(clock.now() - settings.overdueAfterMs, MOST_OVERDUE),
-        records.find({ queue: SOME_QUEUE, messageId: SOME_QUEUE }),
+        messageRecords.find({ queue: SOME_QUEUE, messageId: SOME_QUEUE }),
       ]);
       return overdue.length;
     }),

@@ -10,7 +10,7 @@ import {
   type Unconfirmed,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Journal } from '../../../shared/ports/journal.ts';
-import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
 
 export type QuestionContext = Pick<PublishToOneContext, 'clock'> & {
@@ -19,14 +19,14 @@ export type QuestionContext = Pick<PublishToOneContext, 'clock'> & {
 };
 
 export type ConfirmationContext = QuestionContext & {
-  registry: Pick<SubscriptionRegistry, 'findQueue'>;
+  registry: Pick<Registry, 'findQueue'>;
   /** Of the deployment: every new subscriber is asked, whatever its queue says. */
   settings: { subscriptionConfirmation: boolean };
 };
 
 export type AskContext = QuestionContext &
   PublishToOneContext & {
-    registry: Pick<SubscriptionRegistry, 'changeSubscription'>;
+    registry: Pick<Registry, 'changeSubscription'>;
     journal: Journal;
   };
 

@@ -11,11 +11,11 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
-import type { Changed, SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { Changed, Registry } from '../../../shared/ports/subscriptions.ts';
 import { asksSubscribersOf, newQuestion, type ConfirmationContext } from './ask-confirmation.ts';
 
 export type ChangeContext = {
-  registry: Pick<SubscriptionRegistry, 'changeSubscription'>;
+  registry: Pick<Registry, 'changeSubscription'>;
   clock: Pick<Clock, 'now'>;
 };
 
@@ -95,7 +95,7 @@ export async function unsubscribe(
     clock,
     operations,
   }: {
-    registry: Pick<SubscriptionRegistry, 'markDeleted'>;
+    registry: Pick<Registry, 'markDeleted'>;
     clock: Pick<Clock, 'now'>;
     operations: Operations;
   },
@@ -118,7 +118,7 @@ export async function deleteQueue(
     clock,
     operations,
   }: {
-    registry: Pick<SubscriptionRegistry, 'deleteQueue'>;
+    registry: Pick<Registry, 'deleteQueue'>;
     clock: Pick<Clock, 'now'>;
     operations: Operations;
   },

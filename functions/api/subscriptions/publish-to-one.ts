@@ -11,7 +11,7 @@ import { keptUntil } from '../../../shared/steps/retention.ts';
 
 export type PublishToOneContext = {
   clock: Pick<Clock, 'now'>;
-  records: MessageRecords;
+  messageRecords: MessageRecords;
   payloads: Payloads;
   deliveryQueue: DeliveryQueue<DeliveryJob>;
   /** Milliseconds. */
@@ -28,11 +28,11 @@ export async function publishToOne(
   message: Message,
   subscriptionId: string,
 ): Promise<DeliveryKey> {
-  const { clock, records, payloads, deliveryQueue, settings } = context;
+  const { clock, messageRecords, payloads, deliveryQueue, settings } = context;
   const { queue, id: messageId } = message;
   const now = clock.now();
   const body = await placeOf(payloads, message, MAX_BODY_IN_JOB);
-  const { record } = await records.accept({
+  const { record } = await messageRecords.accept({
     key: { queue, messageId },
     acceptedAt: now,
     listedAt: now,

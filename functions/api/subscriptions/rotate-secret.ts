@@ -16,7 +16,7 @@ import {
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import { isThere, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import type { SecretSealer, SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { SecretSealer, Registry } from '../../../shared/ports/subscriptions.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
@@ -126,7 +126,7 @@ function rotationFields(value: unknown): RotationFields {
 
 /** What rotating a secret needs of the world. */
 type RotateContext = {
-  registry: Pick<SubscriptionRegistry, 'findSubscription' | 'changeSubscription'>;
+  registry: Pick<Registry, 'findSubscription' | 'changeSubscription'>;
   clock: Pick<Clock, 'now'>;
   secretSealer: SecretSealer;
   /** As many bytes as asked for, which nobody can guess. */
@@ -173,7 +173,7 @@ function currentOf({ secrets }: Subscription): string | undefined {
 }
 
 function resultOf(
-  changed: Awaited<ReturnType<SubscriptionRegistry['changeSubscription']>>,
+  changed: Awaited<ReturnType<Registry['changeSubscription']>>,
   rotated: { secret: SigningSecret; previousExpiresAt?: number },
 ): RotateResult {
   switch (changed.kind) {

@@ -6,16 +6,12 @@ import type {
   SubscriptionOptions,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import {
-  QueueMissingError,
-  type SecretSealer,
-  type SubscriptionRegistry,
-} from '../../../shared/ports/subscriptions.ts';
+import { QueueMissingError, type SecretSealer, type Registry } from '../../../shared/ports/subscriptions.ts';
 import { asksSubscribersOf, newQuestion, type ConfirmationContext } from './ask-confirmation.ts';
 
 /** What subscribing needs of the world. */
 export type SubscribeContext = ConfirmationContext & {
-  registry: SubscriptionRegistry;
+  registry: Registry;
   secretSealer: SecretSealer;
   clock: Clock;
   newId: () => string;
@@ -66,7 +62,7 @@ export async function subscribe(
 }
 
 /** Once more where the queue was deleted in between: a conflict would say that the subscriber is there already. */
-async function added(registry: SubscriptionRegistry, subscription: Subscription) {
+async function added(registry: Registry, subscription: Subscription) {
   const queue = { name: subscription.queue, metadata: {}, createdAt: subscription.createdAt };
   await registry.ensureQueue(queue);
   try {

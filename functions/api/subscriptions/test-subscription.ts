@@ -5,7 +5,7 @@ import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Deliveries } from '../../../shared/ports/deliveries.ts';
-import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { type Json, propertySource } from '../../../shared/wire/json-slice.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -88,7 +88,7 @@ function testFields(json: Json): { type?: string; data?: string } {
 }
 
 type TestContext = PublishToOneContext & {
-  registry: Pick<SubscriptionRegistry, 'findSubscription'>;
+  registry: Pick<Registry, 'findSubscription'>;
   deliveries: Pick<Deliveries, 'find'>;
   clock: Clock;
   newId: () => string;

@@ -3,7 +3,7 @@ import { unredacted } from '../../../shared/domain/subscription/credential-heade
 import { isThere, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Page } from '../../../shared/ports/page.ts';
-import type { SubscriptionRegistry } from '../../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { subscribe, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
 import { updateSubscription, type SubscriptionChange } from './change.ts';
 
@@ -23,7 +23,7 @@ export async function exportedPage(
     registry,
     clock,
   }: {
-    registry: Pick<SubscriptionRegistry, 'listSubscriptions'>;
+    registry: Pick<Registry, 'listSubscriptions'>;
     clock: Pick<Clock, 'now'>;
   },
   { queue, marker }: { queue: string; marker?: string },

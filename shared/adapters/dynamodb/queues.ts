@@ -1,7 +1,7 @@
 import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey } from '../../config/tables.ts';
 import type { Queue } from '../../domain/subscription/subscription.ts';
-import { type Changed, QueueBusyError, type SubscriptionRegistry } from '../../ports/subscriptions.ts';
+import { type Changed, QueueBusyError, type Registry } from '../../ports/subscriptions.ts';
 import { ifConditionHolds, ifUndisturbed } from './condition.ts';
 import { expression } from './expression.ts';
 import { editsOf, updateOf } from './item-edit.ts';
@@ -27,7 +27,7 @@ import { transacted } from './transaction.ts';
 export async function putQueue(
   { client, tableName }: RegistryTable,
   queue: Queue,
-): ReturnType<SubscriptionRegistry['putQueue']> {
+): ReturnType<Registry['putQueue']> {
   const to = expression();
   const sets = Object.entries(queueAttributesOf(queue)).map(
     ([name, value]) => `${to.name(name)} = ${to.value(value)}`,

@@ -1,7 +1,7 @@
 import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
-import type { SubscriptionAt, SubscriptionRegistry } from '../../ports/subscriptions.ts';
+import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
 import { ifUndisturbed } from './condition.ts';
 import { freedFrom } from './subscription-writes.ts';
 import { transacted, type RefusedWrite } from './transaction.ts';
@@ -18,7 +18,7 @@ import {
 } from './subscription-item.ts';
 
 type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
-type ChangeResult = Awaited<ReturnType<SubscriptionRegistry['changeSubscription']>>;
+type ChangeResult = Awaited<ReturnType<Registry['changeSubscription']>>;
 
 /** A subscription as it is in the table, and as the domain sees it. */
 type Found = { item: Record<string, unknown>; subscription: Subscription };

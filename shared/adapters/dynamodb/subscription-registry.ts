@@ -1,6 +1,6 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
-import type { SubscriptionRegistry } from '../../ports/subscriptions.ts';
+import type { Registry } from '../../ports/subscriptions.ts';
 import { changeQueue, deleteQueue, ensureQueue, putQueue } from './queues.ts';
 import { queriedItems } from './query.ts';
 import { changeSubscription, markDeleted } from './subscription-changes.ts';
@@ -21,11 +21,7 @@ import {
 } from './subscription-item.ts';
 
 /** The subscriptions table as administration sees it. Errors of AWS pass through, but for what is an answer. */
-export function dynamoSubscriptionRegistry(
-  client: DynamoDBDocument,
-  tableName: string,
-  clock: Pacing,
-): SubscriptionRegistry {
+export function dynamoRegistry(client: DynamoDBDocument, tableName: string, clock: Pacing): Registry {
   const table: RegistryTable = { client, tableName, clock };
 
   const item = async (key: Record<string, string>): Promise<unknown> => {
@@ -33,7 +29,7 @@ export function dynamoSubscriptionRegistry(
     return Item;
   };
 
-  const findSubscription: SubscriptionRegistry['findSubscription'] = async (queue, subscriptionId) => {
+  const findSubscription: Registry['findSubscription'] = async (queue, subscriptionId) => {
     const found = await item(subscriptionItemKey(queue, subscriptionId));
     return found === undefined ? undefined : subscriptionOf(found);
   };

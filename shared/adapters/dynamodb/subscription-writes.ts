@@ -1,6 +1,6 @@
 import { primaryKey } from '../../config/tables.ts';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
-import { QueueMissingError, type SubscriptionRegistry } from '../../ports/subscriptions.ts';
+import { QueueMissingError, type Registry } from '../../ports/subscriptions.ts';
 import { ifConditionHolds } from './condition.ts';
 import type { RegistryTable } from './registry-table.ts';
 import {
@@ -16,7 +16,7 @@ import { transacted } from './transaction.ts';
 const EXISTS = `attribute_exists(${primaryKey.partition})`;
 const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 
-type Added = Awaited<ReturnType<SubscriptionRegistry['addSubscription']>>;
+type Added = Awaited<ReturnType<Registry['addSubscription']>>;
 
 /** A claim whose holder is gone is nobody's. Should another come first once it is free, that is a conflict. */
 export async function addSubscription(table: RegistryTable, subscription: Subscription): Promise<Added> {

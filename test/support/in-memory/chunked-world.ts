@@ -125,7 +125,7 @@ export const chunkedWorld = async (
       void deliver({ ...world.deliverContext, ports: dying }, job, received);
     },
     keyOf: async (subscriptionId: string) => {
-      const key = await deliveryKeyFor({ records: world.messageRecords }, message, subscriptionId);
+      const key = await deliveryKeyFor(world, message, subscriptionId);
       if (key === undefined) throw new Error('the message is not on record');
       return key;
     },

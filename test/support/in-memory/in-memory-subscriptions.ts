@@ -4,11 +4,7 @@ import { subscriberIdentity } from '../../../shared/domain/subscription/subscrib
 import { allows, changedBy, mayDisable } from '../../../shared/domain/subscription/health.ts';
 import { isThere, type Queue, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import {
-  QueueMissingError,
-  type SubscriptionRegistry,
-  type Subscriptions,
-} from '../../../shared/ports/subscriptions.ts';
+import { QueueMissingError, type Registry, type Subscriptions } from '../../../shared/ports/subscriptions.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 
 type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
@@ -16,7 +12,7 @@ type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
 const systemTime: Pick<Clock, 'now'> = { now: () => Date.now() };
 
 /** Both views of the subscriptions table on one store in a Map. Nothing is cached: every answer is fresh. */
-export const inMemorySubscriptions = (clock = systemTime): Subscriptions & SubscriptionRegistry => {
+export const inMemorySubscriptions = (clock = systemTime): Subscriptions & Registry => {
   const entries = new Map<string, Entry>();
 
   return {
@@ -52,7 +48,7 @@ const readerOf = (entries: Map<string, Entry>, clock: Pick<Clock, 'now'>): Subsc
 });
 
 type QueueMethods = Pick<
-  SubscriptionRegistry,
+  Registry,
   'putQueue' | 'changeQueue' | 'ensureQueue' | 'findQueue' | 'listQueues' | 'deleteQueue'
 >;
 
@@ -95,7 +91,7 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
   },
 });
 
-type SubscriptionMethods = Omit<SubscriptionRegistry, keyof QueueMethods>;
+type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;
 
 const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
   addSubscription: (subscription) => {

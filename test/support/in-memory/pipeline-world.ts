@@ -108,7 +108,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
       reconcile({ ports: { ...ports, wakeUps }, settings }, () => settings.invocationMs),
     delivery: async (subscriptionId = 'subscription-1', messageId = 'message-1'): Promise<Delivery> => {
       const message = { queue: 'orders', messageId };
-      const key = await deliveryKeyFor({ records: ports.messageRecords }, message, subscriptionId);
+      const key = await deliveryKeyFor(ports, message, subscriptionId);
       const found = await wherever.find(key ?? { ...message, subscriptionId, bucket: 0 });
       if (found === undefined)
         throw new Error(`no delivery of ${messageId} to ${subscriptionId} is on record`);

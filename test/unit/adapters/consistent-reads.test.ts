@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { dynamoDeliveries } from '../../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageRecords } from '../../../shared/adapters/dynamodb/message-records.ts';
-import { dynamoSubscriptionRegistry } from '../../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoRegistry } from '../../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
 
@@ -15,7 +15,7 @@ const clock = { now: () => 0, sleep: () => Promise.resolve() };
 const deliveries = dynamoDeliveries(client, 'table');
 const listings = dynamoDeliveryListings(client, 'table', { sleep: clock.sleep, random: () => 0 });
 const messageRecords = dynamoMessageRecords(client, 'table');
-const registry = dynamoSubscriptionRegistry(client, 'table', clock);
+const registry = dynamoRegistry(client, 'table', clock);
 const subscriptions = dynamoSubscriptions(client, 'table', { clock, cacheSeconds: 5 });
 const message = { queue: 'q', messageId: 'm' };
 

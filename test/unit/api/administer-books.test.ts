@@ -13,7 +13,7 @@ const window = { queue: 'orders', since: START, until: START + 1000 };
 
 /** Time that passes by `stepMs` whenever somebody asks. */
 const booksWorld = (stepMs = 0) => {
-  const records = inMemoryMessageRecords();
+  const messageRecords = inMemoryMessageRecords();
   const deliveries = inMemoryDeliveries();
   let now = START;
   let reading = 0;
@@ -22,19 +22,19 @@ const booksWorld = (stepMs = 0) => {
     mostAtOnce: () => mostAtOnce,
     context: {
       clock: { now: () => (now += stepMs) },
-      messageListings: inMemoryMessageListings(records),
-      records: {
-        find: async (key: Parameters<typeof records.find>[0]) => {
+      messageListings: inMemoryMessageListings(messageRecords),
+      messageRecords: {
+        find: async (key: Parameters<typeof messageRecords.find>[0]) => {
           reading += 1;
           mostAtOnce = Math.max(mostAtOnce, reading);
-          const found = await records.find(key);
+          const found = await messageRecords.find(key);
           reading -= 1;
           return found;
         },
       },
       deliveryListings: inMemoryDeliveryListings(deliveries),
     },
-    records,
+    messageRecords,
     accept: async (
       messageId: string,
       acceptedAt: number,
@@ -44,7 +44,7 @@ const booksWorld = (stepMs = 0) => {
       }: { statuses?: readonly Status[]; matched?: number; filtered?: number; duplicates?: number },
       queue = 'orders',
     ) => {
-      await records.accept({
+      await messageRecords.accept({
         key: { queue, messageId },
         acceptedAt,
         listedAt: acceptedAt,
@@ -103,7 +103,7 @@ describe('the books of a window', () => {
   it('leave out a message that was forgotten since it was listed', async () => {
     const world = booksWorld();
     await world.accept('a', START, { statuses: ['delivered'] });
-    const context = { ...world.context, records: { find: () => Promise.resolve(undefined) } };
+    const context = { ...world.context, messageRecords: { find: () => Promise.resolve(undefined) } };
     expect(await booksOfWindow(context, window, undefined)).toEqual({ books: EMPTY_BOOKS });
   });
 

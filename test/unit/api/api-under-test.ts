@@ -37,7 +37,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   const time = { now: NOON };
   const clock = { now: () => time.now, sleep: () => Promise.resolve() };
   const registry = inMemorySubscriptions(clock);
-  const records = inMemoryMessageRecords();
+  const messageRecords = inMemoryMessageRecords();
   const deliveries = inMemoryDeliveries();
   const payloads = inMemoryPayloads();
   const secrets = inMemorySecrets();
@@ -53,8 +53,8 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   const dependencies: ApiDependencies = {
     version: '1.2.3',
     registry,
-    records,
-    messageListings: inMemoryMessageListings(records),
+    messageRecords,
+    messageListings: inMemoryMessageListings(messageRecords),
     payloads,
     deliveries,
     deliveryListings: inMemoryDeliveryListings(deliveries),
@@ -137,7 +137,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     world,
     time,
     registry,
-    records,
+    messageRecords,
     deliveries,
     payloads,
     secrets,

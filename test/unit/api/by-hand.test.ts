@@ -13,7 +13,7 @@ beforeEach(async () => {
   api = apiUnderTest();
   await api.registry.putQueue(aQueue());
   await api.registry.addSubscription(aSubscription());
-  await api.records.accept({
+  await api.messageRecords.accept({
     key: { queue: 'orders', messageId: 'message-1' },
     acceptedAt: NOON - 1_000,
     listedAt: NOON - 1_000,

@@ -38,7 +38,7 @@ describe('a new subscription', () => {
   });
 
   it('waits for its subscriber where the queue asks', async () => {
-    const { call, jobs, records } = await asking();
+    const { call, jobs, messageRecords } = await asking();
     expect((await call('GET', ONE)).body).toMatchObject({ confirmed: false });
     expect(jobs).toHaveLength(1);
     const message = messageOf(jobs[0]);
@@ -53,7 +53,7 @@ describe('a new subscription', () => {
       subscriptionId: 'id-1',
       bucket: 0,
     });
-    expect(await records.find({ queue: 'orders', messageId: message.id })).toMatchObject({
+    expect(await messageRecords.find({ queue: 'orders', messageId: message.id })).toMatchObject({
       matched: 1,
       filtered: 0,
       buckets: 1,

@@ -55,8 +55,8 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
   });
 
   it('answers with an empty list until the first delivery is recorded', async () => {
-    const { call, records } = apiUnderTest();
-    await records.accept(record('order-7'));
+    const { call, messageRecords } = apiUnderTest();
+    await messageRecords.accept(record('order-7'));
     expect(await call('GET', `${PATH}/order-7/deliveries`)).toMatchObject({
       status: 200,
       body: { deliveries: [], links: [] },
@@ -64,8 +64,8 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
   });
 
   it('shows the deliveries of all buckets, without what is ours alone', async () => {
-    const { call, records, deliveries } = apiUnderTest();
-    await records.accept(record('order-7', 2));
+    const { call, messageRecords, deliveries } = apiUnderTest();
+    await messageRecords.accept(record('order-7', 2));
     const recorded = [delivery('one', 0), delivery('two', 1)];
     for (const create of recorded) {
       await deliveries.write({ name: 'open', key: create.key, expect: { kind: 'absent' }, create });
@@ -79,8 +79,8 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
   });
 
   it('leads through them by its links, each once', async () => {
-    const { call, records, deliveries } = apiUnderTest();
-    await records.accept(record('order-7', 2));
+    const { call, messageRecords, deliveries } = apiUnderTest();
+    await messageRecords.accept(record('order-7', 2));
     for (const [index, subscription] of ['a', 'b', 'c', 'd', 'e', 'f', 'g'].entries()) {
       const create = delivery(subscription, index % 2);
       await deliveries.write({ name: 'open', key: create.key, expect: { kind: 'absent' }, create });
@@ -98,8 +98,8 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
   });
 
   it.each(['limit=0', 'limit=ten', 'marker=x'])('refuses ?%s', async (query) => {
-    const { call, records } = apiUnderTest();
-    await records.accept(record('order-7'));
+    const { call, messageRecords } = apiUnderTest();
+    await messageRecords.accept(record('order-7'));
     expect(await call('GET', `${PATH}/order-7/deliveries?${query}`)).toMatchObject({
       status: 400,
       body: faultOf('invalid_request', query.split('=')[0] ?? ''),
@@ -107,16 +107,16 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
   });
 
   it("finds a message by the producer's own id as well", async () => {
-    const { call, records } = apiUnderTest();
-    await records.accept(record(messageIdOf({ id: 'order 7 ü' }).id));
+    const { call, messageRecords } = apiUnderTest();
+    await messageRecords.accept(record(messageIdOf({ id: 'order 7 ü' }).id));
     expect(await call('GET', `${PATH}/${encodeURIComponent('order 7 ü')}/deliveries`)).toMatchObject({
       status: 200,
     });
   });
 
   it("does not find another queue's message", async () => {
-    const { call, records } = apiUnderTest();
-    await records.accept(record('order-7'));
+    const { call, messageRecords } = apiUnderTest();
+    await messageRecords.accept(record('order-7'));
     expect(await call('GET', '/v2/queues/bills/messages/order-7/deliveries')).toMatchObject({ status: 404 });
   });
 });

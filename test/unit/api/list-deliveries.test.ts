@@ -153,7 +153,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
   });
 
   it('leaves out what has left the selection since it was listed, and what is gone', async () => {
-    const { records, deliveries, dependencies } = apiUnderTest();
+    const { messageRecords, deliveries, dependencies } = apiUnderTest();
     const [ended, delivered, gone] = await recordAll({ deliveries }, [
       { messageId: 'a' },
       { messageId: 'b' },
@@ -171,7 +171,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
       await deliveries.write({ name: 'record', key: delivery.key, expect: { kind: 'present' }, change });
     }
     const { call } = apiUnderTest({
-      records,
+      messageRecords,
       deliveryListings: {
         ...dependencies.deliveryListings,
         newest: () => Promise.resolve({ items: stale }),

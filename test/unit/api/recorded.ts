@@ -3,7 +3,7 @@ import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { type apiUnderTest, NOON } from './api-under-test.ts';
 
-type Stores = Pick<ReturnType<typeof apiUnderTest>, 'records' | 'deliveries'>;
+type Stores = Pick<ReturnType<typeof apiUnderTest>, 'messageRecords' | 'deliveries'>;
 
 /** Puts deliveries of the queue orders on record, accepted at noon unless they say otherwise. */
 export const recordAll = async (
@@ -29,10 +29,10 @@ export const recordAll = async (
 
 /** Puts a message of the queue orders on record. */
 export const recordMessage = async (
-  { records }: Pick<Stores, 'records'>,
+  { messageRecords }: Pick<Stores, 'messageRecords'>,
   { messageId, ...more }: Partial<Omit<MessageRecord, 'key'>> & { messageId: string },
 ): Promise<void> => {
-  await records.accept({
+  await messageRecords.accept({
     key: { queue: 'orders', messageId },
     acceptedAt: NOON,
     listedAt: NOON,

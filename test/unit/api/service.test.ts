@@ -69,7 +69,7 @@ describe('GET /v2/health', () => {
     ],
     [
       'deliveriesTable',
-      (api: ReturnType<typeof apiUnderTest>) => ({ records: { ...api.records, find: fails } }),
+      (api: ReturnType<typeof apiUnderTest>) => ({ messageRecords: { ...api.messageRecords, find: fails } }),
       ['overdue'],
     ],
     [

@@ -71,7 +71,7 @@ const tested = async (
 
 describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
   it('sends a message to this subscription alone, and shows what came of it', async () => {
-    const { call, jobs, records, published } = await tested((job) => anAttempted(job));
+    const { call, jobs, messageRecords, published } = await tested((job) => anAttempted(job));
     const answer = await call('POST', TEST);
 
     const [job] = jobs;
@@ -87,7 +87,7 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
         },
       },
     ]);
-    expect(await records.find(job.key)).toMatchObject({
+    expect(await messageRecords.find(job.key)).toMatchObject({
       matched: 1,
       filtered: 0,
       duplicates: 0,

@@ -22,7 +22,7 @@ const contextOf = ({
   settings,
 }: PipelineWorld) => ({
   registry: subscriptions,
-  records: messageRecords,
+  messageRecords,
   payloads,
   clock,
   deliveryQueue: {
