@@ -26,6 +26,8 @@ export default defineConfig({
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
           testTimeout: 120_000,
+          isolate: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
       },
@@ -36,6 +38,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           // One copy of aws-cdk-lib for all files: loading it takes longer than synthesising.
           isolate: false,
+          maxWorkers: 2,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

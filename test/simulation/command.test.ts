@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { simulationRequestOf } from './request.ts';
 
 const entry = new URL('simulate.ts', import.meta.url).pathname;
 
@@ -41,8 +42,12 @@ describe('npm run simulate', () => {
     ['a fraction of faults', ['--faults', '1.5']],
     ['an unknown option', ['--sed', '1']],
     ['a stray word', ['1']],
-  ])('answers %s with its usage and exit code 2', async (_, args) => {
-    const { code, stdout, stderr } = await simulate(...args);
+  ])('does not understand %s', (_, args) => {
+    expect(simulationRequestOf(args)).toBeUndefined();
+  });
+
+  it('answers what it does not understand with its usage and exit code 2', async () => {
+    const { code, stdout, stderr } = await simulate('wrong');
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/^usage: .+\n$/);

@@ -1,46 +1,16 @@
-import { parseArgs } from 'node:util';
-import { availableParallelism } from 'node:os';
-import { wholeNumber } from '../support/whole-number.ts';
 import { runCampaign } from './campaign.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { runScenario } from './run-scenario.ts';
+import { simulationRequestOf, type SimulationRequest } from './request.ts';
 import { shrink, told } from './shrink.ts';
 import { faultsIn, isClean, summaryOf, type Summary } from './summary.ts';
 
 const USAGE =
   'usage: npm run simulate -- --seed N (0 to 4294967295) --faults F (1 to 1000000000) [--workers 1..16] [--json], or --replay SEED for one scenario';
 
-type Request = { seed: number; faults: number; workers: number; json: boolean; replay: number | undefined };
-
-/** Undefined: not to be understood. */
-const requestOf = (args: readonly string[]): Request | undefined => {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        seed: { type: 'string', default: '1' },
-        faults: { type: 'string', default: '10000' },
-        workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
-        replay: { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-    });
-    const seed = wholeNumber(values.seed, 0, 0xffffffff);
-    const faults = wholeNumber(values.faults, 1, 1_000_000_000);
-    const workers = wholeNumber(values.workers, 1, 16);
-    const replay = values.replay === undefined ? undefined : wholeNumber(values.replay, 0, 0xffffffff);
-    if (seed === undefined || faults === undefined || workers === undefined) return undefined;
-    if (values.replay !== undefined && replay === undefined) return undefined;
-    return { seed, faults, workers, json: values.json, replay };
-  } catch {
-    // parseArgs throws for what it does not know; the usage line says what it does.
-    return undefined;
-  }
-};
-
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-const showProgress = ({ faults }: Request): ((summary: Summary) => void) => {
+const showProgress = ({ faults }: SimulationRequest): ((summary: Summary) => void) => {
   if (!process.stderr.isTTY) return () => undefined;
   return (summary) =>
     void process.stderr.write(`\r${summary.scenarios} scenarios, ${faultsIn(summary)} of ${faults} faults`);
@@ -64,7 +34,7 @@ const replay = async (seed: number, json: boolean): Promise<boolean> => {
   return isClean(summary);
 };
 
-const simulate = async (request: Request): Promise<boolean> => {
+const simulate = async (request: SimulationRequest): Promise<boolean> => {
   if (request.replay !== undefined) return await replay(request.replay, request.json);
   const { summary, failedSeeds } = await runCampaign({ ...request, progress: showProgress(request) });
   if (process.stderr.isTTY) say('');
@@ -73,7 +43,7 @@ const simulate = async (request: Request): Promise<boolean> => {
   return isClean(summary);
 };
 
-const request = requestOf(process.argv.slice(2));
+const request = simulationRequestOf(process.argv.slice(2));
 if (request === undefined) {
   say(USAGE);
   process.exitCode = 2;

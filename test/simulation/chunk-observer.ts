@@ -1,0 +1,44 @@
+import { isSuccess, type ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
+import type { ChunkResult } from '../../shared/ports/deliveries.ts';
+import type { Sabotage } from './simulated-world.ts';
+
+/** What came to pass of chunks in all runs that it is put into; it changes nothing. */
+export const chunkObserver = () => {
+  const seen: Partial<Record<string, number>> = {};
+  const count = (what: string): void => {
+    seen[what] = (seen[what] ?? 0) + 1;
+  };
+  const noted = ({ expect: expected, change }: ChunkTransition, { kind }: ChunkResult): void => {
+    count(`${expected.kind} ${kind}`);
+    const { claim, standings } = change;
+    if (kind === 'written' && claim !== undefined && claim.members.length > 1) count('claimed for several');
+    const successes = [...(standings?.values() ?? [])].filter(isSuccess);
+    if (kind === 'written' && successes.length > 1) count('recorded together');
+  };
+  const observing: Sabotage = {
+    ports: (ports) => {
+      const { chunks } = ports;
+      return {
+        ...ports,
+        chunks: {
+          write: async (transition) => {
+            const result = await chunks.write(transition);
+            noted(transition, result);
+            return result;
+          },
+          find: (key) => chunks.find(key),
+          takeOut: async (transition, delivery) => {
+            const result = await chunks.takeOut(transition, delivery);
+            count(`${transition.expect.kind === 'member' ? 'taken out' : 'taken out early'}: ${result}`);
+            return result;
+          },
+        },
+      };
+    },
+  };
+  return { seen, observing };
+};
+
+/** Of these, those that came to pass so rarely that nothing is shown by it. */
+export const rareIn = (seen: Partial<Record<string, number>>, wanted: readonly string[]) =>
+  wanted.filter((what) => (seen[what] ?? 0) < 20).map((what) => `${what}: ${seen[what] ?? 0}`);
