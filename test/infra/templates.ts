@@ -15,8 +15,17 @@ export const testApp = (): App => new App({ context: { ...cdkContext, 'aws:cdk:b
 
 export type Templates = { state: Template; pipeline: Template; monitoring: Template };
 
-/** The templates that these settings deploy. */
+/** The templates that these settings deploy. The same settings are synthesised once for all files. */
 export const templatesFor = (settings: Record<string, unknown> = {}): Templates => {
+  const key = JSON.stringify(settings);
+  const templates = synthesised.get(key) ?? synthesise(settings);
+  synthesised.set(key, templates);
+  return templates;
+};
+
+const synthesised = new Map<string, Templates>();
+
+const synthesise = (settings: Record<string, unknown>): Templates => {
   const stacks = placeStacks(testApp(), parseSettings(settings));
   return {
     state: Template.fromStack(stacks.state),
