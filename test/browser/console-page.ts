@@ -4,13 +4,13 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import * as z from 'zod';
 import { projectRoot } from '../../local/install/paths.mjs';
 
-export type Look = { width: 375 | 1280; theme: 'light' | 'dark' };
+type Theme = 'light' | 'dark';
 
-/** Every one that the console is made for. */
+export type Look = { width: 375 | 1280; theme: Theme };
+
+/** The widths that the console is made for. Each is looked at in both themes, and loaded in one. */
 export const LOOKS: readonly Look[] = [
   { width: 1280, theme: 'light' },
-  { width: 1280, theme: 'dark' },
-  { width: 375, theme: 'light' },
   { width: 375, theme: 'dark' },
 ];
 
@@ -61,15 +61,38 @@ const axeResults = z.object({
   ),
 });
 
-/** What of WCAG 2.2 A and AA, and of good practice, axe finds wrong in the page as it is now. */
-export const axeViolations = async (page: Page): Promise<string[]> => {
+/** What of WCAG 2.2 A and AA, and of good practice, axe finds wrong in the page as it is now; by these rules alone, if any are given. */
+export const axeViolations = async (page: Page, rules?: readonly string[]): Promise<string[]> => {
   // By the debugger, which the page's policy does not bind.
-  await page.evaluate(`${axe.source}; undefined`);
-  const results: unknown = await page.evaluate('axe.run(document, { resultTypes: ["violations"] })');
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(`${axe.source}; undefined`);
+  const options = { resultTypes: ['violations'], ...(rules !== undefined && { runOnly: rules }) };
+  const results: unknown = await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`);
   return axeResults
     .parse(results)
     .violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`);
 };
+
+/**
+ * The same in both themes, by name. A theme changes colours and nothing else, so that in the second one the contrast alone is
+ * checked.
+ * @param shown is called in each theme
+ */
+export const axeViolationsInBothThemes = async (
+  page: Page,
+  loaded: Theme,
+  shown: (theme: Theme) => Promise<void> = () => Promise.resolve(),
+): Promise<Record<Theme, string[]>> => {
+  const found = { light: [] as string[], dark: [] as string[] };
+  const other = loaded === 'light' ? 'dark' : 'light';
+  for (const theme of [loaded, other] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    found[theme] = await axeViolations(page, theme === loaded ? undefined : ['color-contrast']);
+    await shown(theme);
+  }
+  return found;
+};
+
+export const NO_VIOLATIONS: Readonly<Record<Theme, string[]>> = { light: [], dark: [] };
 
 /** Whether the page is wider than its window, so that it has to be moved sideways. */
 export const isTooWide = async (page: Page): Promise<boolean> =>

@@ -5,7 +5,14 @@ import { apiEnvironment } from '../unit/cli/run-command.ts';
 import { closeStubs, json, stubApi, type StubApi } from '../unit/cli/stub-api.ts';
 import { inBrowser, launchChromium } from './chromium.ts';
 import { startConsoleCommand, type RunningConsole } from './console-command.ts';
-import { axeViolations, isTooWide, LOOKS, openPage } from './console-page.ts';
+import {
+  axeViolations,
+  axeViolationsInBothThemes,
+  isTooWide,
+  LOOKS,
+  NO_VIOLATIONS,
+  openPage,
+} from './console-page.ts';
 
 let api: StubApi;
 let browser: Browser;
@@ -27,15 +34,18 @@ inBrowser('the console in a browser', () => {
     await closeStubs();
   });
 
-  it.each(LOOKS)('shows an empty deployment at $width px, $theme, without a fault', async (look) => {
-    const { page, faults, close } = await openPage(browser, served.url, look);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForLoadState('networkidle');
-    expect(await axeViolations(page)).toEqual([]);
-    expect(await isTooWide(page)).toBe(false);
-    expect(faults).toEqual([]);
-    await close();
-  });
+  it.each(LOOKS)(
+    'shows an empty deployment at $width px in both themes, loaded $theme, without a fault',
+    async (look) => {
+      const { page, faults, close } = await openPage(browser, served.url, look);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+      expect(await axeViolationsInBothThemes(page, look.theme)).toEqual(NO_VIOLATIONS);
+      expect(await isTooWide(page)).toBe(false);
+      expect(faults).toEqual([]);
+      await close();
+    },
+  );
 
   it('would be found wrong by axe, were it', async () => {
     const { page, close } = await openPage(browser, served.url);
