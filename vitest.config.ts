@@ -1,5 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Deployed tests that the others would disturb, run after those: they measure how late something comes, with one local AWS
+ * on a few cores, or empty dead-letter queues.
+ */
+const alone = [
+  'test/contract/{scheduler-wake-ups,sqs-queues}.test.ts',
+  'test/e2e/{rate-limit,redrive,retries}.test.ts',
+];
+
 export default defineConfig({
   test: {
     projects: [
@@ -52,11 +61,24 @@ export default defineConfig({
             'test/deployed/**/*.test.ts',
             'test/browser/deployed/**/*.test.ts',
           ],
-          exclude: ['test/contract/in-memory*.test.ts'],
+          exclude: ['test/contract/in-memory*.test.ts', ...alone],
           globalSetup: ['test/support/deployed-system.ts'],
-          // One local AWS on a few cores: a fan-out in one file would make the retries of another late.
-          fileParallelism: false,
+          // They mostly wait. One copy of the AWS clients for all files of a worker: loading them takes longer than most files.
+          isolate: false,
+          maxWorkers: 3,
           sequence: { groupOrder: 3 },
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'deployed-alone',
+          include: alone,
+          globalSetup: ['test/support/deployed-system.ts'],
+          isolate: false,
+          maxWorkers: 4,
+          sequence: { groupOrder: 4 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -67,7 +89,7 @@ export default defineConfig({
           include: ['test/privileges/**/*.test.ts'],
           globalSetup: ['test/privileges/call-log-of-run.ts'],
           // It looks at what the deployed tests did, all of them.
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
         },
       },
       {
@@ -76,9 +98,9 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           exclude: ['test/browser/deployed/**'],
-          // A browser of several processes each.
-          fileParallelism: false,
-          sequence: { groupOrder: 5 },
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 6 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -31,7 +31,8 @@ export const describeDeadLetterQueueContract = (
     return { queue, ids: ids.toSorted() };
   };
 
-  describe(`a dead-letter queue ${name}`, () => {
+  // Side by side, because they mostly wait.
+  describe.concurrent(`a dead-letter queue ${name}`, () => {
     it('shows nothing while there is nothing', async () => {
       const { queue } = await make();
       expect(await queue.receive(50)).toEqual([]);

@@ -55,7 +55,8 @@ const underTest = (): SubscriptionsUnderTest => {
   };
 };
 describeSubscriptionsContract('in DynamoDB', underTest);
-describeSubscriptionHealthContract('in DynamoDB', underTest);
+// Ten requests each.
+describeSubscriptionHealthContract('in DynamoDB', underTest, 60);
 
 describe('what is cached of the subscriptions table', () => {
   const kept = async () => {

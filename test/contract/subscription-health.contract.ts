@@ -69,10 +69,11 @@ const situation: fc.Arbitrary<{ before: Partial<Subscription>; wanted: HealthCha
     return { before, wanted: changedAt === undefined ? value : { ...value, changedAt } };
   });
 
-/** That a store says what the domain says: `allows` and `changedBy`. */
+/** That a store says what the domain says: `allows` and `changedBy`, in as many random situations as `runs` says. */
 export const describeSubscriptionHealthContract = (
   name: string,
   make: () => SubscriptionsUnderTest,
+  runs = 200,
 ): void => {
   describe(`the health of subscriptions ${name}`, () => {
     const kept = async (more: Partial<Subscription> = {}) => {
@@ -101,7 +102,7 @@ export const describeSubscriptionHealthContract = (
             expect(await found()).toEqual(subscription);
           }
         }),
-        { numRuns: 200 },
+        { numRuns: runs },
       );
     });
 

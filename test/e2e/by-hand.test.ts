@@ -8,8 +8,10 @@ import {
   deliveriesOf,
   finishedDeliveries,
   finishedDelivery,
+  isOver,
   putQueue,
   subscribe,
+  subscribeAll,
 } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
@@ -53,14 +55,19 @@ const waiting = (queue: string, count: number): Promise<DeliveryView[]> =>
   });
 
 describe.concurrent('by hand on the deployed system', () => {
-  it('a retry raced fifty times against the automatic one makes each attempt once', async () => {
+  it('a retry raced thirty times against the automatic one makes each attempt once', async () => {
     const queue = `race-${randomUUID()}`;
     await putQueue(queue, retries(1, 2));
     const paths = Array.from({ length: 10 }, (_, index) => `/${queue}/${index}`);
-    for (const path of paths) await subscribe(queue, receiver.url(path));
+    await subscribeAll(
+      queue,
+      paths.map((path) => receiver.url(path)),
+    );
 
+    /** With an automatic retry that is over by now there is nothing to wait for. */
     const race = async (delivery: DeliveryView): Promise<number> => {
-      await sleep(Math.max(0, Date.parse(delivery.nextAttemptAt ?? '') - Date.now()));
+      const dueAt = delivery.nextAttemptAt === undefined ? 0 : Date.parse(delivery.nextAttemptAt);
+      await sleep(Math.max(0, dueAt - Date.now()));
       return (await byHand(delivery, 'retry')).status;
     };
     /** Ten at a time, because a laptop starts a process for each call at once. */
@@ -70,7 +77,10 @@ describe.concurrent('by hand on the deployed system', () => {
       const races = new Map<string, Promise<number>>();
       await eventually('ten races', async () => {
         for (const delivery of (await deliveriesOf(queue, messageId)) ?? [])
-          if (delivery.nextAttemptAt !== undefined && !races.has(delivery.subscriptionId))
+          if (
+            (delivery.nextAttemptAt !== undefined || isOver(delivery)) &&
+            !races.has(delivery.subscriptionId)
+          )
             races.set(delivery.subscriptionId, race(delivery));
         return races.size === paths.length ? races : undefined;
       });
@@ -80,7 +90,7 @@ describe.concurrent('by hand on the deployed system', () => {
     };
 
     let made = 0;
-    for (const messageId of ['m1', 'm2', 'm3', 'm4', 'm5'])
+    for (const messageId of ['m1', 'm2', 'm3'])
       for (const { attempts } of await wave(messageId)) {
         made += attempts.length;
         // Asked for after the success, it is another round; within the first, nobody made an attempt twice.
@@ -128,7 +138,7 @@ describe.concurrent('by hand on the deployed system', () => {
     const queue = `cancel-${randomUUID()}`;
     const [path, other] = [`/${queue}/cancelled`, `/${queue}/other`];
     for (const each of [path, other]) receiver.script(each, [{ status: 503 }]);
-    await putQueue(queue, retries(2, 2));
+    await putQueue(queue, retries(1, 5));
     await subscribe(queue, receiver.url(path));
     await publish({ queue, id: 'm', data: 1 });
     const [delivery] = await waiting(queue, 1);
@@ -146,7 +156,7 @@ describe.concurrent('by hand on the deployed system', () => {
     // Another delivery begins its schedule now; when that is over, the cancelled one's would be.
     await subscribe(queue, receiver.url(other));
     await publish({ queue, id: 'later', data: 1 });
-    await receiver.waitFor(other, 3, 30_000);
+    await receiver.waitFor(other, 2, 30_000);
     expect(receiver.received(path).filter(({ body }) => String(body).includes('"id":"m"'))).toHaveLength(1);
     expect(await byHand(delivery, 'cancel')).toMatchObject({ status: 409 });
   });

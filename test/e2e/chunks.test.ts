@@ -52,7 +52,8 @@ const subscribed = async (count: number) => {
   const queue = `chunks-${randomUUID()}`;
   await putQueue(queue, aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 1, maximum_delay: 1 }));
   const paths = Array.from({ length: count }, (_, index) => `/${queue}/${index}`);
-  const ids = await Promise.all(paths.map((path) => subscribe(queue, receiver.url(path))));
+  const ids: string[] = [];
+  for (const path of paths) ids.push(await subscribe(queue, receiver.url(path)));
   return { queue, paths, ids };
 };
 

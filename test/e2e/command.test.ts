@@ -38,7 +38,8 @@ const posthaste = (...args: string[]): Promise<unknown[]> =>
 const one = async <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> =>
   z.tuple([schema]).parse(await posthaste(...args))[0];
 
-describe('the command on the deployed system', () => {
+// Side by side, because they mostly wait.
+describe.concurrent('the command on the deployed system', () => {
   it('leads a message from its queue to the books, a retry by hand included', async () => {
     const queue = `command-${randomUUID()}`;
     receiver.script(`/${queue}`, [{ status: 400 }, { status: 200 }]);

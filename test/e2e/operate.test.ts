@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { recoveryViewSchema, type RecoveryView } from '../../shared/wire/views/recovery.ts';
@@ -12,7 +11,7 @@ import { isKilled, isWorkerIn, processes } from '../support/processes.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
 
-const { documents, endpoints, sqs } = deployment;
+const { documents, endpoints } = deployment;
 
 const once = {
   retries_with_no_delay: 0,
@@ -30,12 +29,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await receiver.close();
 });
-
-/** What operate's death leaves on its queue. Six minutes otherwise. */
-const bringsAgainAfter = async (seconds: number): Promise<void> => {
-  const Attributes = { VisibilityTimeout: String(seconds) };
-  await sqs.send(new SetQueueAttributesCommand({ QueueUrl: endpoints.operationQueueUrl, Attributes }));
-};
 
 const answerOf = async (method: string, path: string, body?: unknown): Promise<unknown> => {
   const response = await callApi(method, path, body);
@@ -105,14 +98,13 @@ const killOperate = async (): Promise<number> => {
   return workers.filter(({ pid }) => isKilled(pid)).length;
 };
 
-describe('a recovery on the deployed system', () => {
-  afterEach(() => bringsAgainAfter(360));
-
+// Side by side, because they mostly wait. What else operate's death interrupts is brought again, too.
+describe.concurrent('a recovery on the deployed system', () => {
   it('that is killed in the middle goes on, and makes each delivery once', async () => {
-    const count = 120;
+    // More than one page of the recovery.
+    const count = 60;
     const { queue, path } = await exhaustedMessages(count);
     receiver.script(path, [{ status: 200 }]);
-    await bringsAgainAfter(10);
     const { id } = await start(queue);
 
     const recoveries = dynamoRecoveries(documents, endpoints.deliveriesTable);
@@ -148,7 +140,7 @@ describe('a recovery on the deployed system', () => {
   });
 });
 
-describe('a subscription that is deleted', () => {
+describe.concurrent('a subscription that is deleted', () => {
   it('has its pending deliveries cancelled long before they are due', async () => {
     const queue = `operate-${randomUUID()}`;
     const path = `/${queue}`;
@@ -170,7 +162,7 @@ describe('a subscription that is deleted', () => {
   });
 });
 
-describe('an order that nobody can understand', () => {
+describe.concurrent('an order that nobody can understand', () => {
   it('is buried with its reason', async () => {
     const body = JSON.stringify({ v: 1, kind: 'demolition', queue: randomUUID() });
     await send(endpoints.operationQueueUrl, body);

@@ -32,9 +32,10 @@ let linesSinceStart: readonly string[];
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  await Promise.all([liveThroughEverything(), waitForTheScheduler(), standInLine(), sendRubbish()]);
+  const scenes = [liveThroughEverything(), waitForTheScheduler(), standInLine()];
+  const [buried] = await Promise.all([sendRubbish(), ...scenes]);
   await invoke(functions.reconcile);
-  lines = await linesOnceCounted();
+  lines = await linesOnceBuried(buried);
   linesSinceStart = await logLines([functions.reconcile]);
 }, 90_000);
 
@@ -83,7 +84,7 @@ const liveThroughEverything = async (): Promise<void> => {
 /** A retry that is far enough away for the Scheduler; beside it a subscriber that says no, and one that is filtered out. */
 const waitForTheScheduler = async (): Promise<void> => {
   const queue = `telemetry-far-${run}`;
-  await putQueue(queue, { ...EVERY_PHASE, retries_with_no_delay: 0, minimum_delay: 10, maximum_delay: 10 });
+  await putQueue(queue, { ...EVERY_PHASE, retries_with_no_delay: 0, minimum_delay: 6, maximum_delay: 6 });
   receiver.script(`/${queue}/late`, [{ status: 503 }, { status: 200 }]);
   receiver.script(`/${queue}/no`, [{ status: 400, body: plant('a refusal') }]);
   await subscribe(queue, receiver.url(`/${queue}/late`));
@@ -98,10 +99,7 @@ const standInLine = async (): Promise<void> => {
   const queue = `telemetry-line-${run}`;
   await putQueue(queue);
   await publish({ queue, id: 'to-nobody', data: 1 });
-  await eventually('a message to nobody', async () => {
-    const { status } = await callApi('GET', `/v2/queues/${queue}/messages/to-nobody`);
-    return status === 200 ? true : undefined;
-  });
+  await finishedDeliveries(queue, 'to-nobody', 0);
   await subscribe(queue, receiver.url(`/${queue}`), { max_per_second: 0.5 });
   const off = await subscribe(queue, receiver.url(`/${queue}/off`));
   await callApi('POST', `/v2/queues/${queue}/subscriptions/${off}/disable`);
@@ -110,19 +108,22 @@ const standInLine = async (): Promise<void> => {
   await Promise.all(ids.map((id) => finishedDeliveries(queue, id, 2)));
 };
 
-const sendRubbish = async (): Promise<void> => {
+/** Answers with the ids of what is to be buried. */
+const sendRubbish = async (): Promise<string[]> => {
   const queue = `telemetry-rubbish-${run}`;
   const refused = [
     `${plant('a message that is not JSON')} {`,
     JSON.stringify({ queue, data: plant('a message to an unknown queue') }),
     JSON.stringify({ queue: `${plant('a queue that cannot be')}!`, data: 1 }),
   ];
-  for (const body of refused) await send(ingressQueueUrl, body, { note: plant(`an attribute of ${body}`) });
   const unreadable = [
     `${plant('a job that is not JSON')} {`,
     JSON.stringify({ v: 1, kind: 'job', queue: plant('a job that is none'), message: 1 }),
   ];
-  for (const body of unreadable) await send(deliveryQueueUrl, body);
+  const sent = await Promise.all([
+    ...refused.map((body) => send(ingressQueueUrl, body, { note: plant(`an attribute of ${body}`) })),
+    ...unreadable.map((body) => send(deliveryQueueUrl, body)),
+  ]);
   await callApi('PUT', `/v2/queues/${queue}`, plant('a request that is refused'));
   await callApi('POST', `/v2/queues/${queue}/subscriptions`, {
     subscriber: `http://user:${plant('a password in a URL')}@127.0.0.1/`,
@@ -132,25 +133,28 @@ const sendRubbish = async (): Promise<void> => {
   await callApi('POST', `/v2/queues/${queue}/messages`, {
     messages: [{ body: plant('data by the API'), id: `by-api-${run}` }],
   });
+  return sent;
 };
 
 const lineSchema = z.looseObject({ message: z.string(), service: z.string(), timestamp: z.string() });
 
 /** The structured lines of our own. */
-const ownLines = () =>
-  lines.flatMap((line) => {
+const ownLines = () => structured(lines);
+
+const structured = (all: readonly string[]) =>
+  all.flatMap((line) => {
     const start = line.indexOf('{"level"');
     return start < 0 ? [] : [lineSchema.parse(JSON.parse(line.slice(start)))];
   });
 
-/** A function writes what it counted after all else that it does. */
-const linesOnceCounted = (): Promise<string[]> =>
-  eventually('what was refused and buried is counted', async () => {
+/** A function's lines come together when it has ended: what it logged of these ids, and what it counted. */
+const linesOnceBuried = (ids: readonly string[]): Promise<string[]> =>
+  eventually('what was refused and buried is logged', async () => {
     const found = await logLines(Object.values(functions), since);
-    const counted = metricsOf(found).filter(({ name }) => ['MessagesRefused', 'DeadLettered'].includes(name));
-    return counted.flatMap(({ values }) => values).reduce((sum, value) => sum + value, 0) >= 5
-      ? found
-      : undefined;
+    const buried = structured(found).filter(({ message }) =>
+      /^(message_refused|dead_lettered)$/.test(message),
+    );
+    return ids.every((id) => buried.some((line) => line['id'] === id)) ? found : undefined;
   });
 
 describe('the log of the deployed system', () => {

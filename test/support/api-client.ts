@@ -15,14 +15,17 @@ export const callApi = (
   path: string,
   body?: unknown,
   credentials: Credentials = root,
-): Promise<Response> => {
+): Promise<Response> =>
+  send({ method, path, credentials, ...(body !== undefined && { text: JSON.stringify(body) }) });
+
+type Call = { method: string; path: string; credentials: Credentials; text?: string };
+
+const send = ({ method, path, credentials, text }: Call): Promise<Response> => {
   const { apiUrl, region } = deployment.endpoints;
   const client = new AwsClient({ ...credentials, service: 'execute-api', region, retries: 0 });
   return client.fetch(`${apiUrl}${path}`, {
     method,
-    ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    ...(text !== undefined && { body: text, headers: { 'content-type': 'application/json' } }),
   });
 };
 
@@ -47,6 +50,21 @@ export const subscribe = async (
 ): Promise<string> => {
   const answer = await succeeded('POST', `/v2/queues/${queue}/subscriptions`, { subscriber, options });
   return z.object({ subscription_id: z.string() }).parse(answer).subscription_id;
+};
+
+const IMPORTED_AT_ONCE = 50;
+
+/** Many subscriptions by few calls: imports. */
+export const subscribeAll = async (queue: string, subscribers: readonly string[]): Promise<void> => {
+  const path = `/v2/queues/${queue}/import`;
+  for (let start = 0; start < subscribers.length; start += IMPORTED_AT_ONCE) {
+    const lines = subscribers.slice(start, start + IMPORTED_AT_ONCE);
+    const text = lines.map((subscriber) => JSON.stringify({ subscriber })).join('\n');
+    const response = await send({ method: 'POST', path, credentials: root, text });
+    const answer: unknown = await response.json();
+    const { imported } = z.object({ imported: z.number().catch(0) }).parse(answer);
+    if (imported !== lines.length) throw new Error(`${path}: ${JSON.stringify(answer)}`);
+  }
 };
 
 /** What is recorded of a message; undefined before it was dispatched. */

@@ -1,9 +1,11 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { TestProject } from 'vitest/node';
-import { writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
+import { readEndpoints, writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
 import { isRunning } from '../../local/install/lock.mjs';
 import { localFolder } from '../../local/install/paths.mjs';
+import { localAws } from '../../local/local-aws.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import { eventSourceSettings } from './event-sources.ts';
 
@@ -19,7 +21,7 @@ declare module 'vitest' {
 /** Short where waiting would cost a run its time; the API asks for signatures, as in an AWS account. */
 const settings = {
   apiAuthorization: 'iam',
-  schedulerThreshold: '8',
+  schedulerThreshold: '5',
   attemptTimeoutSeconds: '3',
   subscriptionCacheSeconds: '0',
   overdueAfterSeconds: '5',
@@ -32,8 +34,19 @@ const folder = join(runs, String(process.pid));
 /** Read when all else is over, by test/privileges. */
 export const callLogOfRun = join(folder, 'calls.jsonl');
 
-/** Deploys the real stacks on a local AWS of this run's own, and takes it down when the run is over. */
-const setup = async (project: TestProject): Promise<() => Promise<void>> => {
+const endpointsOfRun = join(folder, 'endpoints.json');
+
+/** Where vitest's own process keeps what the first project has deployed, for the next: each loads this module anew. */
+const DEPLOYED = 'POSTHASTE_DEPLOYED_FOR_TESTS';
+
+/** Deploys the real stacks on a local AWS of this run's own, once for all projects, and takes it down when the run is over. */
+const setup = async (project: TestProject): Promise<(() => Promise<void>) | undefined> => {
+  project.provide('folder', folder);
+  const deployed = process.env[DEPLOYED] === undefined ? undefined : readEndpoints(endpointsOfRun);
+  if (deployed !== undefined) {
+    project.provide('endpoints', deployed);
+    return undefined;
+  }
   forgetEarlierRuns();
   const stopping = new AbortController();
   const { endpoints, emulator } = await startLocalSystem({
@@ -42,10 +55,23 @@ const setup = async (project: TestProject): Promise<() => Promise<void>> => {
     callLog: callLogOfRun,
     signal: stopping.signal,
   });
-  writeEndpoints(join(folder, 'endpoints.json'), endpoints);
+  await bringOperationsAgainSoon(endpoints);
+  writeEndpoints(endpointsOfRun, endpoints);
+  process.env[DEPLOYED] = folder;
   project.provide('endpoints', endpoints);
-  project.provide('folder', folder);
   return () => emulator.stop();
+};
+
+/** Seconds after which SQS brings again what operate had in hand when a test killed it. Six minutes otherwise. */
+const bringOperationsAgainSoon = async ({
+  endpoint,
+  region,
+  operationQueueUrl,
+}: Endpoints): Promise<void> => {
+  const sqs = new SQSClient({ endpoint, region, credentials: localAws.credentials });
+  const Attributes = { VisibilityTimeout: '10' };
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl: operationQueueUrl, Attributes }));
+  sqs.destroy();
 };
 
 /** Their logs are kept until the next run, so that what a failed one did can be read. */

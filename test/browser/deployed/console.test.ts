@@ -1,19 +1,34 @@
 import { randomUUID } from 'node:crypto';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { callApi, finishedDelivery, subscribe } from '../../support/api-client.ts';
+import { callApi, finishedDelivery, putQueue, subscribe } from '../../support/api-client.ts';
 import { deployment } from '../../support/deployment.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 import { apiEnvironment } from '../../unit/cli/run-command.ts';
 import { inBrowser, launchChromium } from '../chromium.ts';
 import { startConsoleCommand, type RunningConsole } from '../console-command.ts';
-import { axeViolations, openPage } from '../console-page.ts';
+import { axeViolations, goTo, openPage } from '../console-page.ts';
 
 const MARKUP = '<img src=x onerror="document.title=1"><b>bold</b>';
+
+/** A failure is shown in the same place, so that it is seen what it was. */
+const IN_FORCE =
+  'It is in forceFor deliveries that fail from now on. What is being retried keeps the policy that it began with.';
+const WITHIN = { timeout: 20_000 };
+
+const NO_RETRIES = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 0,
+  backoff_retries: 0,
+  maximum_delay_retries: 0,
+};
 
 let browser: Browser;
 let served: RunningConsole;
 let receiver: Receiver;
+
+const status = (page: Page, text: string) => page.locator('.status').getByText(text, { exact: true }).first();
 
 inBrowser('the console on the deployed system', () => {
   beforeAll(async () => {
@@ -29,28 +44,149 @@ inBrowser('the console on the deployed system', () => {
     expect(await served.stop()).toBe(0);
   });
 
-  it('shows a rejected delivery as its subscriber answered, delivers it again by a click, and sees it arrive', async () => {
-    const queue = `console-${randomUUID()}`;
-    receiver.script(`/${queue}`, [{ status: 400, body: MARKUP }, { status: 200 }]);
-    const subscription = await subscribe(queue, receiver.url(`/${queue}`));
-    await callApi('POST', `/v2/queues/${queue}/messages`, {
-      messages: [{ id: 'm', body: { text: MARKUP } }],
-    });
-    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'rejected' });
+  it.concurrent(
+    'shows a rejected delivery as its subscriber answered, delivers it again by a click, and sees it arrive',
+    async () => {
+      const queue = `console-${randomUUID()}`;
+      receiver.script(`/${queue}`, [{ status: 400, body: MARKUP }, { status: 200 }]);
+      const subscription = await subscribe(queue, receiver.url(`/${queue}`));
+      await callApi('POST', `/v2/queues/${queue}/messages`, {
+        messages: [{ id: 'm', body: { text: MARKUP } }],
+      });
+      expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'rejected' });
 
+      const { page, faults, close } = await openPage(browser, served.url);
+      await page.getByRole('link', { name: queue }).first().waitFor();
+      await page.goto(
+        `${new URL(served.url).origin}/#/queues/${queue}/messages/m/deliveries/${subscription}`,
+      );
+      await page.getByText(MARKUP).first().waitFor();
+      const delivered = page.locator('.status').getByText('delivered', { exact: true });
+      expect(await delivered.count()).toBe(0);
+      expect(await axeViolations(page)).toEqual([]);
+
+      await page.getByRole('button', { name: 'Deliver again' }).click();
+      const [first, second] = await receiver.waitFor(`/${queue}`, 2, 20_000);
+      expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+      // Without reloading.
+      await delivered.first().waitFor();
+      expect(faults).toEqual([]);
+      await close();
+    },
+  );
+
+  it('publishes from the page of a queue, and shows the message and its delivery', async () => {
+    const queue = `console-publish-${randomUUID().slice(0, 8)}`;
+    await subscribe(queue, receiver.url(`/${queue}`));
     const { page, faults, close } = await openPage(browser, served.url);
-    await page.getByRole('link', { name: queue }).first().waitFor();
-    await page.goto(`${new URL(served.url).origin}/#/queues/${queue}/messages/m/deliveries/${subscription}`);
-    await page.getByText(MARKUP).first().waitFor();
-    const delivered = page.locator('.status').getByText('delivered', { exact: true });
-    expect(await delivered.count()).toBe(0);
-    expect(await axeViolations(page)).toEqual([]);
+    await page.getByLabel('Name of a queue').fill(queue);
+    await page.getByRole('button', { name: 'Go' }).click();
+    await page.getByLabel('Type', { exact: true }).fill('order.created');
+    await page.getByLabel('Data', { exact: true }).fill('{"total": 12345678901234567890}');
+    await page.getByRole('button', { name: 'Publish' }).click();
+    const [request] = await receiver.waitFor(`/${queue}`, 1, 20_000);
+    expect(request?.body.toString()).toContain('"data":{"total": 12345678901234567890}');
+    await page.getByText('1 delivered').waitFor();
+    await page.locator('.notice a').click();
+    await status(page, 'delivered').waitFor();
+    await goTo(page, '#/');
+    await page.getByRole('link', { name: queue }).waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
 
-    await page.getByRole('button', { name: 'Deliver again' }).click();
-    const [first, second] = await receiver.waitFor(`/${queue}`, 2, 20_000);
-    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
-    // Without reloading.
-    await delivered.first().waitFor();
+  it.concurrent(
+    'tests a subscription, switches it off and on, and gives it a secret that then signs',
+    async () => {
+      const queue = `console-subscription-${randomUUID().slice(0, 8)}`;
+      const id = await subscribe(queue, receiver.url(`/${queue}`));
+      const { page, faults, close } = await openPage(browser, served.url);
+      await goTo(page, `#/queues/${queue}/subscriptions/${id}`);
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByText(/It answered 200/).waitFor();
+      await page.getByRole('button', { name: 'Disable' }).click();
+      await status(page, 'disabled').waitFor();
+      await page.getByRole('button', { name: 'Enable' }).click();
+      await status(page, 'enabled').waitFor();
+      await page.getByRole('button', { name: 'Rotate the secret' }).click();
+      await page.getByRole('button', { name: 'Rotate it' }).click();
+      expect(await page.locator('code.secret').textContent()).toMatch(/^whsec_/);
+      await page.getByRole('button', { name: 'I have it' }).click();
+      // It is in the list of its own page without being loaded again.
+      await page.getByRole('cell', { name: 'delivered' }).waitFor();
+      expect(faults).toEqual([]);
+      await close();
+    },
+  );
+
+  it('shows what is planned of a delivery, and makes the next attempt now', async () => {
+    const queue = `console-retry-${randomUUID().slice(0, 8)}`;
+    receiver.script(`/${queue}`, [{ status: 503, body: 'not now' }, { status: 200 }]);
+    await putQueue(queue, {
+      ...NO_RETRIES,
+      minimum_delay: 600,
+      minimum_delay_retries: 4,
+      maximum_delay: 600,
+    });
+    const id = await subscribe(queue, receiver.url(`/${queue}`));
+    const { page, faults, close } = await openPage(browser, served.url);
+    await goTo(page, `#/queues/${queue}`);
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await receiver.waitFor(`/${queue}`, 1, 20_000);
+    await page.getByText('1 retrying').waitFor();
+    const message = (await page.locator('.notice a').textContent()) ?? '';
+    await goTo(page, `#/queues/${queue}/messages/${message}/deliveries/${id}`);
+    await page.getByText('not now').waitFor();
+    expect(await page.locator('[data-attempt].tone-planned').count()).toBe(4);
+    await page.getByRole('button', { name: 'Retry now' }).click();
+    await status(page, 'delivered').waitFor();
+    expect(await page.locator('[data-attempt].tone-planned').count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it('applies a policy, replays what failed under it, and closes the books over it', async () => {
+    const queue = `console-replay-${randomUUID().slice(0, 8)}`;
+    receiver.script(`/${queue}`, [{ status: 503 }, { status: 200 }]);
+    await putQueue(queue);
+    await subscribe(queue, receiver.url(`/${queue}`));
+    const { page, faults, close } = await openPage(browser, served.url);
+    await goTo(page, `#/designer?queue=${queue}`);
+    for (const field of [
+      'Retries with no delay',
+      'Minimum delay retries',
+      'Backoff retries',
+      'Maximum delay retries',
+    ])
+      await page.getByLabel(field, { exact: true }).fill('0');
+    await page.getByText('1 request').waitFor();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await expect.poll(() => page.locator('.notice').allTextContents(), WITHIN).toEqual([IN_FORCE]);
+
+    await goTo(page, `#/queues/${queue}`);
+    await page.getByRole('button', { name: 'Publish' }).click();
+    const message = (await page.locator('.notice a').textContent()) ?? '';
+    expect(await finishedDelivery(queue, message)).toMatchObject({ status: 'exhausted' });
+
+    await goTo(page, `#/queues/${queue}/replay`);
+    // It is in the listing a second or so after it has failed.
+    const start = page.getByRole('button', { name: 'Replay these 1' });
+    await eventually('something to replay', async () => {
+      await page.getByRole('button', { name: 'How many?' }).click();
+      await page.locator('.notice-title').waitFor();
+      return (await start.count()) === 1 ? true : undefined;
+    });
+    await start.click();
+    await receiver.waitFor(`/${queue}`, 2, 30_000);
+    await page.getByText('completed', { exact: true }).waitFor();
+
+    await goTo(page, `#/queues/${queue}/books`);
+    await page.getByText('The books balance').waitFor();
+    await page
+      .locator('.flow')
+      .getByRole('link', { name: /1\s*delivered/ })
+      .click();
+    await page.getByRole('link', { name: message }).waitFor();
     expect(faults).toEqual([]);
     await close();
   });
