@@ -29,6 +29,7 @@ import type { Journal } from '../../shared/ports/journal.ts';
 import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver.ts';
 import { healthNotes } from './health.ts';
+import type { Context, SQSRecord } from 'aws-lambda';
 
 // Once per cold start
 
@@ -39,17 +40,17 @@ const deliverContext = deliverContextOf(environment, journal, deadline);
 
 // Called by Lambda, with up to ten jobs of the delivery queue or wake-ups of the retry queue
 
-export const handler = deadline.timed(
-  sqsHandler(
-    journal,
-    (record, invocation) => deliverRecord(deliverContext, record, invocation),
-    deliveryIdsIn,
-  ),
-);
+export const handler = deadline.timed(sqsHandler(journal, handleRecord, deliveryIdsIn));
+
+// For every record
+
+function handleRecord(record: SQSRecord, invocation: Context): Promise<void> {
+  return deliverRecord(deliverContext, record, invocation);
+}
 
 type Environment = ReturnType<typeof deliverEnvironment>;
 
-/** deliver on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
+/** The adapter for each port, and the settings in the units of the steps. */
 function deliverContextOf(
   environment: Environment,
   journal: Journal,

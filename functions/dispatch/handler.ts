@@ -16,8 +16,8 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { dispatchEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
-import type { DispatchContext } from './dispatch.ts';
-import { dispatchRecord, messageIdsIn, type ReferencedDataContext } from './ingress-record.ts';
+import { dispatchRecord, messageIdsIn, type IngressContext } from './ingress-record.ts';
+import type { SQSRecord } from 'aws-lambda';
 
 // Once per cold start
 
@@ -26,20 +26,26 @@ const journal = powertoolsJournal('dispatch', environment);
 const deadline = invocationDeadline();
 const dispatchContext = dispatchContextOf(environment, journal, deadline);
 
-const { ingressRoutes } = environment;
-
 // Called by Lambda, with up to ten messages of the ingress queue
 
-export const handler = deadline.timed(
-  sqsHandler(journal, dispatchRecord(dispatchContext, ingressRoutes), messageIdsIn(ingressRoutes)),
-);
+export const handler = deadline.timed(sqsHandler(journal, handleRecord, idsIn));
 
-/** dispatch on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
+// For every record
+
+function handleRecord(record: SQSRecord): Promise<void> {
+  return dispatchRecord(dispatchContext, record);
+}
+
+function idsIn(record: SQSRecord): Record<string, string> {
+  return messageIdsIn(record, environment.ingressRoutes);
+}
+
+/** The adapter for each port, and the settings in the units of the steps. */
 function dispatchContextOf(
   environment: ReturnType<typeof dispatchEnvironment>,
   journal: Journal,
   deadline: CallDeadline,
-): DispatchContext & ReferencedDataContext {
+): IngressContext {
   const invocation = { deadline, journal };
   const sqs = sqsClient(invocation);
   const dynamo = dynamoClient(invocation);
@@ -63,6 +69,7 @@ function dispatchContextOf(
       retainMessages: environment.retainMessages,
       firstAttemptsPerJob: environment.firstAttemptsPerJob,
       payloadSources: environment.payloadSources,
+      ingressRoutes: environment.ingressRoutes,
     },
   };
 }

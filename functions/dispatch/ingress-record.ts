@@ -11,24 +11,25 @@ import { parseIngress, type ReceivedMessage } from '../../shared/wire/ingress/me
 import { dispatch, type DispatchContext, type IngressReading } from './dispatch.ts';
 import type { SQSMessageAttributes, SQSRecord } from 'aws-lambda';
 
+/** Which queue the messages of a source go to, where they name none. */
 type Routes = Record<string, string>;
 
-/** What dispatch does for every record. A throw means a transient fault, and the message comes again. */
-export function dispatchRecord(context: DispatchContext & ReferencedDataContext, routes: Routes) {
-  return async (record: SQSRecord): Promise<void> => {
-    const received = receivedAs(record);
-    const { body, attributes, sentAt } = received;
-    const original = { id: record.messageId, body, attributes, sentAt };
-    await dispatch(context, await withReferencedData(context, parseIngress(received, routes)), original);
-  };
+export type IngressContext = DispatchContext &
+  ReferencedDataContext & { settings: { ingressRoutes: Routes } };
+
+/** What dispatch does for every SQS record. A throw means a transient fault, and the message comes again. */
+export async function dispatchRecord(context: IngressContext, record: SQSRecord): Promise<void> {
+  const received = receivedAs(record);
+  const { body, attributes, sentAt } = received;
+  const original = { id: record.messageId, body, attributes, sentAt };
+  const reading = parseIngress(received, context.settings.ingressRoutes);
+  await dispatch(context, await withReferencedData(context, reading), original);
 }
 
 /** The ids of the message in a record, as far as it can be read. */
-export function messageIdsIn(routes: Routes) {
-  return (record: SQSRecord): Record<string, string> => {
-    const parsed = parseIngress(receivedAs(record), routes);
-    return parsed.ok ? { queue: parsed.message.queue, messageId: parsed.message.id } : {};
-  };
+export function messageIdsIn(record: SQSRecord, routes: Routes): Record<string, string> {
+  const parsed = parseIngress(receivedAs(record), routes);
+  return parsed.ok ? { queue: parsed.message.queue, messageId: parsed.message.id } : {};
 }
 
 function receivedAs(record: SQSRecord): ReceivedMessage {

@@ -20,9 +20,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { operateEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
-import { parseOperation } from '../../shared/wire/jobs/operation.ts';
-import type { OperateContext } from './context.ts';
-import { operate } from './operate.ts';
+import { operateRecord, orderIdsIn, type OrderContext } from './operate.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
 // Once per cold start
@@ -31,40 +29,21 @@ const environment = operateEnvironment();
 const journal = powertoolsJournal('operate', environment);
 const deadline = invocationDeadline();
 const operateContext = operateContextOf(environment, journal, deadline);
-const deadLetters = sqsDeadLetters(sqsClient({ deadline, journal }), environment.operationDeadLetterUrl);
-
-// For every record: a throw means that a service of ours failed, and the message comes again. What can never be
-// understood is buried with its reason instead of being tried ten times.
-
-async function operateRecord(record: SQSRecord, context: Context): Promise<void> {
-  const parsed = parseOperation(record.body);
-  if (parsed.ok) {
-    await operate(operateContext, parsed.value, () => context.getRemainingTimeInMillis());
-    return;
-  }
-  await deadLetters.send({ id: record.messageId, body: record.body }, parsed.reason);
-  journal.note({ fact: 'dead_lettered', id: record.messageId, reason: parsed.reason });
-}
-
-function orderIdsIn({ body }: SQSRecord): Record<string, string> {
-  const parsed = parseOperation(body);
-  if (!parsed.ok) return {};
-  const { kind, queue } = parsed.value;
-  return { operation: kind, queue };
-}
 
 // Called by Lambda, with one order of the operation queue
 
-export const handler = deadline.timed(sqsHandler(journal, operateRecord, orderIdsIn));
+export const handler = deadline.timed(sqsHandler(journal, handleRecord, orderIdsIn));
+
+// For every record
+
+function handleRecord(record: SQSRecord, invocation: Context): Promise<void> {
+  return operateRecord(operateContext, record, invocation);
+}
 
 type Environment = ReturnType<typeof operateEnvironment>;
 
-/** operate on AWS: which adapter stands for which port, and the settings in the units of the pipeline. */
-function operateContextOf(
-  environment: Environment,
-  journal: Journal,
-  deadline: CallDeadline,
-): OperateContext {
+/** The adapter for each port, and the settings in the units of the steps. */
+function operateContextOf(environment: Environment, journal: Journal, deadline: CallDeadline): OrderContext {
   return {
     ports: portsOf(environment, journal, deadline),
     settings: {
@@ -74,11 +53,7 @@ function operateContextOf(
   };
 }
 
-function portsOf(
-  environment: Environment,
-  journal: Journal,
-  deadline: CallDeadline,
-): OperateContext['ports'] {
+function portsOf(environment: Environment, journal: Journal, deadline: CallDeadline): OrderContext['ports'] {
   const invocation = { deadline, journal };
   const sqs = sqsClient(invocation);
   const dynamo = dynamoClient(invocation);
@@ -94,6 +69,7 @@ function portsOf(
     subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),
     registry: dynamoRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
     payloads: laterPayloads(invocation, environment.payloadBucket),
+    deadLetters: sqsDeadLetters(sqs, environment.operationDeadLetterUrl),
     operations: sqsOperations(sqs, environment.operationQueueUrl),
     wakeUps: {
       ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),

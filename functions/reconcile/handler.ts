@@ -35,23 +35,27 @@ const reconcileContext = {
   },
 };
 
-/** Lambda logs what a function throws, with all that hangs on it; what there is to say of it is in the log by then. */
+// Called by Lambda, every minute
+
+export const handler = deadline.timed(handleRun);
+
+// For every run: a throw fails it, which shows in the function's errors; the next minute goes on.
+
+async function handleRun(_event: unknown, invocation: Context): Promise<Reconciliation> {
+  try {
+    return await reconcile(reconcileContext, () => invocation.getRemainingTimeInMillis());
+  } catch (error) {
+    journal.fault(error, { requestId: invocation.awsRequestId });
+    throw new RunFailedError(error);
+  } finally {
+    journal.flush();
+  }
+}
+
+/** Lambda logs an error that a function throws with everything attached to it, so this one names nothing but the fault. */
 class RunFailedError extends Error {
   override readonly name = 'RunFailedError';
   constructor(fault: unknown) {
     super(`${fault instanceof Error ? fault.name : 'Something'} was thrown; the fault in the log says more.`);
   }
 }
-
-// Called by Lambda, every minute. A throw is a failed run, which shows in the function's errors; the next minute goes on.
-
-export const handler = deadline.timed(async (_event: unknown, context: Context): Promise<Reconciliation> => {
-  try {
-    return await reconcile(reconcileContext, () => context.getRemainingTimeInMillis());
-  } catch (error) {
-    journal.fault(error, { requestId: context.awsRequestId });
-    throw new RunFailedError(error);
-  } finally {
-    journal.flush();
-  }
-});

@@ -80,7 +80,7 @@ describe('the fault of a record', () => {
 
   it('names the message of an ingress message, and shows nothing of its data', async () => {
     const body = JSON.stringify({ queue: 'orders', id: 'm-1', data: SECRET });
-    const { faults } = await faultsOf(body, messageIdsIn({}));
+    const { faults } = await faultsOf(body, (record) => messageIdsIn(record, {}));
     expect(faults).toMatchObject([{ queue: 'orders', messageId: 'm-1' }]);
   });
 
@@ -88,6 +88,8 @@ describe('the fault of a record', () => {
     const { record, faults } = await faultsOf(`${SECRET} is not JSON`, deliveryIdsIn);
     expect(faults).toMatchObject([{ sqsMessageId: record.messageId }]);
     expect(faults[0]).not.toHaveProperty('queue');
-    expect((await faultsOf(SECRET, messageIdsIn({}))).faults[0]).not.toHaveProperty('queue');
+    expect((await faultsOf(SECRET, (record) => messageIdsIn(record, {}))).faults[0]).not.toHaveProperty(
+      'queue',
+    );
   });
 });

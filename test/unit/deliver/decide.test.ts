@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { decide } from '../../../functions/deliver/record.ts';
+import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import { aBarePolicy } from '../../support/builders.ts';
+import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+
+const DAY_MS = 86_400_000;
+const OWNER = 'request-1/message-1';
+const lease = { owner: OWNER, until: SOME_TIME + 23_000 };
+const now = SOME_TIME + 500;
+
+const answered = (statusCode: number, retryAfter?: string): Reply => ({
+  kind: 'answered',
+  statusCode,
+  ...(retryAfter === undefined ? {} : { retryAfter }),
+});
+
+/** What the first attempt of a round, made at SOME_TIME in 100 ms, leads to. */
+const decided = (
+  attempt: Partial<Attempt>,
+  {
+    reply = answered(attempt.statusCode ?? 500),
+    policy = {},
+    delivery = {},
+    retryLease,
+  }: {
+    reply?: Reply;
+    policy?: Parameters<typeof aBarePolicy>[0];
+    delivery?: Partial<Delivery>;
+    retryLease?: typeof lease;
+  } = {},
+) => {
+  const { statusCode, ...made } = anAttempt({ startedAt: SOME_TIME, durationMs: 100, ...attempt });
+  const isAnswered = reply.kind === 'answered' && statusCode !== undefined;
+  return decide(
+    aDelivery({ status: 'pending', attempts: [], lease, ...delivery }),
+    { attempt: isAnswered ? { ...made, statusCode } : made, reply },
+    {
+      policy: aBarePolicy(policy),
+      owner: OWNER,
+      retryLease,
+      schedulerThresholdSeconds: 90,
+      retryAfterCapMs: 60_000,
+      at: { now, retentionMs: 30 * DAY_MS },
+    },
+  ).change;
+};
+
+const immediate = { retries_with_no_delay: 1 };
+const delayed = { minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 };
+
+describe('the result of an attempt', () => {
+  it('is written under the lease that the attempt was made with, beside the attempts before it', () => {
+    const transition = decide(
+      aDelivery({ attempts: [anAttempt()] }),
+      { attempt: anAttempt({ number: 2, outcome: 'delivered' }), reply: answered(200) },
+      {
+        policy: aBarePolicy(),
+        owner: OWNER,
+        retryLease: undefined,
+        schedulerThresholdSeconds: 90,
+        retryAfterCapMs: 0,
+        at: { now, retentionMs: DAY_MS },
+      },
+    );
+    expect(transition.expect).toEqual({ kind: 'leased', recorded: 1, owner: OWNER });
+  });
+
+  it('ends the delivery after a success', () => {
+    expect(decided({ outcome: 'delivered', statusCode: 200 })).toMatchObject({
+      status: 'delivered',
+      lease: null,
+      next: null,
+      overdueAt: null,
+      lost: 0,
+    });
+  });
+
+  it.each([
+    [404, 'http_404', ['undeliverable']],
+    [410, 'gone', ['disable_subscription', 'undeliverable']],
+  ])('ends the delivery after a %i, with its reason and what is owed', (statusCode, reason, owed) => {
+    expect(decided({ outcome: 'rejected', statusCode })).toMatchObject({
+      status: 'rejected',
+      reason,
+      owed,
+      overdueAt: now,
+      lease: null,
+    });
+  });
+
+  it('ends the delivery where our own guard refused the address', () => {
+    const change = decided({ outcome: 'rejected' }, { reply: { kind: 'forbidden' } });
+    expect(change).toMatchObject({ status: 'rejected', reason: 'address_forbidden' });
+  });
+
+  it('ends the delivery after a failure when the policy has no further attempt', () => {
+    expect(decided({ outcome: 'failed' })).toMatchObject({
+      status: 'exhausted',
+      reason: 'retries_exhausted',
+      owed: ['undeliverable', 'exhausted_event'],
+    });
+  });
+
+  it('leads to the next attempt after a failure, counted from the end of this one', () => {
+    expect(decided({ outcome: 'failed' }, { policy: delayed })).toMatchObject({
+      status: 'retrying',
+      next: { number: 2, phase: 'pre_backoff', dueAt: SOME_TIME + 10_100, by: 'sqs_delay' },
+      lease: null,
+      overdueAt: SOME_TIME + 10_100,
+    });
+  });
+
+  it('counts only the attempts of its own round', () => {
+    const attempts = [anAttempt({ round: 1 }), anAttempt({ number: 2, round: 1 })];
+    const change = decided(
+      { outcome: 'failed', number: 3, round: 2 },
+      { policy: delayed, delivery: { attempts, round: 2 } },
+    );
+    expect(change).toMatchObject({ status: 'retrying', next: { number: 4 } });
+  });
+
+  it('keeps the lease where this invocation makes the immediate retry, and only there', () => {
+    const retryLease = { owner: OWNER, until: now + 23_000 };
+    expect(decided({ outcome: 'failed' }, { policy: immediate, retryLease })).toMatchObject({
+      next: { by: 'same_invocation' },
+      lease: retryLease,
+    });
+    expect(decided({ outcome: 'failed' }, { policy: immediate })).toMatchObject({
+      next: { by: 'sqs_delay' },
+      lease: null,
+    });
+    expect(decided({ outcome: 'failed' }, { policy: delayed, retryLease })).toMatchObject({ lease: null });
+  });
+
+  it('waits for as long as the subscriber asks, up to the cap', () => {
+    const dueAfter = (retryAfter: string) =>
+      decided({ outcome: 'failed' }, { policy: delayed, reply: answered(503, retryAfter) }).next?.dueAt;
+    expect(dueAfter('5')).toBe(SOME_TIME + 10_100);
+    expect(dueAfter('30')).toBe(SOME_TIME + 30_100);
+    expect(dueAfter('3600')).toBe(SOME_TIME + 60_100);
+    expect(dueAfter('soon')).toBe(SOME_TIME + 10_100);
+  });
+
+  it('uses up the slot that the attempt waited for', () => {
+    const slot = { at: SOME_TIME, epoch: '1/1' };
+    expect(decided({ outcome: 'delivered' }, { delivery: { slot } })).toMatchObject({ slot: null });
+    expect(decided({ outcome: 'delivered' })).not.toHaveProperty('slot');
+  });
+
+  it('is kept for the retention after the next attempt', () => {
+    expect(decided({ outcome: 'failed' }, { policy: delayed }).expiresAt).toBe(
+      SOME_TIME + 10_100 + 30 * DAY_MS,
+    );
+    expect(decided({ outcome: 'delivered' }).expiresAt).toBe(now + 30 * DAY_MS);
+  });
+});
