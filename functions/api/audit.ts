@@ -105,7 +105,7 @@ type Difference<Digest> = { changed: readonly string[]; before: Digest; after: D
 
 export function queueDifference(before: Queue, after: Queue): Difference<QueueDigest> {
   return {
-    changed: namesThatDiffer(before.metadata, after.metadata),
+    changed: changedNames(before.metadata, after.metadata),
     before: queueDigest(before),
     after: queueDigest(after),
   };
@@ -116,31 +116,31 @@ export function subscriptionDifference(
   after: Subscription,
 ): Difference<SubscriptionDigest> {
   return {
-    changed: namesThatDiffer(partsOf(before), partsOf(after)),
+    changed: changedNames(auditedParts(before), auditedParts(after)),
     before: subscriptionDigest(before),
     after: subscriptionDigest(after),
   };
 }
 
-function partsOf({ subscriber, ttl, expiresAt, disabled, unconfirmed, options }: Subscription): object {
+function auditedParts({ subscriber, ttl, expiresAt, disabled, unconfirmed, options }: Subscription): object {
   const { post_headers, ...others } = options;
   return {
     subscriber,
     ttl: [ttl, expiresAt],
     disabled,
     confirmed: unconfirmed?.tokenHash,
-    ...prefixed('options.', others),
-    ...prefixed('options.post_headers.', post_headers ?? {}),
+    ...withPrefix('options.', others),
+    ...withPrefix('options.post_headers.', post_headers ?? {}),
   };
 }
 
-function prefixed(prefix: string, parts: object): object {
+function withPrefix(prefix: string, parts: object): object {
   return Object.fromEntries(
     Object.entries(parts).map(([name, value]): [string, unknown] => [`${prefix}${name}`, value]),
   );
 }
 
-function namesThatDiffer(before: object, after: object): string[] {
+function changedNames(before: object, after: object): string[] {
   const [was, is] = [
     new Map<string, unknown>(Object.entries(before)),
     new Map<string, unknown>(Object.entries(after)),

@@ -7,59 +7,60 @@ import type { DeliveryQueue, Ingress, Operations, QueueDepths } from '../../shar
 import type { MessageListings, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
-import type { SecretSealer, Registry } from '../../shared/ports/subscriptions.ts';
+import type { Registry, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { Audit, Caller } from './audit.ts';
 
-/** What the API is made of. */
-export type ApiDependencies = {
-  /** Of the product, for the API's description. */
-  version: string;
+/** What the API works with. */
+export type ApiDependencies = ApiPorts & { settings: ApiSettings };
+
+export type ApiPorts = {
   registry: Registry;
   messageRecords: MessageRecords;
   messageListings: MessageListings;
   payloads: Payloads;
   deliveries: Deliveries;
   deliveryListings: DeliveryListings;
-  ingress: Ingress;
   recoveries: Recoveries;
+  ingress: Ingress;
+  /** Takes our own messages to one subscription, which skip dispatch. */
+  deliveryQueue: DeliveryQueue<DeliveryJob>;
   operations: Operations;
   queueDepths: QueueDepths;
-  operatorEvents: OperatorEvents;
-  /** Where what we send to one subscription ourselves goes, past dispatch. */
-  deliveryQueue: DeliveryQueue<DeliveryJob>;
-  secretSealer: SecretSealer;
-  /** For retries by hand, and for schedules that nobody needs any more. */
+  /** For manual retries, and to delete schedules that are no longer needed. */
   wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
+  secretSealer: SecretSealer;
+  operatorEvents: OperatorEvents;
   journal: Journal;
   clock: Clock;
-  /** A fresh id, safe as a subscription's and as a message's. */
+  /** A fresh id, valid for a subscription and for a message. */
   newId: () => string;
-  /** As many bytes as asked for, which nobody can guess. */
+  /** Cryptographically secure. */
   randomBytes: (bytes: number) => Uint8Array;
-  settings: ApiSettings;
-  /** Completes a partial policy, so it is checked together with it. */
-  defaultRetryPolicy: RetryPolicy;
-  /** Why we would never call this URL; undefined where we would. */
+  /** Why this URL cannot be a subscriber; undefined if it can. */
   subscriberFault: (url: string) => string | undefined;
   audit: Audit;
-  /** Hears of every fault of ours, with the id of the request that met it, and of what the request was about. */
+  /** Logs a fault of ours with the id of the request and the ids in its path. */
   reportFault: (fault: Error, ids: Caller & Readonly<Record<string, string>>) => void;
 };
 
 /** Times in milliseconds. */
 export type ApiSettings = {
+  /** The version of Posthaste, for the OpenAPI document. */
+  version: string;
+  /** Completes a partial policy, and is checked together with it. */
+  defaultRetryPolicy: RetryPolicy;
   /** How long records are kept. */
   retentionMs: number;
   /** The most that a Retry-After adds to a delay. */
   retryAfterCapMs: number;
   /** How long past due a retry counts as overdue. */
   overdueAfterMs: number;
-  /** Every new subscriber is asked whether it wants to be one, whatever its queue says. */
+  /** Every new subscriber has to confirm, whatever the metadata of its queue says. */
   subscriptionConfirmation: boolean;
 };
 
-/** Hono's environment: each request comes with its caller, and with where the API is reached from outside. */
+/** Hono's environment: each request comes with its caller and with the public URL of the API. */
 export type ApiEnvironment = { Bindings: { caller: Caller; publicUrl: string } };
 
 export type Api = Hono<ApiEnvironment>;

@@ -55,8 +55,8 @@ const MAX_TEXT = 256;
 /** An answer that is small whatever was sent. The message counts the faults that it does not name. */
 export function refusedFields(code: ErrorCode, faults: readonly FieldError[]): RefusedRequest {
   const named = faults.slice(0, MAX_FAULTS).map(({ field, message }) => ({
-    field: shortened(field),
-    message: shortened(message),
+    field: truncate(field),
+    message: truncate(message),
   }));
   const texts = named.map(({ field, message }) => `${field}: ${message}`);
   const more = faults.length - named.length;
@@ -64,7 +64,7 @@ export function refusedFields(code: ErrorCode, faults: readonly FieldError[]): R
 }
 
 /** A character of two code units is not cut in half. */
-function shortened(text: string): string {
+function truncate(text: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 

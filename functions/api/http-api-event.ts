@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { DEFAULT_ROUTE, isOpenPath } from '../../shared/config/open-routes.ts';
 import type { Caller } from './audit.ts';
+import type { Api } from './dependencies.ts';
 
-/** What we use of an HTTP API's event, payload format 2.0. Zaqar's own two headers mean nothing to us. */
+/** The parts that we read of an HTTP API's event, payload format 2.0. Zaqar's own two headers are ignored. */
 const httpApiEvent = z.object({
   routeKey: z.string().default(DEFAULT_ROUTE),
   rawPath: z.string(),
@@ -27,14 +28,24 @@ const httpApiEvent = z.object({
 type HttpApiEvent = z.infer<typeof httpApiEvent>;
 
 /** Payload format 2.0. */
-export type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; body: string };
+type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; body: string };
 
-export type ApiRequest = { request: Request; caller: Caller; publicUrl: string };
+type ApiRequest = { request: Request; caller: Caller; publicUrl: string };
 
 /**
- * @param publicApiUrl where the API is reached from outside, if not at its own domain
- * @throws ZodError for an event that no HTTP API sent. The path is as the `$default` stage gives it, without a stage in
- * front, and already decoded.
+ * The API's answer to an event; a fault of ours is an answer too.
+ * @param publicApiUrl where callers reach the API, if not at its own domain
+ * @throws ZodError for an event that is not an HTTP API's, which fails the invocation
+ */
+export async function answerHttpApi(api: Api, event: unknown, publicApiUrl?: string): Promise<HttpApiAnswer> {
+  const { request, ...bindings } = parseHttpApiEvent(event, publicApiUrl);
+  return httpApiAnswer(await api.fetch(request, bindings));
+}
+
+/**
+ * @param publicApiUrl where callers reach the API, if not at its own domain
+ * @throws ZodError for an event that is not an HTTP API's. The path is as the `$default` stage passes it: without a
+ * stage in front, and already decoded.
  */
 export function parseHttpApiEvent(event: unknown, publicApiUrl?: string): ApiRequest {
   const parsed = httpApiEvent.parse(event);
@@ -61,38 +72,38 @@ export async function httpApiAnswer(response: Response): Promise<HttpApiAnswer> 
   };
 }
 
-/** Request refuses to be made with these (Fetch §2.2.1). OPTIONS, like them, is a method of no route. */
-const UNBUILDABLE: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
+/** The Request constructor refuses these (Fetch §2.2.1). No route has them, nor OPTIONS, which replaces them. */
+const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
-/** A body that comes with GET is left behind: Request has no room for it, and no route reads it. */
+/** Drops the body of a GET: Request does not allow one, and no route reads it. */
 function requestOf(parsed: HttpApiEvent): Request {
   const { routeKey, rawPath, rawQueryString, requestContext, ...event } = parsed;
   const { method: asked } = requestContext.http;
-  const method = UNBUILDABLE.has(asked) ? 'OPTIONS' : asked;
-  // Decoded, these are part of a segment; in a URL they would end the path, or be decoded once more.
+  const method = FORBIDDEN_METHODS.has(asked) ? 'OPTIONS' : asked;
+  // The decoded path holds these as parts of a segment; in a URL they would end the path, or be decoded again.
   const path =
     isAmbiguous(rawPath) || !isServedBy(routeKey, rawPath)
-      ? NOWHERE
+      ? UNROUTED_PATH
       : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
   const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
   return new Request(`https://api.invalid${path}?${rawQueryString}`, { method, ...(body && { body }) });
 }
 
 /**
- * A path that the URL parser would change into another one: API Gateway has authorised the caller for the path as it
- * came, and a queue's boundary must not be crossed by `..` behind its back.
+ * Whether the URL parser would change this path into another one. API Gateway authorised the caller for the path as it
+ * came, so `..` must not lead to another queue.
  */
 function isAmbiguous(path: string): boolean {
   return /\p{Cc}/u.test(path) || path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
 }
 
-/** Nobody was authorised for what came by an open route, so it reaches nothing else, however its path was written. */
+/** API Gateway authorises no caller of an open route, so such an event reaches open paths only, however it spells them. */
 function isServedBy(routeKey: string, path: string): boolean {
   return routeKey === DEFAULT_ROUTE || isOpenPath(path);
 }
 
 /** No route leads here. */
-const NOWHERE = '/';
+const UNROUTED_PATH = '/';
 
 function bytesOf({ body, isBase64Encoded }: Pick<HttpApiEvent, 'body' | 'isBase64Encoded'>) {
   return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
-import { parsed } from './request-json.ts';
+import { parseWith } from './request-json.ts';
 
 /** A page as long as Zaqar's by default. */
 const DEFAULT_LIMIT = 10;
@@ -25,7 +25,7 @@ export const pageQuery = z.object(pageFields);
 
 /** @throws RefusedRequest `invalid_request` naming `limit` or `marker`. */
 export function pageRequest(query: Record<string, string>): PageRequest {
-  return parsed(pageQuery, query);
+  return parseWith(pageQuery, query);
 }
 
 export const linksSchema = z.array(z.object({ rel: z.literal('next'), href: z.string() }));
@@ -67,13 +67,13 @@ export async function fittingPage<Item, View>(
   for (let { limit } = request; ;) {
     const page = await read({ ...request, limit });
     const items = page.items.map(viewOf);
-    const fitting = countOfFitting(items);
+    const fitting = countFitting(items);
     if (fitting === items.length || limit === 1) return { ...page, items };
     limit = Math.max(1, fitting);
   }
 }
 
-function countOfFitting(items: readonly unknown[]): number {
+function countFitting(items: readonly unknown[]): number {
   let room = MAX_ANSWER_BYTES;
   const first = items.findIndex((item) => (room -= answerBytesOf(item)) < 0);
   return first === -1 ? items.length : first;

@@ -46,7 +46,7 @@ function decodedUtf8(bytes: ArrayBuffer): string | undefined {
 }
 
 /** @throws RefusedRequest `invalid_request`, every fault named by the path of its field. */
-export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
+export function parseWith<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value, { error: plainMessage });
   if (result.success) return result.data;
   throw invalidFields(result.error.issues.flatMap(faultsOf));

@@ -15,11 +15,11 @@ export const servedApi = async (overrides: Parameters<typeof apiUnderTest>[0] = 
   const world = apiUnderTest({
     clock: systemClock,
     newId: randomUUID,
-    version: packageJson.version,
     queueDepths: { approximate: () => Promise.resolve({ ingress: 0, delivery: 0, retry: 3 }) },
     ...overrides,
   });
-  const api = createApi(world.dependencies);
+  const { settings } = world.dependencies;
+  const api = createApi({ ...world.dependencies, settings: { ...settings, version: packageJson.version } });
   let instead: Instead = () => undefined;
 
   const answerTo = async (request: IncomingMessage): Promise<Response> => {

@@ -22,31 +22,33 @@ type Creation = Extract<Transition, { create: Delivery }>;
 export function chunkedDeliveries(records: Records): Deliveries {
   const { deliveries } = records;
   return {
-    find: async (key) => (await deliveries.find(key)) ?? (await foundInChunk(records, key)),
+    find: async (key) => (await deliveries.find(key)) ?? (await findInChunk(records, key)),
     write: (transition) =>
-      transition.key.chunk === undefined ? deliveries.write(transition) : written(records, transition),
+      transition.key.chunk === undefined
+        ? deliveries.write(transition)
+        : writeTransition(records, transition),
     overdue: (before, limit) => deliveries.overdue(before, limit),
   };
 }
 
-async function written(records: Records, transition: Transition): Promise<WriteResult> {
+async function writeTransition(records: Records, transition: Transition): Promise<WriteResult> {
   const result = await withRetriedWrites(() =>
-    'create' in transition ? created(records, transition) : revised(records, transition),
+    'create' in transition ? createRecord(records, transition) : reviseRecord(records, transition),
   );
   if (result === 'again') throw contendedDelivery(transition.key);
   return result;
 }
 
-async function revised(records: Records, transition: Transition): Promise<WriteResult | 'again'> {
+async function reviseRecord(records: Records, transition: Transition): Promise<WriteResult | 'again'> {
   const result = await records.deliveries.write(transition);
   if (result.kind === 'written' || result.current !== undefined) return result;
-  const found = await inChunk(records, transition.key);
+  const found = await readChunk(records, transition.key);
   if (found?.delivery === undefined) return result;
-  await takenOut(records, found.chunk, found.delivery);
+  await takeOutOfChunk(records, found.chunk, found.delivery);
   return 'again';
 }
 
-async function takenOut({ chunks }: Records, chunk: Chunk, delivery: Delivery): Promise<void> {
+async function takeOutOfChunk({ chunks }: Records, chunk: Chunk, delivery: Delivery): Promise<void> {
   const { subscriptionId } = delivery.key;
   const standing = chunk.members?.get(subscriptionId);
   await chunks.takeOut(
@@ -56,14 +58,14 @@ async function takenOut({ chunks }: Records, chunk: Chunk, delivery: Delivery): 
 }
 
 /** Before anybody has claimed its chunk, whoever does so has to learn that this delivery has a record. */
-async function created(records: Records, transition: Creation): Promise<WriteResult | 'again'> {
+async function createRecord(records: Records, transition: Creation): Promise<WriteResult | 'again'> {
   const { deliveries, chunks } = records;
   const { key, create } = transition;
   const current = await deliveries.find(key);
   if (current !== undefined) return { kind: 'refused', current };
-  const found = await inChunk(records, key);
+  const found = await readChunk(records, key);
   if (found?.delivery !== undefined) return { kind: 'refused', current: found.delivery };
-  const place = placeOf(key);
+  const place = chunkKeyOf(key);
   if (place === undefined || found?.chunk.members !== undefined) return deliveries.write(transition);
   const early = takeOutEarly(place, key.subscriptionId, create);
   return (await chunks.takeOut(early, create)) === 'taken_out'
@@ -72,22 +74,22 @@ async function created(records: Records, transition: Creation): Promise<WriteRes
 }
 
 /** One that left its chunk since its own record was looked for has one by now. */
-async function foundInChunk(records: Records, key: DeliveryKey): Promise<Delivery | undefined> {
-  const found = await inChunk(records, key);
+async function findInChunk(records: Records, key: DeliveryKey): Promise<Delivery | undefined> {
+  const found = await readChunk(records, key);
   return found && (found.delivery ?? (await records.deliveries.find(key)));
 }
 
-async function inChunk(
+async function readChunk(
   { chunks }: Records,
   key: DeliveryKey,
 ): Promise<{ chunk: Chunk; delivery: Delivery | undefined } | undefined> {
-  const place = placeOf(key);
+  const place = chunkKeyOf(key);
   const chunk = place && (await chunks.find(place));
   if (chunk === undefined) return undefined;
   const delivery = deliveryIn(chunk, key.subscriptionId);
   return { chunk, delivery: delivery && { ...delivery, key } };
 }
 
-function placeOf({ queue, messageId, bucket, chunk }: DeliveryKey): ChunkKey | undefined {
+function chunkKeyOf({ queue, messageId, bucket, chunk }: DeliveryKey): ChunkKey | undefined {
   return chunk === undefined ? undefined : { queue, messageId, bucket, chunk };
 }

@@ -67,7 +67,7 @@ export async function deliveryKeyFor(
 type DetailContext = MessageRecordsContext & {
   deliveries: Pick<Deliveries, 'find'>;
   registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
-  defaultRetryPolicy: RetryPolicy;
+  settings: { defaultRetryPolicy: RetryPolicy };
 };
 
 /** Undefined: there is no such delivery. */
@@ -84,7 +84,7 @@ export async function deliveryDetail(
 }
 
 async function policyOf(
-  { registry, defaultRetryPolicy }: DetailContext,
+  { registry, settings }: DetailContext,
   { key, policy }: Delivery,
 ): Promise<Pick<DeliveryDetail, 'policy' | 'policySource'>> {
   if (policy !== undefined) return { policy, policySource: 'delivery' };
@@ -95,7 +95,7 @@ async function policyOf(
   const inForce = policyInForce({
     subscription: subscription?.options._retry_policy,
     queue: queue?.retryPolicy,
-    defaults: defaultRetryPolicy,
+    defaults: settings.defaultRetryPolicy,
   });
   return { policy: inForce.policy, policySource: inForce.source };
 }

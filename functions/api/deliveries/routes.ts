@@ -11,7 +11,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLinks } from '../route.ts';
 import { notFound } from '../errors.ts';
 import { isSubscriptionId, messageKey, queueName, queuePath } from '../paths.ts';
-import { parsed } from '../request-json.ts';
+import { parseWith } from '../request-json.ts';
 import { isWindow, NO_WINDOW, windowFields } from '../fields.ts';
 
 const OF_MESSAGE = '/v2/queues/:queue/messages/:message/deliveries';
@@ -141,7 +141,7 @@ function undeliveredRequest(
   queue: string,
   query: Record<string, string>,
 ): { selection: DeliverySelection; request: PageRequest } {
-  const { limit, marker, subscription, ...selection } = parsed(undeliveredQuery, query);
+  const { limit, marker, subscription, ...selection } = parseWith(undeliveredQuery, query);
   return {
     selection: {
       queue,

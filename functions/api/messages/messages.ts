@@ -56,7 +56,7 @@ function ingressBody(queue: string, message: PostedMessage & { id: string }): st
   return `${JSON.stringify({ queue, id, type, ttl, delay }).slice(0, -1)},"data":${data}}`;
 }
 
-type Kept = { messageRecords: MessageRecords; payloads: Payloads };
+type MessageStores = { messageRecords: MessageRecords; payloads: Payloads };
 
 /** Undefined: there is no such message, or dispatch has not come to it yet. */
 export async function messageStanding(
@@ -64,7 +64,7 @@ export async function messageStanding(
     messageRecords,
     payloads,
     deliveryListings,
-  }: Kept & { deliveryListings: Pick<DeliveryListings, 'tally'> },
+  }: MessageStores & { deliveryListings: Pick<DeliveryListings, 'tally'> },
   message: MessageKey,
 ): Promise<MessageStanding | undefined> {
   const record = await messageRecords.find(message);
@@ -111,7 +111,7 @@ async function listedStanding(
  * a repeat completes what a crash left undone.
  */
 export async function eraseBody(
-  { messageRecords, payloads, clock }: Kept & { clock: Pick<Clock, 'now'> },
+  { messageRecords, payloads, clock }: MessageStores & { clock: Pick<Clock, 'now'> },
   message: MessageKey,
 ): Promise<'erased' | 'no_such_message'> {
   const record = await messageRecords.eraseBody(message, clock.now());

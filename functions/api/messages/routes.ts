@@ -24,7 +24,7 @@ import {
 } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queueName, queuePath } from '../paths.ts';
-import { parsed, readJson } from '../request-json.ts';
+import { parseWith, readJson } from '../request-json.ts';
 import { eraseBody, listMessages, messageStanding, type PostedMessage, publish } from './messages.ts';
 
 const MESSAGE = '/v2/queues/:queue/messages/:message';
@@ -52,7 +52,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const result = await publish(dependencies, queue, messagesOf(await readJson(context.req)));
+      const result = await publish(dependencies, queue, parseMessages(await readJson(context.req)));
       if (result.kind === 'too_large') throw tooLarge(result.index);
       const { ids } = result;
       audit(context.env.caller, { change: 'messages_posted', queue, messageIds: ids });
@@ -83,7 +83,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const { limit, marker, ...asked } = parsed(messageListQuery, context.req.query());
+      const { limit, marker, ...asked } = parseWith(messageListQuery, context.req.query());
       const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
       const page = await listMessages(dependencies, window, {
         limit,
@@ -175,8 +175,8 @@ export const postedMessagesSchema = z.strictObject({
  * Zaqar's `{"messages": [{"body", …}]}`. Each `body` is kept as its source text.
  * @throws RefusedRequest
  */
-function messagesOf(json: Json): PostedMessage[] {
-  const { messages } = parsed(postedMessagesSchema, json.value);
+function parseMessages(json: Json): PostedMessage[] {
+  const { messages } = parseWith(postedMessagesSchema, json.value);
   const list = { source: propertySource(json, 'messages') ?? '', value: messages };
   const sources = elementSources(list) ?? [];
   const read = messages.map(({ body, ...message }, index) => {

@@ -9,7 +9,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
-import { parsed } from '../request-json.ts';
+import { parseWith } from '../request-json.ts';
 import { isWindow, NO_WINDOW, windowFields, windowOf } from '../fields.ts';
 
 export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
@@ -27,9 +27,9 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const { marker, ...asked } = parsed(booksQuery, context.req.query());
+      const { marker, ...asked } = parseWith(booksQuery, context.req.query());
       const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
-      const { books, marker: next } = await booksOfWindow(dependencies, window, marker);
+      const { books, marker: next } = await countBooks(dependencies, window, marker);
       const view = booksView(window, books);
       const links = nextLinks(
         `${queuePath(queue)}/books`,
@@ -57,7 +57,7 @@ type BooksContext = {
 };
 
 /** After this no further messages are begun: half of what a request has. */
-const ENOUGH_MS = 15_000;
+const COUNTING_MS = 15_000;
 
 /** Messages read side by side. Each is two small reads, so that the figures are all that takes memory. */
 const PAGE = 40;
@@ -67,7 +67,7 @@ const PAGE = 40;
  * more than can be counted in time it stops, and goes on from its `marker`: the parts add up to the whole.
  * @throws InvalidMarkerError
  */
-export async function booksOfWindow(
+export async function countBooks(
   context: BooksContext,
   window: MessageWindow,
   from: string | undefined,
@@ -81,15 +81,18 @@ export async function booksOfWindow(
       limit: PAGE,
       ...(marker === undefined ? {} : { marker }),
     });
-    const counted = await Promise.all(page.items.map(({ key }) => booksFor(context, key)));
+    const counted = await Promise.all(page.items.map(({ key }) => countMessage(context, key)));
     books = counted.reduce(addUp, books);
     ({ marker } = page);
-  } while (marker !== undefined && clock.now() - startedAt < ENOUGH_MS);
+  } while (marker !== undefined && clock.now() - startedAt < COUNTING_MS);
   return marker === undefined ? { books } : { books, marker };
 }
 
 /** The listing may still have what was forgotten since. */
-async function booksFor({ messageRecords, deliveryListings }: BooksContext, key: MessageKey): Promise<Books> {
+async function countMessage(
+  { messageRecords, deliveryListings }: BooksContext,
+  key: MessageKey,
+): Promise<Books> {
   const record = await messageRecords.find(key);
   if (record === undefined) return EMPTY_BOOKS;
   return booksOfMessage(record, await deliveryListings.tally(key, record.buckets));

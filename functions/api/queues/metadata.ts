@@ -7,7 +7,7 @@ import { CONFIRM_SUBSCRIPTIONS } from '../../../shared/domain/subscription/confi
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
 import { retryPolicyAt } from '../fields.ts';
-import { parsed } from '../request-json.ts';
+import { parseWith } from '../request-json.ts';
 
 /** What Zaqar allows by default, and well under the 400 KB of a DynamoDB item. */
 const MAX_METADATA_BYTES = 65_536;
@@ -25,8 +25,11 @@ export const queueMetadataSchema = z.looseObject({
  * A queue's metadata with what its members of a meaning say.
  * @throws RefusedRequest naming the member
  */
-export function queueFields(value: unknown, defaults: RetryPolicy): Pick<Queue, 'metadata' | 'retryPolicy'> {
-  const metadata = queueMetadata(value);
+export function parseQueueFields(
+  value: unknown,
+  defaults: RetryPolicy,
+): Pick<Queue, 'metadata' | 'retryPolicy'> {
+  const metadata = checkMetadata(value);
   const { _retry_policy: given, [CONFIRM_SUBSCRIPTIONS]: confirms = false } = metadata;
   if (typeof confirms !== 'boolean') {
     throw invalidFields([{ field: CONFIRM_SUBSCRIPTIONS, message: 'must be true or false' }]);
@@ -39,13 +42,13 @@ export function queueFields(value: unknown, defaults: RetryPolicy): Pick<Queue, 
  * Metadata is any JSON object that we can give back as it came.
  * @throws RefusedRequest `invalid_request` naming the member, or `too_large`.
  */
-export function queueMetadata(value: unknown): Record<string, unknown> {
+export function checkMetadata(value: unknown): Record<string, unknown> {
   if (!isObject(value)) throw invalidFields([{ field: 'metadata', message: 'must be a JSON object' }]);
   if (Object.hasOwn(value, '__proto__')) {
     throw invalidFields([{ field: '__proto__', message: 'is a name that cannot be kept' }]);
   }
   // First, because JSON.stringify itself recurses.
-  const fault = faultWithin(value);
+  const fault = findFault(value);
   if (fault !== undefined) throw invalidFields([fault]);
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_METADATA_BYTES) {
     throw new RefusedRequest('too_large', `the metadata is over ${MAX_METADATA_BYTES} bytes`);
@@ -58,13 +61,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** What cannot be kept, by the outermost member. Iterative: a deep value must not exhaust the stack before its depth is refused. */
-function faultWithin(metadata: Record<string, unknown>): FieldError | undefined {
+function findFault(metadata: Record<string, unknown>): FieldError | undefined {
   const pending = Object.entries(metadata).map(([field, value]) => ({ field, value, depth: 1 }));
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const { field, value, depth } = entry;
     if (depth > MAX_METADATA_DEPTH)
       return { field, message: `is nested deeper than ${MAX_METADATA_DEPTH} levels` };
-    if (typeof value === 'number' && !isFaithful(value)) {
+    if (typeof value === 'number' && !keepsDigits(value)) {
       return { field, message: 'is a number that would lose digits; give it as text' };
     }
     if (typeof value === 'object' && value !== null) {
@@ -77,7 +80,7 @@ function faultWithin(metadata: Record<string, unknown>): FieldError | undefined 
 }
 
 /** Beyond 2^53 neighbouring integers are read as one, and beyond 1.8e308 a number is read as infinity. */
-function isFaithful(value: number): boolean {
+function keepsDigits(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
 
@@ -117,8 +120,8 @@ export const queuePatchSchema = z
 type QueuePatch = z.output<typeof queuePatchSchema>;
 
 /** @throws RefusedRequest */
-export function queuePatch(value: unknown): QueuePatch {
-  const patch = parsed(queuePatchSchema, value);
+export function parseQueuePatch(value: unknown): QueuePatch {
+  const patch = parseWith(queuePatchSchema, value);
   const faults = patch.flatMap((operation, index) => faultsOf(operation, `[${index}]`));
   if (faults.length > 0) throw invalidFields(faults);
   return patch;
@@ -142,7 +145,7 @@ function faultsOf(operation: QueuePatch[number], at: string): FieldError[] {
 
 function valueFaults(value: unknown, field: string): FieldError[] {
   if (value === undefined) return [{ field, message: 'is required' }];
-  const fault = faultWithin({ value });
+  const fault = findFault({ value });
   return fault === undefined ? [] : [{ ...fault, field }];
 }
 
@@ -151,20 +154,28 @@ function valueFaults(value: unknown, field: string): FieldError[] {
  * @param checked is asked after each operation, so that none can make what the next chokes on
  * @throws RefusedRequest `conflict` where a path is not there or a test fails, as Zaqar answers
  */
-export function patched(
+export function applyPatch(
   metadata: Record<string, unknown>,
   patch: QueuePatch,
   checked: (metadata: unknown) => Record<string, unknown>,
 ): Record<string, unknown> {
   let current = metadata;
-  for (const [index, operation] of patch.entries()) current = checked(applied(current, operation, index));
+  for (const [index, operation] of patch.entries())
+    current = checked(applyOperation(current, operation, index));
   return current;
 }
 
-function applied(metadata: Record<string, unknown>, operation: QueuePatch[number], index: number): unknown {
+function applyOperation(
+  metadata: Record<string, unknown>,
+  operation: QueuePatch[number],
+  index: number,
+): unknown {
   try {
-    return jsonPatch.applyOperation<{ metadata: unknown }>({ metadata: bare(metadata) }, operation, true)
-      .newDocument.metadata;
+    return jsonPatch.applyOperation<{ metadata: unknown }>(
+      { metadata: withoutPrototypes(metadata) },
+      operation,
+      true,
+    ).newDocument.metadata;
   } catch (error) {
     if (!(error instanceof jsonPatch.JsonPatchError)) throw error;
     throw new RefusedRequest('conflict', `operation ${index} (${operation.op}): ${reasonOf(error.name)}`, [
@@ -174,7 +185,7 @@ function applied(metadata: Record<string, unknown>, operation: QueuePatch[number
 }
 
 /** A copy in which no name is inherited: `/metadata/toString` is there only if somebody put it there. */
-function bare(metadata: Record<string, unknown>): unknown {
+function withoutPrototypes(metadata: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(metadata), (_, value: unknown): unknown =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.setPrototypeOf(value, null)

@@ -9,14 +9,14 @@ import { notFound } from '../errors.ts';
 import { flag } from '../fields.ts';
 import { queueName, queuePath, QUEUES } from '../paths.ts';
 import {
-  patched,
-  queueFields,
-  queueMetadata,
+  applyPatch,
+  parseQueueFields,
+  checkMetadata,
   queueMetadataSchema,
-  queuePatch,
+  parseQueuePatch,
   queuePatchSchema,
 } from './metadata.ts';
-import { parsed, readJson, readOptionalJson } from '../request-json.ts';
+import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
 
 /** Zaqar's name for a JSON patch, the registered one, and plain JSON: all are read alike. */
 const PATCH_TYPES = [
@@ -26,7 +26,8 @@ const PATCH_TYPES = [
 ];
 
 export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { registry, clock, defaultRetryPolicy, audit } = dependencies;
+  const { registry, clock, audit } = dependencies;
+  const { defaultRetryPolicy } = dependencies.settings;
 
   addRoute(
     {
@@ -40,7 +41,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       refuses: [400],
     },
     async (context) => {
-      const { detailed, ...request } = parsed(queueListQuery, context.req.query());
+      const { detailed, ...request } = parseWith(queueListQuery, context.req.query());
       const page = await fittingPage(
         request,
         (asked) => registry.listQueues(asked),
@@ -71,7 +72,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
     },
     async (context) => {
       const name = queueName(context.req.param('queue'));
-      const fields = queueFields((await readOptionalJson(context.req)).value, defaultRetryPolicy);
+      const fields = parseQueueFields((await readOptionalJson(context.req)).value, defaultRetryPolicy);
       const queue: Queue = { name, createdAt: clock.now(), ...fields };
       const result = await registry.putQueue(queue);
       audit(context.env.caller, {
@@ -97,11 +98,11 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
     },
     async (context) => {
       const name = queueName(context.req.param('queue'));
-      const patch = queuePatch((await readJson(context.req)).value);
+      const patch = parseQueuePatch((await readJson(context.req)).value);
       const result = await registry.changeQueue(name, ({ name: same, createdAt, metadata }) => ({
         name: same,
         createdAt,
-        ...queueFields(patched(metadata, patch, queueMetadata), defaultRetryPolicy),
+        ...parseQueueFields(applyPatch(metadata, patch, checkMetadata), defaultRetryPolicy),
       }));
       if (result.kind === 'missing') throw notFound('such queue');
       if (result.kind === 'left') return context.json(result.current.metadata);

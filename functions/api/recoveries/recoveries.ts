@@ -59,7 +59,7 @@ export async function startRecovery(
 }
 
 /** A recovery moves on a page at a time. */
-const MOST_TRIES = { tries: 10 };
+const MAX_TRIES = { tries: 10 };
 
 /**
  * Stops a recovery: the page that is under work is finished, and no other begun. Undefined: there is none; `over`: it had
@@ -80,7 +80,7 @@ export async function stopRecovery(
     if (saving.kind === 'saved') return 'stopped';
     current = saving.current;
     return 'again';
-  }, MOST_TRIES);
+  }, MAX_TRIES);
   if (stopped === 'again') throw new ContendedError(`recovery ${queue}/${id}`);
   return stopped;
 }

@@ -6,7 +6,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
 import { linksSchema, nextLinks, pageQuery, pageRequest } from '../paging.ts';
 import { isSubscriptionId, queueName, queuePath } from '../paths.ts';
-import { parsed, readJson } from '../request-json.ts';
+import { parseWith, readJson } from '../request-json.ts';
 import { isWindow, NO_WINDOW, timeField } from '../fields.ts';
 import { type AddRoute, json, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
 import { startRecovery, type StartResult, stopRecovery } from './recoveries.ts';
@@ -157,7 +157,7 @@ function startRefused(result: Exclude<StartResult, { kind: 'started' }>): Refuse
 
 /** @throws RefusedRequest */
 function recoverySelection(queue: string, value: unknown): RecoverySelection {
-  const { subscription, ...selection } = parsed(recoveryRequestSchema, value);
+  const { subscription, ...selection } = parseWith(recoveryRequestSchema, value);
   if (!isWindow(selection)) throw invalidFields([{ field: 'until', message: NO_WINDOW.error }]);
   return { queue, ...selection, ...(subscription !== undefined && { subscriptionId: subscription }) };
 }

@@ -35,15 +35,15 @@ const SOME_QUEUE = 'health';
 export async function readHealth(context: HealthContext): Promise<Health> {
   const { registry, messageRecords, deliveries, queueDepths, clock, settings } = context;
   const [subscriptionsTable, deliveriesTable, queues] = await Promise.all([
-    checked(() => registry.findQueue(SOME_QUEUE)),
-    checked(async () => {
+    runCheck(() => registry.findQueue(SOME_QUEUE)),
+    runCheck(async () => {
       const [overdue] = await Promise.all([
         deliveries.overdue(clock.now() - settings.overdueAfterMs, MOST_OVERDUE),
         messageRecords.find({ queue: SOME_QUEUE, messageId: SOME_QUEUE }),
       ]);
       return overdue.length;
     }),
-    checked(() => queueDepths.approximate()),
+    runCheck(() => queueDepths.approximate()),
   ]);
   const all = { subscriptionsTable, deliveriesTable, queues };
   return {
@@ -58,9 +58,9 @@ export async function readHealth(context: HealthContext): Promise<Health> {
   };
 }
 
-type Checked<Value> = { ok: true; value: Value } | { ok: false; fault: Error };
+type CheckResult<Value> = { ok: true; value: Value } | { ok: false; fault: Error };
 
-async function checked<Value>(check: () => Promise<Value>): Promise<Checked<Value>> {
+async function runCheck<Value>(check: () => Promise<Value>): Promise<CheckResult<Value>> {
   try {
     return { ok: true, value: await check() };
   } catch (error) {
@@ -68,6 +68,6 @@ async function checked<Value>(check: () => Promise<Value>): Promise<Checked<Valu
   }
 }
 
-function stateOf({ ok }: Checked<unknown>): 'ok' | 'failing' {
+function stateOf({ ok }: CheckResult<unknown>): 'ok' | 'failing' {
   return ok ? 'ok' : 'failing';
 }

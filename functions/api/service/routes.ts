@@ -49,7 +49,7 @@ export function addServiceRoutes(
       if (described?.url !== url) {
         // Loaded by the first request for it, so that no other cold start waits for it.
         const { openApiDocument } = await import('../openapi-document.ts');
-        const document = openApiDocument({ routes, version: dependencies.version, url });
+        const document = openApiDocument({ routes, version: dependencies.settings.version, url });
         described = { url, text: JSON.stringify(document) };
       }
       return context.body(described.text, 200, { 'content-type': 'application/json' });

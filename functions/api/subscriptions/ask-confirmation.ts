@@ -13,18 +13,18 @@ import type { Journal } from '../../../shared/ports/journal.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
 
-export type QuestionContext = Pick<PublishToOneContext, 'clock'> & {
+export type NewConfirmationContext = Pick<PublishToOneContext, 'clock'> & {
   /** As many bytes as asked for, which nobody can guess. */
   randomBytes: (bytes: number) => Uint8Array;
 };
 
-export type ConfirmationContext = QuestionContext & {
+export type ConfirmationContext = NewConfirmationContext & {
   registry: Pick<Registry, 'findQueue'>;
   /** Of the deployment: every new subscriber is asked, whatever its queue says. */
   settings: { subscriptionConfirmation: boolean };
 };
 
-export type AskContext = QuestionContext &
+export type SendConfirmationContext = NewConfirmationContext &
   PublishToOneContext & {
     registry: Pick<Registry, 'changeSubscription'>;
     journal: Journal;
@@ -34,15 +34,15 @@ export type AskContext = QuestionContext &
 const TOKEN_BYTES = 32;
 
 /** A question to a subscriber: the token for its link, and what the subscription keeps until the question is sent. */
-export type Question = { token: string; unconfirmed: Unconfirmed };
+export type Confirmation = { token: string; unconfirmed: Unconfirmed };
 
-export function newQuestion({ randomBytes, clock }: QuestionContext): Question {
+export function newConfirmation({ randomBytes, clock }: NewConfirmationContext): Confirmation {
   const token = Buffer.from(randomBytes(TOKEN_BYTES)).toString('base64url');
   return { token, unconfirmed: { tokenHash: tokenHashOf(token), at: clock.now(), owed: true } };
 }
 
 /** Whether subscribers of a queue are asked before they get anything. */
-export async function asksSubscribersOf(context: ConfirmationContext, queue: string): Promise<boolean> {
+export async function requiresConfirmation(context: ConfirmationContext, queue: string): Promise<boolean> {
   return (
     context.settings.subscriptionConfirmation ||
     (await context.registry.findQueue(queue))?.metadata[CONFIRM_SUBSCRIPTIONS] === true
@@ -54,14 +54,14 @@ export async function asksSubscribersOf(context: ConfirmationContext, queue: str
  * nowhere, and may not have been sent. `publicUrl` is where it reaches the API, without a slash at its end. Answers with
  * the subscription as it is then. What fails is noted, and the question stays owed, for whoever asks next.
  */
-export async function askIfOwed(
-  context: AskContext,
+export async function sendOwedConfirmation(
+  context: SendConfirmationContext,
   subscription: Subscription,
   publicUrl: string,
 ): Promise<Subscription> {
   if (!isQuestionOwed(subscription)) return subscription;
   try {
-    return await asked(context, subscription, publicUrl);
+    return await sendConfirmation(context, subscription, publicUrl);
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     const { queue, id: subscriptionId } = subscription;
@@ -70,14 +70,14 @@ export async function askIfOwed(
   }
 }
 
-async function asked(
-  context: AskContext,
+async function sendConfirmation(
+  context: SendConfirmationContext,
   subscription: Subscription,
   publicUrl: string,
 ): Promise<Subscription> {
   const { queue, id } = subscription;
-  const { token, unconfirmed } = newQuestion(context);
-  const posed = await changed(context, subscription, (current) =>
+  const { token, unconfirmed } = newConfirmation(context);
+  const posed = await changeUnconfirmed(context, subscription, (current) =>
     isQuestionOwed(current) ? { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at } : undefined,
   );
   // Somebody else has asked meanwhile, or there is nobody to ask any more.
@@ -85,14 +85,14 @@ async function asked(
   const confirmUrl = `${publicUrl}/v2/queues/${queue}/subscriptions/${id}/confirm?token=${token}`;
   const { tokenHash, at } = unconfirmed;
   await publishToOne(context, confirmationMessage(posed, { tokenHash, confirmUrl }, at), id);
-  return changed(context, posed, (current) =>
+  return changeUnconfirmed(context, posed, (current) =>
     current.unconfirmed?.tokenHash === tokenHash ? { tokenHash, at: current.unconfirmed.at } : undefined,
   );
 }
 
 /** The subscription with what `change` makes of its waiting; undefined: as it is. */
-async function changed(
-  { registry, clock }: AskContext,
+async function changeUnconfirmed(
+  { registry, clock }: SendConfirmationContext,
   subscription: Subscription,
   change: (current: Subscription) => Unconfirmed | undefined,
 ): Promise<Subscription> {

@@ -7,8 +7,8 @@ import { notFound, subscriberTaken } from '../errors.ts';
 import { queueName, isSubscriptionId, subscriptionName } from '../paths.ts';
 import { readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
-import { askIfOwed } from './ask-confirmation.ts';
-import { type ChangeResult, disableByHand, enable, unsubscribe, updateSubscription } from './change.ts';
+import { sendOwedConfirmation } from './ask-confirmation.ts';
+import { type ChangeResult, disableManually, enable, unsubscribe, updateSubscription } from './change.ts';
 import { describedSubscriptionPatch, subscriptionPatch } from './request.ts';
 
 const SUBSCRIPTION = '/v2/queues/:queue/subscriptions/:subscription';
@@ -35,8 +35,8 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       const patch = subscriptionPatch((await readJson(context.req)).value, dependencies);
       const name = subscriptionName(context.req.param());
       const result = await updateSubscription(dependencies, name, patch);
-      const { after } = noted(caller, 'subscription_changed', result);
-      const asked = await askIfOwed(dependencies, after, publicUrl);
+      const { after } = auditChange(caller, 'subscription_changed', result);
+      const asked = await sendOwedConfirmation(dependencies, after, publicUrl);
       return context.json(subscriptionView(asked, clock.now()));
     },
   );
@@ -53,7 +53,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
     },
     async (context) => {
       const result = await enable(dependencies, subscriptionName(context.req.param()));
-      const { after } = noted(context.env.caller, 'subscription_enabled', result);
+      const { after } = auditChange(context.env.caller, 'subscription_enabled', result);
       return context.json(subscriptionView(after, clock.now()));
     },
   );
@@ -69,8 +69,8 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       refuses: [400, 404, 409],
     },
     async (context) => {
-      const result = await disableByHand(dependencies, subscriptionName(context.req.param()));
-      const { after } = noted(context.env.caller, 'subscription_disabled', result);
+      const result = await disableManually(dependencies, subscriptionName(context.req.param()));
+      const { after } = auditChange(context.env.caller, 'subscription_disabled', result);
       await notifyDisabledByHand(dependencies, after);
       return context.json(subscriptionView(after, clock.now()));
     },
@@ -100,10 +100,14 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
     },
   );
 
-  type Named = Extract<Change, { before: unknown; after: unknown; subscriptionId: string }>['change'];
+  type AuditedChange = Extract<Change, { before: unknown; after: unknown; subscriptionId: string }>['change'];
 
   /** The subscription after a change, which is on the trail if it was one. @throws RefusedRequest */
-  const noted = (caller: Caller, change: Named, result: ChangeResult): { after: Subscription } => {
+  const auditChange = (
+    caller: Caller,
+    change: AuditedChange,
+    result: ChangeResult,
+  ): { after: Subscription } => {
     switch (result.kind) {
       case 'missing':
         throw notFound('such subscription');

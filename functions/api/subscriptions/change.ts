@@ -12,7 +12,7 @@ import {
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
 import type { Changed, Registry } from '../../../shared/ports/subscriptions.ts';
-import { asksSubscribersOf, newQuestion, type ConfirmationContext } from './ask-confirmation.ts';
+import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
 export type ChangeContext = {
   registry: Pick<Registry, 'changeSubscription'>;
@@ -42,26 +42,27 @@ export async function updateSubscription(
   name: SubscriptionName,
   change: SubscriptionChange,
 ): Promise<ChangeResult> {
-  if (change.subscriber === undefined) return changed(context, name, edited(change, context.clock.now()));
-  const { unconfirmed } = newQuestion(context);
-  const asksNew = await asksSubscribersOf(context, name.queue);
-  const edit = edited(change, context.clock.now());
-  return changed(context, name, (current) => {
+  if (change.subscriber === undefined)
+    return changePresent(context, name, editOf(change, context.clock.now()));
+  const { unconfirmed } = newConfirmation(context);
+  const asksNew = await requiresConfirmation(context, name.queue);
+  const edit = editOf(change, context.clock.now());
+  return changePresent(context, name, (current) => {
     const after = edit(current);
-    if (!mustAsk(current, after, asksNew)) return after;
+    if (!mustConfirm(current, after, asksNew)) return after;
     // Asked anew, it is unconfirmed since it was asked first.
     return { ...after, unconfirmed: { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at } };
   });
 }
 
-function mustAsk(before: Subscription, after: Subscription, asksNew: boolean): boolean {
+function mustConfirm(before: Subscription, after: Subscription, asksNew: boolean): boolean {
   return before.unconfirmed !== undefined || (asksNew && isOther(before, after));
 }
 
 /** Already disabled: it stays so for the reason it was. */
-export function disableByHand(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
+export function disableManually(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
   const disabled: Disabled = { reason: 'manual', at: context.clock.now() };
-  return changed(context, name, (current) =>
+  return changePresent(context, name, (current) =>
     current.disabled === undefined ? { ...current, disabled } : current,
   );
 }
@@ -69,7 +70,7 @@ export function disableByHand(context: ChangeContext, name: SubscriptionName): P
 /** A change where it is enabled as well: a 410 that came before may be about to disable it. */
 export function enable(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
   const now = context.clock.now();
-  return changed(context, name, (current) => enabled(current, now));
+  return changePresent(context, name, (current) => enabled(current, now));
 }
 
 /** Whether this token was the one that was asked for; each confirms once. */
@@ -79,7 +80,7 @@ export async function confirm(
   token: string,
 ): Promise<boolean> {
   const confirmedAt = context.clock.now();
-  const result = await changed(context, name, ({ unconfirmed, ...subscription }) =>
+  const result = await changePresent(context, name, ({ unconfirmed, ...subscription }) =>
     unconfirmed !== undefined && isTokenOf(unconfirmed, token) ? { ...subscription, confirmedAt } : undefined,
   );
   return result.kind === 'changed';
@@ -129,7 +130,7 @@ export async function deleteQueue(
 }
 
 /** Where the subscription is there, for all who may see it. */
-async function changed(
+async function changePresent(
   { registry, clock }: ChangeContext,
   name: SubscriptionName,
   change: (current: Subscription) => Subscription | undefined,
@@ -141,22 +142,22 @@ async function changed(
   return result.kind === 'left' && !isThere(result.current, now) ? { kind: 'missing' } : result;
 }
 
-function edited(change: SubscriptionChange, now: number) {
+function editOf(change: SubscriptionChange, now: number) {
   return (current: Subscription): Subscription => {
     const { subscriber, ttl, options, disabled } = change;
     const moved = subscriber === undefined ? current : movedTo(subscriber, current, now);
-    const timed = ttl === undefined ? moved : lasting(ttl, moved, now);
-    const told = options === undefined ? timed : withOther(options, timed, now);
+    const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
+    const told = options === undefined ? timed : withNewOptions(options, timed, now);
     if (disabled === undefined) return told;
     return disabled === null ? enabled(told, now) : { ...told, disabled };
   };
 }
 
-function withOther(options: SubscriptionOptions, current: Subscription, now: number): Subscription {
+function withNewOptions(options: SubscriptionOptions, current: Subscription, now: number): Subscription {
   return withLimitDated(current, withOptions(current, unredacted(options, current.options), now), now);
 }
 
-function lasting(ttl: number | null, current: Subscription, now: number): Subscription {
+function withTtl(ttl: number | null, current: Subscription, now: number): Subscription {
   if (ttl !== null) return { ...current, ttl, expiresAt: now + ttl * 1000 };
   const endless = { ...current };
   delete endless.ttl;

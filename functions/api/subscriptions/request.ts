@@ -5,7 +5,7 @@ import { isDeeperThan } from '../../../shared/domain/subscription/content-elemen
 import type { Disabled, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
 import { MAX_TTL_SECONDS, retryPolicyAt, seconds } from '../fields.ts';
-import { parsed } from '../request-json.ts';
+import { parseWith } from '../request-json.ts';
 import { describedOptions, optionsSchema } from './options.ts';
 
 /** With its headers and its template a subscription stays well under the 400 KB of a DynamoDB item. */
@@ -22,16 +22,19 @@ type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'ttl'>> & { ttl?: numb
 /** Of an import; `disabled` says why it was, if it was. */
 type SubscriptionLine = SubscriptionFields & { disabled?: Disabled };
 
-type Rules = { defaultRetryPolicy: RetryPolicy; subscriberFault: (url: string) => string | undefined };
+type Rules = {
+  settings: { defaultRetryPolicy: RetryPolicy };
+  subscriberFault: (url: string) => string | undefined;
+};
 
 /**
  * `{"subscriber", "ttl"?, "options"?}`, checked to the last field.
  * @throws RefusedRequest
  */
 export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFields {
-  const schema = subscriptionRequestSchema.extend({ subscriber: subscriberBy(rules) });
-  const { options, ...fields } = parsedWithOptions(schema, value);
-  return { ...fields, options: optionsOf(options, rules) };
+  const schema = subscriptionRequestSchema.extend({ subscriber: subscriberSchema(rules) });
+  const { options, ...fields } = parseWithOptions(schema, value);
+  return { ...fields, options: parseOptions(options, rules) };
 }
 
 /**
@@ -39,26 +42,26 @@ export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFi
  * @throws RefusedRequest
  */
 export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPatch {
-  const schema = subscriptionPatchSchema.extend({ subscriber: subscriberBy(rules).exactOptional() });
-  const { options, ...fields } = parsedWithOptions(schema, value);
+  const schema = subscriptionPatchSchema.extend({ subscriber: subscriberSchema(rules).exactOptional() });
+  const { options, ...fields } = parseWithOptions(schema, value);
   if (options === undefined && Object.keys(fields).length === 0) {
     throw invalidFields([{ field: 'body', message: 'must hold subscriber, ttl or options' }]);
   }
-  return { ...fields, ...(options && { options: optionsOf(options, rules) }) };
+  return { ...fields, ...(options && { options: parseOptions(options, rules) }) };
 }
 
 /** A line of an export. @throws RefusedRequest */
 export function subscriptionLine(value: unknown, rules: Rules): SubscriptionLine {
-  const schema = subscriptionLineSchema.extend({ subscriber: subscriberBy(rules) });
-  const { options, disabled, ...fields } = parsedWithOptions(schema, value);
+  const schema = subscriptionLineSchema.extend({ subscriber: subscriberSchema(rules) });
+  const { options, disabled, ...fields } = parseWithOptions(schema, value);
   return {
     ...fields,
-    options: optionsOf(options, rules),
+    options: parseOptions(options, rules),
     ...(disabled && { disabled: { ...disabled, at: Date.parse(disabled.at) } }),
   };
 }
 
-function subscriberBy({ subscriberFault }: Rules) {
+function subscriberSchema({ subscriberFault }: Rules) {
   return z.string().superRefine((url, refinement) => {
     const fault = subscriberFault(url);
     if (fault !== undefined) refinement.addIssue(fault);
@@ -66,9 +69,9 @@ function subscriberBy({ subscriberFault }: Rules) {
 }
 
 /** Options that are too large are refused as a whole, before anybody looks at what is wrong in them. @throws RefusedRequest */
-function parsedWithOptions<T>(schema: z.ZodType<T>, value: unknown): T {
+function parseWithOptions<T>(schema: z.ZodType<T>, value: unknown): T {
   if (typeof value === 'object' && value !== null && 'options' in value) checkSize(value.options);
-  return parsed(schema, value);
+  return parseWith(schema, value);
 }
 
 function checkSize(options: unknown): void {
@@ -82,14 +85,14 @@ function checkSize(options: unknown): void {
   }
 }
 
-function optionsOf(
+function parseOptions(
   { _retry_policy: given, ...others }: z.output<typeof optionsSchema>,
   context: Rules,
 ): SubscriptionOptions {
   const policy =
     given === undefined
       ? undefined
-      : retryPolicyAt('options._retry_policy', given, context.defaultRetryPolicy);
+      : retryPolicyAt('options._retry_policy', given, context.settings.defaultRetryPolicy);
   return { ...others, ...(policy && { _retry_policy: policy }) };
 }
 

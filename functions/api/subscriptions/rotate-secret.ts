@@ -22,7 +22,7 @@ import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, queueName } from '../paths.ts';
-import { parsed, readOptionalJson } from '../request-json.ts';
+import { parseWith, readOptionalJson } from '../request-json.ts';
 
 export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
@@ -44,15 +44,15 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       const subscriptionId = context.req.param('subscription');
       const fields = rotationFields((await readOptionalJson(context.req)).value);
       if (!isSubscriptionId(subscriptionId)) throw notFound('such subscription');
-      const rotated = rotatedOf(await rotateSecret(dependencies, { queue, subscriptionId, ...fields }));
+      const rotated = requireRotated(await rotateSecret(dependencies, { queue, subscriptionId, ...fields }));
       audit(context.env.caller, {
         change: 'secret_rotated',
         queue,
         subscriptionId,
         scheme: rotated.secret.scheme,
-        ...endOf(rotated),
+        ...graceEnd(rotated),
       });
-      return context.json(answerOf(rotated));
+      return context.json(rotationAnswer(rotated));
     },
   );
 }
@@ -60,7 +60,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 type Rotated = Extract<RotateResult, { kind: 'rotated' }>;
 
 /** @throws RefusedRequest */
-function rotatedOf(result: RotateResult): Rotated {
+function requireRotated(result: RotateResult): Rotated {
   switch (result.kind) {
     case 'rotated':
       return result;
@@ -76,17 +76,17 @@ function rotatedOf(result: RotateResult): Rotated {
   }
 }
 
-function endOf({ previousExpiresAt }: Rotated): { previousExpiresAt?: string } {
+function graceEnd({ previousExpiresAt }: Rotated): { previousExpiresAt?: string } {
   return previousExpiresAt === undefined
     ? {}
     : { previousExpiresAt: new Date(previousExpiresAt).toISOString() };
 }
 
-function answerOf(rotated: Rotated): z.input<typeof rotationAnswerSchema> {
+function rotationAnswer(rotated: Rotated): z.input<typeof rotationAnswerSchema> {
   const publicKey = publicKeyText(rotated.secret);
   return {
     ...(publicKey === undefined ? { secret: secretText(rotated.secret) } : { publicKey }),
-    ...endOf(rotated),
+    ...graceEnd(rotated),
   };
 }
 
@@ -113,7 +113,7 @@ type RotationFields = { secret: SigningSecret | SigningScheme; graceMs: number }
 
 /** @throws RefusedRequest `invalid_request` naming the field, never its value. */
 function rotationFields(value: unknown): RotationFields {
-  const { secret: text, type, graceSeconds } = parsed(rotationRequestSchema, value);
+  const { secret: text, type, graceSeconds } = parseWith(rotationRequestSchema, value);
   const graceMs = graceSeconds * 1000;
   if (text === undefined) return { secret: type ?? 'v1', graceMs };
   const secret = parseSecret(text);
@@ -161,18 +161,18 @@ async function rotateSecret(context: RotateContext, request: RotateRequest): Pro
   const rotation = rotateSecrets(found.secrets ?? [], sealed, { now, graceMs });
   if (rotation.kind === 'too_many') return rotation;
   const changed = await registry.changeSubscription({ queue, subscriptionId, now }, (current) =>
-    currentOf(current) === currentOf(found) ? { ...current, secrets: rotation.secrets } : undefined,
+    sealedSecret(current) === sealedSecret(found) ? { ...current, secrets: rotation.secrets } : undefined,
   );
   const { previousExpiresAt } = rotation;
-  return resultOf(changed, { secret, ...(previousExpiresAt !== undefined && { previousExpiresAt }) });
+  return rotateResult(changed, { secret, ...(previousExpiresAt !== undefined && { previousExpiresAt }) });
 }
 
 /** Every sealing is another text, so it tells whether anything was rotated since. */
-function currentOf({ secrets }: Subscription): string | undefined {
+function sealedSecret({ secrets }: Subscription): string | undefined {
   return secrets?.[0]?.sealed;
 }
 
-function resultOf(
+function rotateResult(
   changed: Awaited<ReturnType<Registry['changeSubscription']>>,
   rotated: { secret: SigningSecret; previousExpiresAt?: number },
 ): RotateResult {

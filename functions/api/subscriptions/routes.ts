@@ -14,7 +14,7 @@ import { notFound, subscriberTaken } from '../errors.ts';
 import { fittingPage, linksSchema, nextLinks, pageQuery, pageRequest } from '../paging.ts';
 import { queueName, queuePath, subscriptionName } from '../paths.ts';
 import { readJson } from '../request-json.ts';
-import { askIfOwed } from './ask-confirmation.ts';
+import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { describedSubscription, subscriptionFields } from './request.ts';
 import { subscribe } from './subscribe.ts';
 
@@ -74,7 +74,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       const result = await subscribe(dependencies, { queue, ...fields });
       if (result.kind === 'conflict') {
         const holder = await registry.findSubscription(queue, result.subscriptionId);
-        if (holder !== undefined) await askIfOwed(dependencies, holder, publicUrl);
+        if (holder !== undefined) await sendOwedConfirmation(dependencies, holder, publicUrl);
         throw subscriberTaken(result.subscriptionId);
       }
       const { subscription, secret } = result;
@@ -88,7 +88,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       const answer: z.input<typeof subscribedSchema> = {
         subscription_id: id,
         secret: secretText(secret),
-        ...waitingView(await askIfOwed(dependencies, subscription, publicUrl)),
+        ...waitingView(await sendOwedConfirmation(dependencies, subscription, publicUrl)),
       };
       return context.json(answer, 201, { location: `${subscriptionsPath(queue)}/${id}` });
     },

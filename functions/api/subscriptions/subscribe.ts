@@ -7,7 +7,7 @@ import type {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import { QueueMissingError, type SecretSealer, type Registry } from '../../../shared/ports/subscriptions.ts';
-import { asksSubscribersOf, newQuestion, type ConfirmationContext } from './ask-confirmation.ts';
+import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
 /** What subscribing needs of the world. */
 export type SubscribeContext = ConfirmationContext & {
@@ -54,15 +54,15 @@ export async function subscribe(
     secrets: [{ sealed }],
     ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
   };
-  const asks = await asksSubscribersOf(context, request.queue);
-  const kept = asks ? { ...subscription, unconfirmed: newQuestion(context).unconfirmed } : subscription;
-  const result = await added(registry, kept);
+  const asks = await requiresConfirmation(context, request.queue);
+  const kept = asks ? { ...subscription, unconfirmed: newConfirmation(context).unconfirmed } : subscription;
+  const result = await addToQueue(registry, kept);
   if (result.kind !== 'added') return result;
   return { kind: 'subscribed', subscription: kept, secret };
 }
 
 /** Once more where the queue was deleted in between: a conflict would say that the subscriber is there already. */
-async function added(registry: Registry, subscription: Subscription) {
+async function addToQueue(registry: Registry, subscription: Subscription) {
   const queue = { name: subscription.queue, metadata: {}, createdAt: subscription.createdAt };
   await registry.ensureQueue(queue);
   try {

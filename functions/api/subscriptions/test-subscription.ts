@@ -13,7 +13,7 @@ import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { bodyFault, messageType } from '../fields.ts';
 import { queueName, subscriptionName } from '../paths.ts';
-import { parsed, readOptionalJson } from '../request-json.ts';
+import { parseWith, readOptionalJson } from '../request-json.ts';
 import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
 
 export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
@@ -28,8 +28,8 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
       summary: 'Sends it a message of its own, and shows what came of it',
       body: optionalJsonBody(testRequestSchema),
       answers: {
-        200: json('After its first attempt.', testedSchema),
-        202: json('The first attempt is still to come.', testedSchema),
+        200: json('After its first attempt.', testAnswerSchema),
+        202: json('The first attempt is still to come.', testAnswerSchema),
       },
       refuses: [400, 404, 409, 413],
     },
@@ -37,22 +37,22 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
       queueName(context.req.param('queue'));
       const fields = testFields(await readOptionalJson(context.req));
       const name = subscriptionName(context.req.param());
-      const { kind, delivery } = triedOf(await testSubscription(dependencies, { ...name, ...fields }));
+      const { kind, delivery } = requireTested(await testSubscription(dependencies, { ...name, ...fields }));
       audit(context.env.caller, {
         change: 'subscription_tested',
         ...name,
         messageId: delivery.key.messageId,
       });
-      const answer: z.input<typeof testedSchema> = { delivery: deliveryView(delivery) };
+      const answer: z.input<typeof testAnswerSchema> = { delivery: deliveryView(delivery) };
       return context.json(answer, kind === 'tried' ? 200 : 202);
     },
   );
 }
 
-type Tried = Extract<TestResult, { kind: 'tried' | 'waiting' }>;
+type TestedDelivery = Extract<TestResult, { kind: 'tried' | 'waiting' }>;
 
 /** @throws RefusedRequest */
-function triedOf(result: TestResult): Tried {
+function requireTested(result: TestResult): TestedDelivery {
   switch (result.kind) {
     case 'tried':
     case 'waiting':
@@ -76,11 +76,11 @@ export const testRequestSchema = z.strictObject({
   data: z.unknown().exactOptional(),
 });
 
-export const testedSchema = z.object({ delivery: deliveryViewSchema });
+export const testAnswerSchema = z.object({ delivery: deliveryViewSchema });
 
 /** `data` as its source text. @throws RefusedRequest */
 function testFields(json: Json): { type?: string; data?: string } {
-  const { type } = parsed(testRequestSchema, json.value);
+  const { type } = parseWith(testRequestSchema, json.value);
   const data = propertySource(json, 'data');
   const faults = data === undefined ? [] : bodyFault(data, 'data');
   if (faults.length > 0) throw invalidFields(faults);
@@ -128,10 +128,14 @@ async function testSubscription(context: TestContext, request: TestRequest): Pro
   if (absence !== undefined) return { kind: 'missing' };
   const timestamp = new Date(startedAt).toISOString();
   const message: Message = { queue, id: newId(), type, timestamp, data };
-  return outcomeOf(context, await publishToOne(context, message, subscriptionId), startedAt + PATIENCE_MS);
+  return waitForAttempt(
+    context,
+    await publishToOne(context, message, subscriptionId),
+    startedAt + PATIENCE_MS,
+  );
 }
 
-async function outcomeOf(
+async function waitForAttempt(
   { deliveries, clock, settings }: Pick<TestContext, 'deliveries' | 'clock' | 'settings'>,
   key: DeliveryKey,
   deadline: number,
@@ -140,22 +144,22 @@ async function outcomeOf(
   let interval = pollInterval(INTERVAL);
   for (;;) {
     const delivery = await deliveries.find(key);
-    if (delivery !== undefined && isTried(delivery)) return { kind: 'tried', delivery };
+    if (delivery !== undefined && isAttempted(delivery)) return { kind: 'tried', delivery };
     const leftMs = deadline - clock.now();
     if (leftMs <= 0) {
-      return { kind: 'waiting', delivery: delivery ?? notBegun(key, sentAt, settings.retentionMs) };
+      return { kind: 'waiting', delivery: delivery ?? pendingDelivery(key, sentAt, settings.retentionMs) };
     }
     await clock.sleep(Math.min(interval.wait * 1000, leftMs));
     interval = interval.afterEmpty();
   }
 }
 
-function isTried({ status, attempts }: Delivery): boolean {
+function isAttempted({ status, attempts }: Delivery): boolean {
   return attempts.length > 0 || !isOpen(status);
 }
 
 /** As its record will be once its job is taken from the queue. */
-function notBegun(key: DeliveryKey, acceptedAt: number, retentionMs: number): Delivery {
+function pendingDelivery(key: DeliveryKey, acceptedAt: number, retentionMs: number): Delivery {
   return {
     key,
     acceptedAt,

@@ -10,10 +10,10 @@ import { errorBody, errorSchema, notFound, refusalOf, RefusedRequest, subscriber
 import { flag } from '../fields.ts';
 import { answerBytesOf, MAX_ANSWER_BYTES, nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
-import { MAX_REQUEST_BYTES, parsed, readText } from '../request-json.ts';
-import { askIfOwed } from './ask-confirmation.ts';
+import { MAX_REQUEST_BYTES, parseWith, readText } from '../request-json.ts';
+import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { subscriptionLine } from './request.ts';
-import { exportedPage, type ImportResult, importSubscription, MOST_LINES } from './transfer.ts';
+import { readExportPage, type ImportResult, importSubscription, MOST_LINES } from './transfer.ts';
 
 /** Strict, so that nobody takes an export for one with credentials. */
 export const exportQuery = z.strictObject({ marker: pageFields.marker });
@@ -47,7 +47,7 @@ export function addTransferRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const part = await exported(queue, context.req.query(), redactedLineOf);
+      const part = await readExport(queue, context.req.query(), redactedLineOf);
       return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export`, part));
     },
   );
@@ -67,25 +67,25 @@ export function addTransferRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const part = await exported(queue, context.req.query(), wholeLineOf);
+      const part = await readExport(queue, context.req.query(), wholeLineOf);
       audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions: part.items.length });
       return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export/credentials`, part));
     },
   );
 
-  type Part = Page<Subscription> & { text: string };
+  type ExportPage = Page<Subscription> & { text: string };
 
   /** @throws RefusedRequest */
-  const exported = async (
+  const readExport = async (
     queue: string,
     query: unknown,
     lineOf: (subscription: Subscription) => string,
-  ): Promise<Part> => {
-    const request = parsed(exportQuery, query);
+  ): Promise<ExportPage> => {
+    const request = parseWith(exportQuery, query);
     if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
     const textOf = (items: readonly Subscription[]): string =>
       items.map((item) => `${lineOf(item)}\n`).join('');
-    const page = await exportedPage(
+    const page = await readExportPage(
       dependencies,
       { queue, ...request },
       (items) => Buffer.byteLength(textOf(items)) <= MAX_REQUEST_BYTES,
@@ -115,21 +115,21 @@ export function addTransferRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const { replace } = parsed(importQuery, context.req.query());
+      const { replace } = parseWith(importQuery, context.req.query());
       const { caller, publicUrl } = context.env;
       const importLine = async (value: unknown) => {
         const line = subscriptionLine(value, dependencies);
         const result = await importSubscription(dependencies, { queue, ...line }, { replace });
         if (result.kind === 'conflict') throw subscriberTaken(result.subscriptionId);
-        note(caller, queue, result);
-        await askIfOwed(dependencies, subscriptionAfter(result), publicUrl);
+        auditImport(caller, queue, result);
+        await sendOwedConfirmation(dependencies, subscriptionAfter(result), publicUrl);
         return result.kind;
       };
-      return context.json(await sumOf(await importLines(context.req), importLine));
+      return context.json(await importAll(await readLines(context.req), importLine));
     },
   );
 
-  const note = (caller: Caller, queue: string, result: ImportResult): void => {
+  const auditImport = (caller: Caller, queue: string, result: ImportResult): void => {
     if (result.kind === 'imported') {
       const { id: subscriptionId } = result.subscription;
       const after = subscriptionDigest(result.subscription);
@@ -167,7 +167,7 @@ export const importAnswerSchema = z.object({
 type ImportAnswer = z.infer<typeof importAnswerSchema>;
 
 /** @throws RefusedRequest for more than 1 MiB or 500 lines, and for what is not UTF-8. Blank lines are nothing. */
-async function importLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Promise<readonly Line[]> {
+async function readLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Promise<readonly Line[]> {
   const text = await readText(request);
   const lines = text
     .split('\n')
@@ -181,7 +181,7 @@ async function importLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Pr
  * Line after line, each by itself: one that is refused holds up none.
  * @throws what is our own fault; the lines before it are done, and a repeat finds them unchanged
  */
-async function sumOf(
+async function importAll(
   lines: readonly Line[],
   importLine: (value: unknown) => Promise<'imported' | 'replaced' | 'unchanged'>,
 ): Promise<ImportAnswer> {
@@ -189,13 +189,13 @@ async function sumOf(
   let room = MAX_ANSWER_BYTES - lines.length * BRIEF_BYTES;
   for (const { number, text } of lines) {
     try {
-      sum[await importLine(valueOf(text))] += 1;
+      sum[await importLine(parseLine(text))] += 1;
     } catch (error) {
       const refused = refusalOf(error);
       if (refused === undefined) throw error;
       const fault = { line: number, ...errorBody(refused) };
       room -= answerBytesOf(fault);
-      sum.failed.push(room < 0 ? { line: number, ...errorBody(unexplained(refused)) } : fault);
+      sum.failed.push(room < 0 ? { line: number, ...errorBody(withoutFaults(refused)) } : fault);
     }
   }
   return sum;
@@ -204,14 +204,14 @@ async function sumOf(
 /** More than a line takes whose faults there is no room for. */
 const BRIEF_BYTES = 200;
 
-function unexplained({ code }: RefusedRequest): RefusedRequest {
+function withoutFaults({ code }: RefusedRequest): RefusedRequest {
   return new RefusedRequest(
     code,
     'too many faults for one answer; import this line by itself to see its own',
   );
 }
 
-function valueOf(text: string): unknown {
+function parseLine(text: string): unknown {
   const json = parseJson(text);
   if (json === undefined) throw new RefusedRequest('invalid_json', 'the line is not JSON');
   return json.value;

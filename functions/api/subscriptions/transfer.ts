@@ -18,7 +18,7 @@ const PAGE = 10;
  * than a first page.
  * @throws InvalidMarkerError
  */
-export async function exportedPage(
+export async function readExportPage(
   {
     registry,
     clock,
@@ -67,25 +67,27 @@ export async function importSubscription(
   const { registry, clock } = context;
   const current = await registry.findBySubscriber(request.queue, request.subscriber);
   return isThere(current, clock.now())
-    ? importedOver(context, current, request, wanted)
-    : importedNew(context, request);
+    ? importExisting(context, current, request, wanted)
+    : importNew(context, request);
 }
 
-async function importedNew(context: SubscribeContext, request: SubscriptionRequest): Promise<ImportResult> {
+async function importNew(context: SubscribeContext, request: SubscriptionRequest): Promise<ImportResult> {
   const result = await subscribe(context, request);
   return result.kind === 'subscribed'
     ? { kind: 'imported', subscription: result.subscription }
     : { kind: 'conflict', subscriptionId: result.subscriptionId };
 }
 
-async function importedOver(
+async function importExisting(
   context: SubscribeContext,
   current: Subscription,
   request: SubscriptionRequest,
   { replace }: { replace: boolean },
 ): Promise<ImportResult> {
   const { queue, id: subscriptionId } = current;
-  if (contentOf(current) === contentOf({ ...request, options: unredacted(request.options, current.options) }))
+  if (
+    contentKey(current) === contentKey({ ...request, options: unredacted(request.options, current.options) })
+  )
     return { kind: 'unchanged', current };
   if (!replace) return { kind: 'conflict', subscriptionId };
   const result = await updateSubscription(context, { queue, subscriptionId }, contentChange(request));
@@ -101,7 +103,7 @@ async function importedOver(
 }
 
 /** What makes two of them the same; since when one is disabled is history, and so is its spelling of the URL. */
-function contentOf({ options, ttl, disabled }: SubscriptionRequest): string {
+function contentKey({ options, ttl, disabled }: SubscriptionRequest): string {
   return canonicalJson({ options, ttl: ttl ?? null, disabled: disabled?.reason ?? null });
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addUp, EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
 import type { Status } from '../../../shared/domain/vocabulary.ts';
-import { booksOfWindow } from '../../../functions/api/queues/books.ts';
+import { countBooks } from '../../../functions/api/queues/books.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
@@ -73,7 +73,7 @@ describe('the books of a window', () => {
     await world.accept('before', START - 1, { statuses: ['delivered'] });
     await world.accept('after', START + 1000, { statuses: ['delivered'] });
     await world.accept('elsewhere', START, { statuses: ['delivered'] }, 'other');
-    expect(await booksOfWindow(world.context, window, undefined)).toEqual({
+    expect(await countBooks(world.context, window, undefined)).toEqual({
       books: {
         accepted: 3,
         duplicates: 2,
@@ -92,19 +92,19 @@ describe('the books of a window', () => {
   it('do not fill in what is not on record', async () => {
     const world = booksWorld();
     await world.accept('a', START, { statuses: ['delivered'], matched: 3 });
-    const { books } = await booksOfWindow(world.context, window, undefined);
+    const { books } = await countBooks(world.context, window, undefined);
     expect(books).toMatchObject({ matched: 3, delivered: 1, pending: 0 });
   });
 
   it('of a queue without messages are empty', async () => {
-    expect(await booksOfWindow(booksWorld().context, window, undefined)).toEqual({ books: EMPTY_BOOKS });
+    expect(await countBooks(booksWorld().context, window, undefined)).toEqual({ books: EMPTY_BOOKS });
   });
 
   it('leave out a message that was forgotten since it was listed', async () => {
     const world = booksWorld();
     await world.accept('a', START, { statuses: ['delivered'] });
     const context = { ...world.context, messageRecords: { find: () => Promise.resolve(undefined) } };
-    expect(await booksOfWindow(context, window, undefined)).toEqual({ books: EMPTY_BOOKS });
+    expect(await countBooks(context, window, undefined)).toEqual({ books: EMPTY_BOOKS });
   });
 
   it('stop when the time is up, go on from there, and add up to the same', async () => {
@@ -114,7 +114,7 @@ describe('the books of a window', () => {
     let total = EMPTY_BOOKS;
     let calls = 0;
     for (let marker: string | undefined, isFirst = true; isFirst || marker !== undefined; isFirst = false) {
-      const part = await booksOfWindow(world.context, window, marker);
+      const part = await countBooks(world.context, window, marker);
       total = addUp(total, part.books);
       marker = part.marker;
       calls += 1;
@@ -127,7 +127,7 @@ describe('the books of a window', () => {
   it('read a bounded number of messages side by side, however many there are', async () => {
     const world = booksWorld();
     for (let index = 0; index < 500; index += 1) await world.accept(`m-${index}`, START + index, {});
-    const { books, marker } = await booksOfWindow(world.context, window, undefined);
+    const { books, marker } = await countBooks(world.context, window, undefined);
     expect(books.accepted).toBe(500);
     expect(marker).toBeUndefined();
     expect(world.mostAtOnce()).toBeLessThanOrEqual(40);

@@ -51,7 +51,6 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   const faults: { fault: Error; caller: Caller }[] = [];
   let ids = 0;
   const dependencies: ApiDependencies = {
-    version: '1.2.3',
     registry,
     messageRecords,
     messageListings: inMemoryMessageListings(messageRecords),
@@ -75,6 +74,8 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
       },
     },
     settings: {
+      version: '1.2.3',
+      defaultRetryPolicy: DEFAULT_RETRY_POLICY,
       retentionMs: 30 * DAY_MS,
       retryAfterCapMs: 3_600_000,
       overdueAfterMs: 30_000,
@@ -92,7 +93,6 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     clock,
     randomBytes,
     newId: () => `id-${++ids}`,
-    defaultRetryPolicy: DEFAULT_RETRY_POLICY,
     subscriberFault: (url) => subscriberUrlFault(url, { allowedAddresses: [] }),
     audit: (caller, change) => changes.push({ ...caller, ...change }),
     reportFault: (fault, caller) => faults.push({ fault, caller }),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { askIfOwed, newQuestion } from '../../../functions/api/subscriptions/ask-confirmation.ts';
+import { sendOwedConfirmation, newConfirmation } from '../../../functions/api/subscriptions/ask-confirmation.ts';
 import { confirm } from '../../../functions/api/subscriptions/change.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
@@ -39,10 +39,10 @@ const contextOf = ({
 /** A subscriber that was asked; the token of its link. */
 const ask = async (): Promise<string> => {
   const context = contextOf(world);
-  const { token, unconfirmed } = newQuestion(context);
+  const { token, unconfirmed } = newConfirmation(context);
   const waiting = { ...subscription, unconfirmed };
   await world.subscriptions.addSubscription(waiting);
-  await askIfOwed(context, waiting, 'https://api.test');
+  await sendOwedConfirmation(context, waiting, 'https://api.test');
   // Every token is the same here.
   return token;
 };
