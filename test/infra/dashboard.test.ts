@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Widget, widgetsOf } from '../../infra/dashboard-body.ts';
-import { dashboardPage } from '../../infra/dashboard-page.ts';
+import { type Widget, widgetsOf } from '../support/dashboard-body.ts';
 import { metricNames } from '../../shared/config/metrics.ts';
 import { resourcesOf, templatesFor } from './templates.ts';
 
@@ -96,33 +95,5 @@ describe('the dashboard', () => {
     );
     expect(Math.max(...counts)).toBeLessThan(100);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThan(500);
-  });
-});
-
-describe('the page of it', () => {
-  const page = dashboardPage('Shop & Co', widgets);
-
-  it('has every widget in its place', () => {
-    expect(page.match(/<section /g)).toHaveLength(widgets.length);
-    for (const { x, y, width, height } of widgets)
-      expect(page).toContain(`grid-area: ${y + 1} / ${x + 1} / span ${height} / span ${width}`);
-    for (const { title } of titled) expect(page).toContain(`<h3>${title}</h3>`);
-  });
-
-  it('says that it has no data, and of no alarm that it is well', () => {
-    expect(page).toContain('Preview: the layout, without data');
-    expect(page).not.toContain('●');
-  });
-
-  it('names a namespace once for all its metrics of a graph', () => {
-    const namespaces = graphs.map((graph) =>
-      graph.type === 'metric' ? new Set(graph.properties.metrics.map(({ namespace }) => namespace)).size : 0,
-    );
-    expect(page.match(/class="namespace"/g)).toHaveLength(namespaces.reduce((sum, count) => sum + count, 0));
-  });
-
-  it('is not led astray by names', () => {
-    expect(page).toContain('<title>Shop &amp; Co</title>');
-    expect(page).not.toContain('**');
   });
 });

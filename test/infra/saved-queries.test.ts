@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { queries } from '../../infra/constructs/monitoring/queries.ts';
-import { textOf } from '../../infra/constructs/monitoring/saved-queries.ts';
+import { queries, textOf } from '../../infra/constructs/monitoring/saved-queries.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
 import { everyFact } from '../support/every-fact.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { widgetsOf } from '../../infra/dashboard-body.ts';
+import { widgetsOf } from './dashboard-body.ts';
 
 /** A metric as an alarm or a graph names it. */
 export type Monitored = { namespace: string; metricName: string; dimensionNames: readonly string[] };

@@ -10,10 +10,9 @@ import { Construct } from 'constructs';
 import { AlarmTopic } from './alarm-topic.ts';
 import { deliveryAlarms, partsOfAlarms } from './delivery-alarms.ts';
 import { functionAlarms } from './function-alarms.ts';
-import type { MonitoringProps } from './monitoring-props.ts';
-import type { OwnMetrics } from './own-metrics.ts';
 import { alarmAs, descriptionOf, type PlannedAlarm } from './planned-alarm.ts';
 import { queueAlarms } from './queue-alarms.ts';
+import type { MonitoringProps, OwnMetrics } from './metrics.ts';
 
 export interface AlarmsProps extends MonitoringProps {
   readonly own: OwnMetrics;

@@ -3,7 +3,7 @@ import { type IMetric, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
-import type { OwnMetrics } from './own-metrics.ts';
+import type { OwnMetrics } from './metrics.ts';
 
 /** Messages that one invocation takes. */
 const BATCH = 10;

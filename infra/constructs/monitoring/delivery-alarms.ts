@@ -2,9 +2,8 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import { type Lane, unlessTaken } from './capacity.ts';
-import type { MonitoringProps } from './monitoring-props.ts';
-import type { OwnMetrics } from './own-metrics.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
+import type { MonitoringProps, OwnMetrics } from './metrics.ts';
 
 /** Reconcile runs so often. */
 const RECONCILE_SECONDS = 60;

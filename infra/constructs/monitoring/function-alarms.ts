@@ -2,11 +2,9 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import type { NodeFunction } from '../functions/node-function.ts';
-import type { Pipeline } from '../pipeline.ts';
 import { unlessHanging } from './capacity.ts';
-import type { MonitoringProps } from './monitoring-props.ts';
-import type { OwnMetrics } from './own-metrics.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
+import { functionsOf, type MonitoringProps, type OwnMetrics } from './metrics.ts';
 
 const period = Duration.minutes(1);
 
@@ -16,16 +14,6 @@ const period = Duration.minutes(1);
  * leaves the function 15 s.
  */
 const NO_ACCIDENT = { beyond: { above: 0 }, in: 3, of: 5 };
-
-export function functionsOf({ dispatch, deliver, reconcile, operate, api }: Pipeline) {
-  return {
-    Dispatch: dispatch,
-    Deliver: deliver,
-    Reconcile: reconcile,
-    Operate: operate,
-    Api: api,
-  };
-}
 
 /** Lambda counts nothing for a function that is not called, so silence is fine. */
 export function functionAlarms({ settings, pipeline }: MonitoringProps, own: OwnMetrics): PlannedAlarm[] {

@@ -1,8 +1,6 @@
 import { Alarms } from './alarms.ts';
-import { deliveryRows } from './delivery-rows.ts';
-import { machineryRows } from './machinery-rows.ts';
-import { ownMetrics } from './own-metrics.ts';
-import type { MonitoringProps } from './monitoring-props.ts';
+import { deliveryPanels } from './delivery-panels.ts';
+import { machineryPanels } from './machinery-panels.ts';
 import { linesOf } from './panel.ts';
 import { SavedQueries } from './saved-queries.ts';
 import { Duration } from 'aws-cdk-lib';
@@ -14,6 +12,7 @@ import {
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
+import { type MonitoringProps, ownMetrics } from './metrics.ts';
 
 /** What an operator looks at: the dashboard, the alarms, and questions to the logs. It only reads, and nothing depends on it. */
 export class Monitoring extends Construct {
@@ -27,7 +26,7 @@ export class Monitoring extends Construct {
       defaultInterval: Duration.hours(3),
       widgets: [
         ...firstLook(settings.deployment, alarms.telling),
-        ...[...deliveryRows(props, own), ...machineryRows(props, own)].flatMap(linesOf),
+        ...[...deliveryPanels(props, own), ...machineryPanels(props, own)].flatMap(linesOf),
       ],
     });
   }

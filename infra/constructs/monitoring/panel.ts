@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import { Column, GraphWidget, type IMetric, type IWidget, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import { Column, GraphWidget, type IWidget, type Metric, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
 
 /** A dashboard is 24 columns wide (Amazon CloudWatch user guide): three panels a row. */
 const COLUMNS = 24;
@@ -11,24 +11,27 @@ const SENTENCE_HEIGHT = 2;
 export type Row = { readonly question: string; readonly panels: readonly Panel[] };
 
 /** A widget and, below it, the sentence that says what good looks like. */
-export type Panel = { readonly widget: IWidget; readonly good: string };
+type Widget = { readonly widget: IWidget; readonly good: string };
 
-export type GraphOptions = {
+export type Panel = Graph | Widget;
+
+/** A graph: its lines by their labels, in the unit. */
+export type Graph = {
   readonly title: string;
-  readonly good: string;
-  readonly left: readonly IMetric[];
   readonly unit: string;
+  readonly good: string;
+  readonly lines: Readonly<Record<string, Metric>>;
   readonly stacked?: boolean;
   /** Where it becomes bad, in the unit. */
   readonly limit?: { readonly value: number; readonly label: string };
 };
 
-export function graph({ title, good, left, unit, stacked = false, limit }: GraphOptions): Panel {
+function graphOf({ title, good, lines, unit, stacked = false, limit }: Graph): Widget {
   return {
     good,
     widget: new GraphWidget({
       title,
-      left: [...left],
+      left: Object.entries(lines).map(([label, metric]) => metric.with({ label })),
       stacked,
       width: PANEL_WIDTH,
       height: PANEL_HEIGHT,
@@ -42,16 +45,21 @@ export function graph({ title, good, left, unit, stacked = false, limit }: Graph
 /** The lines of widgets that a row comes to: its question, then its panels. */
 export function linesOf({ question, panels }: Row): IWidget[][] {
   const heading = new TextWidget({ markdown: `## ${question}`, width: COLUMNS, height: 1 });
-  return [[heading], ...lineUp(panels).map((line) => line.map(asColumn))];
+  return [
+    [heading],
+    ...lineUp(panels.map((panel) => ('widget' in panel ? panel : graphOf(panel)))).map((line) =>
+      line.map(asColumn),
+    ),
+  ];
 }
 
-function asColumn({ widget, good }: Panel): IWidget {
+function asColumn({ widget, good }: Widget): IWidget {
   return new Column(widget, new TextWidget({ markdown: good, width: widget.width, height: SENTENCE_HEIGHT }));
 }
 
 /** As many panels a line as it has room for. */
-function lineUp(panels: readonly Panel[]): Panel[][] {
-  const lines: Panel[][] = [];
+function lineUp(panels: readonly Widget[]): Widget[][] {
+  const lines: Widget[][] = [];
   let room = 0;
   for (const panel of panels) {
     if (panel.widget.width > room) {

@@ -3,8 +3,8 @@ import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Pipeline } from '../pipeline.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
 import { unlessTaken } from './capacity.ts';
-import type { MonitoringProps } from './monitoring-props.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
+import type { MonitoringProps } from './metrics.ts';
 
 /** The longest that SQS hides a message on purpose: a `delay`, or a retry that is not due. */
 const LONGEST_DELAY_SECONDS = 900;

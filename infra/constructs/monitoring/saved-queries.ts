@@ -1,7 +1,115 @@
 import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { everyFunction, type FunctionName } from '../../../shared/config/rules.ts';
 import type { Pipeline } from '../pipeline.ts';
-import { queries, type LogQuery } from './queries.ts';
+
+/** A question to the logs, in the language of CloudWatch Logs Insights. */
+type LogQuery = {
+  /** Its construct id, which is final. */
+  readonly id: string;
+  /** Its name after the deployment's, in the list of saved queries. */
+  readonly name: string;
+  /** Whose logs it reads. */
+  readonly of: readonly FunctionName[];
+  readonly lines: readonly string[];
+};
+
+/** Read together with docs/operations.md, which shows the first of them with ids filled in. */
+export const queries = {
+  story: {
+    id: 'Story',
+    name: "one message's whole story",
+    of: everyFunction,
+    lines: [
+      'filter queue = "QUEUE" and messageId = "MESSAGE"',
+      'parse @message /"attempts":(?<together>\\[\\[.+\\]\\])/',
+      'display @timestamp, service, fact, subscriptionId, attempt, phase, outcome, statusCode, error, durationMs, latenessMs, lost, status, by, nextBy, reason, together',
+      'sort @timestamp asc',
+      'limit 1000',
+    ],
+  },
+  failing: {
+    id: 'FailingSubscriptions',
+    name: 'failing subscriptions',
+    of: ['deliver'],
+    lines: [
+      'filter fact = "attempt_made" and outcome != "delivered"',
+      'stats count(*) as attempts, count_distinct(messageId) as messages, latest(statusCode) as lastStatus, latest(error) as lastError by queue, subscriptionId',
+      'sort attempts desc',
+      'limit 25',
+    ],
+  },
+  /** Of all attempts with a line of their own; the first successes that share one are in the next. */
+  slowest: {
+    id: 'SlowestReceivers',
+    name: 'slowest receivers',
+    of: ['deliver'],
+    lines: [
+      'filter fact = "attempt_made"',
+      'stats count(*) as attempts, pct(durationMs, 50) as p50, pct(durationMs, 95) as p95, max(durationMs) as slowest by queue, subscriptionId',
+      'sort p95 desc',
+      'limit 25',
+    ],
+  },
+  slowestTogether: {
+    id: 'SlowestReceiversTogether',
+    name: 'slowest receivers of messages to several',
+    of: ['deliver'],
+    lines: [
+      'filter fact = "attempts_delivered"',
+      'fields jsonParse(@message) as line',
+      'unnest line.attempts into made',
+      'fields made[0] as receiver, made[2] as answeredMs',
+      'stats count(*) as attempts, pct(answeredMs, 50) as p50, pct(answeredMs, 95) as p95, max(answeredMs) as slowest by queue, receiver',
+      'sort p95 desc',
+      'limit 25',
+    ],
+  },
+  late: {
+    id: 'LateRetries',
+    name: 'late retries',
+    of: ['deliver'],
+    lines: [
+      'filter fact = "attempt_made" and attempt > 1 and latenessMs > 5000',
+      'fields @timestamp, queue, messageId, subscriptionId, attempt, phase, latenessMs, lost',
+      'sort latenessMs desc',
+      'limit 100',
+    ],
+  },
+  faults: {
+    id: 'Faults',
+    name: 'faults of ours',
+    of: everyFunction,
+    lines: [
+      'filter level = "ERROR"',
+      'stats count(*) as times, latest(@timestamp) as last by service, message, error.name, error.message',
+      'sort times desc',
+      'limit 25',
+    ],
+  },
+  throttled: {
+    id: 'ThrottledCalls',
+    name: 'throttled calls',
+    of: everyFunction,
+    lines: [
+      'filter fact = "aws_call_failed"',
+      'stats count(*) as calls by service, awsService, reason, throttled, repeated',
+      'sort calls desc',
+      'limit 25',
+    ],
+  },
+  repeated: {
+    id: 'RepeatedRequests',
+    name: 'requests that may have been repeated',
+    of: ['deliver'],
+    lines: [
+      'filter fact in ["lease_lost", "late_result"] or (fact = "attempt_made" and lost > 0)',
+      'fields @timestamp, fact, queue, messageId, subscriptionId, attempt, outcome, lost',
+      'sort @timestamp desc',
+      'limit 100',
+    ],
+  },
+} satisfies Record<string, LogQuery>;
 
 export interface SavedQueriesProps {
   readonly deployment: string;

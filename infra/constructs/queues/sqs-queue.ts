@@ -1,5 +1,5 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
-import type { IMetric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -61,26 +61,26 @@ export class SqsQueue extends Construct {
   }
 
   /** Messages waiting, those in flight and delayed not counted. */
-  metricWaiting(options?: MetricOptions): IMetric {
+  metricWaiting(options?: MetricOptions): Metric {
     return this.queue.metricApproximateNumberOfMessagesVisible({ statistic: 'max', ...options });
   }
 
   /** Seconds. */
-  metricAgeOfOldest(options?: MetricOptions): IMetric {
+  metricAgeOfOldest(options?: MetricOptions): Metric {
     return this.queue.metricApproximateAgeOfOldestMessage({ statistic: 'max', ...options });
   }
 
   /** Messages received and not yet deleted: those that a function is at, and those that it failed lately. */
-  metricInFlight(options?: MetricOptions): IMetric {
+  metricInFlight(options?: MetricOptions): Metric {
     return this.queue.metricApproximateNumberOfMessagesNotVisible({ statistic: 'max', ...options });
   }
 
-  metricSent(options?: MetricOptions): IMetric {
+  metricSent(options?: MetricOptions): Metric {
     return this.queue.metricNumberOfMessagesSent({ statistic: 'sum', ...options });
   }
 
   /** Messages that were dealt with. */
-  metricDeleted(options?: MetricOptions): IMetric {
+  metricDeleted(options?: MetricOptions): Metric {
     return this.queue.metricNumberOfMessagesDeleted({ statistic: 'sum', ...options });
   }
 
