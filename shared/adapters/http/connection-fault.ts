@@ -1,4 +1,3 @@
-import errors from 'undici/lib/core/errors.js';
 import type { ConnectionFault } from '../../domain/vocabulary.ts';
 
 /** How far a connection had come. */
@@ -33,7 +32,7 @@ export function faultOf(error: unknown, stage: Stage): Fault {
   return (
     socketFault(code, error, stage) ??
     tlsFault(code, stage) ??
-    parserFault(code, error) ?? { error: 'connection_failed', detail: code }
+    parserFault(code) ?? { error: 'connection_failed', detail: code }
   );
 }
 
@@ -64,21 +63,20 @@ function socketFault(code: string, error: unknown, stage: Stage): Fault | undefi
       return { error: 'connection_refused', detail: 'refused' };
     case 'ECONNRESET':
     case 'EPIPE':
-      return { error: 'connection_reset', detail: `reset ${DURING[stage]}` };
+      return {
+        error: 'connection_reset',
+        detail: `${isHangUp(error) ? 'closed' : 'reset'} ${DURING[stage]}`,
+      };
     case 'ETIMEDOUT':
       return timeoutFault(stage);
-    case 'UND_ERR_SOCKET':
-      return closedFault(error, stage);
     default:
       return undefined;
   }
 }
 
-/** undici has one code for a connection that was closed and for a protocol that was left ("bad response", "bad upgrade"). */
-function closedFault(error: unknown, stage: Stage): Fault {
-  return error instanceof Error && error.message.startsWith('bad ')
-    ? { error: 'invalid_response', detail: error.message }
-    : { error: 'connection_reset', detail: `closed ${DURING[stage]}` };
+/** Node's code for a connection that the far end closed is that of a reset one. */
+function isHangUp(error: unknown): boolean {
+  return error instanceof Error && error.message === 'socket hang up';
 }
 
 const TLS_DETAILS: ReadonlyMap<string, string> = new Map([
@@ -99,18 +97,11 @@ function tlsFault(code: string, stage: Stage): Fault | undefined {
     : undefined;
 }
 
-function parserFault(code: string, error: unknown): Fault | undefined {
-  // Its codes are undefined in undici 8, and its messages quote the parser's reason.
-  const isUnparsable = error instanceof errors.HTTPParserError || code === BELOW_100;
-  if (isUnparsable) return { error: 'invalid_response', detail: 'not HTTP/1.1' };
-  return RESPONSE_CODES.test(code) ? { error: 'invalid_response', detail: code } : undefined;
+/** Codes of Node's parser. */
+function parserFault(code: string): Fault | undefined {
+  if (!code.startsWith('HPE_')) return undefined;
+  return { error: 'invalid_response', detail: code === 'HPE_HEADER_OVERFLOW' ? code : 'not HTTP/1.1' };
 }
-
-/** undici asserts that a status is at least 100. */
-const BELOW_100 = 'ERR_ASSERTION';
-
-/** undici's codes for what it refuses of an answer. */
-const RESPONSE_CODES = /^UND_ERR_(HEADERS_OVERFLOW|RES_)/;
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';

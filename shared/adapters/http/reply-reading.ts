@@ -1,14 +1,13 @@
 import { isAscii } from 'node:buffer';
-import type { Dispatcher } from 'undici';
-
 import type { Reply } from '../../domain/delivery/outcome.ts';
 
-type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
+/** As they came: names and values in turn. */
+type RawHeaders = readonly string[];
 
 /** What is kept of an answer while it comes in. */
 export type ReplyReading = {
   /** The final status and its headers. `dropped`: they are too long, nothing more is wanted of this answer. */
-  start: (statusCode: number, headers: Headers) => 'going_on' | 'dropped';
+  start: (statusCode: number, headers: RawHeaders) => 'going_on' | 'dropped';
   /** A piece of the body. `dropped`: it is too long, nothing more is wanted of this answer. */
   add: (chunk: Buffer) => 'going_on' | 'dropped';
   /** The answer as far as it has come; undefined as long as there is no status. */
@@ -73,15 +72,13 @@ function textOf(bytes: Uint8Array): string {
 }
 
 /** Header text has one character for each byte on the wire; 4 for ": " and the line's end. */
-function sizeOf(headers: Headers): number {
-  return Object.entries(headers).reduce((total, [name, value]) => total + fieldSize(name, value), 0);
+export function sizeOf(headers: RawHeaders): number {
+  return headers.reduce((total, text) => total + text.length + 2, 0);
 }
 
-function fieldSize(name: string, value: string | string[] | undefined): number {
-  return [value ?? ''].flat().reduce((total, line) => total + name.length + line.length + 4, 0);
-}
-
-function retryAfterOf(headers: Headers): string | undefined {
-  const value = [headers['retry-after'] ?? ''].flat()[0]?.trim() ?? '';
+/** The first, if there are several. */
+function retryAfterOf(headers: RawHeaders): string | undefined {
+  const name = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === 'retry-after');
+  const value = name < 0 ? '' : (headers[name + 1]?.trim() ?? '');
   return value === '' || value.length > MAX_RETRY_AFTER ? undefined : value;
 }

@@ -78,7 +78,7 @@ describe('httpSubscriber', () => {
       expect(reply).toEqual({
         kind: 'unanswered',
         error: 'connection_failed',
-        detail: 'UND_ERR_INVALID_ARG',
+        detail: 'ERR_INVALID_CHAR',
       });
       expect(receiver.received(path)).toEqual([]);
     });

@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import type { Resolve } from '../../../shared/adapters/http/guarded-connector.ts';
+import type { Resolve } from '../../../shared/adapters/http/connection.ts';
 import { httpSubscriber, type HttpSubscriberOptions } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';

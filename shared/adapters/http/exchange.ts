@@ -1,0 +1,180 @@
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestOptions,
+} from 'node:http';
+import type { Socket } from 'node:net';
+
+import type { Reply } from '../../domain/delivery/outcome.ts';
+import type { WebhookRequest } from '../../domain/delivery/webhook-request.ts';
+import { faultOf, timeoutFault } from './connection-fault.ts';
+import { REUSABLE_FOR_MS } from './idle-connections.ts';
+import { readReply, sizeOf } from './reply-reading.ts';
+
+/** Of what comes in. Lines are what a parser takes time and memory for. */
+export type Amount = { readonly bytes: number; readonly lines: number };
+
+export type ExchangeLimits = {
+  /** What may come in before there is a status; asked again with every piece. */
+  beforeStatus: () => Amount;
+  /** Aborts at the deadline of the attempt. */
+  signal: AbortSignal;
+};
+
+/**
+ * Milliseconds for the body once the status is known. The body is good for the snippet and for the reuse of the
+ * connection only, so that a dripping one is not worth the rest of the deadline.
+ */
+const BODY_MS = 5_000;
+
+/**
+ * Bytes, for all that comes in on the connection: also for what is neither a header nor body, and has no end (blank lines
+ * before the status, extensions of chunks, trailers).
+ */
+export const MAX_RECEIVED = 384 * 1024;
+
+/** Bytes. Above `MAX_RECEIVED`, so that headers of any length have a status (see reply-reading). */
+const MAX_PARSED_HEADERS = 512 * 1024;
+
+/** Informational answers (RFC 9110 §15.2) before the one that counts. Servers send one or two; each takes our processor. */
+const MAX_INFORMATIONAL = 100;
+
+const FLOODED: Reply = { kind: 'unanswered', error: 'invalid_response', detail: 'no end before an answer' };
+
+/**
+ * One request on a connection, and its answer. The first thing that ends it decides; what comes later finds it ended.
+ * `isReusable`: the connection may carry another request; else it is destroyed.
+ * @throws for a header that cannot be put on the wire
+ */
+export function exchange(
+  socket: Socket,
+  url: URL,
+  request: WebhookRequest,
+  limits: ExchangeLimits,
+): Promise<{ reply: Reply; isReusable: boolean }> {
+  return new Promise((resolve) => {
+    const reading = readReply();
+    const body = Buffer.from(request.body);
+    let hasEnded = false;
+    let informational = 0;
+    let bodyTimer: NodeJS.Timeout | undefined;
+
+    const outgoing = requestOn(socket, {
+      path: url.pathname + url.search,
+      setHost: false,
+      headers: {
+        host: url.host,
+        connection: 'keep-alive',
+        ...request.headers,
+        'content-length': String(body.length),
+      },
+      maxHeaderSize: MAX_PARSED_HEADERS,
+    });
+
+    const end = (reply: Reply, isReusable = false): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      clearTimeout(bodyTimer);
+      limits.signal.removeEventListener('abort', cutShort);
+      socket.off('data', meter);
+      if (!isReusable) outgoing.destroy();
+      resolve({ reply, isReusable });
+    };
+    const endBy = (unanswered: Reply): void => {
+      end(reading.reply() ?? unanswered);
+    };
+    /** Nothing more is waited for: what has come of an answer is the answer. */
+    const cutShort = (): void => {
+      endBy({ kind: 'unanswered', ...timeoutFault('connected') });
+    };
+    const received = { bytes: 0, lines: 0 };
+    const meter = (piece: Buffer): void => {
+      received.bytes += piece.length;
+      received.lines += linesIn(piece);
+      if (isOver(received, reading.reply() === undefined ? limits.beforeStatus() : WITH_STATUS))
+        endBy(FLOODED);
+    };
+
+    const receive = (response: IncomingMessage): void => {
+      const isReusable = keepsAlive(response);
+      response.on('error', () => {
+        endBy(BROKEN_OFF);
+      });
+      if (hasEnded) return;
+      const { statusCode = 0, rawHeaders } = response;
+      const head = { bytes: sizeOf(rawHeaders), lines: rawHeaders.length / 2 };
+      if (statusCode < 100) end({ kind: 'unanswered', error: 'invalid_response', detail: 'not HTTP/1.1' });
+      else if (isOver(head, limits.beforeStatus())) end(FLOODED);
+      else if (reading.start(statusCode, rawHeaders) === 'dropped') cutShort();
+      else bodyTimer = setTimeout(cutShort, BODY_MS);
+      response.on('data', (chunk: Buffer) => {
+        if (reading.add(chunk) === 'dropped') cutShort();
+      });
+      // From now on pieces are delivered as they are parsed: an error in the same packet would discard what is buffered.
+      response.read(0);
+      response.once('end', () => {
+        const reply = reading.reply();
+        // A request that was not read to its end stays in our memory; closing the connection lets go of it.
+        if (reply !== undefined) end(reply, isReusable && outgoing.writableFinished);
+      });
+    };
+
+    limits.signal.addEventListener('abort', cutShort, { once: true });
+    outgoing.once('socket', () => {
+      // After the parser's listener, so that it is known whether there is a status.
+      socket.on('data', meter);
+    });
+    outgoing.on('information', () => {
+      informational += 1;
+      if (informational > MAX_INFORMATIONAL) endBy(FLOODED);
+    });
+    outgoing.once('response', receive);
+    outgoing.once('upgrade', (_response, upgraded: Socket) => {
+      upgraded.destroy();
+      end({ kind: 'unanswered', error: 'invalid_response', detail: 'bad upgrade' });
+    });
+    outgoing.on('error', (error) => {
+      endBy({ kind: 'unanswered', ...faultOf(error, 'connected') });
+    });
+    outgoing.end(body);
+    if (limits.signal.aborted) cutShort();
+  });
+}
+
+function requestOn(socket: Socket, options: RequestOptions): ClientRequest {
+  try {
+    return httpRequest({ ...options, method: 'POST', createConnection: () => socket });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+const WITH_STATUS: Amount = { bytes: MAX_RECEIVED, lines: Infinity };
+
+const BROKEN_OFF: Reply = {
+  kind: 'unanswered',
+  error: 'connection_reset',
+  detail: 'closed before an answer',
+};
+
+const LINE_FEED = 0x0a;
+
+function linesIn(piece: Buffer): number {
+  let lines = 0;
+  for (let at = piece.indexOf(LINE_FEED); at >= 0; at = piece.indexOf(LINE_FEED, at + 1)) lines += 1;
+  return lines;
+}
+
+function isOver(amount: Amount, most: Amount): boolean {
+  return amount.bytes > most.bytes || amount.lines > most.lines;
+}
+
+/** Whether the server keeps the connection for longer than we keep it idle. */
+function keepsAlive({ headers, httpVersion }: IncomingMessage): boolean {
+  const announced = /timeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
+  if (announced !== undefined && Number(announced) * 1000 <= REUSABLE_FOR_MS) return false;
+  const connection = headers.connection?.toLowerCase() ?? '';
+  return httpVersion === '1.1' ? !connection.includes('close') : connection.includes('keep-alive');
+}
