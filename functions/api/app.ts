@@ -52,7 +52,7 @@ export function createApi(dependencies: ApiDependencies): Api {
   return api;
 }
 
-/** What the path names, in the words of the log. */
+/** The ids in the path, under their log keys. */
 function idsIn({ queue, message, subscription, recovery }: Record<string, string>): Record<string, string> {
   return {
     ...(queue !== undefined && { queue }),

@@ -3,10 +3,10 @@ import type { SigningScheme, DisableReason } from '../../shared/domain/vocabular
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
 
-/** Who asks: an IAM ARN, a token's subject, or `anonymous` where the deployment authorises nobody. */
+/** `principal`: an IAM ARN, a token's subject, or `anonymous` if the deployment asks for no authorisation. */
 export type Caller = { principal: string; requestId: string };
 
-/** What a request changed, before and after. Never a value that may be secret: of those it says which ones changed. */
+/** What a request changed. It never holds a value that may be secret, only the names of those that changed. */
 export type Change =
   | { change: 'queue_created'; queue: string; after: QueueDigest }
   | ({ change: 'queue_replaced' | 'queue_changed'; queue: string } & Difference<QueueDigest>)
@@ -29,10 +29,10 @@ export type Change =
       queue: string;
       subscriptionId: string;
       scheme: SigningScheme;
-      /** Until when the one before is in force; RFC 3339. */
+      /** When the secret before it ends; RFC 3339. */
       previousExpiresAt?: string;
     }
-  /** Of so many subscriptions; each part of a long export has its line. */
+  /** `subscriptions`: how many; each page of an export has its own line. */
   | { change: 'credentials_exported'; queue: string; subscriptions: number }
   | { change: 'subscription_tested'; queue: string; subscriptionId: string; messageId: string }
   | { change: 'messages_posted'; queue: string; messageIds: readonly string[] }
@@ -62,7 +62,7 @@ export function auditLog(logger: Logger): Audit {
   };
 }
 
-/** What the audit trail says of a queue: the names of its metadata, whose values may be secret. */
+/** A queue on the audit trail: the names in its metadata, because the values may be secret. */
 type QueueDigest = { metadata: readonly string[]; retryPolicy?: PartialRetryPolicy };
 
 export function queueDigest({ metadata, retryPolicy }: Queue): QueueDigest {
@@ -73,8 +73,8 @@ export function queueDigest({ metadata, retryPolicy }: Queue): QueueDigest {
 }
 
 /**
- * What the audit trail says of a subscription. Path and query of a URL, values of headers, templates and filters may hold
- * secrets, so of those it says that they are there.
+ * A subscription on the audit trail. The path and query of a URL, the values of headers, templates and filters may hold
+ * secrets, so only their presence is logged.
  */
 type SubscriptionDigest = {
   /** Scheme, host and port. */
@@ -100,7 +100,7 @@ export function subscriptionDigest(subscription: Subscription): SubscriptionDige
   };
 }
 
-/** `changed` names what differs, down to the single header, so that a changed secret is on the trail and its value is not. */
+/** `changed` names what differs, down to single headers: a changed secret is logged by its name, without its value. */
 type Difference<Digest> = { changed: readonly string[]; before: Digest; after: Digest };
 
 export function queueDifference(before: Queue, after: Queue): Difference<QueueDigest> {
@@ -150,7 +150,7 @@ function changedNames(before: object, after: object): string[] {
     .sort();
 }
 
-/** JSON in which the order of names does not matter: equal values give equal text. */
+/** JSON with sorted names: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

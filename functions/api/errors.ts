@@ -29,7 +29,7 @@ const statusOfCode = {
   internal: 500,
 } as const satisfies Record<ErrorCode, number>;
 
-/** A request that gets an error for its answer. Thrown anywhere on the way of a request, before anything is written. */
+/** A request that is answered with an error. Thrown before anything is written. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
   readonly code: ErrorCode;
@@ -47,12 +47,12 @@ export function invalidFields(faults: readonly FieldError[]): RefusedRequest {
   return refusedFields('invalid_request', faults);
 }
 
-/** More faults than these in one answer help nobody. */
+/** Faults that one answer names. */
 const MAX_FAULTS = 20;
-/** In characters, of the name of a field and of what is said of it: both may hold what the caller sent. */
+/** In characters, of a field's name and of its message: both may hold text of the caller. */
 const MAX_TEXT = 256;
 
-/** An answer that is small whatever was sent. The message counts the faults that it does not name. */
+/** A refusal of bounded size. Its message counts the faults that it does not name. */
 export function refusedFields(code: ErrorCode, faults: readonly FieldError[]): RefusedRequest {
   const named = faults.slice(0, MAX_FAULTS).map(({ field, message }) => ({
     field: truncate(field),
@@ -63,7 +63,7 @@ export function refusedFields(code: ErrorCode, faults: readonly FieldError[]): R
   return new RefusedRequest(code, [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('; '), named);
 }
 
-/** A character of two code units is not cut in half. */
+/** Does not split a surrogate pair. */
 function truncate(text: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
@@ -72,7 +72,7 @@ export function notFound(what: string): RefusedRequest {
   return new RefusedRequest('not_found', `there is no ${what}`);
 }
 
-/** The one shape of every error (design §7). */
+/** The body of every error (design §7). */
 export const errorSchema = z.object({
   error: z.object({
     code: z.enum(ERROR_CODES),
@@ -101,7 +101,7 @@ export function subscriberTaken(subscriptionId: string): RefusedRequest {
   ]);
 }
 
-/** What a fault is an answer of, if it is the caller's or nobody's; undefined: it is ours. */
+/** The refusal for an error that is not our fault; undefined for one that is. */
 export function refusalOf(error: unknown): RefusedRequest | undefined {
   if (error instanceof RefusedRequest) return error;
   if (error instanceof InvalidMarkerError) {

@@ -6,7 +6,7 @@ import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/
 import { invalidFields, refusedFields } from './errors.ts';
 import type { FieldError } from '../../shared/domain/errors.ts';
 
-/** Of a query; false where it is left out. In any case of letters, because Zaqar's own client writes what Python prints. */
+/** A flag in a query, false by default. Upper case is accepted, because Zaqar's own client sends `True`. */
 export const flag = z
   .string()
   .toLowerCase()
@@ -15,7 +15,7 @@ export const flag = z
   .transform((text) => text === 'true')
   .meta({ override: { type: 'boolean', default: false } });
 
-/** Ten years: longer is a typing error, and the time it leads to must stay one that a date can hold. */
+/** Ten years: longer is a typing error, and the resulting time has to be a valid date. */
 export const MAX_TTL_SECONDS = 315_360_000;
 
 export function seconds(minimum: number, maximum: number) {
@@ -23,7 +23,7 @@ export function seconds(minimum: number, maximum: number) {
   return z.int(rule).min(minimum, rule).max(maximum, rule);
 }
 
-/** Control characters and non-characters: what SQS or a header could not carry. */
+/** Without control characters and non-characters, which SQS or a header cannot carry. */
 const PRINTABLE = /^[^\u0000-\u001f\u007f-\u009f\ufffe\uffff]*$/u;
 
 const LONE_SURROGATE = /\p{Cs}/u;
@@ -42,7 +42,7 @@ export function printable(maxLength: number) {
 export const messageType = printable(256);
 
 /**
- * The retry policy under `at` (`_retry_policy`, `options._retry_policy`), checked together with the defaults that will complete it.
+ * Parses the retry policy in the field `at`, and checks it together with the defaults that complete it.
  * @throws RefusedRequest `invalid_retry_policy`; a fault of the whole policy names `at` itself.
  */
 export function retryPolicyAt(at: string, input: unknown, defaults: RetryPolicy): PartialRetryPolicy {
@@ -55,12 +55,12 @@ export function retryPolicyAt(at: string, input: unknown, defaults: RetryPolicy)
   throw refusedFields('invalid_retry_policy', fields);
 }
 
-/** Every hour of a window is looked at, whether there is something in it or not. */
+/** A listing reads every hour of a window, also those without messages. */
 const MOST_DAYS = 400;
 
 const TIME_RULE = 'must be an RFC 3339 time, such as 2026-11-21T12:00:00Z';
 
-/** RFC 3339, with any offset; milliseconds since the epoch once it is parsed. */
+/** RFC 3339 with any offset; parsed to milliseconds since the epoch. */
 export const timeField = z
   .string(TIME_RULE)
   .toUpperCase()
@@ -68,7 +68,7 @@ export const timeField = z
   .transform((text) => Date.parse(text))
   .meta({ override: { format: 'date-time' } });
 
-/** `since` is in the window, `until` is not. By when messages were accepted. */
+/** A window of acceptance times: includes `since`, excludes `until`. */
 export const windowFields = { since: timeField.exactOptional(), until: timeField.exactOptional() };
 
 export function isWindow({
@@ -81,12 +81,12 @@ export function isWindow({
   return since < until;
 }
 
-/** For a schema whose window is none. */
+/** The fault of a window that ends before it begins. */
 export const NO_WINDOW = { path: ['until'], error: 'must be after since' };
 
 /**
- * Of the last 24 hours, unless it says otherwise.
- * @throws RefusedRequest naming `since`, for a window that ends before it begins, or has no end.
+ * Completes a window; the default is the last 24 hours.
+ * @throws RefusedRequest naming `since`, if the window ends before it begins or is too long
  */
 export function windowOf(
   asked: { since?: number; until?: number },
@@ -104,7 +104,7 @@ export function windowOf(
 /** What SQS refuses in a message's data, which is JSON source text. */
 export function bodyFault(data: string | undefined, field: string): FieldError[] {
   if (data === undefined) return [{ field, message: 'is required' }];
-  // SQS takes no text with these two in it; written as an escape they pass.
+  // SQS refuses text with these two characters, but not their escapes.
   if (/[\uFFFE\uFFFF]/.test(data))
     return [{ field, message: 'must hold U+FFFE and U+FFFF as \\ufffe and \\uffff only' }];
   return [];

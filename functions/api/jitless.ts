@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /**
- * Most instances of the API answer a handful of requests, each with schemas of its own: compiling a reader takes longer than
- * reading. A schema takes this up when it is made, so it comes before all others.
+ * No compiled parsers: most instances of the API answer a few requests with different schemas, and compiling takes longer
+ * than parsing. A schema reads this setting when it is created, so handler.ts imports this module first.
  */
 z.config({ jitless: true });

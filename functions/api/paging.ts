@@ -2,13 +2,13 @@ import * as z from 'zod';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { parseWith } from './request-json.ts';
 
-/** A page as long as Zaqar's by default. */
+/** Zaqar's default. */
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
 const LIMIT_RULE = `must be an integer from 1 to ${MAX_LIMIT}`;
 const MAX_MARKER_LENGTH = 2048;
 
-/** The query of every long listing. */
+/** The query fields of every paged list. */
 export const pageFields = {
   limit: z
     .string()
@@ -20,7 +20,7 @@ export const pageFields = {
   marker: z.string().min(1).max(MAX_MARKER_LENGTH).exactOptional(),
 };
 
-/** Zaqar's client sends more with some listings, to no effect. */
+/** Not strict: Zaqar's client sends more with some lists, to no effect. */
 export const pageQuery = z.object(pageFields);
 
 /** @throws RefusedRequest `invalid_request` naming `limit` or `marker`. */
@@ -32,7 +32,7 @@ export const linksSchema = z.array(z.object({ rel: z.literal('next'), href: z.st
 
 type Link = z.infer<typeof linksSchema>[number];
 
-/** The way to the next page of what `query` asked for, in Zaqar's form; empty on the last page. */
+/** The link to the next page, in Zaqar's form; empty on the last page. */
 export function nextLinks(
   path: string,
   { marker }: Pick<Page<unknown>, 'marker'>,
@@ -45,18 +45,17 @@ export function nextLinks(
   return [{ rel: 'next', href: `${path}?${search.toString()}` }];
 }
 
-/** Lambda answers with 6 MB at most (Lambda quotas, "Invocation payload"); what is around the body takes a little of it. */
+/** Lambda's limit is 6 MB for the answer with what surrounds the body (Lambda quotas, "Invocation payload"). */
 export const MAX_ANSWER_BYTES = 5_000_000;
 
-/** What a part of an answer takes of that: it travels as text within JSON, where each of its quotes is two bytes. */
+/** The bytes that a part takes in Lambda's answer, where the body is text within JSON: each quote takes two. */
 export function answerBytesOf(part: unknown): number {
   return Buffer.byteLength(JSON.stringify(JSON.stringify(part)));
 }
 
 /**
- * A page as it is shown, of as many items as an answer has room for; its marker leads on behind the last of them. Where not all
- * of them have room the page is read again with a smaller limit, because only the listing can say where a shorter one ends.
- * One item always has room: a record has 400 KB at most (DynamoDB quotas, "Item size"), and is shown in less than ten times that.
+ * A page of as many views as fit into an answer. If they do not all fit, the page is read again with a smaller limit, because
+ * only the listing can make the marker of a shorter page. One always fits: a record has at most 400 KB (DynamoDB quotas).
  * @throws what `read` throws
  */
 export async function fittingPage<Item, View>(

@@ -3,19 +3,19 @@ import type { FieldError } from '../../shared/domain/errors.ts';
 import { type Json, parseJson } from '../../shared/wire/json-slice.ts';
 import { invalidFields, RefusedRequest } from './errors.ts';
 
-/** As much as one SQS message holds (design §8). */
+/** The size of an SQS message (design §8). */
 export const MAX_REQUEST_BYTES = 1_048_576;
 
 type BodyOf = { arrayBuffer(): Promise<ArrayBuffer> };
 
-/** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` for anything that is not one JSON value in UTF-8. */
+/** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` if the body is not one JSON value in UTF-8 */
 export async function readJson(request: BodyOf): Promise<Json> {
   const json = parseJson(await readText(request));
   if (json === undefined) throw notJson();
   return json;
 }
 
-/** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` for anything that is not UTF-8. */
+/** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` if the body is not UTF-8 */
 export async function readText(request: BodyOf): Promise<string> {
   const bytes = await request.arrayBuffer();
   if (bytes.byteLength > MAX_REQUEST_BYTES) {
@@ -30,12 +30,12 @@ function notJson(): RefusedRequest {
   return new RefusedRequest('invalid_json', 'the request body is not JSON in UTF-8');
 }
 
-/** As `readJson`; no body at all is an empty object. */
+/** Like `readJson`; an empty body is an empty object. */
 export async function readOptionalJson(request: BodyOf): Promise<Json> {
   return (await request.arrayBuffer()).byteLength === 0 ? { source: '{}', value: {} } : readJson(request);
 }
 
-/** Undefined: not UTF-8. Nothing is replaced, because what is published must arrive as it is. */
+/** Undefined: not UTF-8. Invalid bytes are not replaced, because a published message must arrive unchanged. */
 function decodedUtf8(bytes: ArrayBuffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -45,7 +45,7 @@ function decodedUtf8(bytes: ArrayBuffer): string | undefined {
   }
 }
 
-/** @throws RefusedRequest `invalid_request`, every fault named by the path of its field. */
+/** @throws RefusedRequest `invalid_request`, which names each fault by the path of its field */
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value, { error: plainMessage });
   if (result.success) return result.data;
@@ -60,7 +60,7 @@ const NAMES: Partial<Record<string, string>> = {
   record: 'an object',
 };
 
-/** For what a schema says nothing about itself. */
+/** Messages for schemas without a message of their own. */
 const plainMessage: z.core.$ZodErrorMap = (issue) => {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.input === undefined ? 'is required' : `must be ${NAMES[issue.expected] ?? issue.expected}`;

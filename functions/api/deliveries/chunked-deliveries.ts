@@ -15,9 +15,8 @@ type Records = { deliveries: Deliveries; chunks: Chunks };
 type Creation = Extract<Transition, { create: Delivery }>;
 
 /**
- * The records of deliveries wherever they are, their own or that of their chunk, for whoever names a delivery by hand. To
- * change one that is in a chunk is to give it a record of its own first, by one transaction, so that there is one truth at a
- * time.
+ * The deliveries port for callers that name a delivery: finds it in its own record or in its chunk's. A change of a delivery
+ * in a chunk first moves it to a record of its own, in one transaction, so that there is only ever one record of it.
  */
 export function chunkedDeliveries(records: Records): Deliveries {
   const { deliveries } = records;
@@ -57,7 +56,7 @@ async function takeOutOfChunk({ chunks }: Records, chunk: Chunk, delivery: Deliv
   );
 }
 
-/** Before anybody has claimed its chunk, whoever does so has to learn that this delivery has a record. */
+/** If the chunk is not claimed yet, marks in it that this delivery has its own record, for the invocation that claims it. */
 async function createRecord(records: Records, transition: Creation): Promise<WriteResult | 'again'> {
   const { deliveries, chunks } = records;
   const { key, create } = transition;
@@ -73,7 +72,7 @@ async function createRecord(records: Records, transition: Creation): Promise<Wri
     : 'again';
 }
 
-/** One that left its chunk since its own record was looked for has one by now. */
+/** Reads the delivery's own record again if it has left its chunk since the first read. */
 async function findInChunk(records: Records, key: DeliveryKey): Promise<Delivery | undefined> {
   const found = await readChunk(records, key);
   return found && (found.delivery ?? (await records.deliveries.find(key)));

@@ -12,8 +12,8 @@ type Listing = { deliveryListings: Pick<DeliveryListings, 'newest' | 'records' |
 type MessageRecordsContext = { messageRecords: Pick<MessageRecords, 'find'> };
 
 /**
- * Deliveries that are not delivered, the newest first, each as its record says now: one that has left the selection since it
- * was listed is left out.
+ * Deliveries that are not delivered, newest first, each as in its record: the listing is eventually consistent, so a
+ * delivery that no longer matches is left out.
  * @throws InvalidMarkerError
  */
 export async function listUndelivered(
@@ -37,7 +37,7 @@ function isSelected(selection: DeliverySelection, status: Delivery['status']): b
   return selection.status === undefined ? status !== 'delivered' : status === selection.status;
 }
 
-/** Undefined: there is no such message, or dispatch has not come to it yet. @throws InvalidMarkerError */
+/** Undefined: there is no such message, or dispatch has not received it yet. @throws InvalidMarkerError */
 export async function listOfMessage(
   { messageRecords, deliveryListings }: Listing & MessageRecordsContext,
   message: MessageKey,
@@ -47,7 +47,7 @@ export async function listOfMessage(
   return record && deliveryListings.ofMessage(message, record.buckets, request);
 }
 
-/** Where the delivery of a message to a subscription is on record, if it is. Undefined: there is no such message. */
+/** The key that the delivery of a message to a subscription has, if it exists. Undefined: there is no such message. */
 export async function deliveryKeyFor(
   { messageRecords }: MessageRecordsContext,
   message: MessageKey,

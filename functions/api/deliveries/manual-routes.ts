@@ -13,7 +13,7 @@ const DELIVERY = '/v2/queues/:queue/messages/:message/deliveries/:subscription';
 
 type DeliveryPath = { queue: string; message: string; subscription: string };
 
-/** What a person does to one delivery. Neither takes a body. */
+/** The routes by which a person retries or cancels one delivery. */
 export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
   const byHand = byHandContextOf(dependencies);
@@ -83,7 +83,7 @@ function byHandContextOf(dependencies: ApiDependencies): ByHandContext {
   };
 }
 
-/** @throws RefusedRequest `invalid_request`, or `not_found` for a message or an id that never was. */
+/** @throws RefusedRequest `invalid_request`; `not_found` for a message that does not exist or a text that cannot be an id */
 async function deliveryKey(dependencies: ApiDependencies, path: DeliveryPath): Promise<DeliveryKey> {
   const { subscriptionId } = subscriptionName(path);
   const key = await deliveryKeyFor(dependencies, messageKey(path), subscriptionId);

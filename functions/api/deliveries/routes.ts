@@ -127,7 +127,7 @@ export const undeliveredListSchema = z.object({
 
 const SUBSCRIPTION_RULE = 'must be the id of a subscription';
 
-/** The query of the listing of a queue's deliveries. */
+/** The query of the list of a queue's deliveries. */
 export const undeliveredQuery = z
   .strictObject({
     ...pageFields,

@@ -8,7 +8,7 @@ import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 
-/** What one SQS message holds, in bytes (design §8). */
+/** The size of an SQS message, in bytes (design §8). */
 const MAX_INGRESS_BYTES = 1_048_576;
 
 export type PublishContext = {
@@ -18,7 +18,7 @@ export type PublishContext = {
   newId: () => string;
 };
 
-/** A message to be published, checked. `ttl` and `delay` are seconds. */
+/** A checked message. `ttl` and `delay` are seconds. */
 export type PostedMessage = {
   id?: string;
   type?: string;
@@ -28,13 +28,13 @@ export type PostedMessage = {
   delay?: number;
 };
 
-/** `ids` are those under which the messages will be on record, in the order given; `index` is the message at fault. */
+/** `ids`: the ids of the messages' records, in the order of the request. `index`: the message that is too large. */
 export type PublishResult =
   { kind: 'published'; ids: readonly string[] } | { kind: 'too_large'; index: number };
 
 /**
- * Puts messages into the ingress queue like any other producer, and creates the queue if there is none, as Zaqar does.
- * @throws when some could not be sent. Repeated under the same ids, those already sent are recognised.
+ * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does.
+ * @throws when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
  */
 export async function publish(
   context: PublishContext,
@@ -50,7 +50,7 @@ export async function publish(
   return { kind: 'published', ids: named.map((message) => messageIdOf(message).id) };
 }
 
-/** The wire form of the ingress queue (design §7), with the data spliced in as its source text. */
+/** The wire form of the ingress queue (design §7); the data is inserted as its source text. */
 function ingressBody(queue: string, message: PostedMessage & { id: string }): string {
   const { id, type, ttl, delay, data } = message;
   return `${JSON.stringify({ queue, id, type, ttl, delay }).slice(0, -1)},"data":${data}}`;
@@ -58,7 +58,7 @@ function ingressBody(queue: string, message: PostedMessage & { id: string }): st
 
 type MessageStores = { messageRecords: MessageRecords; payloads: Payloads };
 
-/** Undefined: there is no such message, or dispatch has not come to it yet. */
+/** Undefined: there is no such message, or dispatch has not received it yet. */
 export async function messageStanding(
   {
     messageRecords,
@@ -83,7 +83,7 @@ type ListContext = {
   deliveryListings: Pick<DeliveryListings, 'tally'>;
 };
 
-/** The messages of a window, the newest first, and how each stands. @throws InvalidMarkerError */
+/** The messages of a window, newest first, with the states of their deliveries. @throws InvalidMarkerError */
 export async function listMessages(
   context: ListContext,
   window: MessageWindow,
@@ -91,7 +91,7 @@ export async function listMessages(
 ): Promise<Page<ListedStanding>> {
   const page = await context.messageListings.newest(window, request);
   const standings = await Promise.all(page.items.map(({ key }) => listedStanding(context, key)));
-  // The listing may still have what was forgotten since.
+  // The listing is eventually consistent: a record may have expired since.
   return { ...page, items: standings.filter((standing) => standing !== undefined) };
 }
 
@@ -106,9 +106,8 @@ async function listedStanding(
 }
 
 /**
- * Erases what is kept of a message's data, for good: no retry and no recovery will find it, and it is not kept again. The
- * record goes first, since from then on nobody puts anything into the bucket that would stay there. Safe to repeat, and
- * a repeat completes what a crash left undone.
+ * Erases the stored data of a message for good; no retry and no recovery finds it again. The record is marked first, because
+ * from then on no function stores the data again. Idempotent: a repeat completes what a crash left undone.
  */
 export async function eraseBody(
   { messageRecords, payloads, clock }: MessageStores & { clock: Pick<Clock, 'now'> },

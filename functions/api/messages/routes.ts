@@ -136,12 +136,12 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
 
 export const messageListSchema = z.object({ messages: z.array(messageSummarySchema), links: linksSchema });
 
-/** The query of the listing of a queue's messages: of the last 24 hours, unless it says otherwise. */
+/** The query of the list of messages; the default window is the last 24 hours. */
 export const messageListQuery = z
   .strictObject({ ...pageFields, ...windowFields })
   .refine(isWindow, NO_WINDOW);
 
-/** Answer to a post: where each message is found, in the order of the request. */
+/** The answer to a post: the path of each message, in the order of the request. */
 export const publishedSchema = z.object({ resources: z.array(z.string()), ids: z.array(z.string()) });
 
 function tooLarge(index: number): RefusedRequest {
@@ -160,7 +160,7 @@ export const postedMessagesSchema = z.strictObject({
       z.strictObject({
         id: printable(1024).exactOptional(),
         type: messageType.exactOptional(),
-        // Only its source text matters, so only that is looked at.
+        // We pass on its source text, which is checked instead.
         body: z.unknown().exactOptional(),
         ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
         delay: seconds(0, MAX_DELAY_SECONDS).exactOptional(),
@@ -172,7 +172,7 @@ export const postedMessagesSchema = z.strictObject({
 });
 
 /**
- * Zaqar's `{"messages": [{"body", …}]}`. Each `body` is kept as its source text.
+ * Parses Zaqar's `{"messages": [{"body", …}]}`. Each `body` keeps its source text.
  * @throws RefusedRequest
  */
 function parseMessages(json: Json): PostedMessage[] {

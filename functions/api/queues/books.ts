@@ -44,7 +44,7 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 
 export const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });
 
-/** The query of the books: of the last 24 hours, unless it says otherwise. */
+/** The query of the books; the default window is the last 24 hours. */
 export const booksQuery = z
   .strictObject({ marker: pageFields.marker, ...windowFields })
   .refine(isWindow, NO_WINDOW);
@@ -56,15 +56,15 @@ type BooksContext = {
   deliveryListings: Pick<DeliveryListings, 'tally'>;
 };
 
-/** After this no further messages are begun: half of what a request has. */
+/** No further page is read after this: half of the time that a request has. */
 const COUNTING_MS = 15_000;
 
-/** Messages read side by side. Each is two small reads, so that the figures are all that takes memory. */
+/** Messages counted in parallel; each takes two small reads. */
 const PAGE = 40;
 
 /**
- * What was accepted in a window against what became of it, counted message by message from the records. Where there are
- * more than can be counted in time it stops, and goes on from its `marker`: the parts add up to the whole.
+ * Counts, from the records, the messages accepted in a window and the states of their deliveries. When it runs out of time
+ * it returns a part with a `marker` for the next; the parts add up to the whole.
  * @throws InvalidMarkerError
  */
 export async function countBooks(
@@ -88,7 +88,7 @@ export async function countBooks(
   return marker === undefined ? { books } : { books, marker };
 }
 
-/** The listing may still have what was forgotten since. */
+/** The listing is eventually consistent: its record may have expired since. */
 async function countMessage(
   { messageRecords, deliveryListings }: BooksContext,
   key: MessageKey,

@@ -9,20 +9,20 @@ import { invalidFields, RefusedRequest } from '../errors.ts';
 import { retryPolicyAt } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 
-/** What Zaqar allows by default, and well under the 400 KB of a DynamoDB item. */
+/** Zaqar's default, and well under the 400 KB of a DynamoDB item. */
 const MAX_METADATA_BYTES = 65_536;
 
 /** Deeper than anyone nests by hand. */
 const MAX_METADATA_DEPTH = 32;
 
-/** What metadata is, for the API's description: any object, with these members of a meaning. `queueFields` checks it. */
+/** For the OpenAPI document: any object; these members have a meaning. `parseQueueFields` checks it. */
 export const queueMetadataSchema = z.looseObject({
   _retry_policy: retryPolicySchema.exactOptional(),
   [CONFIRM_SUBSCRIPTIONS]: z.boolean().exactOptional(),
 });
 
 /**
- * A queue's metadata with what its members of a meaning say.
+ * Parses a queue's metadata and the members of it that have a meaning.
  * @throws RefusedRequest naming the member
  */
 export function parseQueueFields(
@@ -39,7 +39,7 @@ export function parseQueueFields(
 }
 
 /**
- * Metadata is any JSON object that we can give back as it came.
+ * Accepts any JSON object that we can return exactly as it was sent.
  * @throws RefusedRequest `invalid_request` naming the member, or `too_large`.
  */
 export function checkMetadata(value: unknown): Record<string, unknown> {
@@ -47,7 +47,7 @@ export function checkMetadata(value: unknown): Record<string, unknown> {
   if (Object.hasOwn(value, '__proto__')) {
     throw invalidFields([{ field: '__proto__', message: 'is a name that cannot be kept' }]);
   }
-  // First, because JSON.stringify itself recurses.
+  // Before JSON.stringify, which recurses.
   const fault = findFault(value);
   if (fault !== undefined) throw invalidFields([fault]);
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_METADATA_BYTES) {
@@ -60,7 +60,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What cannot be kept, by the outermost member. Iterative: a deep value must not exhaust the stack before its depth is refused. */
+/** The first value that we cannot store, named by its outermost member. Iterative, so that a deep value cannot exhaust the stack. */
 function findFault(metadata: Record<string, unknown>): FieldError | undefined {
   const pending = Object.entries(metadata).map(([field, value]) => ({ field, value, depth: 1 }));
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
@@ -71,7 +71,7 @@ function findFault(metadata: Record<string, unknown>): FieldError | undefined {
       return { field, message: 'is a number that would lose digits; give it as text' };
     }
     if (typeof value === 'object' && value !== null) {
-      // One by one: as arguments of one call, a long list would exhaust the stack.
+      // One by one: a long list as the arguments of one call would exhaust the stack.
       const inners: unknown[] = Object.values(value);
       for (const inner of inners) pending.push({ field, value: inner, depth: depth + 1 });
     }
@@ -79,12 +79,12 @@ function findFault(metadata: Record<string, unknown>): FieldError | undefined {
   return undefined;
 }
 
-/** Beyond 2^53 neighbouring integers are read as one, and beyond 1.8e308 a number is read as infinity. */
+/** Beyond 2^53 JSON.parse reads neighbouring integers as one, and beyond 1.8e308 any number as infinity. */
 function keepsDigits(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
 
-/** Many times what a person or Zaqar's client changes at once. Each is applied to metadata of up to 64 KiB. */
+/** Many more than a person or Zaqar's client sends. Each is applied to metadata of up to 64 KiB. */
 const MAX_OPERATIONS = 100;
 
 const POINTER_RULE = 'must lead into the metadata, such as /metadata/key';
@@ -150,9 +150,9 @@ function valueFaults(value: unknown, field: string): FieldError[] {
 }
 
 /**
- * The metadata after the patch, a value of its own; all of the patch or nothing.
- * @param checked is asked after each operation, so that none can make what the next chokes on
- * @throws RefusedRequest `conflict` where a path is not there or a test fails, as Zaqar answers
+ * A copy of the metadata with the whole patch applied.
+ * @param checked checks the result of each operation, before the next one reads it
+ * @throws RefusedRequest `conflict` if a path does not exist or a test fails, as in Zaqar
  */
 export function applyPatch(
   metadata: Record<string, unknown>,
@@ -184,7 +184,7 @@ function applyOperation(
   }
 }
 
-/** A copy in which no name is inherited: `/metadata/toString` is there only if somebody put it there. */
+/** A copy without inherited names: `/metadata/toString` exists only if a caller has set it. */
 function withoutPrototypes(metadata: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(metadata), (_, value: unknown): unknown =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -21,10 +21,10 @@ export type RecoveriesContext = {
   settings: { retentionMs: number; retryAfterCapMs: number };
 };
 
-/** What failed a moment ago is in the listings by then, and the recovery is on record. */
+/** By then the listings have the latest failures, and the recovery's record is written. */
 const BEGIN_AFTER_SECONDS = 3;
 
-/** `window_empty`: nothing can have been accepted in it yet; `window_too_old`: records may be forgotten that are `olderThan`. */
+/** `window_empty`: it begins in the future. `window_too_old`: records from before `olderThan` may have expired. */
 export type StartResult =
   | { kind: 'started'; recovery: Recovery }
   | { kind: 'no_such_queue' }
@@ -32,11 +32,9 @@ export type StartResult =
   | { kind: 'window_too_old'; olderThan: number };
 
 /**
- * Orders a recovery. What is asked for of the future is none of it: it replays what has failed by now.
- *
- * The order is sent first, and drops by itself where no record follows it: the other way round, a crash in between would
- * leave a recovery that says for ever that it is running.
- * @throws when it could not be ordered; nothing is replayed then
+ * Starts a recovery of the deliveries that have failed by now. The order for operate is sent before the record is written;
+ * operate drops an order without a record. The other way round, a crash would leave a recovery that runs for ever.
+ * @throws when it could not be started; then nothing is replayed
  */
 export async function startRecovery(
   context: RecoveriesContext,
@@ -62,8 +60,7 @@ export async function startRecovery(
 const MAX_TRIES = { tries: 10 };
 
 /**
- * Stops a recovery: the page that is under work is finished, and no other begun. Undefined: there is none; `over`: it had
- * ended before.
+ * Stops a recovery after its current page. Undefined: there is none. `over`: it had ended before.
  * @throws ContendedError
  */
 export async function stopRecovery(

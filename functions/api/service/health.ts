@@ -17,7 +17,7 @@ export type HealthContext = {
 
 export type Check = 'subscriptionsTable' | 'deliveriesTable' | 'queues';
 
-/** `queues`, `overdue`: absent where their check failed. `faults` say why, for the log. */
+/** `queues`, `overdue`: absent if their check failed. `faults` are for the log. */
 export type Health = {
   checks: Record<Check, 'ok' | 'failing'>;
   queues?: Record<string, number>;
@@ -25,13 +25,13 @@ export type Health = {
   faults: readonly Error[];
 };
 
-/** Counted no further: where so many are overdue, their exact number is not the question. */
+/** Counting stops here: beyond it the exact number does not matter. */
 const MOST_OVERDUE = 1_000;
 
-/** Any name will do to see whether a table answers. */
+/** Any name shows whether a table answers. */
 const SOME_QUEUE = 'health';
 
-/** Whether everything that the deployment rests on can be reached. It never throws for what it looks at. */
+/** Whether the tables and SQS queues of the deployment answer. A failed check is a result and does not throw. */
 export async function readHealth(context: HealthContext): Promise<Health> {
   const { registry, messageRecords, deliveries, queueDepths, clock, settings } = context;
   const [subscriptionsTable, deliveriesTable, queues] = await Promise.all([

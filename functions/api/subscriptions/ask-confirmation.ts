@@ -14,13 +14,13 @@ import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
 
 export type NewConfirmationContext = Pick<PublishToOneContext, 'clock'> & {
-  /** As many bytes as asked for, which nobody can guess. */
+  /** Cryptographically secure. */
   randomBytes: (bytes: number) => Uint8Array;
 };
 
 export type ConfirmationContext = NewConfirmationContext & {
   registry: Pick<Registry, 'findQueue'>;
-  /** Of the deployment: every new subscriber is asked, whatever its queue says. */
+  /** Every new subscriber of the deployment has to confirm, whatever the metadata of its queue says. */
   settings: { subscriptionConfirmation: boolean };
 };
 
@@ -30,10 +30,10 @@ export type SendConfirmationContext = NewConfirmationContext &
     journal: Journal;
   };
 
-/** As many bits as the hash that is kept of it. */
+/** As long as the hash of it that we store. */
 const TOKEN_BYTES = 32;
 
-/** A question to a subscriber: the token for its link, and what the subscription keeps until the question is sent. */
+/** The token for the link, and what the subscription stores until the subscriber confirms. */
 export type Confirmation = { token: string; unconfirmed: Unconfirmed };
 
 export function newConfirmation({ randomBytes, clock }: NewConfirmationContext): Confirmation {
@@ -41,7 +41,7 @@ export function newConfirmation({ randomBytes, clock }: NewConfirmationContext):
   return { token, unconfirmed: { tokenHash: tokenHashOf(token), at: clock.now(), owed: true } };
 }
 
-/** Whether subscribers of a queue are asked before they get anything. */
+/** Whether new subscribers of this queue have to confirm before they receive messages. */
 export async function requiresConfirmation(context: ConfirmationContext, queue: string): Promise<boolean> {
   return (
     context.settings.subscriptionConfirmation ||
@@ -50,9 +50,9 @@ export async function requiresConfirmation(context: ConfirmationContext, queue: 
 }
 
 /**
- * Sends a subscriber the link by which it confirms, if that is owed, with a token of its own: the one before is kept
- * nowhere, and may not have been sent. `publicUrl` is where it reaches the API, without a slash at its end. Answers with
- * the subscription as it is then. What fails is noted, and the question stays owed, for whoever asks next.
+ * Sends a subscriber its confirmation link if that is still owed, and returns the subscription after it. The token is new,
+ * because the one before is not stored and may not have been sent. A failure is logged, and the link stays owed until the
+ * next call. `publicUrl` has no slash at its end.
  */
 export async function sendOwedConfirmation(
   context: SendConfirmationContext,
@@ -77,20 +77,20 @@ async function sendConfirmation(
 ): Promise<Subscription> {
   const { queue, id } = subscription;
   const { token, unconfirmed } = newConfirmation(context);
-  const posed = await changeUnconfirmed(context, subscription, (current) =>
+  const waiting = await changeUnconfirmed(context, subscription, (current) =>
     isQuestionOwed(current) ? { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at } : undefined,
   );
-  // Somebody else has asked meanwhile, or there is nobody to ask any more.
-  if (posed.unconfirmed?.tokenHash !== unconfirmed.tokenHash) return posed;
+  // Another request has sent a link meanwhile, or the subscription is gone.
+  if (waiting.unconfirmed?.tokenHash !== unconfirmed.tokenHash) return waiting;
   const confirmUrl = `${publicUrl}/v2/queues/${queue}/subscriptions/${id}/confirm?token=${token}`;
   const { tokenHash, at } = unconfirmed;
-  await publishToOne(context, confirmationMessage(posed, { tokenHash, confirmUrl }, at), id);
-  return changeUnconfirmed(context, posed, (current) =>
+  await publishToOne(context, confirmationMessage(waiting, { tokenHash, confirmUrl }, at), id);
+  return changeUnconfirmed(context, waiting, (current) =>
     current.unconfirmed?.tokenHash === tokenHash ? { tokenHash, at: current.unconfirmed.at } : undefined,
   );
 }
 
-/** The subscription with what `change` makes of its waiting; undefined: as it is. */
+/** Changes what an unconfirmed subscription waits for, and returns it; `change` returns undefined to leave it. */
 async function changeUnconfirmed(
   { registry, clock }: SendConfirmationContext,
   subscription: Subscription,

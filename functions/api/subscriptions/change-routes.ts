@@ -102,7 +102,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
 
   type AuditedChange = Extract<Change, { before: unknown; after: unknown; subscriptionId: string }>['change'];
 
-  /** The subscription after a change, which is on the trail if it was one. @throws RefusedRequest */
+  /** Logs a change, if there was one, and returns the subscription after it. @throws RefusedRequest */
   const auditChange = (
     caller: Caller,
     change: AuditedChange,

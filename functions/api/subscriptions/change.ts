@@ -21,7 +21,7 @@ export type ChangeContext = {
 
 export type SubscriptionName = { queue: string; subscriptionId: string };
 
-/** What is left out stays. `ttl` in seconds from now, `null` for ever; a `disabled` of `null` enables. */
+/** Absent members stay unchanged. `ttl`: seconds from now, `null` for no end. `disabled: null` enables. */
 export type SubscriptionChange = {
   subscriber?: string;
   ttl?: number | null;
@@ -32,9 +32,8 @@ export type SubscriptionChange = {
 export type ChangeResult = Changed<Subscription> | { kind: 'conflict'; subscriptionId: string };
 
 /**
- * Changes a subscription as its operator wants it. A redacted header keeps its value. Another subscriber is owed the
- * question where confirmation is asked for, and one that has not answered yet is owed it anew (`askIfOwed` sends it);
- * until it answers it gets nothing else.
+ * Changes a subscription. A redacted header keeps its value. A new subscriber has to confirm where confirmation is
+ * required, and an unconfirmed one has to confirm again; `sendOwedConfirmation` sends the link.
  * @throws UnknownCredentialsError, ContendedError
  */
 export async function updateSubscription(
@@ -45,21 +44,21 @@ export async function updateSubscription(
   if (change.subscriber === undefined)
     return changePresent(context, name, editOf(change, context.clock.now()));
   const { unconfirmed } = newConfirmation(context);
-  const asksNew = await requiresConfirmation(context, name.queue);
+  const mustConfirmNew = await requiresConfirmation(context, name.queue);
   const edit = editOf(change, context.clock.now());
   return changePresent(context, name, (current) => {
     const after = edit(current);
-    if (!mustConfirm(current, after, asksNew)) return after;
-    // Asked anew, it is unconfirmed since it was asked first.
+    if (!mustConfirm(current, after, mustConfirmNew)) return after;
+    // It stays unconfirmed since the first link.
     return { ...after, unconfirmed: { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at } };
   });
 }
 
-function mustConfirm(before: Subscription, after: Subscription, asksNew: boolean): boolean {
-  return before.unconfirmed !== undefined || (asksNew && isOther(before, after));
+function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
+  return before.unconfirmed !== undefined || (mustConfirmNew && isOther(before, after));
 }
 
-/** Already disabled: it stays so for the reason it was. */
+/** A subscription that is disabled already keeps its reason. */
 export function disableManually(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
   const disabled: Disabled = { reason: 'manual', at: context.clock.now() };
   return changePresent(context, name, (current) =>
@@ -67,13 +66,13 @@ export function disableManually(context: ChangeContext, name: SubscriptionName):
   );
 }
 
-/** A change where it is enabled as well: a 410 that came before may be about to disable it. */
+/** Writes even if it is enabled: deliver may be about to disable it because of an earlier 410. */
 export function enable(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
   const now = context.clock.now();
   return changePresent(context, name, (current) => enabled(current, now));
 }
 
-/** Whether this token was the one that was asked for; each confirms once. */
+/** Whether the token is that of the link; each confirms once. */
 export async function confirm(
   context: ChangeContext,
   name: SubscriptionName,
@@ -87,8 +86,8 @@ export async function confirm(
 }
 
 /**
- * It is gone for everybody at once; what is pending for it is cancelled by `operate`. Undefined: there was none.
- * @throws when the order could not be sent: repeated, it is
+ * Deletes a subscription at once; operate then cancels its pending deliveries. Undefined: there was none.
+ * @throws when the order for operate could not be sent; a repeat sends it
  */
 export async function unsubscribe(
   {
@@ -109,9 +108,9 @@ export async function unsubscribe(
 }
 
 /**
- * The queue with all its subscriptions; what is pending in it is cancelled by `operate`. Also where there is none: a
- * deletion that was cut short is completed by a second one.
- * @throws QueueBusyError, and when the order could not be sent: repeated, it is
+ * Deletes a queue with its subscriptions; operate then cancels its pending deliveries. Idempotent: a repeat completes a
+ * deletion that a crash cut short.
+ * @throws QueueBusyError; and when the order for operate could not be sent; a repeat sends it
  */
 export async function deleteQueue(
   {
@@ -129,7 +128,7 @@ export async function deleteQueue(
   await operations.send({ kind: 'cancellation', queue, deletedAt: clock.now() });
 }
 
-/** Where the subscription is there, for all who may see it. */
+/** Treats a deleted or expired subscription as missing. */
 async function changePresent(
   { registry, clock }: ChangeContext,
   name: SubscriptionName,
@@ -147,9 +146,9 @@ function editOf(change: SubscriptionChange, now: number) {
     const { subscriber, ttl, options, disabled } = change;
     const moved = subscriber === undefined ? current : movedTo(subscriber, current, now);
     const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
-    const told = options === undefined ? timed : withNewOptions(options, timed, now);
-    if (disabled === undefined) return told;
-    return disabled === null ? enabled(told, now) : { ...told, disabled };
+    const edited = options === undefined ? timed : withNewOptions(options, timed, now);
+    if (disabled === undefined) return edited;
+    return disabled === null ? enabled(edited, now) : { ...edited, disabled };
   };
 }
 

@@ -12,12 +12,12 @@ const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
 const RATE_RULE = `must be a number of requests a second from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}`;
 
 const MAX_POST_HEADERS = 50;
-/** What common HTTP servers take as a request's headers, in bytes; ours come on top. */
+/** What common HTTP servers accept as a request's headers, in bytes; our own headers are added to these. */
 const MAX_POST_HEADERS_BYTES = 8192;
 
 /** A token (RFC 9110 §5.6.2). */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Printable ASCII and tab: what lies beyond is read differently by different servers (RFC 9110 §5.5). */
+/** Printable ASCII and tab: servers read other bytes differently (RFC 9110 §5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
 function isObjectWithProto(value: unknown): boolean {
@@ -52,14 +52,14 @@ const postHeaderRecord = z
 
 const postHeaders = z
   .unknown()
-  // zod's record would drop it without a word.
+  // zod's record would drop it silently.
   .refine((headers) => !isObjectWithProto(headers), 'must not hold __proto__')
   .pipe(postHeaderRecord);
 
 const MAX_EVENT_TYPES = 50;
 const EVENT_TYPES_RULE = `must be a list of 1 to ${MAX_EVENT_TYPES} types`;
 
-/** Types match exactly. An asterisk would be taken for a wildcard and would silently match nothing, so it is refused. */
+/** Types match exactly. An asterisk is refused: it looks like a wildcard and would match nothing. */
 const eventTypes = z
   .array(
     messageType.refine((type) => !type.includes('*'), 'must not hold *: types match exactly'),
@@ -69,7 +69,7 @@ const eventTypes = z
   .max(MAX_EVENT_TYPES, EVENT_TYPES_RULE)
   .overwrite((types) => [...new Set(types)]);
 
-/** Kept as it was given; what it means, `content-filter.ts` says. */
+/** Stored as given; `content-filter.ts` defines its meaning. */
 const contentFilter = z.unknown().superRefine((given, refinement) => {
   const read = parseContentFilter(given);
   if (read.ok) return;
@@ -78,7 +78,7 @@ const contentFilter = z.unknown().superRefine((given, refinement) => {
   }
 });
 
-/** Field by field; what the retry policy holds, `retryPolicyAt` checks. */
+/** Checks each field; `retryPolicyAt` then checks the retry policy. */
 export const optionsSchema = z.strictObject({
   _retry_policy: z.unknown().exactOptional(),
   post_headers: postHeaders.exactOptional(),

@@ -19,9 +19,9 @@ export type PublishToOneContext = {
 };
 
 /**
- * A message of our own to one subscription, past dispatch: its record first, then its job, as dispatch does (design §4).
- * Whether the subscription takes it is deliver's to say.
- * @throws when it could not be recorded or sent; it may be repeated under the same message id
+ * Sends a message of ours to one subscription without dispatch: writes its record, then its job (design §4). deliver
+ * decides whether the subscription accepts it.
+ * @throws when it could not be recorded or sent; a repeat under the same message id is safe
  */
 export async function publishToOne(
   context: PublishToOneContext,

@@ -11,15 +11,15 @@ import { describedOptions, optionsSchema } from './options.ts';
 /** With its headers and its template a subscription stays well under the 400 KB of a DynamoDB item. */
 const MAX_OPTIONS_BYTES = 65_536;
 
-/** More than the deepest filter takes, of ten objects with a list between each two. */
+/** More than the deepest filter needs: ten nested objects with a list between each two. */
 const MAX_OPTIONS_DEPTH = 32;
 
 type SubscriptionFields = { subscriber: string; options: SubscriptionOptions; ttl?: number };
 
-/** What is left out stays as it is; a `ttl` of null is for ever. */
+/** Absent members stay unchanged; a `ttl` of null means no end. */
 type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'ttl'>> & { ttl?: number | null };
 
-/** Of an import; `disabled` says why it was, if it was. */
+/** A line of an import; `disabled` if it was disabled where it was exported. */
 type SubscriptionLine = SubscriptionFields & { disabled?: Disabled };
 
 type Rules = {
@@ -28,7 +28,7 @@ type Rules = {
 };
 
 /**
- * `{"subscriber", "ttl"?, "options"?}`, checked to the last field.
+ * Parses `{"subscriber", "ttl"?, "options"?}`.
  * @throws RefusedRequest
  */
 export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFields {
@@ -38,7 +38,7 @@ export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFi
 }
 
 /**
- * Any of `{"subscriber"?, "ttl"?, "options"?}`; options are given as a whole.
+ * Parses `{"subscriber"?, "ttl"?, "options"?}`, at least one of them; options replace the current ones as a whole.
  * @throws RefusedRequest
  */
 export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPatch {
@@ -50,7 +50,7 @@ export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPat
   return { ...fields, ...(options && { options: parseOptions(options, rules) }) };
 }
 
-/** A line of an export. @throws RefusedRequest */
+/** Parses a line of an export. @throws RefusedRequest */
 export function subscriptionLine(value: unknown, rules: Rules): SubscriptionLine {
   const schema = subscriptionLineSchema.extend({ subscriber: subscriberSchema(rules) });
   const { options, disabled, ...fields } = parseWithOptions(schema, value);
@@ -68,14 +68,14 @@ function subscriberSchema({ subscriberFault }: Rules) {
   });
 }
 
-/** Options that are too large are refused as a whole, before anybody looks at what is wrong in them. @throws RefusedRequest */
+/** Refuses options that are too large before it looks for other faults in them. @throws RefusedRequest */
 function parseWithOptions<T>(schema: z.ZodType<T>, value: unknown): T {
   if (typeof value === 'object' && value !== null && 'options' in value) checkSize(value.options);
   return parseWith(schema, value);
 }
 
 function checkSize(options: unknown): void {
-  // First, because JSON.stringify recurses.
+  // Before JSON.stringify, which recurses.
   if (isDeeperThan(options, MAX_OPTIONS_DEPTH)) {
     const message = `is nested deeper than ${MAX_OPTIONS_DEPTH} levels`;
     throw invalidFields([{ field: 'options', message }]);
@@ -110,7 +110,7 @@ const subscriptionPatchSchema = z.strictObject({
   options: optionsSchema.exactOptional(),
 });
 
-/** One line of an export and of an import. */
+/** A line of an export or import. */
 const subscriptionLineSchema = subscriptionRequestSchema.extend({
   disabled: z
     .strictObject({

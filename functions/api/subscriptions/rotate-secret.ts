@@ -90,9 +90,9 @@ function rotationAnswer(rotated: Rotated): z.input<typeof rotationAnswerSchema> 
   };
 }
 
-/** The body of a rotation; without one every field is left out. */
+/** The body of a rotation. */
 export const rotationRequestSchema = z.strictObject({
-  /** Taken as it is; without it a secret is made. */
+  /** Absent: a secret is generated. */
   secret: z
     .string()
     .meta({ description: SECRET_RULE, pattern: '^wh(?:sec|sk)_[A-Za-z0-9+/]+={0,2}$' })
@@ -101,11 +101,11 @@ export const rotationRequestSchema = z.strictObject({
   graceSeconds: seconds(0, LONGEST_GRACE_SECONDS).default(DEFAULT_GRACE_SECONDS),
 });
 
-/** The one answer that shows a secret. `secret` is a v1 one's; of a v1a one only the public key is shown. */
+/** Shows a v1 secret once; of a v1a secret only the public key. */
 export const rotationAnswerSchema = z.object({
   secret: z.string().exactOptional(),
   publicKey: z.string().exactOptional(),
-  /** Absent where the subscription had no secret. */
+  /** Absent if the subscription had no secret. */
   previousExpiresAt: z.iso.datetime({ precision: 3 }).exactOptional(),
 });
 
@@ -124,19 +124,18 @@ function rotationFields(value: unknown): RotationFields {
   return { secret, graceMs };
 }
 
-/** What rotating a secret needs of the world. */
 type RotateContext = {
   registry: Pick<Registry, 'findSubscription' | 'changeSubscription'>;
   clock: Pick<Clock, 'now'>;
   secretSealer: SecretSealer;
-  /** As many bytes as asked for, which nobody can guess. */
+  /** Cryptographically secure. */
   randomBytes: (bytes: number) => Uint8Array;
 };
 
 type RotateRequest = {
   queue: string;
   subscriptionId: string;
-  /** The secret to be taken, or the kind of secret to be made. */
+  /** The new secret, or the scheme of a secret to generate. */
   secret: SigningSecret | SigningScheme;
   graceMs: number;
 };
@@ -144,11 +143,11 @@ type RotateRequest = {
 type RotateResult =
   | { kind: 'rotated'; secret: SigningSecret; previousExpiresAt?: number }
   | { kind: 'no_such_subscription' }
-  /** Somebody else's secret came first. Theirs was shown to them, so it is not replaced behind their back. */
+  /** Another rotation came first. Its secret was shown to that caller, so it stays. */
   | { kind: 'rotated_meanwhile' }
   | { kind: 'too_many'; until: number };
 
-/** Gives a subscription a new secret; the one before is in force until the end of its grace. */
+/** Gives a subscription a new secret; the one before stays in force until its grace period ends. */
 async function rotateSecret(context: RotateContext, request: RotateRequest): Promise<RotateResult> {
   const { registry, clock, secretSealer, randomBytes } = context;
   const { queue, subscriptionId, graceMs } = request;
@@ -167,7 +166,7 @@ async function rotateSecret(context: RotateContext, request: RotateRequest): Pro
   return rotateResult(changed, { secret, ...(previousExpiresAt !== undefined && { previousExpiresAt }) });
 }
 
-/** Every sealing is another text, so it tells whether anything was rotated since. */
+/** Sealing never gives the same text twice, so a different text means that the secret was rotated. */
 function sealedSecret({ secrets }: Subscription): string | undefined {
   return secrets?.[0]?.sealed;
 }
@@ -181,7 +180,7 @@ function rotateResult(
       return { kind: 'rotated', ...rotated };
     case 'missing':
       return { kind: 'no_such_subscription' };
-    // A conflict is about the subscriber, which this change leaves alone.
+    // A conflict is about the subscriber, which this change does not touch.
     case 'conflict':
     case 'left':
       return { kind: 'rotated_meanwhile' };

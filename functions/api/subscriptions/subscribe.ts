@@ -9,7 +9,6 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import { QueueMissingError, type SecretSealer, type Registry } from '../../../shared/ports/subscriptions.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
-/** What subscribing needs of the world. */
 export type SubscribeContext = ConfirmationContext & {
   registry: Registry;
   secretSealer: SecretSealer;
@@ -17,25 +16,25 @@ export type SubscribeContext = ConfirmationContext & {
   newId: () => string;
 };
 
-/** A subscription as asked for, checked. `ttl` is in seconds. */
+/** A checked request. `ttl` is in seconds. */
 export type SubscriptionRequest = {
   queue: string;
   subscriber: string;
   options: SubscriptionOptions;
   ttl?: number;
-  /** It begins disabled, as it was where it comes from. */
+  /** Of an imported subscription that was disabled where it was exported. */
   disabled?: Disabled;
 };
 
 export type SubscribeResult =
-  /** `secret`: the one to sign with, which cannot be had again. */
+  /** `secret` signs its requests; it is not shown again. */
   | { kind: 'subscribed'; subscription: Subscription; secret: SigningSecret }
   | { kind: 'conflict'; subscriptionId: string };
 
 /**
- * Creates the queue if there is none, as Zaqar does. A subscriber that the queue has already is a conflict. Where
- * confirmation is asked for, the question is owed from then on: `askIfOwed` sends it.
- * @throws UnknownCredentialsError where a header comes redacted
+ * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue has already is a
+ * conflict. Where confirmation is required it is owed from now on; `sendOwedConfirmation` sends it.
+ * @throws UnknownCredentialsError if a header is redacted
  */
 export async function subscribe(
   context: SubscribeContext,
@@ -61,7 +60,7 @@ export async function subscribe(
   return { kind: 'subscribed', subscription: kept, secret };
 }
 
-/** Once more where the queue was deleted in between: a conflict would say that the subscriber is there already. */
+/** Tries again if the queue was deleted in between: a conflict would mean that the subscriber exists. */
 async function addToQueue(registry: Registry, subscription: Subscription) {
   const queue = { name: subscription.queue, metadata: {}, createdAt: subscription.createdAt };
   await registry.ensureQueue(queue);

@@ -69,16 +69,16 @@ const REFUSALS: Record<Extract<TestResult, { kind: 'refused' }>['why'], string> 
   subscription_unconfirmed: 'the subscriber has not confirmed the subscription yet and takes no requests',
 };
 
-/** The body of a test; none is an empty one. */
+/** The body of a test. */
 export const testRequestSchema = z.strictObject({
   type: messageType.exactOptional(),
-  // Only its source text matters, so only that is looked at.
+  // We pass on its source text, which is checked instead.
   data: z.unknown().exactOptional(),
 });
 
 export const testAnswerSchema = z.object({ delivery: deliveryViewSchema });
 
-/** `data` as its source text. @throws RefusedRequest */
+/** `data` is the source text. @throws RefusedRequest */
 function testFields(json: Json): { type?: string; data?: string } {
   const { type } = parseWith(testRequestSchema, json.value);
   const data = propertySource(json, 'data');
@@ -98,23 +98,23 @@ type TestContext = PublishToOneContext & {
 type TestRequest = { queue: string; subscriptionId: string; type?: string; data?: string };
 
 type TestResult =
-  /** `tried`: an attempt is on record, or the delivery was over without one. `waiting`: neither within the time. */
+  /** `tried`: an attempt is recorded, or the delivery ended without one. `waiting`: neither happened in time. */
   | { kind: 'tried' | 'waiting'; delivery: Delivery }
   | { kind: 'missing' }
-  /** It takes no requests, so there is nothing to try. */
+  /** The subscription receives no requests now. */
   | { kind: 'refused'; why: 'disabled' | 'subscription_unconfirmed' };
 
 const TEST_TYPE = 'posthaste.test';
 const TEST_DATA = '{"test":true}';
 
-/** API Gateway gives up after 30 s; the longest attempt that a deployment allows may take as long as that. */
+/** API Gateway times out after 30 s, and an attempt may take as long as that. */
 const PATIENCE_MS = 20_000;
 /** Seconds. */
 const INTERVAL = { floor: 0.25, ceiling: 2, exponent: 1.5 };
 
 /**
- * Sends a message to this one subscription, whatever it asks for, on the way that all messages take from dispatch on, and
- * waits for its first attempt. It is on record like any other, and it is tried again like any other.
+ * Sends a message to this one subscription, whatever its filter and event types, and waits for the first attempt. The
+ * message is recorded and retried like any other.
  * @throws when it could not be recorded or sent
  */
 async function testSubscription(context: TestContext, request: TestRequest): Promise<TestResult> {
@@ -158,7 +158,7 @@ function isAttempted({ status, attempts }: Delivery): boolean {
   return attempts.length > 0 || !isOpen(status);
 }
 
-/** As its record will be once its job is taken from the queue. */
+/** The record as deliver will create it when it receives the job. */
 function pendingDelivery(key: DeliveryKey, acceptedAt: number, retentionMs: number): Delivery {
   return {
     key,

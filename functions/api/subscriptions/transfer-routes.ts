@@ -15,7 +15,7 @@ import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { subscriptionLine } from './request.ts';
 import { readExportPage, type ImportResult, importSubscription, MOST_LINES } from './transfer.ts';
 
-/** Strict, so that nobody takes an export for one with credentials. */
+/** Strict, so that a misspelt parameter is refused and not taken for a request for credentials. */
 export const exportQuery = z.strictObject({ marker: pageFields.marker });
 export const importQuery = z.object({ replace: flag });
 
@@ -29,7 +29,7 @@ const exportedLines = {
   content: { 'application/jsonl': { schema: lines } },
 };
 
-/** Subscriptions as JSON lines, out of one queue and into another. */
+/** The routes that export and import the subscriptions of a queue as JSON lines. */
 export function addTransferRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { registry, audit } = dependencies;
 
@@ -52,7 +52,7 @@ export function addTransferRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     },
   );
 
-  // Another path and method than the export without them, so that whoever authorises can tell them apart.
+  // Its own path and method, so that an IAM policy can allow the one export and deny the other.
   addRoute(
     {
       method: 'POST',
@@ -156,7 +156,7 @@ function subscriptionAfter(result: Exclude<ImportResult, { kind: 'conflict' }>):
 
 type Line = { number: number; text: string };
 
-/** The answer to an import. `line` counts from 1, blank ones included. */
+/** The answer to an import. `line` counts from 1, and counts blank lines. */
 export const importAnswerSchema = z.object({
   imported: z.int(),
   replaced: z.int(),
@@ -166,7 +166,7 @@ export const importAnswerSchema = z.object({
 
 type ImportAnswer = z.infer<typeof importAnswerSchema>;
 
-/** @throws RefusedRequest for more than 1 MiB or 500 lines, and for what is not UTF-8. Blank lines are nothing. */
+/** The lines that are not blank. @throws RefusedRequest for more than 1 MiB or 500 lines, and for text that is not UTF-8 */
 async function readLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Promise<readonly Line[]> {
   const text = await readText(request);
   const lines = text
@@ -178,8 +178,8 @@ async function readLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Prom
 }
 
 /**
- * Line after line, each by itself: one that is refused holds up none.
- * @throws what is our own fault; the lines before it are done, and a repeat finds them unchanged
+ * Imports line after line; a refused line does not stop the others.
+ * @throws a fault of ours; the lines before it are imported, and a repeat finds them unchanged
  */
 async function importAll(
   lines: readonly Line[],
@@ -201,7 +201,7 @@ async function importAll(
   return sum;
 }
 
-/** More than a line takes whose faults there is no room for. */
+/** More than the answer to a line takes without its faults. */
 const BRIEF_BYTES = 200;
 
 function withoutFaults({ code }: RefusedRequest): RefusedRequest {

@@ -7,15 +7,14 @@ import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { subscribe, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
 import { updateSubscription, type SubscriptionChange } from './change.ts';
 
-/** Lines of one export or import: what fits into the 29 s that an answer may take, one write after the other. */
+/** Lines of one export or import: so many writes, one after the other, fit into the 29 s of a request. */
 export const MOST_LINES = 500;
 
-/** Read at once: with options of 64 KiB each they still fit into one import. */
+/** Subscriptions of one read: with options of 64 KiB each they still fit into one import. */
 const PAGE = 10;
 
 /**
- * The subscriptions of a queue that are there, as far as `fits` says of what was taken so far; at most 500, and never less
- * than a first page.
+ * The present subscriptions of a queue from `marker` on: at least one read, at most 500, and while `fits` accepts them.
  * @throws InvalidMarkerError
  */
 export async function readExportPage(
@@ -46,17 +45,17 @@ export async function readExportPage(
   return { items: taken, ...(next !== undefined && { marker: next }) };
 }
 
-/** `subscriptionId` is the subscription that the line is about. */
+/** `subscriptionId`: the subscription that has the line's subscriber. */
 export type ImportResult =
   | { kind: 'imported'; subscription: Subscription }
   | { kind: 'replaced'; before: Subscription; after: Subscription }
   | { kind: 'unchanged'; current: Subscription }
-  /** The subscriber is there with something else, and nobody said that it may be replaced. */
+  /** The subscriber exists with other content, and the caller did not allow to replace it. */
   | { kind: 'conflict'; subscriptionId: string };
 
 /**
- * One line of an import: all of it or nothing, and a second time nothing. The same subscriber with the same content is
- * unchanged; with other content it is replaced where that is wanted, and its secret and its age stay.
+ * Imports one line, atomically and idempotently. A subscriber that exists with the same content stays unchanged; with other
+ * content it is replaced if the caller wants that, and keeps its secret and its age.
  * @throws UnknownCredentialsError, ContendedError
  */
 export async function importSubscription(
@@ -102,12 +101,12 @@ async function importExisting(
   }
 }
 
-/** What makes two of them the same; since when one is disabled is history, and so is its spelling of the URL. */
+/** Equal for subscriptions with equal content; neither the time of disabling nor the spelling of the URL counts. */
 function contentKey({ options, ttl, disabled }: SubscriptionRequest): string {
   return canonicalJson({ options, ttl: ttl ?? null, disabled: disabled?.reason ?? null });
 }
 
-/** All of the content, what the line leaves out included. The subscriber is the same, so nobody is asked again. */
+/** Sets all of the content, absent members too. The subscriber is the same, so it need not confirm again. */
 function contentChange({ options, ttl, disabled }: SubscriptionRequest): SubscriptionChange {
   return {
     options,
