@@ -19,6 +19,8 @@ export default defineConfig({
           // One copy of the modules for all files of a worker: to load them takes longer than most tests do.
           isolate: false,
           maxWorkers: 2,
+          // For a busy machine: most take milliseconds.
+          testTimeout: 20_000,
           // Some of these measure time, as the deployed ones do: nothing heavy runs beside either.
           sequence: { groupOrder: 1 },
         },

@@ -8,12 +8,12 @@ import { simulatedScheduler } from '../../bench/storm/virtual/simulated-schedule
 import { schedulerWakeUps } from '../../shared/adapters/scheduler/wake-ups.ts';
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
 import { seededChance } from '../simulation/chance.ts';
-import { virtualTime } from '../simulation/virtual-time.ts';
+import { virtualClock } from '../support/in-memory/virtual-clock.ts';
 
 const START = Date.UTC(2026, 0, 1);
 
 const fresh = () => {
-  const time = virtualTime(START);
+  const time = virtualClock(START);
   return { time, clock: heapClock(time), chance: seededChance(1) };
 };
 

@@ -10,7 +10,7 @@ import { claimFor } from '../../shared/domain/delivery/claim.ts';
 import { recordDelivered } from '../../shared/domain/delivery/transitions.ts';
 import type { Chunks } from '../../shared/ports/deliveries.ts';
 import type { Actor } from './history.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 /** What the records of deliveries have to do with those of chunks. */
 export type OwnRecords = {
@@ -23,7 +23,7 @@ export type OwnRecords = {
 };
 
 /** The records of chunks, judged by the domain's own `chunkHolds` and `applyToChunk`. What expired is gone at once. */
-export const chunkStore = (time: VirtualTime, own: OwnRecords): ((actor: Actor) => Chunks) => {
+export const chunkStore = (time: VirtualClock, own: OwnRecords): ((actor: Actor) => Chunks) => {
   const chunks = new Map<string, Chunk>();
 
   const find = (key: ChunkKey): Chunk | undefined => {

@@ -17,7 +17,7 @@ import { chunkStore } from './chunk-store.ts';
 import type { Faults } from './faults.ts';
 import { deliveryName, type Actor, type Grant, type History } from './history.ts';
 import { MINUTE } from './scenario.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type DeliveryStore = {
   /** The ports, as one actor has them. */
@@ -43,7 +43,7 @@ type Indexed = {
 
 /** The records of deliveries, judged by the domain's own `holds` and `apply`. What expired is gone at once. */
 export const deliveryStore = (world: {
-  time: VirtualTime;
+  time: VirtualClock;
   faults: Faults;
   history: History;
 }): DeliveryStore => {

@@ -1,6 +1,6 @@
 import { chanceAt } from './chance.ts';
 import type { Scenario } from './scenario.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 /** What can go wrong with a call to a port. */
 export type CallFault =
@@ -44,7 +44,7 @@ export type Faults = {
 };
 
 /** The faults of a scenario; `spared` are names of places where nothing goes wrong in this run. */
-export const injectFaults = (scenario: Scenario, time: VirtualTime, spared: ReadonlySet<string>): Faults => {
+export const injectFaults = (scenario: Scenario, time: VirtualClock, spared: ReadonlySet<string>): Faults => {
   const injected: Fault[] = [];
   const calmAt = time.now() + scenario.calmAt;
 

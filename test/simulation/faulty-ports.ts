@@ -1,7 +1,7 @@
 import { InjectedError, type CallFault, type Fault, type Faults } from './faults.ts';
 import type { Actor, History } from './history.ts';
 import { SECOND } from './scenario.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 /** Makes every method of a port a call that takes time and may go wrong on the way there, on the way back, or in between. */
 export type FaultyPorts = <Port extends object>(name: string, port: Port) => Port;
@@ -41,7 +41,7 @@ export const SLOWEST_MS = 40 * SECOND;
  */
 export const faultyPorts = (
   actor: Actor,
-  world: { time: VirtualTime; faults: Faults; history: History },
+  world: { time: VirtualClock; faults: Faults; history: History },
 ): FaultyPorts => {
   const { time, faults, history } = world;
   const { invocation } = actor;

@@ -3,12 +3,12 @@ import type { Message } from '../../shared/domain/message/message.ts';
 import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Actor, History } from './history.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type MessageStore = { recordsFor(actor: Actor): MessageRecords; payloads: Payloads };
 
 /** The records of messages, gone as soon as they expire, and the payload bucket. */
-export const messageStore = (time: VirtualTime, history: History): MessageStore => {
+export const messageStore = (time: VirtualClock, history: History): MessageStore => {
   const records = new Map<string, MessageRecord>();
   const objects = new Map<string, Message>();
 

@@ -4,7 +4,7 @@ import type { Subscriber } from '../../shared/ports/subscriber.ts';
 import type { Actor, History, SeenRequest } from './history.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { Answer, Answers } from './scenario.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type Receivers = {
   /** A receiver's address. The same receiver may have several in its life. */
@@ -16,7 +16,7 @@ const subscriptionAt = (url: string): string => url.split('/')[3] ?? '';
 
 /** Everybody who subscribed, with a log of every request that reached them. */
 export const simulatedReceivers = (
-  world: { time: VirtualTime; history: History; deliveries: DeliveryStore },
+  world: { time: VirtualClock; history: History; deliveries: DeliveryStore },
   answers: ReadonlyMap<string, Answers>,
 ): Receivers => {
   const { time, history, deliveries } = world;

@@ -30,9 +30,9 @@ export const runScenario = async (scenario: Scenario, options: RunOptions = {}):
   const { look } = reconcileEveryMinute(world);
   world.deliveries.onIndexed(look);
   plan(world);
-  let end = await world.time.run(START + LONGEST_RUN_MS);
+  let end = await world.time.runOut(START + LONGEST_RUN_MS);
   // A person redrives what our own faults have put aside; then nothing may be missing any more.
-  while (end === 'quiet' && redrive(world)) end = await world.time.run(START + LONGEST_RUN_MS);
+  while (end === 'quiet' && redrive(world)) end = await world.time.runOut(START + LONGEST_RUN_MS);
   return { world, findings: findingsOf(world, end) };
 };
 

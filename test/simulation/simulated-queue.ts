@@ -1,6 +1,6 @@
 import type { Faults, MessageFault } from './faults.ts';
 import { DAY, HOUR, MINUTE, SECOND, type QueueName } from './scenario.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 /** A message as a function receives it, once. */
 export type Receipt<T> = {
@@ -29,7 +29,7 @@ type Message<T> = {
 
 type QueueOptions<T> = {
   name: QueueName;
-  time: VirtualTime;
+  time: VirtualClock;
   faults: Faults;
   /** SQS never loses a message; here wake-ups may be, because reconcile is there for it. */
   sending: readonly MessageFault[];

@@ -1,7 +1,7 @@
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Faults } from './faults.ts';
 import { HOUR, MINUTE } from './scenario.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type SimulatedSchedules = {
   /** The due time that the name is taken for, where it is; else sets it. */
@@ -11,7 +11,7 @@ export type SimulatedSchedules = {
 
 /** EventBridge Scheduler: one-shot, within the minute after its time, gone once it has fired. */
 export const simulatedSchedules = (
-  time: VirtualTime,
+  time: VirtualClock,
   faults: Faults,
   fire: (wakeUp: WakeUp) => void,
 ): SimulatedSchedules => {

@@ -12,7 +12,7 @@ import { START, type QueueName, type Scenario, type SimulatedSettings } from './
 import { simulatedQueue, type Receipt, type SimulatedQueue } from './simulated-queue.ts';
 import { simulatedSchedules, type SimulatedSchedules } from './simulated-schedules.ts';
 import { subscriptionStore, type SubscriptionStore } from './subscription-store.ts';
-import { virtualTime, type VirtualTime } from './virtual-time.ts';
+import { virtualClock, type VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type Published = { message: Message; delaySeconds: number | undefined };
 export type Work = FirstJob | WakeUp;
@@ -33,7 +33,7 @@ export type RunOptions = { spared?: ReadonlySet<string>; traced?: boolean; sabot
 /** Everything outside the functions: time, services, receivers. */
 export type SimulatedWorld = {
   scenario: Scenario;
-  time: VirtualTime;
+  time: VirtualClock;
   faults: Faults;
   history: History;
   sabotage: Sabotage;
@@ -62,7 +62,7 @@ export const simulatedWorld = (
   options: RunOptions,
   consumersOf: (world: SimulatedWorld) => Consumers,
 ): SimulatedWorld => {
-  const time = virtualTime(START);
+  const time = virtualClock(START);
   const faults = injectFaults(scenario, time, options.spared ?? new Set());
   const history = emptyHistory(options.traced ?? false);
   const deliveries = deliveryStore({ time, faults, history });

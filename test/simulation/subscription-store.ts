@@ -5,7 +5,7 @@ import { allows, changedBy, mayDisable } from '../../shared/domain/subscription/
 import type { Disabled, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { QUEUE } from './scenario.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 /** A value from `from` until the next version's. */
 export type Version<T> = { from: number; value: T };
@@ -26,7 +26,7 @@ export type SubscriptionStore = {
 };
 
 /** The subscriptions table with its whole past, so that what a step did can be judged by what it may have read. */
-export const subscriptionStore = (time: VirtualTime): SubscriptionStore => {
+export const subscriptionStore = (time: VirtualClock): SubscriptionStore => {
   const subscriptions = new Map<string, Version<Subscription | undefined>[]>();
   const queueVersions: Version<Queue | undefined>[] = [];
 

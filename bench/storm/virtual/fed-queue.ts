@@ -1,4 +1,4 @@
-import type { VirtualTime } from '../../../test/simulation/virtual-time.ts';
+import type { VirtualClock } from '../../../test/support/in-memory/virtual-clock.ts';
 
 /** A message as a function receives it, once. */
 export type Receipt<T> = { id: string; value: T; receiveCount: number };
@@ -13,7 +13,7 @@ export type FedQueue<T> = {
 
 type QueueOptions<T> = {
   name: string;
-  time: VirtualTime;
+  time: VirtualClock;
   /** The mapping's `maxConcurrency`. */
   concurrency: number;
   /** Called for an invocation in an environment, numbered from 0; what it gives is called for each message, side by side. */

@@ -4,7 +4,7 @@ import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { parseDeliveryRecord } from '../../../shared/wire/jobs/delivery-job.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Chance } from '../../../test/simulation/chance.ts';
-import type { VirtualTime } from '../../../test/simulation/virtual-time.ts';
+import type { VirtualClock } from '../../../test/support/in-memory/virtual-clock.ts';
 import { quotaOf } from './quota.ts';
 import { repeating } from './repeats.ts';
 
@@ -23,7 +23,7 @@ export type SimulatedScheduler = {
 };
 
 type SchedulerOptions = {
-  time: VirtualTime;
+  time: VirtualClock;
   clock: Pick<Clock, 'sleep'>;
   chance: Chance;
   quotas: SchedulerQuotas;

@@ -7,7 +7,7 @@ import { dispatch } from '../../../functions/dispatch/dispatch.ts';
 import { healthNotes } from '../../../functions/deliver/health.ts';
 import { reconcile } from '../../../functions/reconcile/reconcile.ts';
 import { seededChance } from '../../../test/simulation/chance.ts';
-import { virtualTime } from '../../../test/simulation/virtual-time.ts';
+import { virtualClock } from '../../../test/support/in-memory/virtual-clock.ts';
 import { pipelineWorld } from '../../../test/support/in-memory/pipeline-world.ts';
 import { fedQueue, type Receipt } from './fed-queue.ts';
 import { heapClock } from './heap-clock.ts';
@@ -47,7 +47,7 @@ export type StormOptions = {
  * Scheduler each, which throttles. Records are in memory, time is virtual, and a call of AWS takes ten milliseconds of it.
  */
 export const stormWorld = ({ quotas, manners, sabotage = () => ({}) }: StormOptions) => {
-  const time = virtualTime(START);
+  const time = virtualClock(START);
   const clock = heapClock(time);
   const { deliverContext, dispatchContext, ...twins } = pipelineWorld(clock);
   const { settings } = deliverContext;
