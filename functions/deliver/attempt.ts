@@ -135,7 +135,7 @@ async function giveBack(context: DeliverContext, held: Held): Promise<void> {
   else await scheduleNext(context, released);
 }
 
-/** Makes the request. Whatever the subscriber does is a result, never an error. */
+/** Makes the request. Anything that the subscriber does is a result, never an error. */
 async function post(context: DeliverContext, ready: Ready): Promise<AttemptResult> {
   const { ports, settings } = context;
   const { message, subscription } = ready;

@@ -1,3 +1,4 @@
+import { ContendedError } from '../../shared/domain/contention.ts';
 import { breakUp, claimChunk, recordSuccesses } from '../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
 import {
@@ -23,19 +24,11 @@ export class ChunkFaultError extends Error {
   }
 }
 
-/** The record of a chunk changed between two writes of ours. Transient: SQS brings the job back. */
-export class ContendedChunkError extends Error {
-  override readonly name = 'ContendedChunkError';
-  constructor({ queue, messageId, bucket, chunk }: ChunkJob['key']) {
-    super(`Chunk ${chunk} of bucket ${bucket} of message ${queue}/${messageId} changed while it was claimed`);
-  }
-}
-
 /**
  * Claims the first attempts of a chunk's members, all at once. Undefined: another receive of the job claimed them. While its
  * lease runs the job comes back when that ends; once it ran out, or was given up, each delivery that is left gets a job of
  * its own.
- * @throws ContendedChunkError
+ * @throws ContendedError: SQS brings the job back.
  */
 export async function claimMembers(
   context: DeliverContext,
@@ -47,7 +40,7 @@ export async function claimMembers(
   const claim = { acceptedAt, members: subscriptionIds, lease: leaseFor(context, receipt) };
   const result = await ports.chunks.write(claimChunk(key, claim, writeTime(context)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
-  if (chunk === undefined) throw new ContendedChunkError(key);
+  if (chunk === undefined) throw contendedChunk(key);
   const { lease } = chunk;
   // Also where the claim was refused by its own first write, repeated after an answer that got lost.
   if (lease?.owner === receipt.owner) return chunk;
@@ -69,11 +62,15 @@ async function endLapsedLease(
   const { ports } = context;
   const result = await ports.chunks.write(breakUp(key, lapsed, writeTime(context)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
-  if (chunk === undefined || chunk.lease !== undefined) throw new ContendedChunkError(key);
+  if (chunk === undefined || chunk.lease !== undefined) throw contendedChunk(key);
   for (const subscriptionId of pendingIn(chunk)) {
     ports.journal.note({ fact: 'lease_lost', key: memberKeyOf(key, subscriptionId), attempt: 1 });
   }
   return chunk;
+}
+
+function contendedChunk({ queue, messageId, bucket, chunk }: Chunk['key']): ContendedError {
+  return new ContendedError(`chunk ${queue}/${messageId}/${bucket}/${chunk}`);
 }
 
 /**
@@ -98,7 +95,7 @@ function remainingJobs(job: ChunkJob, { receiveCount }: Receipt, chunk: Chunk): 
  */
 const GATHERING_MS = 250;
 
-/** A first success that is not on record yet. `resolve` is told whether it came to be. */
+/** A first success that is not on record yet. `resolve`: whether it is by then. */
 type PendingSuccess = {
   id: string;
   success: FirstSuccess;

@@ -1,3 +1,4 @@
+import { contendedDelivery, withRetriedWrites } from '../../shared/domain/contention.ts';
 import {
   claimExisting,
   claimFor,
@@ -17,42 +18,25 @@ import { isSentAgain, scheduleNext, watchFirstAttempt } from './wake-up.ts';
 export type ClaimResult =
   { kind: 'claimed'; delivery: Delivery } | Exclude<ClaimRefusal, { kind: 'lapsed' | 'open' }>;
 
-/** How often the record may change between our reads and writes before the message is left to come again. */
-const MOST_TRIES = 4;
-
-/** The record of a delivery kept changing while an invocation claimed it. Transient: SQS brings the message back. */
-export class ContendedDeliveryError extends Error {
-  override readonly name = 'ContendedDeliveryError';
-  constructor({ key, attempt }: DeliveryJob | WakeUp) {
-    const { queue, messageId, subscriptionId } = key;
-    super(
-      `Delivery ${queue}/${messageId}/${subscriptionId} changed ${MOST_TRIES} times while attempt ${attempt} claimed it`,
-    );
-  }
-}
-
 /**
  * Claims a delivery by one conditional write. Where that is refused, the record that refused it decides; only a lease that
  * ran out, or a record that changed meanwhile, leads to a second write.
- * @throws ContendedDeliveryError
+ * @throws ContendedError: SQS brings the message back.
  */
 export async function claimDelivery(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   claim: Claim,
 ): Promise<ClaimResult> {
-  const { ports } = context;
+  const { deliveries, journal } = context.ports;
+  const { key, attempt } = work;
   if (isForLostAttempt(work)) await keepForReconcile(context, work);
   let transition = claimFor(work, claim, writeTime(context));
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const result = await ports.deliveries.write(transition);
-    if (result.kind === 'written') {
-      if (transition.name === 'take_over')
-        ports.journal.note({ fact: 'lease_lost', key: work.key, attempt: work.attempt });
-      return { kind: 'claimed', delivery: result.delivery };
-    }
+  const result = await withRetriedWrites<ClaimResult>(async () => {
+    const written = await deliveries.write(transition);
+    if (written.kind === 'written') return { kind: 'claimed', delivery: written.delivery };
     const at = writeTime(context);
-    const refusal = claimRefusal(work.attempt, result.current, at.now);
+    const refusal = claimRefusal(attempt, written.current, at.now);
     if (refusal.kind === 'open') {
       transition = claimExisting(work, claim, at);
     } else if (refusal.kind === 'lapsed') {
@@ -61,8 +45,12 @@ export async function claimDelivery(
     } else {
       return refusal;
     }
-  }
-  throw new ContendedDeliveryError(work);
+    return 'again';
+  });
+  if (result === 'again') throw contendedDelivery(key);
+  if (result.kind === 'claimed' && transition.name === 'take_over')
+    journal.note({ fact: 'lease_lost', key, attempt });
+  return result;
 }
 
 /** A first attempt that was lost once is in the overdue index, and the wake-ups of reconcile carry no message. */

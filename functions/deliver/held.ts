@@ -44,7 +44,7 @@ export function hasTimeForRequest({ settings }: DeliverContext, leftMs: number):
 }
 
 /**
- * Writes what happened to a delivery that we hold. While nothing but its chunk tells of it, a first success is recorded
+ * Writes what happened to a delivery that we hold. While it has no record but its chunk's, a first success is recorded
  * there; anything else gives it a record of its own.
  */
 export async function writeHeld(

@@ -60,7 +60,7 @@ function waitedUntil({ at }: Slot, { delivery }: Held): number | undefined {
   return delivery.slot && Math.min(at, delivery.slot.at);
 }
 
-/** Where the line cannot be had now, its own deliveries ask again later, without a lease or a failed receive. */
+/** Where the line cannot be read now, its deliveries ask again later, without a lease or a failed receive. */
 async function validOrNew(
   { ports }: DeliverContext,
   { delivery, message }: Held,

@@ -63,7 +63,7 @@ export type IngressReading =
 /**
  * One ingress message: its record first, then a job for each chunk of the matching subscriptions (design §4). It returns when the
  * message may be acknowledged, and throws when it must come again, which is always safe: the record is written once,
- * and a repeat sends the jobs again, so that it completes whatever a crash left undone.
+ * and a repeat sends the jobs again, so that it completes what a crash left undone.
  */
 export async function dispatch(
   context: DispatchContext,
@@ -89,7 +89,7 @@ export async function dispatch(
   });
 }
 
-/** A message that no repeat can mend is dead-lettered, so that it neither blocks the batch nor is tried ten times. */
+/** A message that a repeat cannot mend is dead-lettered, so that it neither blocks the batch nor is tried ten times. */
 async function refuse(
   { ports }: DispatchContext,
   original: IngressOriginal,

@@ -7,12 +7,12 @@ import type { MessageRecord } from '../../shared/ports/messages.ts';
 /** When the message was sent, in milliseconds since the epoch, and how long after its acceptance it is due. */
 export type Sending = { sentAt: number | undefined; delayMs: number };
 
-/** The record of a message is read with every failure of its deliveries, so it must not grow with them. */
+/** A message's record is read with every failure of its deliveries, so it must stay small however many fail. */
 const MOST_APART = 25;
 
 /**
- * Who is attempted together with others. A job is done when the slowest of its deliveries is, so one that fails, which may
- * take it all of its time, is not to hold up the others of each message.
+ * How the deliveries of a message are divided into chunks. A job ends with the slowest of its deliveries, so a failing
+ * subscription, which may take all the time there is, gets a job of its own instead of holding up the others.
  */
 export function dividedUp(
   matching: readonly Subscription[],
@@ -28,7 +28,7 @@ export function dividedUp(
 
 /**
  * The jobs for the first attempts of a message: one for each chunk, as its record says, and one for each delivery that is in
- * none. Where a subscription is, it is for ever, whoever else matches: a repeat that finds others sends it in the same chunk.
+ * none. A subscription stays in its chunk for ever, whichever others match: a repeat that finds others sends it in the same one.
  */
 export function firstJobsFor(
   subscriptionIds: readonly string[],

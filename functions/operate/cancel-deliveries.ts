@@ -15,15 +15,15 @@ import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remai
 const PAGE = 100;
 
 /**
- * As long as SQS may bring a message back to a dispatch that died before it sent the jobs: ten receives, three minutes apart.
- * A repeat addresses those who were subscribers at its first acceptance, and has to find them on the list for it.
+ * How long SQS may bring a message back to a dispatch that crashed before it sent the jobs: ten receives, three minutes
+ * apart. A repeat goes to the subscriptions of its first acceptance, and has to find them on the list for that.
  */
 const REMEMBERED_MS = 45 * 60_000;
 
 /**
- * Cancels what is retrying, or waits for its turn, for a deleted subscription, or for all of a deleted queue, page by page. Whatever it does not come
- * to finds its subscription gone when it is due: no request depends on this. A second pass catches what was under way at the
- * deletion; the subscription that was marked is removed when no repeat of a dispatch can ask for it any more.
+ * Cancels the open deliveries of a deleted subscription, or of a whole deleted queue, page by page. Best effort: a delivery
+ * that is left finds its subscription gone when it is due. A second pass finds what was in flight at the deletion; the marked
+ * subscription is removed when no repeat of a dispatch can ask for it any more.
  * @throws when a service fails: the message comes again.
  */
 export async function cancelDeliveries(
@@ -48,7 +48,7 @@ function begun(order: CancellationOperation, now: number): CancellationOperation
     : order;
 }
 
-/** What is left to do; undefined where nothing is, or another message sees to it. */
+/** What is left to do; undefined where nothing is, or another message does it. */
 async function cancelPage(
   context: OperateContext,
   order: CancellationOperation,
@@ -58,7 +58,7 @@ async function cancelPage(
   const keys = page.items.flatMap(({ key, status }) => (isOpen(status) ? [key] : []));
   const { results, failed, rest } = await worked(keys, remaining, (key) => cancelOne(context, order, key));
   for (const { item, error } of failed) noteFailed(context, 'cancellation', item, error);
-  // Gone through again, it holds less than before; where all of it failed, it would not.
+  // Listed again, the page is shorter by what was cancelled; where all of it failed, it would be the same.
   const isShrinking = results.length > 0 || failed.length === 0;
   if (rest.length > 0 && isShrinking) return order;
   const after = withFailed(order, failed.length);
@@ -71,7 +71,7 @@ function pageOf(
   { ports }: OperateContext,
   { queue, subscriptionId, deletedAt, cursor }: CancellationOperation,
 ): Promise<Page<ListedDelivery>> {
-  // A queue of the same name may be there again, with deliveries that are none of ours.
+  // A queue of the same name may have been created since; its deliveries are not ours to cancel.
   const scope = subscriptionId === undefined ? { until: deletedAt } : { subscriptionId };
   return ports.deliveryListings.oldest(
     { queue, ...scope },

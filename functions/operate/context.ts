@@ -16,7 +16,7 @@ export type OperateContext = {
   settings: ByHandContext['settings'];
 };
 
-/** Deliveries worked on at once: what they all send to, the retry queue, is worked off side by side as well. */
+/** Deliveries worked on at once: deliver consumes the retry queue, to which they all send, side by side as well. */
 export const SIDE_BY_SIDE = 10;
 
 /** What is left of the invocation, in milliseconds. */
@@ -25,7 +25,7 @@ export type Remaining = () => number;
 /** What has to be left for another page to be read and ten deliveries to be dealt with, each of them at the SDK's slowest. */
 export const PAGE_MS = 20_000;
 
-/** What was thrown at one item, while the others were gone on with. */
+/** An item whose work threw; the others went on. */
 type Failed<Item> = { item: Item; error: unknown };
 
 type Worked<Item, Result> = {
@@ -35,8 +35,8 @@ type Worked<Item, Result> = {
 };
 
 /**
- * Works on the items, ten at once, until there are no more or the time is up. One that fails keeps none of the others back:
- * where a service is away for all of them, whatever follows a page fails as well and has the message come again.
+ * Works on the items, ten at once, until there are no more or the time is up. A failure holds up no other item: where a
+ * service is down for all of them, the calls after the page fail as well, and the message comes again.
  */
 export async function worked<Item, Result>(
   items: readonly Item[],
@@ -61,7 +61,7 @@ export async function worked<Item, Result>(
   return { results, failed, rest: [] };
 }
 
-/** Says which delivery an order could not be carried out for. */
+/** Notes the delivery for which an order could not be carried out. */
 export function noteFailed(
   { ports }: OperateContext,
   operation: Operation['kind'],
@@ -71,7 +71,7 @@ export function noteFailed(
   ports.journal.note({ fact: 'operation_failed_for', operation, key, error: errorOf(error) });
 }
 
-/** The rest of an order, in a message of its own, so that it does not count as a failed receive. */
+/** Sends the rest of an order in a new message, so that it does not count as a failed receive. */
 export async function goOnLater(
   { ports }: OperateContext,
   operation: Operation,

@@ -20,17 +20,17 @@ import { writeTime } from '../../shared/steps/retention.ts';
 /** Deliveries of a page. Their keys stand on the recovery's record while they are worked on: some 7 KB. */
 const PAGE = 50;
 
-/** The order is sent before its record is written, by a request that has ended a minute later, whatever came of it. */
+/** The order is sent before its record is written, by a request that has ended, one way or the other, a minute later. */
 const CREATION_MS = 60_000;
 const CREATION_LOOK_SECONDS = 15;
 
-/** When whoever was quicker has had its time (the timeout of operate): if it died, its work is taken up then. */
+/** After the timeout of operate: if the invocation that was quicker died, its work is taken up then. */
 const WATCH_AFTER_SECONDS = 120;
 
 /**
- * Replays what a recovery is about, page by page. A page's deliveries are on the recovery's record before the first of them
- * is touched, and are counted by the write that replaces them by the next page's: whatever crashes, the page is gone through
- * again, and those that have had their round say so.
+ * Gives the deliveries of a recovery another round, page by page. A page's keys are on the recovery's record before the first
+ * of them is touched, and are counted by the write that replaces them by the next page's: after a crash the page is worked on
+ * again, and the deliveries that have had their round say so.
  * @throws when a service fails: the message comes again.
  */
 export async function recoverDeliveries(
@@ -59,8 +59,8 @@ async function advance(context: OperateContext, recovery: Recovery, remaining: R
   const saving = await saved(context, next);
   if (saving.kind === 'saved') return waitSeconds === undefined ? { recovery: next } : { waitSeconds };
   const { current } = saving;
-  // Somebody else is at it, perhaps by a copy of this very message: SQS may hand one out twice, and our acknowledgement
-  // deletes it for both. So another message looks after them.
+  // Another invocation is working on it, perhaps by a copy of this very message, which our acknowledgement deletes for both.
+  // So another message looks at it later.
   return current?.state === 'running' ? { waitSeconds: WATCH_AFTER_SECONDS } : { recovery: current };
 }
 
@@ -85,11 +85,11 @@ async function awaitRecord(context: OperateContext, order: RecoveryOperation): P
     await goOnLater(context, order, CREATION_LOOK_SECONDS);
     return;
   }
-  // Whoever ordered it was told that it failed.
+  // The request that ordered it has failed, and its caller knows.
   ports.journal.note({ fact: 'operation_dropped', operation: order.kind, queue: order.queue });
 }
 
-/** What is written next; `waitSeconds`: nothing else is to be done before. */
+/** What is written next; `waitSeconds`: how long to wait before the step after it. */
 type Step = { recovery: Recovery; waitSeconds?: number };
 
 async function stepOf(context: OperateContext, recovery: Recovery, remaining: Remaining): Promise<Step> {
@@ -110,7 +110,7 @@ async function nextStep(context: OperateContext, recovery: Recovery): Promise<St
   }
 }
 
-/** The status in the listing spares reading what is under way; the record decides when its turn comes. */
+/** The status in the listing saves reading open deliveries; the record decides when its turn comes. */
 async function nextPage({ ports }: OperateContext, { selection, cursor }: Recovery) {
   const page = { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) };
   const { items, marker } = await ports.deliveryListings.oldest(selection, page);
@@ -131,7 +131,7 @@ async function handleBatch(context: OperateContext, recovery: Recovery, remainin
   return { results: [...results, ...faults], rest: rest.map(({ key }) => key) };
 }
 
-/** A service that is away comes back; a record that cannot be read or written is given up after the last look. */
+/** A service that is down comes back; a record that cannot be read or written is given up after the last look. */
 function faultOf(context: OperateContext, key: DeliveryKey, error: unknown): Handling {
   noteFailed(context, 'recovery', key, error);
   return { kind: 'later', why: 'fault', key };
@@ -149,7 +149,7 @@ async function handle(context: OperateContext, recovery: Recovery, delivery: Del
 
 function handlingOf(why: RetryRefusal, key: Delivery['key']): Handling {
   switch (why) {
-    // Not counted yet, or its key were not in the batch any more.
+    // Not counted yet: otherwise its key would not be in the batch any more.
     case 'recovered_already':
       return { kind: 'reopened' };
     case 'being_closed':
@@ -169,10 +169,7 @@ function handlingOf(why: RetryRefusal, key: Delivery['key']): Handling {
   }
 }
 
-/**
- * A recovery that was stopped in the middle of a batch: counts those that had been given a round by then, among them what
- * failed only after its record was written.
- */
+/** Counts, for a recovery that was stopped in the middle of a batch, the deliveries that had been given a round by then. */
 async function countStopped(context: OperateContext, recovery: Recovery): Promise<void> {
   const { ports } = context;
   const uncounted = [...recovery.batch, ...recovery.deferred];
@@ -181,7 +178,7 @@ async function countStopped(context: OperateContext, recovery: Recovery): Promis
   const reopened: Handling[] = deliveries.flatMap((delivery) =>
     delivery.recoveries.includes(recovery.id) ? [{ kind: 'reopened' }] : [],
   );
-  // Refused: somebody else has counted them.
+  // Refused: another invocation has counted them.
   await ports.recoveries.save(
     revised(withHandled({ ...recovery, deferred: [] }, reopened, []), writeTime(context)),
   );

@@ -74,7 +74,7 @@ function withResult(run: Run, result: PromiseSettledResult<Woken | undefined>): 
 /** How overdue it was, in milliseconds, and whether it was woken before in vain. */
 type Woken = { overdueMs: number; stuck: boolean };
 
-/** Undefined where somebody else moved it meanwhile. */
+/** Undefined: another run or invocation moved its index key meanwhile. */
 async function wake(
   { ports, settings }: ReconcileContext,
   found: OverdueDelivery,
@@ -82,7 +82,7 @@ async function wake(
   const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
   const result = await ports.deliveries.write(postpone(found, at));
   if (result.kind === 'refused') return undefined;
-  // Stays postponed where this throws: it may have been sent all the same, and the key is moved once in 15 minutes only.
+  // It stays postponed where this throws: the wake-up may have been sent all the same.
   await ports.wakeUps.sendDelayed(wakeUpFor(result.delivery, at.now), 0);
   const overdueMs = at.now - found.overdueAt;
   ports.journal.note({ fact: 'reconciled', key: found.key, overdueMs });

@@ -40,7 +40,7 @@ export type TransitionName =
   | 'cancel'
   | 'settle'
   | 'postpone'
-  | 'hasten'
+  | 'retry_now'
   | 'reopen';
 
 // --- attempts

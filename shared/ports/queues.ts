@@ -46,13 +46,13 @@ export interface Undeliverables {
 /** A dead-letter queue, as one who empties it sees it. */
 export interface DeadLetterQueue {
   /**
-   * Up to `most` letters, which nobody else is shown for the next five minutes. None does not mean that there are none:
+   * Up to `most` letters, hidden from others for the next five minutes. None does not mean that there are none:
    * SQS may overlook some.
    */
   receive(most: number): Promise<readonly DeadLetter[]>;
   /** @throws when some could not be removed; they come back. */
   remove(letters: readonly HeldLetter[]): Promise<void>;
-  /** Everybody is shown them again. One that has come back by itself is no error. */
+  /** Makes the messages visible again. One that is visible already is no error. */
   release(letters: readonly HeldLetter[]): Promise<void>;
   /** Those that are held among them. SQS counts approximately, and lags behind by a minute. */
   count(): Promise<number>;

@@ -1,5 +1,5 @@
 import { withRetriedWrites } from '../domain/contention.ts';
-import { hasRoomForRound, hasten, reopen } from '../domain/delivery/by-hand.ts';
+import { hasRoomForRound, reopen, retryNow } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import { armedFor, scheduleName } from '../domain/retry/wake-up-plan.ts';
@@ -37,8 +37,8 @@ export type RetryResult =
  * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds it without one.
  */
 export function retryDelivery(context: ByHandContext, key: DeliveryKey): Promise<RetryResult> {
-  return decided(context, key, (current) =>
-    isOpen(current.status) ? hastened(context, current) : reopened(context, current, undefined),
+  return decide(context, key, (current) =>
+    isOpen(current.status) ? retryPending(context, current) : openRound(context, current, undefined),
   );
 }
 
@@ -48,25 +48,25 @@ export function reopenDelivery(
   key: DeliveryKey,
   recoveryId: string,
 ): Promise<RetryResult> {
-  return decided(context, key, async (current) => {
+  return decide(context, key, async (current) => {
     if (current.recoveries.includes(recoveryId)) return recoveredAlready(context, current);
     if (isOpen(current.status)) return refused('open', current);
     if (current.status === 'delivered') return refused('delivered', current);
-    return reopened(context, current, recoveryId);
+    return openRound(context, current, recoveryId);
   });
 }
 
 /** A decision on the record as read; `again`: it changed meanwhile. */
 type Decision = RetryResult | 'again';
 
-async function decided(
+async function decide(
   { ports }: ByHandContext,
   key: DeliveryKey,
-  decide: (current: Delivery) => Promise<Decision>,
+  decision: (current: Delivery) => Promise<Decision>,
 ): Promise<RetryResult> {
   const result = await withRetriedWrites<RetryResult>(async () => {
     const current = await ports.deliveries.find(key);
-    return current === undefined ? { kind: 'refused', why: 'no_such_delivery' } : decide(current);
+    return current === undefined ? { kind: 'refused', why: 'no_such_delivery' } : decision(current);
   });
   return result === 'again' ? { kind: 'refused', why: 'contended' } : result;
 }
@@ -75,18 +75,18 @@ function refused(why: RetryRefusal, delivery: Delivery): RetryResult {
   return { kind: 'refused', why, delivery };
 }
 
-async function hastened(context: ByHandContext, current: Delivery): Promise<Decision> {
+async function retryPending(context: ByHandContext, current: Delivery): Promise<Decision> {
   const { lease } = current;
   if (isHeld(context, current)) return refused('in_flight', current);
-  // Nothing but its job carries the message of a first attempt, until somebody has taken it over.
+  // Only its job carries the message of a first attempt, until that is taken over.
   if (current.next === undefined && current.overdueAt === undefined) return refused('not_begun', current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
-  // A holder that died has left an attempt that is due: it only wants waking.
-  if (lease !== undefined) return woken(context, current);
-  return written(context, hasten(current, writeTime(context)), current);
+  // A holder that died has left an attempt that is due: a wake-up is all it needs.
+  if (lease !== undefined) return wake(context, current);
+  return writeAndWake(context, retryNow(current, writeTime(context)), current);
 }
 
-/** A request may be under way, also for a delivery that was ended in the middle of it. */
+/** A request may be in flight, also for a delivery that was ended in the middle of it. */
 function isHeld({ ports }: ByHandContext, { lease }: Delivery): boolean {
   return lease !== undefined && lease.until > ports.clock.now();
 }
@@ -97,7 +97,7 @@ function whyNoRound(context: ByHandContext, current: Delivery): RetryRefusal | u
   return hasRoomForRound(current) ? undefined : 'too_many_attempts';
 }
 
-async function reopened(
+async function openRound(
   context: ByHandContext,
   current: Delivery,
   recovery: string | undefined,
@@ -112,25 +112,29 @@ async function reopened(
   const message = await keptForAnotherRound(ports, current.key, keptUntil(now, settings));
   if (message === undefined) return refused('body_gone', current);
   if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired', current);
-  return written(context, reopen(current, status, recovery, writeTime(context)), current);
+  return writeAndWake(context, reopen(current, status, recovery, writeTime(context)), current);
 }
 
-/** The wake-up may be what a crash left out: without it the delivery waits for reconcile, so it is sent again while that helps. */
+/** A crash may have left out the wake-up, and the delivery would wait for reconcile: so it is sent again while that helps. */
 async function recoveredAlready(context: ByHandContext, current: Delivery): Promise<Decision> {
   const isWaiting = current.next?.phase === 'manual' && current.lease === undefined;
-  if (isWaiting) await woken(context, current);
+  if (isWaiting) await wake(context, current);
   return refused('recovered_already', current);
 }
 
-async function written(context: ByHandContext, transition: Transition, before: Delivery): Promise<Decision> {
+async function writeAndWake(
+  context: ByHandContext,
+  transition: Transition,
+  before: Delivery,
+): Promise<Decision> {
   const result = await context.ports.deliveries.write(transition);
   if (result.kind === 'refused') return 'again';
-  // One that waits for a slot keeps its place, and its schedule: a new one would have its name.
+  // A delivery that waits for a slot keeps its place and its schedule: a new schedule would have the same name.
   if (before.slot === undefined) await removeSchedule(context, before);
-  return woken(context, result.delivery);
+  return wake(context, result.delivery);
 }
 
-async function woken({ ports }: ByHandContext, delivery: Delivery): Promise<RetryResult> {
+async function wake({ ports }: ByHandContext, delivery: Delivery): Promise<RetryResult> {
   const attempt = delivery.attempts.length + 1;
   const dueAt = delivery.next?.dueAt ?? ports.clock.now();
   await ports.wakeUps.sendDelayed({ kind: 'wake_up', key: delivery.key, attempt, dueAt }, 0);
@@ -143,7 +147,7 @@ async function isAbsent({ ports }: ByHandContext, { key }: Delivery): Promise<bo
   return absenceOf(subscription, ports.clock.now(), key.messageId) !== undefined;
 }
 
-/** Left alone it would fire in vain; one that cannot be removed now does just that. */
+/** Best effort: a schedule that is left fires in vain. */
 export async function removeSchedule(
   { ports }: ByHandContext,
   { key, next, lease }: Delivery,

@@ -10,8 +10,8 @@ export type CancelResult =
   { kind: 'cancelled'; delivery: Delivery } | { kind: 'refused'; why: CancelRefusal; delivery?: Delivery };
 
 /**
- * Ends an open delivery: nobody makes a request for it any more, but for one that may be under way already, whose success
- * would still count. One whose job was not received yet ends as well, where the message says that it has to come.
+ * Ends an open delivery: no request is made for it any more. One may be in flight, and its success would still count. A
+ * delivery whose job was not received yet ends as well, where the message's record says that it is to come.
  * @throws when a service fails; safe to repeat.
  */
 export async function cancelDelivery(
@@ -45,7 +45,7 @@ async function decisionOn(
   const at = writeTime(context);
   if (current !== undefined)
     return isOpen(current.status) ? { transition: cancelOpen(current, reason, at) } : { why: 'over' };
-  // A job works off what is on record; only a person names a delivery that is still to come.
+  // An order for many goes by what is on record; only a person names a delivery that is still to come.
   if (reason !== 'manual') return { why: 'no_such_delivery' };
   const record = await context.ports.messageRecords.find(key);
   if (record === undefined || !(await isMember(context, key, record))) return { why: 'no_such_delivery' };
@@ -63,7 +63,7 @@ async function isMember(
   return subscription !== undefined && subscription.createdAt <= listedAt;
 }
 
-/** Where all that matched are on record, no further one is to come. */
+/** Where as many are on record as matched, no further one is to come. */
 async function hasUnbegun(
   { ports }: ByHandContext,
   { key, buckets, matched }: MessageRecord,

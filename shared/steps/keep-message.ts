@@ -27,14 +27,14 @@ export async function keepMessage(ports: Keeping, work: DeliveryJob | WakeUp, un
   await keepAt(ports, work.key, await placeForJob(ports, work), until);
 }
 
-/** False: it was erased, so nothing of it may stay where it has just been put either. */
+/** False: it was erased, and then the object that was just put is removed as well. */
 async function keepAt(ports: Keeping, key: MessageKey, body: MessageBody, until: number): Promise<boolean> {
   const keeping = await ports.messageRecords.keepBody(key, body, until);
   if (keeping === 'erased' && body.kind === 'stored') await ports.payloads.remove(body.payloadKey);
   return keeping !== 'erased';
 }
 
-/** Looked for first where keeping means another object in the bucket: one subscriber's failure keeps it for all. */
+/** A large message may be in the bucket already, because another subscriber's failure kept it. */
 async function placeForJob(ports: Keeping, { key, body }: DeliveryJob): Promise<MessageBody> {
   if (body.kind === 'stored') return body;
   const isLarge = bodyBytes(body.message) > MAX_BODY_ON_RECORD;

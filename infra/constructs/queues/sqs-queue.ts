@@ -7,7 +7,7 @@ import { visibilityTimeout } from '../../../shared/domain/delivery/lease.ts';
 
 /**
  * How often a message is received before it is a dead letter. A receive is lost to every crash, throttle and timeout, so
- * fewer would bury healthy messages in a bad hour; a poisonous one costs ten receives at most.
+ * fewer would dead-letter healthy messages in a bad hour; one that always fails costs ten receives at most.
  */
 const MAX_RECEIVES = 10;
 

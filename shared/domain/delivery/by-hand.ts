@@ -2,9 +2,9 @@ import type { TerminalStatus } from '../vocabulary.ts';
 import type { DeliveryKey, Delivery, Transition, WriteTime } from './delivery.ts';
 
 /** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */
-export function hasten(delivery: Delivery, at: WriteTime): Transition {
+export function retryNow(delivery: Delivery, at: WriteTime): Transition {
   return {
-    name: 'hasten',
+    name: 'retry_now',
     key: delivery.key,
     expect: asRead(delivery),
     change: {
@@ -54,7 +54,7 @@ export function reopen(
 
 /**
  * A record is paid for by its size at every write, and may not be over 400 KB (DynamoDB quotas). A round adds 101 attempts of
- * some 90 bytes at most; who wants more of them publishes the message again.
+ * some 90 bytes at most; for more of them the message is published again.
  */
 const MOST_ATTEMPTS = 400;
 
@@ -62,7 +62,7 @@ export function hasRoomForRound({ attempts }: Delivery): boolean {
   return attempts.length < MOST_ATTEMPTS;
 }
 
-/** More than ever overlap in time; an order that comes again belongs to one that is under way. */
+/** More than ever run at a time: an order that is received twice belongs to a recovery that still runs. */
 const MOST_RECOVERIES = 10;
 
 function remembered({ recoveries }: Delivery, recoveryId: string): readonly string[] {
@@ -70,8 +70,8 @@ function remembered({ recoveries }: Delivery, recoveryId: string): readonly stri
 }
 
 /**
- * Ends an open delivery. A lease on it is a request that may be under way, whose result will come too late: it counts. The
- * lease stays, so that nobody opens a round beside that request.
+ * Ends an open delivery. A lease on it is a request that may be in flight and counts as lost, because its result comes too
+ * late. The lease stays, so that no round is opened beside that request.
  */
 export function cancelOpen(delivery: Delivery, reason: string, at: WriteTime): Transition {
   return {

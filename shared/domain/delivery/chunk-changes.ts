@@ -1,7 +1,7 @@
 import type { ChunkTransition, FirstSuccess } from './chunk.ts';
 import type { ChunkKey, Delivery, Lease, WriteTime } from './delivery.ts';
 
-/** Takes the lease for the first attempts of all its members, and freezes who they are. */
+/** Takes the lease for the first attempts of all members, and fixes which deliveries are members. */
 export function claimChunk(
   key: ChunkKey,
   { acceptedAt, members, lease }: { acceptedAt: number; members: readonly string[]; lease: Lease },
@@ -14,7 +14,7 @@ export function claimChunk(
   };
 }
 
-/** Puts first successes on record, and beside them which members have records of their own by now. */
+/** Records first successes, and which members have records of their own by now. */
 export function recordSuccesses(
   key: ChunkKey,
   owner: string,
@@ -36,7 +36,7 @@ export function recordSuccesses(
   };
 }
 
-/** Ends the lease of a holder that did not come back: from then on what is pending is attempted delivery by delivery. */
+/** Ends a lease that ran out: from then on each pending delivery is attempted by itself. */
 export function breakUp(key: ChunkKey, lapsed: Lease, at: WriteTime): ChunkTransition {
   return {
     key,
@@ -45,7 +45,7 @@ export function breakUp(key: ChunkKey, lapsed: Lease, at: WriteTime): ChunkTrans
   };
 }
 
-/** A member whose delivery is given a record of its own, by the same transaction. */
+/** Takes a member out whose delivery is given a record of its own by the same transaction. */
 export function takeOut(
   key: ChunkKey,
   subscriptionId: string,
@@ -59,7 +59,7 @@ export function takeOut(
   };
 }
 
-/** The same for one that will be a member once somebody claims the chunk. */
+/** The same for one that would be a member once the chunk is claimed. */
 export function takeOutEarly(
   key: ChunkKey,
   subscriptionId: string,

@@ -3,8 +3,8 @@ import type { Chunk, FirstSuccess } from './chunk.ts';
 import { memberKeyOf, type Delivery, type Transition } from './delivery.ts';
 
 /**
- * A delivery as its chunk tells of it; undefined where it is no member, or has a record of its own. A member whose holder's
- * lease was ended may have been asked already, so it counts as lost once.
+ * A delivery as its chunk has it; undefined where it is no member, or has a record of its own. Where the lease was ended, the
+ * request of a pending member may have been made, so it counts as lost once.
  */
 export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | undefined {
   const { key, acceptedAt, members, early, updatedAt, expiresAt } = chunk;
@@ -46,7 +46,7 @@ function attemptOf(success: FirstSuccess): Attempt {
   };
 }
 
-/** What a chunk can say of this transition of a pending member; undefined: it wants a record of its own. */
+/** The first success that this transition of a pending member records; undefined: it needs a record of its own. */
 export function firstSuccessOf(transition: Transition): FirstSuccess | undefined {
   const attempt = 'change' in transition ? transition.change.appendAttempt : undefined;
   if (attempt === undefined || !isPlain(attempt)) return undefined;

@@ -1,25 +1,25 @@
 import type { Attempt } from './attempt.ts';
 import type { ChunkKey, Lease } from './delivery.ts';
 
-/** All that there is to say of a delivery that succeeded at its first attempt. Times in milliseconds. */
+/** What is kept of a delivery that succeeded at its first attempt. Times in milliseconds. */
 export type FirstSuccess = Pick<Attempt, 'startedAt' | 'durationMs' | 'statusCode' | 'snippet'>;
 
 /** Where a member stands. `own`: its delivery has a record of its own, which says all. */
 export type Standing = 'pending' | 'own' | FirstSuccess;
 
 /**
- * The first attempts of several deliveries of one message, on record together: one claim for all of them, and of each that
- * succeeds at once no more than that. Whatever else happens to a delivery has a record of its own, and where there is one, it
- * alone is true. Times are milliseconds since the epoch.
+ * The first attempts of several deliveries of one message, on record together: one claim for all of them, and the success of
+ * each that succeeds at once. Anything else gives a delivery a record of its own, and where there is one, it alone is true.
+ * Times are milliseconds since the epoch.
  */
 export type Chunk = {
   key: ChunkKey;
   acceptedAt: number;
-  /** By subscription, frozen by the first claim: a copy of the job that names others treats those by themselves. Undefined: not claimed yet. */
+  /** By subscription, fixed by the first claim: others that a copy of the job names are not members. Undefined: not claimed yet. */
   members?: ReadonlyMap<string, Standing> | undefined;
-  /** Subscriptions whose deliveries were given records of their own before anybody had claimed the chunk. */
+  /** Subscriptions whose deliveries were given records of their own before the chunk was claimed. */
   early: ReadonlySet<string>;
-  /** Of the one invocation that makes these first attempts. Once it is gone nobody takes it again. */
+  /** Of the one invocation that makes these first attempts. Once it has ended there is no other. */
   lease?: Lease | undefined;
   updatedAt: number;
   expiresAt: number;
@@ -28,7 +28,7 @@ export type Chunk = {
 /** What must hold of a chunk for a write to happen. */
 export type ChunkExpectation =
   | { kind: 'unclaimed' }
-  /** The lease is mine, and of these nothing is on record yet. */
+  /** The lease is the owner's, and nothing is on record of these yet. */
   | { kind: 'held'; owner: string; pending: readonly string[] }
   /** As read: exactly this lease. */
   | { kind: 'lapsed'; lease: Lease }
@@ -62,7 +62,7 @@ export function chunkHolds(expect: ChunkExpectation, current: Chunk | undefined)
   }
 }
 
-/** A first attempt is known by when it began: nobody else made one of this delivery in the chunk. */
+/** A first attempt is known by when it began: a chunk has one of each delivery. */
 function isSameStanding(one: Standing | undefined, other: 'pending' | FirstSuccess): boolean {
   return other === 'pending' ? one === other : isSuccess(one) && one.startedAt === other.startedAt;
 }
@@ -89,7 +89,7 @@ export function applyToChunk(
   };
 }
 
-/** `acceptedAt` is told by the claim. */
+/** The claim sets `acceptedAt`. */
 const UNWRITTEN: Omit<Chunk, 'key'> = { acceptedAt: 0, early: new Set(), updatedAt: 0, expiresAt: 0 };
 
 function membersAfter({ claim, standings }: ChunkChange, were: Chunk['members']): Chunk['members'] {

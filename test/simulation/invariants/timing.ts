@@ -47,7 +47,8 @@ const retriesOf = (one: DeliveryCase): Retry[] =>
 const isByHand = ({ writes }: DeliveryCase, number: number): boolean =>
   writes.some(
     ({ transition, after }) =>
-      (transition.name === 'hasten' || transition.name === 'reopen') && after.attempts.length === number - 1,
+      (transition.name === 'retry_now' || transition.name === 'reopen') &&
+      after.attempts.length === number - 1,
   );
 
 /** Undefined: nobody was there to hear the answer, or the policy has no such retry, which is for others to tell. */

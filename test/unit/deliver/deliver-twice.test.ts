@@ -126,7 +126,7 @@ describe('after a crash', () => {
     });
   });
 
-  it('between the record and the wake-up, the message that comes again arms it, and only then', async () => {
+  it('between the record and the wake-up, the message that comes again schedules it, and only then', async () => {
     world.subscriber.script(URL, [status(500), status(200)]);
     const sendDelayed = world.wakeUps.sendDelayed.bind(world.wakeUps);
     world.wakeUps.sendDelayed = () => {
