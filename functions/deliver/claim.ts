@@ -9,6 +9,7 @@ import {
 } from '../../shared/domain/delivery/claim.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import type { DroppedReason } from '../../shared/domain/vocabulary.ts';
 import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext, Receipt } from './context.ts';
@@ -114,7 +115,7 @@ function isForLostAttempt(work: DeliveryJob | WakeUp): boolean {
 function noteDropped(
   { ports }: DeliverContext,
   { key, attempt }: DeliveryJob | WakeUp,
-  reason: 'no_record' | 'finished' | 'stale' | 'in_flight',
+  reason: DroppedReason,
 ): void {
   ports.journal.note({ fact: 'wake_up_dropped', key, attempt, reason });
 }
