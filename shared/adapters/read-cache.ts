@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts';
 
 type Entry<Value> = { value: Value; readAt: number; weight: number };
 
-export type ReadCacheOptions<Value> = {
+type ReadCacheOptions<Value> = {
   clock: Pick<Clock, 'now'>;
   /** Milliseconds that an answer may be old. 0: every read is made. */
   maxAgeMs: number;
@@ -12,7 +12,7 @@ export type ReadCacheOptions<Value> = {
   weightOf: (value: Value) => number;
 };
 
-export type ReadCache<Value> = {
+type ReadCache<Value> = {
   /** From the cache, or by the read, which those who ask meanwhile share. */
   cached(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
   /** By a read of its own, begun now; its answer is what the cache holds from then on. */
@@ -70,4 +70,35 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
     fresh,
     forget,
   };
+}
+
+/** Of V8 with 64-bit pointers, rounded up: what a string, an object or a property takes beside its content. */
+const STRING = 32;
+const OBJECT = 64;
+const PROPERTY = 16;
+const NUMBER = 16;
+
+/** Two bytes a character, as V8 keeps any text that has one beyond Latin-1. */
+const CHARACTER = 2;
+
+/**
+ * About how many bytes a value that was read from JSON takes in memory, rather too many than too few. Without recursion:
+ * what users nest may be deeper than the stack.
+ */
+export function heapBytesOf(value: unknown): number {
+  const open = [value];
+  let bytes = 0;
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === 'string') bytes += STRING + CHARACTER * next.length;
+    else if (typeof next !== 'object' || next === null) bytes += NUMBER;
+    else {
+      bytes += OBJECT;
+      for (const [name, member] of Object.entries(next)) {
+        bytes += PROPERTY + (Array.isArray(next) ? 0 : STRING + CHARACTER * name.length);
+        open.push(member);
+      }
+    }
+  }
+  return bytes;
 }

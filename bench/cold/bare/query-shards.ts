@@ -4,7 +4,7 @@ import { variable } from './variable.ts';
 
 const dynamo = DynamoDBDocumentClient.from(new DynamoDBClient());
 
-/** Shards of the indexes of deliveries (shared/adapters/dynamodb/index-part.ts). */
+/** Shards of the indexes of deliveries (shared/adapters/dynamodb/queries.ts). */
 const SHARDS = 8;
 
 /** The calls of reconcile and operate where nothing is found, and nothing of what they are for. */

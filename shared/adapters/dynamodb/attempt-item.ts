@@ -8,7 +8,7 @@ import {
   OUTCOMES,
 } from '../../domain/vocabulary.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
-import { lengthened, shortened } from './short-names.ts';
+import { lengthened, shortened } from './record.ts';
 
 const names = {
   number: 'n',

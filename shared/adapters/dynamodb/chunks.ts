@@ -4,10 +4,9 @@ import type { Chunks } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
 import { chunkOfItem, chunkUpdateOf } from './chunk-item.ts';
-import { conditional } from './condition.ts';
+import { conditional, transacted } from './writes.ts';
 import { deliveryItemOf } from './delivery-item.ts';
 import { chunkItemKeyOf } from './delivery-keys.ts';
-import { transacted } from './transaction.ts';
 
 /** The CHUNK items of the deliveries table. */
 export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<Chunks, 'write' | 'find'> {

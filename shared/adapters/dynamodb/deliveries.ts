@@ -2,14 +2,13 @@ import * as z from 'zod';
 import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
 import { type Delivery, holds, type Transition } from '../../domain/delivery/delivery.ts';
 import type { Deliveries, OverdueDelivery, WriteResult } from '../../ports/deliveries.ts';
-import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { conditional } from './condition.ts';
+import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import { conditional } from './writes.ts';
 import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
 import { itemKeyOf, overduePartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
-import { expression } from './expression.ts';
+import { expression } from './expressions.ts';
 import { decoded, ttlOf } from './record.ts';
-import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 
 /**

@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { STATUSES, PHASES, MECHANISMS, OWED } from '../../domain/vocabulary.ts';
 import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
 import type { Delivery, NextAttempt } from '../../domain/delivery/delivery.ts';
+import { completePolicySchema, type RetryPolicy } from '../../domain/retry/policy.ts';
+import { MECHANISMS, OWED, PHASES, STATUSES } from '../../domain/vocabulary.ts';
 import { attemptItemOf, attemptItemSchema } from './attempt-item.ts';
 import {
   deliveryKeyOf,
@@ -11,8 +12,31 @@ import {
   notDeliveredSortOf,
   overduePartitionOf,
 } from './delivery-keys.ts';
-import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
-import { policyItemOf, policyItemSchema } from './retry-policy-item.ts';
+import { decoded, decodedRecord, lengthened, RECORD_VERSION, shortened, ttlOf } from './record.ts';
+
+const policyNames = {
+  retries_with_no_delay: 'i',
+  minimum_delay_retries: 'pre',
+  minimum_delay: 'min',
+  maximum_delay: 'max',
+  maximum_delay_retries: 'post',
+  retry_backoff_function: 'f',
+  ignore_subscription_override: 'own',
+  backoff_retries: 'b',
+  backoff_exponent: 'exp',
+  jitter: 'j',
+  retry_on_status: 'on',
+} as const satisfies Record<keyof RetryPolicy, string>;
+
+/** The policy of a round, on its delivery. */
+export function policyItemOf(policy: RetryPolicy): Record<string, unknown> {
+  return shortened(policyNames, policy);
+}
+
+const policyItemSchema = z
+  .record(z.string(), z.unknown())
+  .transform((item) => lengthened(policyNames, item))
+  .pipe(completePolicySchema);
 
 /** A field that has its usual value (round 1, nothing lost, nothing owed) is not written at all. */
 const fields = {

@@ -19,7 +19,7 @@ import {
   shards,
   sortableTime,
 } from './delivery-keys.ts';
-import { type IndexPart, readIndexPart } from './index-part.ts';
+import { type IndexPart, readIndexPart } from './queries.ts';
 import { type Direction, mergedPage } from './merged-page.ts';
 import { pageOfMessage, tallyOfMessage } from './message-deliveries.ts';
 import { listingOf, pageUpTo, placeAsked, timeOfPlace } from './page-marker.ts';

@@ -1,10 +1,9 @@
 import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
 import type { Change, DeliveryKey, Expectation, Lease } from '../../domain/delivery/delivery.ts';
 import { attemptItemOf } from './attempt-item.ts';
-import { isUsual } from './delivery-item.ts';
+import { isUsual, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
-import type { Expression } from './expression.ts';
-import { policyItemOf } from './retry-policy-item.ts';
+import type { Expression } from './expressions.ts';
 
 /** Of a record that is there already; `absent` is a condition of PutItem. */
 type StandingExpectation = Exclude<Expectation, { kind: 'absent' }>;

@@ -11,7 +11,7 @@ import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/pag
 import { chunkOfItem } from './chunk-item.ts';
 import { deliveryOf } from './delivery-item.ts';
 import { chunkPrefix, deliveryPrefix, itemKeyOf, partitionOf } from './delivery-keys.ts';
-import { pagesOf, queriedItems } from './query.ts';
+import { pagesOf, queriedItems } from './queries.ts';
 import { lastOf, listingOf, pageOf } from './page-marker.ts';
 import { decoded } from './record.ts';
 

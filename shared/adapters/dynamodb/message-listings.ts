@@ -4,7 +4,7 @@ import { deliveryIndexes } from '../../config/tables.ts';
 import type { ListedMessage, MessageListings, MessageWindow } from '../../ports/messages.ts';
 import type { Page, PageRequest } from '../../ports/page.ts';
 import { byHourPartition, LAST_TIME, messageKeyOf, shards, sortableTime } from './delivery-keys.ts';
-import { readIndexPart } from './index-part.ts';
+import { readIndexPart } from './queries.ts';
 import { listingOf, pageUpTo, placeAsked, timeOfPlace } from './page-marker.ts';
 import { mergedPage, type Direction, type ReadPart } from './merged-page.ts';
 import { decoded } from './record.ts';

@@ -3,7 +3,7 @@ import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { MessageBody } from '../../domain/message/body.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import type { Keeping, MessageRecord, MessageRecords } from '../../ports/messages.ts';
-import { ifConditionHolds } from './condition.ts';
+import { ifConditionHolds } from './writes.ts';
 import {
   bodyItemOf,
   erasedBodyItem,

@@ -2,11 +2,10 @@ import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey } from '../../config/tables.ts';
 import type { Queue } from '../../domain/subscription/subscription.ts';
 import { type Changed, QueueBusyError, type Registry } from '../../ports/subscriptions.ts';
-import { ifConditionHolds, ifUndisturbed } from './condition.ts';
-import { expression } from './expression.ts';
-import { editsOf, updateOf } from './item-edit.ts';
-import { queriedItems } from './query.ts';
-import { pausesOf, type RegistryTable } from './registry-table.ts';
+import { ifConditionHolds, ifUndisturbed, transacted } from './writes.ts';
+import { editsOf, expression, updateOf } from './expressions.ts';
+import { queriedItems } from './queries.ts';
+import { pausesOf, type RegistryTable } from './subscription-writes.ts';
 import {
   itemOf,
   queueAttributesOf,
@@ -21,7 +20,6 @@ import {
   subscriptionPrefix,
   tallyOf,
 } from './subscription-item.ts';
-import { transacted } from './transaction.ts';
 
 /** An update, since the count of subscriptions and `createdAt` of an existing queue stay. */
 export async function putQueue(

@@ -1,33 +1,31 @@
-import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
-import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
-import { conditional } from './condition.ts';
 import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
+import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
+import { DAY_MS } from '../../domain/duration.ts';
 import {
   isOvertaken,
   isStanding,
   latestEnd,
+  type Line,
   noSlot,
   noSlotYet,
-  slotsFrom,
-  type Line,
   type RateLimit,
   type Slot,
+  slotsFrom,
 } from '../../domain/subscription/rate-limit.ts';
-import { DAY_MS } from '../../domain/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Limited, RateLimits } from '../../ports/subscriptions.ts';
-import { expression, type Expression } from './expression.ts';
-import { gathered } from '../gathered.ts';
 import { slotsItemKey } from './delivery-keys.ts';
+import { expression, type Expression } from './expressions.ts';
 import { decoded, RECORD_VERSION, ttlOf } from './record.ts';
+import { conditional } from './writes.ts';
+import type { DynamoDBDocument, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 
 /** Milliseconds within which the deliveries of one batch ask, since they are claimed side by side. */
 const GATHER_MS = 10;
 
 /** Each refusal tells which way to go next. */
-const MOST_TRIES = { tries: 6 };
+const RESERVATION_TRIES = 6;
 
 /** Lines of which it is remembered that they stand, which saves a refused write; a hint only. */
 const MOST_REMEMBERED = 10_000;
@@ -82,16 +80,19 @@ async function lineAfter(
 ): Promise<Line & { instead?: Slot }> {
   const { limited, limit, until, now } = wanted;
   let way = wanted.first;
-  const reserved = await withRetriedWrites<Line & { instead?: Slot }>(async () => {
-    const result = await updated(client, requestOf[way](tableName, wanted));
-    if (result.kind === 'written') return result.line;
-    const { line } = result;
-    if (line !== undefined && isOvertaken(line, limit, now)) return { ...line, instead: noSlotYet(now) };
-    if (!isStanding(line, limit, now)) way = 'begin';
-    else if (line.reservedUpTo > latestEnd(now, until)) return { ...line, instead: noSlot(now, until) };
-    else way = 'lengthen';
-    return 'again';
-  }, MOST_TRIES);
+  const reserved = await withRetriedWrites<Line & { instead?: Slot }>(
+    async () => {
+      const result = await updated(client, requestOf[way](tableName, wanted));
+      if (result.kind === 'written') return result.line;
+      const { line } = result;
+      if (line !== undefined && isOvertaken(line, limit, now)) return { ...line, instead: noSlotYet(now) };
+      if (!isStanding(line, limit, now)) way = 'begin';
+      else if (line.reservedUpTo > latestEnd(now, until)) return { ...line, instead: noSlot(now, until) };
+      else way = 'lengthen';
+      return 'again';
+    },
+    { tries: RESERVATION_TRIES },
+  );
   if (reserved === 'again')
     throw new ContendedError(`line of subscription ${limited.queue}/${limited.subscriptionId}`);
   return reserved;
@@ -148,4 +149,45 @@ async function updated(client: DynamoDBDocument, request: UpdateCommandInput): P
     return { kind: 'written', line: decoded(lineSchema, result.output.Attributes) };
   const { item } = result;
   return { kind: 'refused', line: item === undefined ? undefined : decoded(lineSchema, item) };
+}
+
+/** A call that waits for others like it. */
+type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void };
+
+/**
+ * Makes one call of those that come within `gatherMs` under the same key: `call` gets how many they are, and answers with as
+ * many results, handed out in the order in which they came. Where it throws, each of them does.
+ */
+export function gathered<Asked, Result>(
+  gatherMs: number,
+  call: (key: string, asked: Asked, count: number) => Promise<readonly Result[]>,
+): (key: string, asked: Asked) => Promise<Result> {
+  const open = new Map<string, Waiting<Result>[]>();
+
+  const close = async (key: string, asked: Asked): Promise<void> => {
+    const waiting = open.get(key) ?? [];
+    open.delete(key);
+    try {
+      const results = await call(key, asked, waiting.length);
+      waiting.forEach(({ resolve, reject }, index) => {
+        const result = results[index];
+        if (result === undefined)
+          reject(new RangeError(`${results.length} results for ${waiting.length} calls`));
+        else resolve(result);
+      });
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+    }
+  };
+
+  return (key, asked) =>
+    new Promise((resolve, reject) => {
+      const waiting = open.get(key);
+      if (waiting !== undefined) {
+        waiting.push({ resolve, reject });
+        return;
+      }
+      open.set(key, [{ resolve, reject }]);
+      setTimeout(() => void close(key, asked), gatherMs);
+    });
 }

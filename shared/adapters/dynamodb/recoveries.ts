@@ -5,9 +5,9 @@ import { RECOVERABLE_STATUSES, RECOVERY_STATES } from '../../domain/vocabulary.t
 import { type Recovery } from '../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoverySaving } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { conditional } from './condition.ts';
+import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './page-marker.ts';
-import { queriedItems } from './query.ts';
+import { queriedItems } from './queries.ts';
 import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { randomBytes } from 'node:crypto';
 

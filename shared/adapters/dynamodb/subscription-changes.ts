@@ -2,11 +2,9 @@ import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
-import { ifUndisturbed } from './condition.ts';
-import { freedFrom } from './subscription-writes.ts';
-import { transacted, type RefusedWrite } from './transaction.ts';
-import { editsOf, type ItemEdit, updateOf } from './item-edit.ts';
-import { pausesOf, type RegistryTable } from './registry-table.ts';
+import { ifUndisturbed, type RefusedWrite, transacted } from './writes.ts';
+import { freedFrom, pausesOf, type RegistryTable } from './subscription-writes.ts';
+import { editsOf, type ItemEdit, updateOf } from './expressions.ts';
 import {
   holderOf,
   itemOf,

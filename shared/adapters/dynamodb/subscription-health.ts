@@ -1,10 +1,10 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { conditional } from './condition.ts';
+import { conditional } from './writes.ts';
 import { primaryKey } from '../../config/tables.ts';
 import { FAILURES_IN_ALL, type HealthChange } from '../../domain/subscription/health.ts';
 import type { Disabled } from '../../domain/subscription/subscription.ts';
 import type { HealthResult } from '../../ports/subscriptions.ts';
-import { expression, type Expression } from './expression.ts';
+import { expression, type Expression } from './expressions.ts';
 import { subscriptionItemKey, subscriptionOf } from './subscription-item.ts';
 
 export type SubscriptionPlace = { tableName: string; queue: string; subscriptionId: string };

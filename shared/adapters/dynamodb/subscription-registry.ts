@@ -2,12 +2,11 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Registry } from '../../ports/subscriptions.ts';
 import { changeQueue, deleteQueue, ensureQueue, putQueue } from './queues.ts';
-import { queriedItems } from './query.ts';
+import { queriedItems } from './queries.ts';
 import { changeSubscription, markDeleted } from './subscription-changes.ts';
-import { addSubscription, removeMarked } from './subscription-writes.ts';
+import { addSubscription, type RegistryTable, removeMarked } from './subscription-writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
 import { lastOf, pageOf, QUEUE_LISTING } from './page-marker.ts';
-import type { RegistryTable } from './registry-table.ts';
 import {
   holderOf,
   queueItemKey,

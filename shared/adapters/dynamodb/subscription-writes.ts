@@ -1,8 +1,7 @@
 import { primaryKey } from '../../config/tables.ts';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import { QueueMissingError, type Registry } from '../../ports/subscriptions.ts';
-import { ifConditionHolds } from './condition.ts';
-import type { RegistryTable } from './registry-table.ts';
+import type { Pacing } from '../lambda/invocation-deadline.ts';
 import {
   holderOf,
   queueItemKey,
@@ -11,7 +10,22 @@ import {
   subscriptionItemKey,
   subscriptionItemOf,
 } from './subscription-item.ts';
-import { transacted } from './transaction.ts';
+import { ifConditionHolds, transacted } from './writes.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+
+/** What a write to the subscriptions table needs; the clock paces tries that met another transaction. */
+export type RegistryTable = {
+  client: DynamoDBDocument;
+  tableName: string;
+  clock: Pacing;
+};
+
+const FIRST_PAUSE_MS = 5;
+
+/** How often, and how long after another, a change is tried that others come before. */
+export function pausesOf({ clock }: RegistryTable) {
+  return { tries: 8, pause: (tried: number) => clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried) };
+}
 
 const EXISTS = `attribute_exists(${primaryKey.partition})`;
 const ABSENT = `attribute_not_exists(${primaryKey.partition})`;

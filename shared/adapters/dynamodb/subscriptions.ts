@@ -3,10 +3,9 @@ import { primaryKey } from '../../config/tables.ts';
 import type { Queue, Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SubscriptionList, Subscriptions } from '../../ports/subscriptions.ts';
-import { queriedItems } from './query.ts';
+import { queriedItems } from './queries.ts';
 import { changeHealth, disable } from './subscription-health.ts';
-import { heapBytesOf } from '../heap-bytes.ts';
-import { readCache } from '../read-cache.ts';
+import { heapBytesOf, readCache } from '../read-cache.ts';
 import {
   isQueueItem,
   queueItemKey,

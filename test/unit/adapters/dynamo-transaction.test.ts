@@ -2,7 +2,7 @@ import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { transacted } from '../../../shared/adapters/dynamodb/transaction.ts';
+import { transacted } from '../../../shared/adapters/dynamodb/writes.ts';
 import type { CallDeadline } from '../../../shared/adapters/lambda/invocation-deadline.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
 import { awsStub } from './aws-stub.ts';

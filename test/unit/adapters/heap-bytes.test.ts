@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { heapBytesOf } from '../../../shared/adapters/heap-bytes.ts';
+import { heapBytesOf } from '../../../shared/adapters/read-cache.ts';
 
 const MIB = 1024 * 1024;
 
