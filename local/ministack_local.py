@@ -26,6 +26,7 @@ import ministack.services.cloudformation.provisioners as provisioners
 import ministack.services.dynamodb as dynamodb
 import ministack.services.lambda_svc as functions
 import ministack.services.scheduler as scheduler
+import ministack_parsing
 
 WRITTEN_FOR = "this launcher is for ministack 1.5.33"
 
@@ -37,13 +38,14 @@ def expect(module, *names):
 
 
 def check_what_is_replaced():
+    for module, names in ministack_parsing.REPLACED:
+        expect(module, *names)
     expect(gateway, "app", "main", "AUTH")
     expect(iam_actions, "extract_iam_action", "extract_resource_arn")
     expect(scheduler, "_SCHEDULE_TICK_INTERVAL", "_ticker_loop")
     expect(dynamodb, "_ttl_reaper", "_update_ttl", "_ttl_settings")
     expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency", "_esm_wake", "_poll_loop")
-    expect(provisioners, "_RESOURCE_HANDLERS", "_physical_name", "_cfn_bool", "_cw_metric_alarm_record")
-    expect(provisioners, "get_account_id", "get_region")
+    expect(provisioners, "_RESOURCE_HANDLERS", "_physical_name", "_cfn_bool", "_cw_metric_alarm_record", "get_account_id", "get_region")
     ticks = "_SCHEDULE_TICK_INTERVAL" in scheduler._ticker_loop.__code__.co_names
     polls = "_esm_wake" in functions._poll_loop.__code__.co_names
     if not (ticks and polls and 60 in dynamodb._ttl_reaper.__code__.co_consts):
@@ -243,5 +245,6 @@ if __name__ == "__main__":
     check_schedules_in_their_group()
     check_batches_as_their_single_action()
     pass_for_tls()
+    ministack_parsing.parse_once()
     write_calls()
     gateway.main()
