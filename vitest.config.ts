@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           // What measures for us: `npm run bench:check` runs these, `npm test` does not.
           name: 'bench',
-          include: ['bench/test/**/*.test.ts'],
+          include: ['test/bench/**/*.test.ts'],
         },
       },
       {
@@ -67,7 +67,7 @@ export default defineConfig({
           globalSetup: ['test/support/deployed-system.ts'],
           // They mostly wait. One copy of the AWS clients for all files of a worker: loading them takes longer than most files.
           isolate: false,
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 3 },
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -1,6 +1,7 @@
 import { Console } from 'node:console';
-import { runBench } from '../harness/command.ts';
-import { faultsOf, measureLateness, resultText } from './measure.ts';
+import { runBench } from '../measured/command.ts';
+import { faultsOf, measureLateness } from './measure.ts';
+import { resultText } from './result-text.ts';
 
 // How the start comes along is no result: standard output is for that alone.
 globalThis.console = new Console(process.stderr);

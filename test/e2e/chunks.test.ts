@@ -139,7 +139,7 @@ describe.concurrent('a fan-out of ten on the deployed system', () => {
     const { queue, paths, ids } = await subscribed(3);
     const [early = '', underWay = '', other = ''] = ids;
     receiver.script(paths[1] ?? '', [{ status: 503, delayMs: 3_000 }]);
-    await publish({ queue, id: 'm', data: 1, delay: 5 });
+    await publish({ queue, id: 'm', data: 1, delay: 8 });
     await eventually('the message on record', async () => {
       const response = await callApi('GET', `/v2/queues/${queue}/messages/m`);
       return response.ok ? true : undefined;

@@ -111,7 +111,7 @@ describe.concurrent('a recovery on the deployed system', () => {
     const deadline = Date.now() + 30_000;
     while (((await recoveries.find(queue, id))?.batch.length ?? 0) === 0) {
       if (Date.now() > deadline) throw new Error('the recovery never began');
-      await pause(10);
+      await pause(25);
     }
     expect(await killOperate()).toBeGreaterThan(0);
     expect(await recoveries.find(queue, id)).toMatchObject({ state: 'running' });

@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto';
+
+/** Bytes of a message's data. */
+export const DATA_BYTES = 1_000;
+
+/** An order as a shop might tell of it. */
+const order = (bytes: number): object => {
+  const line = (number: number) => ({
+    sku: `SKU-${number}`,
+    name: 'Ordinary thing',
+    quantity: 2,
+    price: 1995,
+  });
+  const bare = {
+    orderId: randomUUID(),
+    customer: { id: 4711, name: 'Erika Mustermann', country: 'DE' },
+    lines: Array.from({ length: 8 }, (_, index) => line(1000 + index)),
+    total: 31920,
+    note: '',
+  };
+  return { ...bare, note: 'x'.repeat(bytes - JSON.stringify(bare).length) };
+};
+
+/** Bodies of the ingress queue. `dataBytes`: at least 1,000. */
+export const ingressMessages = (queue: string, count: number, dataBytes = DATA_BYTES): string[] =>
+  Array.from({ length: count }, () =>
+    JSON.stringify({ queue, id: randomUUID(), type: 'order.created', data: order(dataBytes) }),
+  );
