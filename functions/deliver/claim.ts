@@ -1,3 +1,4 @@
+import { type DroppedReason } from '../../shared/domain/vocabulary.ts';
 import { contendedDelivery, withRetriedWrites } from '../../shared/domain/contention.ts';
 import {
   claimExisting,

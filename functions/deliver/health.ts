@@ -4,11 +4,15 @@ import { errorOf } from '../../shared/domain/errors.ts';
 import {
   afterFailure,
   afterSuccess,
-  isLeftOver,
-  nameOfChange,
   type HealthChange,
+  isEventUnsent,
+  healthChangeName,
 } from '../../shared/domain/subscription/health.ts';
-import { absenceOf, type Subscription, type Unsent } from '../../shared/domain/subscription/subscription.ts';
+import {
+  absenceOf,
+  type Subscription,
+  type PendingEvent,
+} from '../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';
 import type { DeliverContext, HealthNotes } from './context.ts';
@@ -30,7 +34,7 @@ export function noteHealth(
     const change =
       outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings);
     if (change === undefined) return;
-    const name = `${subscription.queue}/${subscription.id} ${nameOfChange(change)}`;
+    const name = `${subscription.queue}/${subscription.id} ${healthChangeName(change)}`;
     await context.healthNotes.once(name, startedAt, () => settleChange(context, subscription, change));
   });
 }
@@ -88,14 +92,14 @@ async function makeChange(
 }
 
 async function sendLeftOver(context: DeliverContext, subscription: Subscription, now: number): Promise<void> {
-  if (subscription.unsent !== undefined && isLeftOver(subscription.unsent, now))
+  if (subscription.unsent !== undefined && isEventUnsent(subscription.unsent, now))
     await sendUnsent(context, subscription);
 }
 
 /** Sent first and taken off the record then: a crash in between sends it once more. */
 async function sendUnsent(
   { ports }: DeliverContext,
-  { queue, id, unsent }: { queue: string; id: string; unsent?: Unsent },
+  { queue, id, unsent }: { queue: string; id: string; unsent?: PendingEvent },
 ): Promise<void> {
   if (unsent === undefined) return;
   await notifyOperator(ports, { ...unsent.event, queue, subscriptionId: id });

@@ -2,12 +2,12 @@ import type { Mechanism } from '../../shared/domain/vocabulary.ts';
 import type { DeliveryJob, FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
 import {
-  armedFor,
   MAX_DELAY_SECONDS,
-  planHop,
   planWakeUp,
   scheduleName,
   thresholdFor,
+  wakeUpTime,
+  planSqsDelay,
 } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { DeliverContext } from './context.ts';
 
@@ -21,7 +21,7 @@ const WORTH_WAITING_MS = 1_000;
 export async function scheduleNext(context: DeliverContext, delivery: Delivery): Promise<void> {
   const { key, next, lease, slot } = delivery;
   if (next === undefined) return;
-  const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: next.number, dueAt: armedFor(next, lease) };
+  const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: next.number, dueAt: wakeUpTime(next, lease) };
   await schedule(context, wakeUp, thresholdFor(slot, context.settings.schedulerThresholdSeconds));
 }
 
@@ -46,7 +46,7 @@ async function schedule(
 
 /** Sends the wake-up by SQS, delayed until it is due, or for as long as SQS delays a message. */
 async function hop({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> {
-  await ports.wakeUps.sendDelayed(wakeUp, planHop(wakeUp.dueAt, ports.clock.now()).delaySeconds);
+  await ports.wakeUps.sendDelayed(wakeUp, planSqsDelay(wakeUp.dueAt, ports.clock.now()).delaySeconds);
 }
 
 /** Sends a job or wake-up once more, as a new message that comes when it is due. */
@@ -62,7 +62,7 @@ export async function sendAgain(
     await (isFar ? schedule : hop)(context, { ...work, dueAt });
     return;
   }
-  await ports.deliveryQueue.send([work], planHop(dueAt, ports.clock.now()).delaySeconds);
+  await ports.deliveryQueue.send([work], planSqsDelay(dueAt, ports.clock.now()).delaySeconds);
 }
 
 /** Whether a job or wake-up came too early, and has been sent again for its time. One that is nearly due is waited for. */

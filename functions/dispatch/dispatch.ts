@@ -1,4 +1,4 @@
-import type { RetainedMessages } from '../../shared/domain/vocabulary.ts';
+import { type RetainedMessages, type DeadLetterReason } from '../../shared/domain/vocabulary.ts';
 import {
   addresseesOf,
   contentOf,
@@ -15,7 +15,7 @@ import {
   payloadKeyOf,
 } from '../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
-import { planHop } from '../../shared/domain/retry/wake-up-plan.ts';
+import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
@@ -58,7 +58,8 @@ export type IngressOriginal = {
  * found by its record from the start.
  */
 export type IngressReading =
-  { ok: true; message: Message; delaySeconds?: number; keepBody?: true } | { ok: false; reason: string };
+  | { ok: true; message: Message; delaySeconds?: number; keepBody?: true }
+  | { ok: false; reason: DeadLetterReason };
 
 /**
  * One ingress message: its record first, then a job for each chunk of the matching subscriptions (design §4). It returns when the
@@ -93,7 +94,7 @@ export async function dispatch(
 async function refuse(
   { ports }: DispatchContext,
   original: IngressOriginal,
-  reason: string,
+  reason: DeadLetterReason,
   message?: MessageKey,
 ): Promise<void> {
   await ports.deadLetters.send(original, reason);
@@ -135,7 +136,7 @@ async function accept(
   });
   noteUndecided(ports.journal, record.key, undecided);
   // A repeat waits for what is left of the delay, not for all of it once more.
-  const { delaySeconds: leftSeconds } = planHop(record.acceptedAt + delayMs, ports.clock.now());
+  const { delaySeconds: leftSeconds } = planSqsDelay(record.acceptedAt + delayMs, ports.clock.now());
   const subscriptionIds = matching.map(({ id }) => id);
   const jobs = firstJobsFor(subscriptionIds, record, body, { sentAt, delayMs });
   await ports.deliveryQueue.send(jobs, leftSeconds);

@@ -2,14 +2,14 @@ import { type RecoveryOperation, secondsToNextLook } from '../../shared/domain/r
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import {
   isRecoverable,
-  isReplayed,
-  revised,
   stepAfterBatch,
-  withAnotherLook,
-  withHandled,
   withPage,
-  type Handling,
   type Recovery,
+  isSelected,
+  nextVersion,
+  withDeferredAgain,
+  withResults,
+  type ReplayResult,
 } from '../../shared/domain/recovery/recovery.ts';
 import type { RecoverySaving } from '../../shared/ports/deliveries.ts';
 import type { RetryRefusal } from '../../shared/domain/vocabulary.ts';
@@ -94,9 +94,9 @@ type Step = { recovery: Recovery; waitSeconds?: number };
 
 async function stepOf(context: OperateContext, recovery: Recovery, remaining: Remaining): Promise<Step> {
   const { results, rest } = await handleBatch(context, recovery, remaining);
-  const after = withHandled(recovery, results, rest);
+  const after = withResults(recovery, results, rest);
   const step = rest.length > 0 ? { recovery: after } : await nextStep(context, after);
-  return { ...step, recovery: revised(step.recovery, writeTime(context)) };
+  return { ...step, recovery: nextVersion(step.recovery, writeTime(context)) };
 }
 
 async function nextStep(context: OperateContext, recovery: Recovery): Promise<Step> {
@@ -104,7 +104,7 @@ async function nextStep(context: OperateContext, recovery: Recovery): Promise<St
     case 'list':
       return { recovery: withPage(recovery, await nextPage(context, recovery)) };
     case 'look_again':
-      return { recovery: withAnotherLook(recovery), waitSeconds: secondsToNextLook(recovery.looks) };
+      return { recovery: withDeferredAgain(recovery), waitSeconds: secondsToNextLook(recovery.looks) };
     case 'complete':
       return { recovery: { ...recovery, state: 'completed' } };
   }
@@ -132,22 +132,26 @@ async function handleBatch(context: OperateContext, recovery: Recovery, remainin
 }
 
 /** A service that is down comes back; a record that cannot be read or written is given up after the last look. */
-function faultOf(context: OperateContext, key: DeliveryKey, error: unknown): Handling {
+function faultOf(context: OperateContext, key: DeliveryKey, error: unknown): ReplayResult {
   noteFailed(context, 'recovery', key, error);
   return { kind: 'later', why: 'fault', key };
 }
 
 /** As it was read just now: since its key was put on record it may have been retried by hand, even delivered. */
-async function handle(context: OperateContext, recovery: Recovery, delivery: Delivery): Promise<Handling> {
+async function handle(
+  context: OperateContext,
+  recovery: Recovery,
+  delivery: Delivery,
+): Promise<ReplayResult> {
   const { key } = delivery;
   const isOurs = delivery.recoveries.includes(recovery.id);
-  if (!isOurs && !isReplayed(recovery, delivery)) return { kind: 'unconcerned' };
+  if (!isOurs && !isSelected(recovery, delivery)) return { kind: 'unconcerned' };
   const result = await reopenDelivery(context, key, recovery.id);
   if (result.kind === 'retried') return { kind: 'reopened' };
   return handlingOf(result.why, key);
 }
 
-function handlingOf(why: RetryRefusal, key: Delivery['key']): Handling {
+function handlingOf(why: RetryRefusal, key: Delivery['key']): ReplayResult {
   switch (why) {
     // Not counted yet: otherwise its key would not be in the batch any more.
     case 'recovered_already':
@@ -175,11 +179,11 @@ async function countStopped(context: OperateContext, recovery: Recovery): Promis
   const uncounted = [...recovery.batch, ...recovery.deferred];
   if (uncounted.length === 0) return;
   const { deliveries } = await ports.deliveryListings.records(uncounted);
-  const reopened: Handling[] = deliveries.flatMap((delivery) =>
+  const reopened: ReplayResult[] = deliveries.flatMap((delivery) =>
     delivery.recoveries.includes(recovery.id) ? [{ kind: 'reopened' }] : [],
   );
   // Refused: another invocation has counted them.
   await ports.recoveries.save(
-    revised(withHandled({ ...recovery, deferred: [] }, reopened, []), writeTime(context)),
+    nextVersion(withResults({ ...recovery, deferred: [] }, reopened, []), writeTime(context)),
   );
 }

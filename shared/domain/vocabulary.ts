@@ -22,7 +22,6 @@ export type Status = (typeof STATUSES)[number];
 
 /** The listings of a queue leave out the delivered ones, which are found by their message. */
 export const LISTED_STATUSES = [...OPEN_STATUSES, ...RECOVERABLE_STATUSES] as const;
-export type ListedStatus = (typeof LISTED_STATUSES)[number];
 
 /** What a terminal record still has to do. */
 export const OWED = ['undeliverable', 'disable_subscription', 'exhausted_event'] as const;
@@ -174,7 +173,6 @@ export type DisableReason = (typeof DISABLE_REASONS)[number];
 
 /** Of a subscription that waits for its subscriber to confirm: `owed` where the question may not have been sent. */
 export const CONFIRMATION_STATES = ['asked', 'owed'] as const;
-export type ConfirmationState = (typeof CONFIRMATION_STATES)[number];
 
 /** Standard Webhooks: `v1` is HMAC-SHA256 with a shared secret, `v1a` is ed25519. */
 export const SIGNING_SCHEMES = ['v1', 'v1a'] as const;

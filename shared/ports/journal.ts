@@ -1,4 +1,4 @@
-import type { Mechanism, Status } from '../domain/vocabulary.ts';
+import { type Mechanism, type Status, type DroppedReason } from '../domain/vocabulary.ts';
 import type { Attempt } from '../domain/delivery/attempt.ts';
 import type { DeliveryKey } from '../domain/delivery/delivery.ts';
 import type { MessageKey } from '../domain/message/message.ts';
@@ -44,7 +44,7 @@ export type Fact =
       fact: 'wake_up_dropped';
       key: DeliveryKey;
       attempt: number;
-      reason: 'no_record' | 'finished' | 'stale' | 'in_flight';
+      reason: DroppedReason;
     }
   /** `id` is SQS's. `key`: where it could be read as far as that. */
   | { fact: 'dead_lettered'; id: string; reason: string; key?: DeliveryKey }

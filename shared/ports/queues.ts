@@ -1,8 +1,9 @@
+import { type DeadLetterReason } from '../domain/vocabulary.ts';
 import type {
   DeadLetter,
-  HeldLetter,
-  Redriven,
   UndeliverableNotice,
+  ReceivedLetter,
+  RedrivenMessage,
 } from '../domain/delivery/dead-letter.ts';
 import type { FirstJob } from '../domain/delivery/job.ts';
 import type { Operation } from '../domain/recovery/operation.ts';
@@ -34,7 +35,7 @@ export interface Operations {
 export interface DeadLetters {
   send(
     original: { body: string; id: string; attributes?: Record<string, string> },
-    reason: string,
+    reason: DeadLetterReason,
   ): Promise<void>;
 }
 
@@ -51,9 +52,9 @@ export interface DeadLetterQueue {
    */
   receive(most: number): Promise<readonly DeadLetter[]>;
   /** @throws when some could not be removed; they come back. */
-  remove(letters: readonly HeldLetter[]): Promise<void>;
+  remove(letters: readonly ReceivedLetter[]): Promise<void>;
   /** Makes the messages visible again. One that is visible already is no error. */
-  release(letters: readonly HeldLetter[]): Promise<void>;
+  release(letters: readonly ReceivedLetter[]): Promise<void>;
   /** Those that are held among them. SQS counts approximately, and lags behind by a minute. */
   count(): Promise<number>;
 }
@@ -61,7 +62,7 @@ export interface DeadLetterQueue {
 /** The queues that our functions consume, as one who sends dead letters back sees them. */
 export interface WorkQueues {
   /** @throws when some could not be sent; others may have been. */
-  send(messages: readonly Redriven[]): Promise<void>;
+  send(messages: readonly RedrivenMessage[]): Promise<void>;
 }
 
 /** How much lies in the deployment's SQS queues. */

@@ -2,7 +2,7 @@ import { withRetriedWrites } from '../domain/contention.ts';
 import { hasRoomForRound, reopen, retryNow } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
-import { armedFor, scheduleName } from '../domain/retry/wake-up-plan.ts';
+import { scheduleName, wakeUpTime } from '../domain/retry/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Deliveries, DeliveryListings } from '../ports/deliveries.ts';
 import type { Journal } from '../ports/journal.ts';
@@ -49,7 +49,7 @@ export function reopenDelivery(
   recoveryId: string,
 ): Promise<RetryResult> {
   return decide(context, key, async (current) => {
-    if (current.recoveries.includes(recoveryId)) return recoveredAlready(context, current);
+    if (current.recoveries.includes(recoveryId)) return wakeAgain(context, current);
     if (isOpen(current.status)) return refused('open', current);
     if (current.status === 'delivered') return refused('delivered', current);
     return openRound(context, current, recoveryId);
@@ -91,7 +91,7 @@ function isHeld({ ports }: ByHandContext, { lease }: Delivery): boolean {
   return lease !== undefined && lease.until > ports.clock.now();
 }
 
-function whyNoRound(context: ByHandContext, current: Delivery): RetryRefusal | undefined {
+function roundRefusal(context: ByHandContext, current: Delivery): RetryRefusal | undefined {
   if (isHeld(context, current)) return 'in_flight';
   if (current.owed.length > 0) return 'being_closed';
   return hasRoomForRound(current) ? undefined : 'too_many_attempts';
@@ -105,7 +105,7 @@ async function openRound(
   const { ports, settings } = context;
   const { status } = current;
   if (isOpen(status)) return 'again';
-  const why = whyNoRound(context, current);
+  const why = roundRefusal(context, current);
   if (why !== undefined) return refused(why, current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
   const now = ports.clock.now();
@@ -116,7 +116,7 @@ async function openRound(
 }
 
 /** A crash may have left out the wake-up, and the delivery would wait for reconcile: so it is sent again while that helps. */
-async function recoveredAlready(context: ByHandContext, current: Delivery): Promise<Decision> {
+async function wakeAgain(context: ByHandContext, current: Delivery): Promise<Decision> {
   const isWaiting = current.next?.phase === 'manual' && current.lease === undefined;
   if (isWaiting) await wake(context, current);
   return refused('recovered_already', current);
@@ -153,5 +153,5 @@ export async function removeSchedule(
   { key, next, lease }: Delivery,
 ): Promise<void> {
   if (next?.by !== 'scheduler') return;
-  await ports.wakeUps.unschedule(scheduleName(key, next.number, armedFor(next, lease)));
+  await ports.wakeUps.unschedule(scheduleName(key, next.number, wakeUpTime(next, lease)));
 }

@@ -1,5 +1,5 @@
 import { withRetriedWrites } from '../domain/contention.ts';
-import { cancelOpen, cancelUnbegun } from '../domain/delivery/by-hand.ts';
+import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { removeSchedule, type ByHandContext } from './by-hand.ts';
@@ -51,7 +51,7 @@ async function decisionOn(
   if (record === undefined || !(await isMember(context, key, record))) return { why: 'no_such_delivery' };
   if (!(await hasUnbegun(context, record))) return { why: 'no_such_delivery' };
   if (record.filtered > 0) return { why: 'not_begun' };
-  return { transition: cancelUnbegun({ key, acceptedAt: record.acceptedAt }, reason, at) };
+  return { transition: cancelBeforeFirstAttempt({ key, acceptedAt: record.acceptedAt }, reason, at) };
 }
 
 async function isMember(

@@ -54,8 +54,8 @@ export const describeDeadLettersContract = (
       const { deadLetters, sent } = await make();
       const [first = '', ...others] = Array.from({ length: 19 }, () => randomUUID());
       const ids = [first, first, ...others];
-      await Promise.all(ids.map((id) => deadLetters.send({ body: id, id }, `reason ${id}`)));
-      const letters = ids.map((id) => ({ body: id, id, reason: `reason ${id}`, attributes: {} }));
+      await Promise.all(ids.map((id) => deadLetters.send({ body: id, id }, `invalid_field:${id}`)));
+      const letters = ids.map((id) => ({ body: id, id, reason: `invalid_field:${id}`, attributes: {} }));
       expect(inAnyOrder(await sent(20))).toEqual(inAnyOrder(letters));
     });
   });

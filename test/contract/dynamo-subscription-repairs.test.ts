@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
-import { enabled, movedTo } from '../../shared/domain/subscription/change.ts';
+import { asEnabled, moveTo } from '../../shared/domain/subscription/change.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
@@ -23,10 +23,10 @@ afterAll(tables.deleteAll);
 const NEW_URL = 'https://subscriber.test/new';
 
 const repairs: [string, (current: Subscription) => Subscription, Partial<Subscription>][] = [
-  ['is enabled', (current) => enabled(current, SOME_TIME), { changedAt: SOME_TIME }],
+  ['is enabled', (current) => asEnabled(current, SOME_TIME), { changedAt: SOME_TIME }],
   [
     'gets another subscriber',
-    (current) => enabled(movedTo(NEW_URL, current, SOME_TIME), SOME_TIME),
+    (current) => asEnabled(moveTo(NEW_URL, current, SOME_TIME), SOME_TIME),
     { subscriber: NEW_URL, changedAt: SOME_TIME + 1 },
   ],
 ];

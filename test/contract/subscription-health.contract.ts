@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { enabled } from '../../shared/domain/subscription/change.ts';
-import { allows, changedBy, type HealthChange } from '../../shared/domain/subscription/health.ts';
+import { asEnabled } from '../../shared/domain/subscription/change.ts';
+import {
+  type HealthChange,
+  healthChangeHolds,
+  applyHealthChange,
+} from '../../shared/domain/subscription/health.ts';
 import type {
   Failing,
   Subscription,
   SubscriptionEvent,
-  Unsent,
+  PendingEvent,
 } from '../../shared/domain/subscription/subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
@@ -27,7 +31,7 @@ const event: fc.Arbitrary<SubscriptionEvent> = fc.oneof(
   time.map((since) => ({ type: 'subscription.recovered' as const, since, at: SOME_TIME })),
   time.map((at) => ({ type: 'subscription.disabled' as const, reason: 'failing' as const, at })),
 );
-const unsent: fc.Arbitrary<Unsent> = fc.record({ event, at: time }, { noNullPrototype: true });
+const unsent: fc.Arbitrary<PendingEvent> = fc.record({ event, at: time }, { noNullPrototype: true });
 const disabled = time.map((at) => ({ reason: 'failing' as const, at }));
 
 const maybe = <Name extends string, T>(name: Name, arbitrary: fc.Arbitrary<T>) =>
@@ -93,8 +97,8 @@ export const describeSubscriptionHealthContract = (
         fc.asyncProperty(situation, async ({ before, wanted }) => {
           const { subscriptions, subscription, found } = await kept(before);
           const result = await subscriptions.changeHealth(subscription.queue, subscription.id, wanted);
-          if (allows(subscription, wanted)) {
-            const after = changedBy(wanted, subscription);
+          if (healthChangeHolds(subscription, wanted)) {
+            const after = applyHealthChange(wanted, subscription);
             expect(result).toEqual({ kind: 'written', subscription: after });
             expect(await found()).toEqual(after);
           } else {
@@ -167,7 +171,7 @@ export const describeSubscriptionHealthContract = (
       const { subscriptions, registry, subscription, found } = await kept();
       const { queue, id } = subscription;
       await registry.changeSubscription({ queue, subscriptionId: id, now: SOME_TIME }, (current) =>
-        enabled(current, SOME_TIME),
+        asEnabled(current, SOME_TIME),
       );
       const gone = { reason: 'gone', at: SOME_TIME } as const;
       const begin = { kind: 'begin', failing: { since: SOME_TIME, failures: 1 } } as const;

@@ -1,4 +1,4 @@
-import { movedTo } from '../../shared/domain/subscription/change.ts';
+import { moveTo } from '../../shared/domain/subscription/change.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
@@ -134,7 +134,7 @@ const changeSubscription = (
   if (known === undefined) return;
   if (change.kind === 'subscription_url') {
     const version = subscriptions.versionsOf(change.id).length;
-    subscriptions.put(movedTo(receivers.addressOf(change.id, version), known, time.now()));
+    subscriptions.put(moveTo(receivers.addressOf(change.id, version), known, time.now()));
     return;
   }
   const options = { ...known.options };

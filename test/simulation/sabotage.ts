@@ -1,5 +1,5 @@
 import type { Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
-import { planHop } from '../../shared/domain/retry/wake-up-plan.ts';
+import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { deliveryName } from './history.ts';
 import type { Sabotage } from './simulated-world.ts';
@@ -80,7 +80,7 @@ export const wakeUpBeforeRecord: Sabotage = {
           attempt: next.number,
           dueAt: next.dueAt,
         };
-        await wakeUps.sendDelayed(wakeUp, planHop(next.dueAt, clock.now()).delaySeconds);
+        await wakeUps.sendDelayed(wakeUp, planSqsDelay(next.dueAt, clock.now()).delaySeconds);
         sent = next.number;
       }
       return await ports.deliveries.write(transition);

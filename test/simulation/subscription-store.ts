@@ -1,7 +1,7 @@
 import { readCache } from '../../shared/adapters/read-cache.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import { enabled } from '../../shared/domain/subscription/change.ts';
-import { allows, changedBy, mayDisable } from '../../shared/domain/subscription/health.ts';
+import { asEnabled } from '../../shared/domain/subscription/change.ts';
+import { mayDisable, healthChangeHolds, applyHealthChange } from '../../shared/domain/subscription/health.ts';
 import type { Disabled, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { QUEUE } from './scenario.ts';
@@ -74,9 +74,9 @@ export const subscriptionStore = (time: VirtualClock): SubscriptionStore => {
       changeHealth: (_queue, id, change) => {
         forget(id);
         const current = find(id);
-        if (current === undefined || !allows(current, change))
+        if (current === undefined || !healthChangeHolds(current, change))
           return Promise.resolve({ kind: 'refused', current });
-        const subscription = changedBy(change, current);
+        const subscription = applyHealthChange(change, current);
         setVersion(id, subscription);
         return Promise.resolve({ kind: 'written', subscription });
       },
@@ -112,7 +112,7 @@ export const subscriptionStore = (time: VirtualClock): SubscriptionStore => {
     },
     enable: (id) => {
       const current = find(id);
-      if (current !== undefined) setVersion(id, enabled(current, time.now()));
+      if (current !== undefined) setVersion(id, asEnabled(current, time.now()));
     },
     queueVersions,
     versionsOf: (id) => subscriptions.get(id) ?? [],

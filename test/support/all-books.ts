@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addUp, EMPTY_BOOKS, type Books } from '../../shared/domain/message/books.ts';
+import { EMPTY_BOOKS, type Books, sumOfBooks } from '../../shared/domain/message/books.ts';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
 
 const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
@@ -17,7 +17,7 @@ export const allBooks = async (
     const answer: unknown = await response.json();
     if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
     const view = page.parse(answer);
-    books = addUp(books, view.books);
+    books = sumOfBooks(books, view.books);
     path = view.links[0]?.href;
   }
   return books;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
-import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../../shared/domain/message/books.ts';
+import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import { openApi } from '../../api/api-client.ts';
 import { booksPages } from '../../api/books.ts';
 import { queueOf } from '../../options/arguments.ts';
@@ -33,7 +33,7 @@ export function addBooks(command: Command, terminal: Terminal): void {
         .untilInterrupted(async (signal) => {
           let sum = EMPTY_BOOKS;
           for await (const page of booksPages(api, queue, window, signal)) {
-            sum = addUp(sum, page);
+            sum = sumOfBooks(sum, page);
             progress.show(`${sum.accepted} messages counted`);
           }
           return sum;

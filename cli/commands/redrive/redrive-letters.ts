@@ -1,9 +1,9 @@
 import type {
-  BroughtBack,
   DeadLetter,
-  HeldLetter,
   LetterReading,
-  Redriven,
+  RedriveOutcome,
+  ReceivedLetter,
+  RedrivenMessage,
 } from '../../../shared/domain/delivery/dead-letter.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
@@ -17,10 +17,10 @@ export type RedrivePorts = {
 
 export type BringBackPorts<Message> = Pick<RedrivePorts, 'deadLetters' | 'clock'> & {
   /** One answer for each, in order. @throws when it does not work at all; it can be repeated. */
-  bringBack: (messages: readonly Message[]) => Promise<readonly BroughtBack[]>;
+  bringBack: (messages: readonly Message[]) => Promise<readonly RedriveOutcome[]>;
 };
 
-export type RedriveOrder<Message = Redriven> = {
+export type RedriveOrder<Message = RedrivenMessage> = {
   read: (letter: DeadLetter) => LetterReading<Message>;
   /** Letters sent later are left: some of them are those that this run sent back, and that failed again. */
   startedAt: number;
@@ -82,7 +82,7 @@ type Run<Message> = Tally & {
    * Letters to be left, held until the end so that the queue shows others, by id. The receipt is that of the last
    * receive: a letter comes again when the time for which it was held is over.
    */
-  held: Map<string, HeldLetter>;
+  held: Map<string, ReceivedLetter>;
   /** Of what was redriven. A letter that fails again is left, even where this clock and that of SQS disagree. */
   identities: Set<string>;
 };
@@ -93,7 +93,7 @@ type Run<Message> = Tally & {
  * @throws RedriveFailedError
  */
 export function redrive({ workQueues, ...ports }: RedrivePorts, order: RedriveOrder): Promise<RedriveResult> {
-  const bringBack = async (messages: readonly Redriven[]): Promise<BroughtBack[]> => {
+  const bringBack = async (messages: readonly RedrivenMessage[]): Promise<RedriveOutcome[]> => {
     await workQueues.send(messages);
     return messages.map(() => ({ kind: 'redriven' }));
   };
@@ -214,7 +214,7 @@ function tallyOf({
   skipped,
   settled,
   held,
-}: Tally & { held: ReadonlyMap<string, HeldLetter> }): RedriveTally {
+}: Tally & { held: ReadonlyMap<string, ReceivedLetter> }): RedriveTally {
   return {
     redriven,
     skipped: Object.fromEntries(skipped),

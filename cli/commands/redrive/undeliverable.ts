@@ -1,5 +1,5 @@
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
-import type { BroughtBack } from '../../../shared/domain/delivery/dead-letter.ts';
+import type { RedriveOutcome } from '../../../shared/domain/delivery/dead-letter.ts';
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { EndedDelivery } from '../../../shared/wire/jobs/dead-letter.ts';
@@ -14,11 +14,14 @@ const SIDE_BY_SIDE = 8;
  * and whose notice is still there is open or has had more attempts, and its notice is settled by that.
  * @throws Problem or ApiRefusal when the API does not answer, or not to us.
  */
-export function retryUndeliverable(api: ApiClient, ended: readonly EndedDelivery[]): Promise<BroughtBack[]> {
+export function retryUndeliverable(
+  api: ApiClient,
+  ended: readonly EndedDelivery[],
+): Promise<RedriveOutcome[]> {
   return inParallel(ended, SIDE_BY_SIDE, (one) => retryOne(api, one));
 }
 
-async function retryOne(api: ApiClient, ended: EndedDelivery): Promise<BroughtBack> {
+async function retryOne(api: ApiClient, ended: EndedDelivery): Promise<RedriveOutcome> {
   try {
     const settled = settledBy(await showDelivery(api, ended), ended);
     if (settled !== undefined) return { kind: 'settled', reason: settled };

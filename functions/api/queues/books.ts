@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { addUp, type Books, booksOfMessage, EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
+import { type Books, booksOfMessage, EMPTY_BOOKS, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
@@ -82,7 +82,7 @@ export async function countBooks(
       ...(marker === undefined ? {} : { marker }),
     });
     const counted = await Promise.all(page.items.map(({ key }) => countMessage(context, key)));
-    books = counted.reduce(addUp, books);
+    books = counted.reduce(sumOfBooks, books);
     ({ marker } = page);
   } while (marker !== undefined && clock.now() - startedAt < COUNTING_MS);
   return marker === undefined ? { books } : { books, marker };

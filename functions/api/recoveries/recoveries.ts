@@ -3,9 +3,9 @@ import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts
 import {
   newRecovery,
   recoveryIdOf,
-  revised,
   type Recovery,
   type RecoverySelection,
+  nextVersion,
 } from '../../../shared/domain/recovery/recovery.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
@@ -73,7 +73,7 @@ export async function stopRecovery(
     if (current === undefined) return undefined;
     if (current.state !== 'running') return 'over';
     const at = { now: clock.now(), retentionMs: settings.retentionMs };
-    const saving = await recoveries.save(revised({ ...current, state: 'stopped' }, at));
+    const saving = await recoveries.save(nextVersion({ ...current, state: 'stopped' }, at));
     if (saving.kind === 'saved') return 'stopped';
     current = saving.current;
     return 'again';

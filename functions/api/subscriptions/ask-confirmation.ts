@@ -4,10 +4,10 @@ import {
   tokenHashOf,
 } from '../../../shared/domain/subscription/confirmation.ts';
 import {
-  isQuestionOwed,
-  isThere,
   type Subscription,
   type Unconfirmed,
+  owesConfirmationRequest,
+  isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Journal } from '../../../shared/ports/journal.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
@@ -59,7 +59,7 @@ export async function sendOwedConfirmation(
   subscription: Subscription,
   publicUrl: string,
 ): Promise<Subscription> {
-  if (!isQuestionOwed(subscription)) return subscription;
+  if (!owesConfirmationRequest(subscription)) return subscription;
   try {
     return await sendConfirmation(context, subscription, publicUrl);
   } catch (thrown) {
@@ -78,7 +78,9 @@ async function sendConfirmation(
   const { queue, id } = subscription;
   const { token, unconfirmed } = newConfirmation(context);
   const waiting = await changeUnconfirmed(context, subscription, (current) =>
-    isQuestionOwed(current) ? { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at } : undefined,
+    owesConfirmationRequest(current)
+      ? { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at }
+      : undefined,
   );
   // Another request has sent a link meanwhile, or the subscription is gone.
   if (waiting.unconfirmed?.tokenHash !== unconfirmed.tokenHash) return waiting;
@@ -99,7 +101,7 @@ async function changeUnconfirmed(
   const now = clock.now();
   const target = { queue: subscription.queue, subscriptionId: subscription.id, now };
   const result = await registry.changeSubscription(target, (current) => {
-    const unconfirmed = isThere(current, now) ? change(current) : undefined;
+    const unconfirmed = isPresent(current, now) ? change(current) : undefined;
     return unconfirmed && { ...current, unconfirmed };
   });
   switch (result.kind) {

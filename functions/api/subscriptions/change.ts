@@ -2,12 +2,12 @@ import { withOptions } from '../../../shared/domain/message/addressees.ts';
 import { isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import { withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
-import { enabled, isOther, movedTo } from '../../../shared/domain/subscription/change.ts';
+import { asEnabled, hasMoved, moveTo } from '../../../shared/domain/subscription/change.ts';
 import {
-  isThere,
   type Disabled,
   type Subscription,
   type SubscriptionOptions,
+  isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
@@ -55,7 +55,7 @@ export async function updateSubscription(
 }
 
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
-  return before.unconfirmed !== undefined || (mustConfirmNew && isOther(before, after));
+  return before.unconfirmed !== undefined || (mustConfirmNew && hasMoved(before, after));
 }
 
 /** A subscription that is disabled already keeps its reason. */
@@ -69,7 +69,7 @@ export function disableManually(context: ChangeContext, name: SubscriptionName):
 /** Writes even if it is enabled: deliver may be about to disable it because of an earlier 410. */
 export function enable(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
   const now = context.clock.now();
-  return changePresent(context, name, (current) => enabled(current, now));
+  return changePresent(context, name, (current) => asEnabled(current, now));
 }
 
 /** Whether the token is that of the link; each confirms once. */
@@ -136,19 +136,19 @@ async function changePresent(
 ): Promise<ChangeResult> {
   const now = clock.now();
   const result = await registry.changeSubscription({ ...name, now }, (current) =>
-    isThere(current, now) ? change(current) : undefined,
+    isPresent(current, now) ? change(current) : undefined,
   );
-  return result.kind === 'left' && !isThere(result.current, now) ? { kind: 'missing' } : result;
+  return result.kind === 'left' && !isPresent(result.current, now) ? { kind: 'missing' } : result;
 }
 
 function editOf(change: SubscriptionChange, now: number) {
   return (current: Subscription): Subscription => {
     const { subscriber, ttl, options, disabled } = change;
-    const moved = subscriber === undefined ? current : movedTo(subscriber, current, now);
+    const moved = subscriber === undefined ? current : moveTo(subscriber, current, now);
     const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
     const edited = options === undefined ? timed : withNewOptions(options, timed, now);
     if (disabled === undefined) return edited;
-    return disabled === null ? enabled(edited, now) : { ...edited, disabled };
+    return disabled === null ? asEnabled(edited, now) : { ...edited, disabled };
   };
 }
 

@@ -14,7 +14,7 @@ import {
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
-import { isThere, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { SecretSealer, Registry } from '../../../shared/ports/subscriptions.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -152,7 +152,7 @@ async function rotateSecret(context: RotateContext, request: RotateRequest): Pro
   const { registry, clock, secretSealer, randomBytes } = context;
   const { queue, subscriptionId, graceMs } = request;
   const found = await registry.findSubscription(queue, subscriptionId);
-  if (!isThere(found, clock.now())) return { kind: 'no_such_subscription' };
+  if (!isPresent(found, clock.now())) return { kind: 'no_such_subscription' };
   const secret =
     typeof request.secret === 'string' ? makeSecret(request.secret, randomBytes) : request.secret;
   const sealed = await secretSealer.seal({ queue, subscriptionId }, secret);

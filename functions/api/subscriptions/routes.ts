@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
-import { isThere } from '../../../shared/domain/subscription/subscription.ts';
+import { isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import {
   confirmationSchema,
   subscriptionView,
@@ -120,7 +120,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         request,
         async (asked) => {
           const { items, ...rest } = await registry.listSubscriptions(queue, asked);
-          return { ...rest, items: items.filter((item) => isThere(item, now)) };
+          return { ...rest, items: items.filter((item) => isPresent(item, now)) };
         },
         (item) => subscriptionView(item, now),
       );
@@ -146,7 +146,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       const { queue, subscriptionId } = subscriptionName(context.req.param());
       const found = await registry.findSubscription(queue, subscriptionId);
       const now = clock.now();
-      if (!isThere(found, now)) throw notFound('such subscription');
+      if (!isPresent(found, now)) throw notFound('such subscription');
       return context.json(subscriptionView(found, now));
     },
   );

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../audit.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
-import { isThere, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Page } from '../../../shared/ports/page.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
@@ -36,7 +36,7 @@ export async function readExportPage(
       ...(next !== undefined && { marker: next }),
     });
     const now = clock.now();
-    const longer = [...taken, ...page.items.filter((item) => isThere(item, now))];
+    const longer = [...taken, ...page.items.filter((item) => isPresent(item, now))];
     if (taken.length > 0 && (longer.length > MOST_LINES || !fits(longer))) break;
     taken = longer;
     next = page.marker;
@@ -65,7 +65,7 @@ export async function importSubscription(
 ): Promise<ImportResult> {
   const { registry, clock } = context;
   const current = await registry.findBySubscriber(request.queue, request.subscriber);
-  return isThere(current, clock.now())
+  return isPresent(current, clock.now())
     ? importExisting(context, current, request, wanted)
     : importNew(context, request);
 }

@@ -1,7 +1,7 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';
 import { primaryKey } from '../../config/tables.ts';
-import { FAILURES_IN_ALL, type HealthChange } from '../../domain/subscription/health.ts';
+import { type HealthChange, FAILURES_TO_DISABLE } from '../../domain/subscription/health.ts';
 import type { Disabled } from '../../domain/subscription/subscription.ts';
 import type { HealthResult } from '../../ports/subscriptions.ts';
 import { expression, type Expression } from './expressions.ts';
@@ -75,7 +75,11 @@ function decisionOf(change: HealthChange, to: Expression): string[] {
     case 'recover':
       return [isSpell(change.since, to)];
     case 'disable':
-      return [isSpell(change.since, to), `${failuresIn(to)} >= ${to.value(FAILURES_IN_ALL)}`, isEnabled(to)];
+      return [
+        isSpell(change.since, to),
+        `${failuresIn(to)} >= ${to.value(FAILURES_TO_DISABLE)}`,
+        isEnabled(to),
+      ];
     case 'sent':
       return [
         `${to.name('unsent', 'at')} = ${to.value(change.unsent.at)}`,

@@ -3,10 +3,10 @@ import * as z from 'zod';
 import { DISABLE_REASONS } from '../../domain/vocabulary.ts';
 import { subscriptionIndexes, ttlAttribute } from '../../config/tables.ts';
 import type {
-  Formerly,
   Queue,
   Subscription,
   SubscriptionOptions,
+  FormerInterests,
 } from '../../domain/subscription/subscription.ts';
 import { subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
 import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
@@ -119,7 +119,7 @@ const formerlySchema = z.object({
   event_types: optionsSchema.shape.event_types,
   filter: optionsSchema.shape.filter,
   until: z.number(),
-} satisfies Record<keyof Formerly, z.ZodType>);
+} satisfies Record<keyof FormerInterests, z.ZodType>);
 
 const disabledReasonSchema = z.enum(DISABLE_REASONS);
 

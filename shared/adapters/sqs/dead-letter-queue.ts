@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { DeadLetter, HeldLetter, LetterAttribute } from '../../domain/delivery/dead-letter.ts';
+import type { DeadLetter, LetterAttribute, ReceivedLetter } from '../../domain/delivery/dead-letter.ts';
 import type { DeadLetterQueue } from '../../ports/queues.ts';
 import { inParallel } from '../in-parallel.ts';
 import {
@@ -109,7 +109,7 @@ const release: Change = async ({ sqs, queueUrl }, entries) =>
 /** What SQS failed in the end. A fault of its own is asked for again; what it calls ours is not. */
 async function changeAll(
   source: DeadLetterSource,
-  letters: readonly HeldLetter[],
+  letters: readonly ReceivedLetter[],
   change: Change,
 ): Promise<BatchResultErrorEntry[]> {
   const batches = sharesOf(letters.length).map((size, index) =>
@@ -120,7 +120,7 @@ async function changeAll(
 
 async function changeBatch(
   source: DeadLetterSource,
-  batch: readonly HeldLetter[],
+  batch: readonly ReceivedLetter[],
   change: Change,
 ): Promise<BatchResultErrorEntry[]> {
   let pending = batch.map(({ receipt }, index): Entry => ({ Id: String(index), ReceiptHandle: receipt }));

@@ -1,5 +1,9 @@
 import type { WorkQueueName } from '../../domain/vocabulary.ts';
-import type { LetterAttribute, LetterAttributes, Redriven } from '../../domain/delivery/dead-letter.ts';
+import type {
+  LetterAttribute,
+  LetterAttributes,
+  RedrivenMessage,
+} from '../../domain/delivery/dead-letter.ts';
 import { groupOf } from '../../domain/delivery/job.ts';
 import type { DeliveryQueue, Ingress, Operations, QueueDepths, WorkQueues } from '../../ports/queues.ts';
 import type { WakeUps } from '../../ports/wake-ups.ts';
@@ -62,7 +66,7 @@ export function sqsWorkQueues(
   };
 }
 
-function outgoing({ body, attributes, group }: Redriven) {
+function outgoing({ body, attributes, group }: RedrivenMessage) {
   return {
     body,
     ...(Object.keys(attributes).length === 0 ? {} : { attributes: valuesOf(attributes) }),

@@ -1,4 +1,4 @@
-import type { TerminalStatus } from '../vocabulary.ts';
+import type { CancelReason, TerminalStatus } from '../vocabulary.ts';
 import type { DeliveryKey, Delivery, Transition, WriteTime } from './delivery.ts';
 
 /** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */
@@ -6,7 +6,7 @@ export function retryNow(delivery: Delivery, at: WriteTime): Transition {
   return {
     name: 'retry_now',
     key: delivery.key,
-    expect: asRead(delivery),
+    expect: unchanged(delivery),
     change: {
       status: delivery.status,
       next: {
@@ -44,7 +44,7 @@ export function reopen(
       next: { number: delivery.attempts.length + 1, phase: 'manual', dueAt: at.now, by: 'sqs_delay' },
       lease: null,
       slot: null,
-      ...(recoveryId === undefined ? {} : { recoveries: remembered(delivery, recoveryId) }),
+      ...(recoveryId === undefined ? {} : { recoveries: withRecovery(delivery, recoveryId) }),
       overdueAt: at.now,
       updatedAt: at.now,
       expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
@@ -65,7 +65,7 @@ export function hasRoomForRound({ attempts }: Delivery): boolean {
 /** More than ever run at a time: an order that is received twice belongs to a recovery that still runs. */
 const MOST_RECOVERIES = 10;
 
-function remembered({ recoveries }: Delivery, recoveryId: string): readonly string[] {
+function withRecovery({ recoveries }: Delivery, recoveryId: string): readonly string[] {
   return [...recoveries, recoveryId].slice(-MOST_RECOVERIES);
 }
 
@@ -73,11 +73,11 @@ function remembered({ recoveries }: Delivery, recoveryId: string): readonly stri
  * Ends an open delivery. A lease on it is a request that may be in flight and counts as lost, because its result comes too
  * late. The lease stays, so that no round is opened beside that request.
  */
-export function cancelOpen(delivery: Delivery, reason: string, at: WriteTime): Transition {
+export function cancelOpen(delivery: Delivery, reason: CancelReason, at: WriteTime): Transition {
   return {
     name: 'cancel',
     key: delivery.key,
-    expect: asRead(delivery),
+    expect: unchanged(delivery),
     change: {
       status: 'cancelled',
       reason,
@@ -91,9 +91,9 @@ export function cancelOpen(delivery: Delivery, reason: string, at: WriteTime): T
 }
 
 /** Ends a delivery whose job has not been received yet: the record is there first, and the job finds it over. */
-export function cancelUnbegun(
+export function cancelBeforeFirstAttempt(
   { key, acceptedAt }: { key: DeliveryKey; acceptedAt: number },
-  reason: string,
+  reason: CancelReason,
   at: WriteTime,
 ): Transition {
   return {
@@ -117,6 +117,6 @@ export function cancelUnbegun(
   };
 }
 
-function asRead({ attempts, lease, next }: Delivery) {
+function unchanged({ attempts, lease, next }: Delivery) {
   return { kind: 'open', recorded: attempts.length, lease, dueAt: next?.dueAt } as const;
 }

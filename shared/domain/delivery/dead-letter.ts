@@ -24,10 +24,10 @@ export type DeadLetter = {
   group?: string;
 };
 
-export type HeldLetter = Pick<DeadLetter, 'id' | 'receipt'>;
+export type ReceivedLetter = Pick<DeadLetter, 'id' | 'receipt'>;
 
 /** A dead letter on its way back. */
-export type Redriven = {
+export type RedrivenMessage = {
   to: WorkQueueName;
   body: string;
   attributes: LetterAttributes;
@@ -38,14 +38,14 @@ export type Redriven = {
  * What can be done with a letter. `identity` stays the same should it become a dead letter again, which SQS's id does
  * not. `skip`: bringing it back would do no good.
  */
-export type LetterReading<Message = Redriven> =
+export type LetterReading<Message = RedrivenMessage> =
   { kind: 'redrive'; message: Message; identity: string } | { kind: 'skip'; reason: string };
 
 /**
  * What came of bringing a letter back. `settled`: nothing is left to do about it, and it is removed as well; `refused`: it
  * cannot be done, and it stays.
  */
-export type BroughtBack = { kind: 'redriven' } | { kind: 'settled' | 'refused'; reason: string };
+export type RedriveOutcome = { kind: 'redriven' } | { kind: 'settled' | 'refused'; reason: string };
 
 /** What the undeliverable queue holds: the delivery as it ended, and its message. */
 export type UndeliverableNotice = {

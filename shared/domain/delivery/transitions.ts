@@ -1,5 +1,5 @@
 import type { Attempt } from './attempt.ts';
-import type { Owed } from '../vocabulary.ts';
+import type { CancelReason, EndReason, Owed, RejectReason } from '../vocabulary.ts';
 import {
   isOpen,
   type Change,
@@ -83,7 +83,7 @@ function recordAttempt(
 
 function ended(
   status: 'rejected' | 'exhausted',
-  reason: string,
+  reason: EndReason,
   owed: readonly Owed[],
   { now }: WriteTime,
 ): StatusChange {
@@ -97,7 +97,7 @@ function ended(
   };
 }
 
-function rejectionReason({ statusCode }: Attempt): string {
+function rejectionReason({ statusCode }: Attempt): RejectReason {
   return statusCode === undefined ? ADDRESS_FORBIDDEN : `http_${statusCode}`;
 }
 
@@ -124,7 +124,12 @@ export function recordLateResult(current: Delivery, attempt: Attempt, at: WriteT
 }
 
 /** Ends a delivery under our lease, without an attempt. */
-export function cancelLeased(delivery: Delivery, owner: string, reason: string, at: WriteTime): Revision {
+export function cancelLeased(
+  delivery: Delivery,
+  owner: string,
+  reason: CancelReason,
+  at: WriteTime,
+): Revision {
   return {
     name: 'cancel',
     key: delivery.key,

@@ -57,7 +57,7 @@ export function booksOfMessage(
   };
 }
 
-export function addUp(one: Books, other: Books): Books {
+export function sumOfBooks(one: Books, other: Books): Books {
   return {
     accepted: one.accepted + other.accepted,
     duplicates: one.duplicates + other.duplicates,

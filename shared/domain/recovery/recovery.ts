@@ -1,6 +1,11 @@
 import { MOST_LOOKS } from './operation.ts';
 import type { Delivery, DeliveryKey } from '../delivery/delivery.ts';
-import { RECOVERABLE_STATUSES, type RecoverableStatus, type RecoveryState, type Status } from '../vocabulary.ts';
+import {
+  RECOVERABLE_STATUSES,
+  type RecoverableStatus,
+  type RecoveryState,
+  type Status,
+} from '../vocabulary.ts';
 
 /** Which deliveries a recovery replays. Times are milliseconds since the epoch, by when the message was accepted. */
 export type RecoverySelection = {
@@ -79,7 +84,7 @@ export function isRecoverable(status: Status): status is RecoverableStatus {
  * Whether a delivery is one that the recovery is about: over when the recovery was ordered, in one of the ways asked for.
  * What ended later has failed anew, if only once more, and is left to whoever looks at it then.
  */
-export function isReplayed({ selection, createdAt }: Recovery, delivery: Delivery): boolean {
+export function isSelected({ selection, createdAt }: Recovery, delivery: Delivery): boolean {
   const { status, reason } = delivery;
   if (!isRecoverable(status) || status !== (selection.status ?? status)) return false;
   const isLeftAlone = selection.status === undefined && status === 'cancelled' && reason === 'manual';
@@ -93,24 +98,24 @@ function endedAt({ attempts, updatedAt }: Delivery, status: RecoverableStatus): 
 }
 
 /** What came of a delivery of the batch. `unconcerned`: not what the recovery is about, or not any more. */
-export type Handling =
+export type ReplayResult =
   | { kind: 'reopened' }
   | { kind: 'skipped'; why: string }
   | { kind: 'later'; why: string; key: DeliveryKey }
   | { kind: 'unconcerned' };
 
 /** The counts after deliveries of the batch were dealt with; `rest` are those that there was no time for. */
-export function withHandled(
+export function withResults(
   recovery: Recovery,
-  handled: readonly Handling[],
+  handled: readonly ReplayResult[],
   rest: readonly DeliveryKey[],
 ): Recovery {
   let after: Recovery = { ...recovery, batch: rest };
-  for (const handling of handled) after = withOne(after, handling);
+  for (const handling of handled) after = withResult(after, handling);
   return after;
 }
 
-function withOne(recovery: Recovery, handling: Handling): Recovery {
+function withResult(recovery: Recovery, handling: ReplayResult): Recovery {
   switch (handling.kind) {
     case 'reopened':
       return { ...recovery, found: recovery.found + 1, reopened: recovery.reopened + 1 };
@@ -156,7 +161,7 @@ export function withPage(
 }
 
 /** The deferred are the batch once more. */
-export function withAnotherLook(recovery: Recovery): Recovery {
+export function withDeferredAgain(recovery: Recovery): Recovery {
   return {
     ...recovery,
     batch: recovery.deferred,
@@ -166,7 +171,7 @@ export function withAnotherLook(recovery: Recovery): Recovery {
 }
 
 /** As it is written next. */
-export function revised(recovery: Recovery, at: { now: number; retentionMs: number }): Recovery {
+export function nextVersion(recovery: Recovery, at: { now: number; retentionMs: number }): Recovery {
   return {
     ...recovery,
     version: recovery.version + 1,

@@ -20,7 +20,7 @@ export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'sche
 export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number): WakeUpPlan {
   const remainingMs = dueAt - now;
   if (remainingMs < thresholdSeconds * 1000 || remainingMs <= SCHEDULER_NEAREST_MS)
-    return planHop(dueAt, now);
+    return planSqsDelay(dueAt, now);
   return { by: 'scheduler', at: Math.max(dueAt - SCHEDULER_LEAD_MS, now + SCHEDULER_NEAREST_MS) };
 }
 
@@ -39,7 +39,7 @@ export function thresholdFor(slot: Slot | undefined, thresholdSeconds: number): 
  * so that no second schedule is made for one due time. SQS takes whole seconds: rounded to the nearest, a wake-up comes at
  * most half a second late, or as much too early, which deliver waits for. Always rounded up, it would be a second late.
  */
-export function planHop(dueAt: number, now: number): { by: 'sqs_delay'; delaySeconds: number } {
+export function planSqsDelay(dueAt: number, now: number): { by: 'sqs_delay'; delaySeconds: number } {
   return {
     by: 'sqs_delay',
     delaySeconds: Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.round((dueAt - now) / 1000))),
@@ -47,7 +47,7 @@ export function planHop(dueAt: number, now: number): { by: 'sqs_delay'; delaySec
 }
 
 /** A lease on the record is a holder that died or is still at it: nobody else can take over before it runs out. */
-export function armedFor({ dueAt }: Pick<NextAttempt, 'dueAt'>, lease: Lease | undefined): number {
+export function wakeUpTime({ dueAt }: Pick<NextAttempt, 'dueAt'>, lease: Lease | undefined): number {
   return Math.max(dueAt, lease?.until ?? 0);
 }
 

@@ -1,14 +1,14 @@
 import { ANY_INVOCATION_MS } from '../delivery/lease.ts';
-import type { Disabled, Failing, Subscription, Unsent } from './subscription.ts';
+import type { Disabled, Failing, Subscription, PendingEvent } from './subscription.ts';
 
 /** Failures without a success between them that it takes to tell the operator. */
-export const FAILURES_TO_TELL = 20;
+export const FAILURES_TO_NOTIFY = 20;
 
 /** And, given time, to disable. Those between the two are counted apart (`towardsDisabling`). */
-export const FAILURES_IN_ALL = 30;
+export const FAILURES_TO_DISABLE = 30;
 
 /** Twice as many as are counted apart: at least half of the time lies between telling and disabling. */
-const PARTS = 2 * (FAILURES_IN_ALL - FAILURES_TO_TELL);
+const STEPS_TO_DISABLE = 2 * (FAILURES_TO_DISABLE - FAILURES_TO_NOTIFY);
 
 /** Milliseconds. */
 export type HealthRules = {
@@ -19,18 +19,18 @@ export type HealthRules = {
 };
 
 /** What an attempt says of its subscription. A spell of failures is known by its `since`. */
-type Noted =
+type SpellChange =
   | { kind: 'begin'; failing: Failing }
   /** `failing` as it becomes: one failure more. */
-  | { kind: 'count'; failing: Failing; unsent?: Unsent }
-  | { kind: 'recover'; since: number; unsent?: Unsent }
-  | { kind: 'disable'; since: number; disabled: Disabled; unsent: Unsent };
+  | { kind: 'count'; failing: Failing; unsent?: PendingEvent }
+  | { kind: 'recover'; since: number; unsent?: PendingEvent }
+  | { kind: 'disable'; since: number; disabled: Disabled; unsent: PendingEvent };
 
 /**
  * A write to a subscription's health, conditional on what it was decided by (`allows`). `changedAt` is that of the
  * subscription which the attempt went by.
  */
-export type HealthChange = (Noted & { changedAt?: number }) | { kind: 'sent'; unsent: Unsent };
+export type HealthChange = (SpellChange & { changedAt?: number }) | { kind: 'sent'; unsent: PendingEvent };
 
 /** What a failed or rejected attempt changes. */
 export function afterFailure(
@@ -38,7 +38,7 @@ export function afterFailure(
   now: number,
   rules: HealthRules,
 ): HealthChange | undefined {
-  return goneBy(subscription, failed(subscription.failing, now, rules));
+  return onSubscription(subscription, onFailure(subscription.failing, now, rules));
 }
 
 /**
@@ -46,17 +46,17 @@ export function afterFailure(
  * not end it; therefore nothing is counted before those are over. It also makes a subscriber that is down for half a
  * minute no news, and a burst of failures one write.
  */
-function failed(failing: Failing | undefined, now: number, rules: HealthRules): Noted | undefined {
+function onFailure(failing: Failing | undefined, now: number, rules: HealthRules): SpellChange | undefined {
   if (failing === undefined) return { kind: 'begin', failing: { since: now, failures: 1 } };
   const { since, failures } = failing;
   if (now - since < rules.subscriptionCacheMs + ANY_INVOCATION_MS) return undefined;
-  if (failures < FAILURES_TO_TELL) return towardsTelling({ since, failures: failures + 1 }, now);
+  if (failures < FAILURES_TO_NOTIFY) return countTowardsNotice({ since, failures: failures + 1 }, now);
   if (rules.disableFailingAfterMs === 0) return undefined;
-  return towardsDisabling(failing, now, rules.disableFailingAfterMs);
+  return countTowardsDisabling(failing, now, rules.disableFailingAfterMs);
 }
 
-function towardsTelling(failing: Failing, now: number): Noted {
-  if (failing.failures < FAILURES_TO_TELL) return { kind: 'count', failing };
+function countTowardsNotice(failing: Failing, now: number): SpellChange {
+  if (failing.failures < FAILURES_TO_NOTIFY) return { kind: 'count', failing };
   const event = { type: 'subscription.failing', ...failing } as const;
   return { kind: 'count', failing: { ...failing, countedAt: now }, unsent: { event, at: now } };
 }
@@ -66,10 +66,10 @@ function towardsTelling(failing: Failing, now: number): Noted {
  * failure counts in a twentieth of the time, and ten are wanted after the operator was told, who has half of the time to
  * see to it.
  */
-function towardsDisabling(failing: Failing, now: number, afterMs: number): Noted | undefined {
+function countTowardsDisabling(failing: Failing, now: number, afterMs: number): SpellChange | undefined {
   const { since, failures, countedAt = since } = failing;
-  if (failures < FAILURES_IN_ALL)
-    return now - countedAt < afterMs / PARTS
+  if (failures < FAILURES_TO_DISABLE)
+    return now - countedAt < afterMs / STEPS_TO_DISABLE
       ? undefined
       : { kind: 'count', failing: { since, failures: failures + 1, countedAt: now } };
   if (now - since < afterMs) return undefined;
@@ -80,28 +80,31 @@ function towardsDisabling(failing: Failing, now: number, afterMs: number): Noted
 
 /** What a success changes: nothing, but on a subscription that was failing. Told to those who were told that it was. */
 export function afterSuccess(subscription: Subscription, now: number): HealthChange | undefined {
-  return goneBy(subscription, succeeded(subscription.failing, now));
+  return onSubscription(subscription, onSuccess(subscription.failing, now));
 }
 
-function succeeded(failing: Failing | undefined, now: number): Noted | undefined {
+function onSuccess(failing: Failing | undefined, now: number): SpellChange | undefined {
   if (failing === undefined) return undefined;
   const { since, failures } = failing;
-  if (failures < FAILURES_TO_TELL) return { kind: 'recover', since };
+  if (failures < FAILURES_TO_NOTIFY) return { kind: 'recover', since };
   const event = { type: 'subscription.recovered', since, at: now } as const;
   return { kind: 'recover', since, unsent: { event, at: now } };
 }
 
-function goneBy({ changedAt }: Subscription, noted: Noted | undefined): HealthChange | undefined {
+function onSubscription(
+  { changedAt }: Subscription,
+  noted: SpellChange | undefined,
+): HealthChange | undefined {
   return noted === undefined || changedAt === undefined ? noted : { ...noted, changedAt };
 }
 
 /** What a change comes to, without when it was decided: of those with one name, by one reading, at most one is made. */
-export function nameOfChange(change: HealthChange): string {
+export function healthChangeName(change: HealthChange): string {
   if (change.kind === 'sent') return `sent ${change.unsent.event.type} ${change.unsent.at}`;
   return [change.kind, ...spellOf(change), `by ${change.changedAt ?? 'none'}`].join(' ');
 }
 
-function spellOf(change: Noted): readonly number[] {
+function spellOf(change: SpellChange): readonly number[] {
   switch (change.kind) {
     case 'begin':
       return [];
@@ -114,16 +117,16 @@ function spellOf(change: Noted): readonly number[] {
 }
 
 /** Whoever wrote it has not sent it, or has not come to take it off: it is sent again. */
-export function isLeftOver({ at }: Unsent, now: number): boolean {
+export function isEventUnsent({ at }: PendingEvent, now: number): boolean {
   return now - at >= ANY_INVOCATION_MS;
 }
 
 /** Whether the condition of a change holds. The DynamoDB adapter says the same in its own language. */
-export function allows(subscription: Subscription, change: HealthChange): boolean {
+export function healthChangeHolds(subscription: Subscription, change: HealthChange): boolean {
   return (
     hasRoom(subscription, change) &&
     (change.kind === 'sent' || isUnchanged(subscription, change.changedAt)) &&
-    isAsDecidedBy(subscription, change)
+    isSpellUnchanged(subscription, change)
   );
 }
 
@@ -145,7 +148,7 @@ function hasRoom({ unsent }: Subscription, change: HealthChange): boolean {
   return unsent === undefined || change.kind === 'sent' || !('unsent' in change);
 }
 
-function isAsDecidedBy(subscription: Subscription, change: HealthChange): boolean {
+function isSpellUnchanged(subscription: Subscription, change: HealthChange): boolean {
   const { failing, unsent } = subscription;
   switch (change.kind) {
     case 'begin':
@@ -157,7 +160,7 @@ function isAsDecidedBy(subscription: Subscription, change: HealthChange): boolea
     case 'disable':
       return isWholeSpell(failing, change.since) && isEnabled(subscription);
     case 'sent':
-      return isSame(unsent, change.unsent);
+      return isSameEvent(unsent, change.unsent);
   }
 }
 
@@ -170,30 +173,30 @@ function isOneMore(next: Failing, current: Failing | undefined): boolean {
 }
 
 function isWholeSpell(failing: Failing | undefined, since: number): boolean {
-  return failing?.since === since && failing.failures >= FAILURES_IN_ALL;
+  return failing?.since === since && failing.failures >= FAILURES_TO_DISABLE;
 }
 
-function isSame(there: Unsent | undefined, sent: Unsent): boolean {
+function isSameEvent(there: PendingEvent | undefined, sent: PendingEvent): boolean {
   return there?.at === sent.at && there.event.type === sent.event.type;
 }
 
 /** The subscription after a change whose condition held. */
-export function changedBy(change: HealthChange, subscription: Subscription): Subscription {
+export function applyHealthChange(change: HealthChange, subscription: Subscription): Subscription {
   const { failing, unsent, ...rest } = subscription;
   switch (change.kind) {
     case 'begin':
       return { ...subscription, failing: change.failing };
     case 'count':
-      return { ...subscription, failing: change.failing, ...toldOf(change.unsent ?? unsent) };
+      return { ...subscription, failing: change.failing, ...pendingEventField(change.unsent ?? unsent) };
     case 'recover':
-      return { ...rest, ...toldOf(change.unsent ?? unsent) };
+      return { ...rest, ...pendingEventField(change.unsent ?? unsent) };
     case 'disable':
-      return { ...subscription, disabled: change.disabled, ...toldOf(change.unsent) };
+      return { ...subscription, disabled: change.disabled, ...pendingEventField(change.unsent) };
     case 'sent':
       return { ...rest, ...(failing === undefined ? {} : { failing }) };
   }
 }
 
-function toldOf(unsent: Unsent | undefined): { unsent?: Unsent } {
+function pendingEventField(unsent: PendingEvent | undefined): { unsent?: PendingEvent } {
   return unsent === undefined ? {} : { unsent };
 }

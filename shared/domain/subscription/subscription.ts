@@ -54,11 +54,11 @@ export type Subscription = {
   /** Since when it has only failed. */
   failing?: Failing;
   /** What operators may not have been told of it yet. */
-  unsent?: Unsent;
+  unsent?: PendingEvent;
   /** What its requests are signed with, the current one first. None on one from before there were signatures. */
   secrets?: readonly SealedSecret[];
   /** What it asked for before `options` last changed in that. */
-  formerly?: Formerly;
+  formerly?: FormerInterests;
   /** Marked for deletion: gone for everybody, while a job cancels what is pending for it. */
   deletedAt?: number;
 };
@@ -67,7 +67,7 @@ export type Subscription = {
 export type Interests = Pick<SubscriptionOptions, 'event_types' | 'filter'>;
 
 /** Interests that were in force until then (milliseconds since the epoch). */
-export type Formerly = Interests & { until: number };
+export type FormerInterests = Interests & { until: number };
 
 export type Disabled = { reason: DisableReason; at: number };
 
@@ -90,7 +90,7 @@ export type SubscriptionEvent =
   | { type: 'subscription.recovered'; since: number; at: number };
 
 /** Written together with what it tells of, and taken off once it is sent, so that a crash in between loses nothing. */
-export type Unsent = { event: SubscriptionEvent; at: number };
+export type PendingEvent = { event: SubscriptionEvent; at: number };
 
 /** Milliseconds that an attempt may take in all: what the subscription asks for, and never more than the deployment's. */
 export function attemptTimeoutOf({ options }: Subscription, deploymentMs: number): number {
@@ -103,7 +103,7 @@ export function absenceOf(
   now: number,
   messageId?: string,
 ): AbsenceReason | undefined {
-  if (!isThere(subscription, now)) return goneAs(subscription);
+  if (!isPresent(subscription, now)) return absenceReason(subscription);
   const { unconfirmed } = subscription;
   if (unconfirmed !== undefined && messageId !== confirmationIdOf(unconfirmed))
     return 'subscription_unconfirmed';
@@ -111,12 +111,12 @@ export function absenceOf(
 }
 
 /** Whether its subscriber may not have been asked yet. */
-export function isQuestionOwed({ unconfirmed }: Subscription): boolean {
+export function owesConfirmationRequest({ unconfirmed }: Subscription): boolean {
   return unconfirmed?.owed === true;
 }
 
 /** Neither marked for deletion nor expired: whoever administers it sees it. */
-export function isThere(subscription: Subscription | undefined, now: number): subscription is Subscription {
+export function isPresent(subscription: Subscription | undefined, now: number): subscription is Subscription {
   return (
     subscription !== undefined &&
     subscription.deletedAt === undefined &&
@@ -124,7 +124,7 @@ export function isThere(subscription: Subscription | undefined, now: number): su
   );
 }
 
-function goneAs(subscription: Subscription | undefined): AbsenceReason {
+function absenceReason(subscription: Subscription | undefined): AbsenceReason {
   return subscription === undefined || subscription.deletedAt !== undefined
     ? 'subscription_deleted'
     : 'subscription_expired';

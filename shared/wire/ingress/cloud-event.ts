@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type UnreadableReason } from '../../domain/vocabulary.ts';
 import { firstField } from '../fields.ts';
 import { eventTime, isObject, typeText, type Content, type ReadContent } from './fields.ts';
 import { propertySource, wholeSource, type Json } from '../json-slice.ts';
@@ -23,7 +24,7 @@ export function readStructuredCloudEvent(json: Json): ReadContent {
  * `data` as it stands. `data_base64` holds bytes, which JSON cannot carry, so subscribers get the base64 text as a JSON
  * string. Both at once is not a CloudEvent (JSON format §3.1).
  */
-function structuredData(json: Json): { ok: true; source: string } | { ok: false; reason: string } {
+function structuredData(json: Json): { ok: true; source: string } | { ok: false; reason: UnreadableReason } {
   const encoded = isObject(json.value) ? json.value['data_base64'] : undefined;
   const source = propertySource(json, 'data');
   if (encoded === undefined || encoded === null) return { ok: true, source: source ?? 'null' };

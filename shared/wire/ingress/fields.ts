@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 
 /** What a publisher said, whatever the envelope. */
@@ -19,7 +20,7 @@ export type Content = {
   routedBy: readonly string[];
 };
 
-export type ReadContent = { ok: true; content: Content } | { ok: false; reason: string };
+export type ReadContent = { ok: true; content: Content } | { ok: false; reason: UnreadableReason };
 
 /** A message's type: of any vocabulary, but short, since it is kept on every record of the message. */
 export const typeText = z.string().min(1).max(256);

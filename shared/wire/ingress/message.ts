@@ -1,3 +1,4 @@
+import { type UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
 import { isCloudEventAttribute } from './cloud-event.ts';
@@ -18,7 +19,7 @@ export type ReceivedMessage = {
 export type ParsedIngress =
   | { ok: true; message: Message; delaySeconds?: number }
   | { ok: true; message: MessageHead; dataRef: DataReference; delaySeconds?: number }
-  | { ok: false; reason: string };
+  | { ok: false; reason: UnreadableReason };
 
 /** The attribute under which a redrive sends a message's id along: SQS gives a redriven message a new one. */
 export const ID_ATTRIBUTE = 'posthaste-id';
@@ -57,7 +58,7 @@ export function parseIngress(received: ReceivedMessage, routes: Record<string, s
   return accepted(all[QUEUE_ATTRIBUTE] ?? content.queue ?? routedQueue(content, routes), content, received);
 }
 
-function refused(reason: string): ParsedIngress {
+function refused(reason: UnreadableReason): ParsedIngress {
   return { ok: false, reason };
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type UnreadableReason } from '../../domain/vocabulary.ts';
 import { firstField } from '../fields.ts';
 import { eventTime, isObject, typeText, type Content } from './fields.ts';
 import { parseJson, type Json } from '../json-slice.ts';
@@ -30,7 +31,7 @@ function isNotification(value: unknown): boolean {
  */
 export function unwrapNotification(
   json: Json,
-): { ok: true; wrapping: Wrapping | undefined } | { ok: false; reason: string } {
+): { ok: true; wrapping: Wrapping | undefined } | { ok: false; reason: UnreadableReason } {
   if (!isNotification(json.value)) return { ok: true, wrapping: undefined };
   const parsed = notification.safeParse(json.value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };

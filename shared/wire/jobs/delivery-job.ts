@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ATTEMPT_TRIGGERS } from '../../domain/vocabulary.ts';
+import { ATTEMPT_TRIGGERS, type UnreadableReason } from '../../domain/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
 import type { MessageBody } from '../../domain/message/body.ts';
 import { firstField } from '../fields.ts';
@@ -12,7 +12,7 @@ import {
   WIRE_VERSION,
 } from './message-body.ts';
 
-export type ParsedRecord = { ok: true; value: FirstJob | WakeUp } | { ok: false; reason: string };
+export type ParsedRecord = { ok: true; value: FirstJob | WakeUp } | { ok: false; reason: UnreadableReason };
 
 /** A job as the delivery queue carries it; a message that travels inside stands in it unescaped. */
 export function encodeFirstJob(job: FirstJob): string {
@@ -99,7 +99,7 @@ export function parseDeliveryRecord(text: string): ParsedRecord {
   }
 }
 
-function refused(reason: string): ParsedRecord {
+function refused(reason: UnreadableReason): ParsedRecord {
   return { ok: false, reason };
 }
 
@@ -123,7 +123,7 @@ function parseChunkJob(json: Json): ParsedRecord {
   return { ok: true, value: { kind: 'chunk', key, ...rest, body: body.body } };
 }
 
-type BodyReading = { ok: true; body: MessageBody } | { ok: false; reason: string };
+type BodyReading = { ok: true; body: MessageBody } | { ok: false; reason: UnreadableReason };
 
 function bodyIn(json: Json, payloadKey: string | undefined): BodyReading {
   return payloadKey === undefined ? inlineBody(json) : { ok: true, body: { kind: 'stored', payloadKey } };

@@ -1,10 +1,11 @@
 import * as z from 'zod';
+import { type UnreadableReason } from '../../domain/vocabulary.ts';
 import type { Operation } from '../../domain/recovery/operation.ts';
 import { firstField } from '../fields.ts';
 import { parseJson } from '../json-slice.ts';
 import { WIRE_VERSION } from './message-body.ts';
 
-export type ParsedOperation = { ok: true; value: Operation } | { ok: false; reason: string };
+export type ParsedOperation = { ok: true; value: Operation } | { ok: false; reason: UnreadableReason };
 
 /** An order as the operation queue carries it. */
 export function encodeOperation(operation: Operation): string {
@@ -47,6 +48,6 @@ export function parseOperation(text: string): ParsedOperation {
   return refused(field === 'kind' ? 'unknown_kind' : `invalid_field:${field}`);
 }
 
-function refused(reason: string): ParsedOperation {
+function refused(reason: UnreadableReason): ParsedOperation {
   return { ok: false, reason };
 }

@@ -3,9 +3,9 @@ import { DISABLE_REASONS, CONFIRMATION_STATES } from '../../domain/vocabulary.ts
 import { redacted } from '../../domain/subscription/credential-headers.ts';
 import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
 import {
-  isQuestionOwed,
   type Subscription,
   type SubscriptionOptions,
+  owesConfirmationRequest,
 } from '../../domain/subscription/subscription.ts';
 import { timeText, timeView } from '../fields.ts';
 
@@ -65,7 +65,7 @@ export function waitingView(subscription: Subscription): {
 } {
   return subscription.unconfirmed === undefined
     ? {}
-    : { confirmation: isQuestionOwed(subscription) ? 'owed' : 'asked' };
+    : { confirmation: owesConfirmationRequest(subscription) ? 'owed' : 'asked' };
 }
 
 function viewOfOptions({ event_types, ...options }: SubscriptionOptions): SubscriptionView['options'] {

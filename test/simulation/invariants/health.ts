@@ -1,6 +1,6 @@
 import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
-import { FAILURES_IN_ALL, FAILURES_TO_TELL } from '../../../shared/domain/subscription/health.ts';
-import type { Subscription, Unsent } from '../../../shared/domain/subscription/subscription.ts';
+import { FAILURES_TO_DISABLE, FAILURES_TO_NOTIFY } from '../../../shared/domain/subscription/health.ts';
+import type { Subscription, PendingEvent } from '../../../shared/domain/subscription/subscription.ts';
 import type { Write } from '../history.ts';
 import { HOUR, MINUTE, SECOND, START, type Scenario, type SimulatedSettings } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
@@ -52,12 +52,12 @@ const whyNot = (
   // What came within the last second may not have been noted yet.
   const noted = { from: since + cachedMs + ANY_INVOCATION_MS, to: at - SECOND };
   const successes = results(world, id, noted).filter((write) => !isFailure(write) && isUndisturbed(write));
-  const toldForMs = before >= FAILURES_TO_TELL ? Infinity : at - toldAt(world, id, since);
+  const toldForMs = before >= FAILURES_TO_NOTIFY ? Infinity : at - toldAt(world, id, since);
   const skewMs = 2 * world.scenario.skewMs;
   return [
     ...(at - since < shortest - skewMs ? [`after ${at - since} ms`] : []),
     ...(toldForMs < shortest / 2 - skewMs ? [`${toldForMs} ms after operators were told`] : []),
-    ...(before + failures < FAILURES_IN_ALL ? [`after ${before + failures} failures`] : []),
+    ...(before + failures < FAILURES_TO_DISABLE ? [`after ${before + failures} failures`] : []),
     ...successes.map((success) => `though ${success.delivery} succeeded at ${success.at}, since ${since}`),
   ];
 };
@@ -66,7 +66,7 @@ const whyNot = (
 const toldAt = ({ subscriptions }: SimulatedWorld, id: string, since: number): number =>
   subscriptions
     .versionsOf(id)
-    .find(({ value }) => value?.failing?.since === since && value.failing.failures >= FAILURES_TO_TELL)
+    .find(({ value }) => value?.failing?.since === since && value.failing.failures >= FAILURES_TO_NOTIFY)
     ?.from ?? Infinity;
 
 /** That it is gone, or begins to fail, was said by itself: at its own address, and since it was enabled. */
@@ -153,7 +153,7 @@ const toldInTheEnd = (
     : [finding('operators_are_told', value.id, unsent.event.type)];
 };
 
-const isSame = (told: Unsent['event'], event: Unsent['event']): boolean =>
+const isSame = (told: PendingEvent['event'], event: PendingEvent['event']): boolean =>
   told.type === event.type && momentOf(told) === momentOf(event);
 
-const momentOf = (event: Unsent['event']): number => ('at' in event ? event.at : event.since);
+const momentOf = (event: PendingEvent['event']): number => ('at' in event ? event.at : event.since);

@@ -1,4 +1,4 @@
-import type { DeadLetter, Redriven } from '../../../shared/domain/delivery/dead-letter.ts';
+import type { DeadLetter, RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeadLetterQueue, WorkQueues } from '../../../shared/ports/queues.ts';
 
@@ -10,7 +10,7 @@ export type InMemoryDeadLetterQueue = DeadLetterQueue & {
   readonly ids: readonly string[];
 };
 
-export type InMemoryWorkQueues = WorkQueues & { readonly sent: readonly Redriven[] };
+export type InMemoryWorkQueues = WorkQueues & { readonly sent: readonly RedrivenMessage[] };
 
 type Entry = { letter: Omit<DeadLetter, 'receipt'>; visibleAt: number; receives: number };
 
@@ -56,7 +56,7 @@ export const inMemoryDeadLetterQueue = (clock: Pick<Clock, 'now'>): InMemoryDead
 };
 
 export const inMemoryWorkQueues = (): InMemoryWorkQueues => {
-  const sent: Redriven[] = [];
+  const sent: RedrivenMessage[] = [];
   return {
     sent,
     send: (messages) => {

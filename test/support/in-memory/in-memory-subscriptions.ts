@@ -1,8 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/page-marker.ts';
 import { subscriberIdentity } from '../../../shared/domain/subscription/subscriber-url.ts';
-import { allows, changedBy, mayDisable } from '../../../shared/domain/subscription/health.ts';
-import { isThere, type Queue, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import {
+  mayDisable,
+  healthChangeHolds,
+  applyHealthChange,
+} from '../../../shared/domain/subscription/health.ts';
+import {
+  type Queue,
+  type Subscription,
+  isPresent,
+} from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import { QueueMissingError, type Registry, type Subscriptions } from '../../../shared/ports/subscriptions.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
@@ -40,8 +48,9 @@ const readerOf = (entries: Map<string, Entry>, clock: Pick<Clock, 'now'>): Subsc
   },
   changeHealth: (name, id, change) => {
     const current = entries.get(name)?.subscriptions.get(id);
-    if (current === undefined || !allows(current, change)) return answer({ kind: 'refused', current });
-    const subscription = changedBy(change, current);
+    if (current === undefined || !healthChangeHolds(current, change))
+      return answer({ kind: 'refused', current });
+    const subscription = applyHealthChange(change, current);
     entries.get(name)?.subscriptions.set(id, subscription);
     return answer({ kind: 'written', subscription });
   },
@@ -149,7 +158,7 @@ const made = <Of, To>(current: Of, change: (current: Of) => To): To =>
   structuredClone(change(structuredClone(current)));
 
 const holdsSubscriberOf = (wanted: Subscription, other: Subscription, now: number): boolean =>
-  subscriberIdentity(other.subscriber) === subscriberIdentity(wanted.subscriber) && isThere(other, now);
+  subscriberIdentity(other.subscriber) === subscriberIdentity(wanted.subscriber) && isPresent(other, now);
 
 const byId = ({ subscriptions }: Entry): Subscription[] =>
   [...subscriptions.values()].sort((one, other) => order(one.id, other.id));

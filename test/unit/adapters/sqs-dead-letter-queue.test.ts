@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
-import type { Redriven } from '../../../shared/domain/delivery/dead-letter.ts';
+import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
 import { awsStub, type AwsStub } from './aws-stub.ts';
 
 const requestSchema = z.looseObject({
@@ -161,7 +161,7 @@ describe('sending dead letters back', () => {
       retry: `${url}-retry`,
       operation: `${url}-operation`,
     };
-    const messages: Redriven[] = [
+    const messages: RedrivenMessage[] = [
       { to: 'retry', body: 'wake-up', attributes: {}, group: 's-1' },
       {
         to: 'ingress',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addUp, EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
+import { EMPTY_BOOKS, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import type { Status } from '../../../shared/domain/vocabulary.ts';
 import { countBooks } from '../../../functions/api/queues/books.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
@@ -115,7 +115,7 @@ describe('the books of a window', () => {
     let calls = 0;
     for (let marker: string | undefined, isFirst = true; isFirst || marker !== undefined; isFirst = false) {
       const part = await countBooks(world.context, window, marker);
-      total = addUp(total, part.books);
+      total = sumOfBooks(total, part.books);
       marker = part.marker;
       calls += 1;
     }

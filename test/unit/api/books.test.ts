@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { addUp, EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
+import { EMPTY_BOOKS, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import { booksViewSchema } from '../../../shared/wire/views/books.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 import { recordAll, recordMessage } from './recorded.ts';
@@ -62,7 +62,7 @@ describe('GET /v2/queues/{queue}/books', () => {
     for (let path: string | undefined = `${PATH}?since=2026-11-21T00:00:00Z`; path !== undefined;) {
       const { since, until, books, links } = await booksAt(api, path);
       windows.add(`${since} ${until}`);
-      total = addUp(total, books);
+      total = sumOfBooks(total, books);
       path = links[0]?.href;
     }
     expect(total).toMatchObject({ accepted: 100, unmatched: 100 });

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
 import { claimChunk, recordSuccesses, takeOut } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
-import { cancelOpen, cancelUnbegun } from '../../../shared/domain/delivery/by-hand.ts';
+import { cancelOpen, cancelBeforeFirstAttempt } from '../../../shared/domain/delivery/by-hand.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
@@ -180,7 +180,7 @@ describe('a change of a delivery in a chunk', () => {
 });
 
 describe('a record for a delivery that has not begun', () => {
-  const create = cancelUnbegun({ key: keyOf('a'), acceptedAt: SOME_TIME }, 'manual', at);
+  const create = cancelBeforeFirstAttempt({ key: keyOf('a'), acceptedAt: SOME_TIME }, 'manual', at);
 
   it('is told to its chunk, so that whoever claims that leaves it alone', async () => {
     expect(await deliveries().write(create)).toMatchObject({
@@ -210,7 +210,7 @@ describe('a record for a delivery that has not begun', () => {
 
   it('is made by itself where the chunk was claimed without it', async () => {
     await chunks.write(claim);
-    const other = cancelUnbegun({ key: keyOf('z'), acceptedAt: SOME_TIME }, 'manual', at);
+    const other = cancelBeforeFirstAttempt({ key: keyOf('z'), acceptedAt: SOME_TIME }, 'manual', at);
     expect((await deliveries().write(other)).kind).toBe('written');
     expect((await currentChunk()).early).toEqual(new Set());
     expect((await found('z')).status).toBe('cancelled');

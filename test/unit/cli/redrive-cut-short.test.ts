@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Redriven } from '../../../shared/domain/delivery/dead-letter.ts';
+import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
 import { RedriveFailedError } from '../../../cli/commands/redrive/redrive-letters.ts';
 import { aLetter, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 
@@ -8,7 +8,7 @@ describe('an interrupted redrive', () => {
     const interrupted = new AbortController();
     const { run, ports, bodies, deadLetters } = redriveWorld([aLetter(900, START + 1), ...letters(70)]);
     const workQueues = {
-      send: (messages: readonly Redriven[]) => {
+      send: (messages: readonly RedrivenMessage[]) => {
         interrupted.abort();
         return ports.workQueues.send(messages);
       },
@@ -44,7 +44,7 @@ describe('a redrive that breaks off', () => {
   it('at sending keeps every letter, says how many went before, and releases what it held', async () => {
     const { run, ports, deadLetters } = redriveWorld([{ ...aLetter(900), body: 'garbage' }, ...letters(70)]);
     let sends = 0;
-    const send = (messages: readonly Redriven[]) => {
+    const send = (messages: readonly RedrivenMessage[]) => {
       sends += 1;
       return sends === 1 ? ports.workQueues.send(messages) : fail();
     };

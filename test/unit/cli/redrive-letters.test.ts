@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Redriven } from '../../../shared/domain/delivery/dead-letter.ts';
+import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
 import { aLetter, bodiesOf, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 
 describe('a redrive', () => {
@@ -123,7 +123,7 @@ describe('a letter that fails again', () => {
     const world = redriveWorld(letters(3));
     let buried = 0;
     const workQueues = {
-      send: (messages: readonly Redriven[]) => {
+      send: (messages: readonly RedrivenMessage[]) => {
         for (const { body } of messages) {
           buried += 1;
           world.deadLetters.put({ ...aLetter(1000 + buried, sentAt(buried)), body });

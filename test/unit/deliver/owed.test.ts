@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
-import { movedTo } from '../../../shared/domain/subscription/change.ts';
+import { moveTo } from '../../../shared/domain/subscription/change.ts';
 import { enable } from '../../../functions/api/subscriptions/change.ts';
 import { aMessage } from '../../support/builders.ts';
 import {
@@ -145,7 +145,7 @@ describe('deliveries that were answered 410', () => {
     await world.subscribe();
     world.subscriber.onRequest = async () => {
       await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) =>
-        movedTo('https://subscriber.test/new', current, world.clock.now()),
+        moveTo('https://subscriber.test/new', current, world.clock.now()),
       );
     };
     await world.answer(status(410));
@@ -157,7 +157,7 @@ describe('deliveries that were answered 410', () => {
     await world.subscribe();
     const old = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
     await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) =>
-      movedTo('https://subscriber.test/new', current, world.clock.now()),
+      moveTo('https://subscriber.test/new', current, world.clock.now()),
     );
     await world.later(2_000);
     const find = world.subscriptions.find.bind(world.subscriptions);

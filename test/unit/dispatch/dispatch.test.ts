@@ -115,7 +115,7 @@ describe('dispatch', () => {
   });
 
   it.each([
-    { reading: { ok: false as const, reason: 'not_json' }, reason: 'not_json' },
+    { reading: { ok: false, reason: 'not_json' } as const, reason: 'not_json' },
     { reading: { ok: true as const, message: aMessage({ queue: 'nowhere' }) }, reason: 'unknown_queue' },
   ])(
     'dead-letters what can never be delivered, as it came, with the reason $reason',

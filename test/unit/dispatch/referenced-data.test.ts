@@ -126,7 +126,7 @@ describe('a reference', () => {
 
   it('is none where a message brings its data along, or says nothing', async () => {
     const inline = { ok: true as const, message: aMessage() };
-    const refused = { ok: false as const, reason: 'not_json' };
+    const refused = { ok: false, reason: 'not_json' } as const;
     expect([await read(inline), await read(refused)]).toEqual([inline, refused]);
     expect(objects.asked).toEqual([]);
   });

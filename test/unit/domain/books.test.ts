@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  addUp,
   booksOfMessage,
   EMPTY_BOOKS,
   isBalanced,
   NO_DELIVERIES,
   type Books,
   type StatusCounts,
+  sumOfBooks,
 } from '../../../shared/domain/message/books.ts';
 
 const count = fc.nat({ max: 1000 });
@@ -22,7 +22,7 @@ const counts: fc.Arbitrary<StatusCounts> = fc.record({
 const message = fc.record({ matched: count, filtered: count, duplicates: count });
 const books = fc.tuple(message, counts).map(([one, standing]) => booksOfMessage(one, standing));
 
-const sumOf = (all: readonly Books[]): Books => all.reduce(addUp, EMPTY_BOOKS);
+const sumOf = (all: readonly Books[]): Books => all.reduce(sumOfBooks, EMPTY_BOOKS);
 
 describe('the books', () => {
   it('of a message say what it asked for and what became of that', () => {
@@ -54,7 +54,7 @@ describe('the books', () => {
   it('of the parts add up to those of the whole, however it is parted', () => {
     fc.assert(
       fc.property(fc.array(books, { maxLength: 30 }), fc.nat({ max: 30 }), (all, at) => {
-        expect(addUp(sumOf(all.slice(0, at)), sumOf(all.slice(at)))).toEqual(sumOf(all));
+        expect(sumOfBooks(sumOf(all.slice(0, at)), sumOf(all.slice(at)))).toEqual(sumOf(all));
         expect(sumOf(all.toReversed())).toEqual(sumOf(all));
       }),
     );

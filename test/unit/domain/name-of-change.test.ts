@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   afterFailure,
   afterSuccess,
-  allows,
-  changedBy,
-  nameOfChange,
+  healthChangeHolds,
+  applyHealthChange,
+  healthChangeName,
 } from '../../../shared/domain/subscription/health.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
@@ -36,12 +36,12 @@ describe('the name of a change to health', () => {
     for (const { reading, change } of decided) {
       const later =
         change.kind === 'recover' ? afterSuccess(reading, now + 9) : afterFailure(reading, now + 9, rules);
-      expect(later && nameOfChange(later)).toBe(nameOfChange(change));
+      expect(later && healthChangeName(later)).toBe(healthChangeName(change));
     }
   });
 
   it('is that of no other spell, count, or subscription as it was before it changed', () => {
-    const named = Map.groupBy(decided, ({ change }) => nameOfChange(change));
+    const named = Map.groupBy(decided, ({ change }) => healthChangeName(change));
     const alike = [...named.values()].filter(({ length }) => length > 1).flat();
     // By whatever count it goes, the end of a spell is one.
     expect(new Set(alike.map(({ change }) => change.kind))).toEqual(new Set(['recover']));
@@ -52,8 +52,8 @@ describe('the name of a change to health', () => {
 
   it('is that of one which cannot be made again once it was', () => {
     for (const { reading, change } of decided) {
-      expect(allows(reading, change)).toBe(true);
-      expect(allows(changedBy(change, reading), change)).toBe(false);
+      expect(healthChangeHolds(reading, change)).toBe(true);
+      expect(healthChangeHolds(applyHealthChange(change, reading), change)).toBe(false);
     }
   });
 });

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import {
   afterFailure,
   afterSuccess,
-  allows,
-  changedBy,
-  FAILURES_IN_ALL,
-  isLeftOver,
   type HealthChange,
+  healthChangeHolds,
+  applyHealthChange,
+  FAILURES_TO_DISABLE,
+  isEventUnsent,
 } from '../../../shared/domain/subscription/health.ts';
-import type { Subscription, Unsent } from '../../../shared/domain/subscription/subscription.ts';
+import type { Subscription, PendingEvent } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 
@@ -26,8 +26,8 @@ const failing = (failures: number, more: Partial<Subscription> = {}): Subscripti
 /** The change, made. */
 const made = (change: HealthChange | undefined, subscription: Subscription): Subscription => {
   if (change === undefined) return subscription;
-  expect(allows(subscription, change)).toBe(true);
-  return changedBy(change, subscription);
+  expect(healthChangeHolds(subscription, change)).toBe(true);
+  return applyHealthChange(change, subscription);
 };
 
 describe('a failure', () => {
@@ -94,7 +94,7 @@ describe('a failure', () => {
       subscription = made(afterFailure(subscription, now, rules), subscription);
       const { unsent } = subscription;
       if (unsent?.event.type === 'subscription.failing') toldAt = now;
-      if (unsent !== undefined) subscription = changedBy({ kind: 'sent', unsent }, subscription);
+      if (unsent !== undefined) subscription = applyHealthChange({ kind: 'sent', unsent }, subscription);
       now += MINUTE;
     }
     expect(toldAt).toBe(SOME_TIME + 5 * DAY + 18 * MINUTE);
@@ -119,7 +119,7 @@ describe('a failure', () => {
 
   it.each([
     ['twenty', 0, 20],
-    ['thirty and the disabling', 5 * DAY, FAILURES_IN_ALL + 1],
+    ['thirty and the disabling', 5 * DAY, FAILURES_TO_DISABLE + 1],
   ])('costs %s changes at most in a spell, whatever the times', (_, disableFailingAfterMs, most) => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: DAY }), { maxLength: 60 }), (gaps) => {
@@ -133,7 +133,7 @@ describe('a failure', () => {
           if (change !== undefined) changes += 1;
           subscription = made(change, subscription);
           const { unsent } = subscription;
-          if (unsent !== undefined) subscription = changedBy({ kind: 'sent', unsent }, subscription);
+          if (unsent !== undefined) subscription = applyHealthChange({ kind: 'sent', unsent }, subscription);
         }
         expect(changes).toBeLessThanOrEqual(most);
       }),
@@ -160,12 +160,12 @@ describe('a success', () => {
   it('ends only the spell that it saw', () => {
     const change = afterSuccess(failing(3), settled);
     const later = aSubscription({ failing: { since: SOME_TIME + 1, failures: 3 } });
-    expect(change && allows(later, change)).toBe(false);
+    expect(change && healthChangeHolds(later, change)).toBe(false);
   });
 });
 
 describe('a change', () => {
-  const unsent: Unsent = {
+  const unsent: PendingEvent = {
     event: { type: 'subscription.failing', since: SOME_TIME, failures: 20 },
     at: SOME_TIME,
   };
@@ -180,20 +180,20 @@ describe('a change', () => {
     const count = changeOf(failing(5), settled);
     const disable = changeOf(failing(30), SOME_TIME + 5 * DAY);
     const disabled = { disabled: { reason: 'manual', at: 1 } } as const;
-    expect(allows(failing(1), begin)).toBe(false);
-    expect(allows(failing(6), count)).toBe(false);
-    expect(allows(aSubscription(), count)).toBe(false);
-    expect(allows(aSubscription({ failing: { since: 1, failures: 30 } }), disable)).toBe(false);
-    expect(allows(failing(29), disable)).toBe(false);
+    expect(healthChangeHolds(failing(1), begin)).toBe(false);
+    expect(healthChangeHolds(failing(6), count)).toBe(false);
+    expect(healthChangeHolds(aSubscription(), count)).toBe(false);
+    expect(healthChangeHolds(aSubscription({ failing: { since: 1, failures: 30 } }), disable)).toBe(false);
+    expect(healthChangeHolds(failing(29), disable)).toBe(false);
     for (const change of [begin, count, disable])
-      expect(allows({ ...failing(change === count ? 5 : 30), ...disabled }, change)).toBe(false);
+      expect(healthChangeHolds({ ...failing(change === count ? 5 : 30), ...disabled }, change)).toBe(false);
   });
 
   it('that is to be told of waits for what is to be told of already', () => {
     const busy = failing(20, { unsent });
     const recover = afterSuccess(busy, settled);
-    expect(recover && allows(busy, recover)).toBe(false);
-    expect(allows(busy, changeOf(failing(30), SOME_TIME + 5 * DAY))).toBe(false);
+    expect(recover && healthChangeHolds(busy, recover)).toBe(false);
+    expect(healthChangeHolds(busy, changeOf(failing(30), SOME_TIME + 5 * DAY))).toBe(false);
   });
 
   it('that nobody is told of leaves what is to be told of where it is', () => {
@@ -206,14 +206,14 @@ describe('a change', () => {
     const busy = failing(20, { unsent });
     expect(made({ kind: 'sent', unsent }, busy)).toEqual(failing(20));
     expect(made({ kind: 'sent', unsent }, aSubscription({ unsent }))).toEqual(aSubscription());
-    expect(allows(failing(20), { kind: 'sent', unsent })).toBe(false);
-    expect(allows(busy, { kind: 'sent', unsent: { ...unsent, at: SOME_TIME + 1 } })).toBe(false);
-    const other: Unsent = { event: { type: 'subscription.recovered', since: 1, at: 2 }, at: unsent.at };
-    expect(allows(busy, { kind: 'sent', unsent: other })).toBe(false);
+    expect(healthChangeHolds(failing(20), { kind: 'sent', unsent })).toBe(false);
+    expect(healthChangeHolds(busy, { kind: 'sent', unsent: { ...unsent, at: SOME_TIME + 1 } })).toBe(false);
+    const other: PendingEvent = { event: { type: 'subscription.recovered', since: 1, at: 2 }, at: unsent.at };
+    expect(healthChangeHolds(busy, { kind: 'sent', unsent: other })).toBe(false);
   });
 
   it('is left over when whoever made it must be gone', () => {
-    expect(isLeftOver(unsent, SOME_TIME + MINUTE - 1)).toBe(false);
-    expect(isLeftOver(unsent, SOME_TIME + MINUTE)).toBe(true);
+    expect(isEventUnsent(unsent, SOME_TIME + MINUTE - 1)).toBe(false);
+    expect(isEventUnsent(unsent, SOME_TIME + MINUTE)).toBe(true);
   });
 });

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import {
   afterFailure,
   afterSuccess,
-  allows,
   mayDisable,
+  healthChangeHolds,
 } from '../../../shared/domain/subscription/health.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
@@ -24,18 +24,18 @@ describe('what an attempt says of its subscription', () => {
     ['a success', failing(5), afterSuccess],
   ])('is not said of it when it was repaired since: %s', (_, subscription, after) => {
     const change = after(subscription, later, rules);
-    expect(change && allows(subscription, change)).toBe(true);
-    expect(change && allows({ ...subscription, changedAt: SOME_TIME }, change)).toBe(false);
+    expect(change && healthChangeHolds(subscription, change)).toBe(true);
+    expect(change && healthChangeHolds({ ...subscription, changedAt: SOME_TIME }, change)).toBe(false);
   });
 
   it('is said of it as it was repaired, and neither as it was before nor as it is after the next repair', () => {
     const repaired = aSubscription({ changedAt: SOME_TIME });
     const begin = afterFailure(repaired, later, rules);
     const allowed = [-1, 0, 1].map(
-      (ms) => begin && allows({ ...repaired, changedAt: SOME_TIME + ms }, begin),
+      (ms) => begin && healthChangeHolds({ ...repaired, changedAt: SOME_TIME + ms }, begin),
     );
     expect(allowed).toEqual([false, true, false]);
-    expect(begin && allows(aSubscription(), begin)).toBe(false);
+    expect(begin && healthChangeHolds(aSubscription(), begin)).toBe(false);
   });
 
   it('disables it, if that is a 410, only as it was for the attempt and if nobody did yet', () => {

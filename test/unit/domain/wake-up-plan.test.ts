@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planHop, planWakeUp, scheduleName } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { planWakeUp, scheduleName, planSqsDelay } from '../../../shared/domain/retry/wake-up-plan.ts';
 
 describe('a hop by SQS', () => {
   it.each([
@@ -12,7 +12,7 @@ describe('a hop by SQS', () => {
     [900_400, 900],
     [86_400_000, 900],
   ])('over %i ms takes %i s: the nearest whole second that SQS can delay', (remainingMs, delaySeconds) => {
-    expect(planHop(1_000_000 + remainingMs, 1_000_000)).toEqual({ by: 'sqs_delay', delaySeconds });
+    expect(planSqsDelay(1_000_000 + remainingMs, 1_000_000)).toEqual({ by: 'sqs_delay', delaySeconds });
   });
 });
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { booksPages } from '../../../../cli/api/books.ts';
-import { addUp, EMPTY_BOOKS, isBalanced, type Books } from '../../../../shared/domain/message/books.ts';
+import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../../shared/domain/message/books.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -27,7 +27,7 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }): JS
     const asked = { since: textOf(window.since), until: textOf(window.until ?? Date.now()) };
     let sum = EMPTY_BOOKS;
     for await (const page of booksPages(api, queue, asked, signal)) {
-      sum = addUp(sum, page);
+      sum = sumOfBooks(sum, page);
       setCounted(sum);
     }
     setCounted(undefined);

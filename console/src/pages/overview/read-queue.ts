@@ -1,7 +1,7 @@
 import { booksPages } from '../../../../cli/api/books.ts';
 import { listDeliveries } from '../../../../cli/api/deliveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { addUp, EMPTY_BOOKS, type Books } from '../../../../shared/domain/message/books.ts';
+import { EMPTY_BOOKS, type Books, sumOfBooks } from '../../../../shared/domain/message/books.ts';
 import type { PageClient } from '../../api/page-client.ts';
 import { firstOf } from '../../api/listed.ts';
 import type { QueueReading } from './queue-standing.ts';
@@ -28,6 +28,6 @@ export async function readQueue(
 
 async function sumOf(pages: AsyncIterable<Books>): Promise<Books> {
   let sum = EMPTY_BOOKS;
-  for await (const page of pages) sum = addUp(sum, page);
+  for await (const page of pages) sum = sumOfBooks(sum, page);
   return sum;
 }
