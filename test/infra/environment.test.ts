@@ -9,6 +9,8 @@ import {
   reconcileEnvironment,
 } from '../../shared/config/environment.ts';
 import { variables } from '../../shared/config/resources.ts';
+import type { Variable } from '../../shared/config/rules.ts';
+import { functionSettings } from '../../shared/config/settings.ts';
 import { resourceAt, templatesFor } from './templates.ts';
 
 const { pipeline } = templatesFor();
@@ -22,12 +24,10 @@ const environmentOf = (name: string, template = pipeline): Record<string, unknow
     .parse(resourceAt(template, 'AWS::Lambda::Function', `Pipeline${name}Function`).Properties).Environment
     .Variables;
 
-const everywhere = [
-  variables.deployment,
-  variables.version,
-  variables.logLevel,
-  variables.logSuccessSampling,
-];
+/** Absent where the setting is not given. */
+const optional = new Set([variables.publicApiUrl]);
+
+const everywhere = [variables.version];
 
 describe('the environment', () => {
   it.each(functions)('of $name says which deployment and version it is', ({ name }) => {
@@ -46,12 +46,6 @@ describe('the environment', () => {
         variables.payloadBucket,
         variables.ingressDeadLetterUrl,
         variables.deliveryQueueUrl,
-        variables.subscriptionCacheSeconds,
-        variables.retentionDays,
-        variables.retainMessages,
-        variables.firstAttemptsPerJob,
-        variables.retryAfterCapSeconds,
-        variables.ingressRoutes,
         variables.payloadSources,
       ],
     },
@@ -69,29 +63,15 @@ describe('the environment', () => {
         variables.deliveryDeadLetterUrl,
         variables.undeliverableQueueUrl,
         variables.operatorEventBus,
-        variables.disableFailingAfterDays,
         variables.scheduleGroup,
         variables.schedulerRoleArn,
         variables.schedulerDeadLetterArn,
-        variables.defaultRetryPolicy,
-        variables.attemptTimeoutSeconds,
         variables.userAgent,
-        variables.schedulerThreshold,
-        variables.subscriptionCacheSeconds,
-        variables.retentionDays,
-        variables.retryAfterCapSeconds,
-        variables.allowedAddresses,
-        variables.allowedPorts,
       ],
     },
     {
       name: 'Reconcile',
-      names: [
-        variables.deliveriesTable,
-        variables.retryQueueUrl,
-        variables.retentionDays,
-        variables.overdueAfterSeconds,
-      ],
+      names: [variables.deliveriesTable, variables.retryQueueUrl],
     },
     {
       name: 'Operate',
@@ -103,8 +83,6 @@ describe('the environment', () => {
         variables.scheduleGroup,
         variables.operationQueueUrl,
         variables.operationDeadLetterUrl,
-        variables.retentionDays,
-        variables.retryAfterCapSeconds,
       ],
     },
     {
@@ -114,24 +92,23 @@ describe('the environment', () => {
         variables.deliveriesTable,
         variables.secretsKeyArn,
         variables.ingressQueueUrl,
-        variables.defaultRetryPolicy,
-        variables.allowedAddresses,
-        variables.allowedPorts,
         variables.operationQueueUrl,
         variables.operatorEventBus,
-        variables.retentionDays,
-        variables.retryAfterCapSeconds,
         variables.payloadBucket,
         variables.deliveryQueueUrl,
         variables.retryQueueUrl,
         variables.scheduleGroup,
         variables.queueUrls,
-        variables.overdueAfterSeconds,
-        variables.subscriptionConfirmation,
       ],
     },
-  ])('of $name holds what it needs and nothing more', ({ name, names }) => {
-    expect(Object.keys(environmentOf(name)).toSorted()).toEqual([...everywhere, ...names].toSorted());
+  ])('of $name holds its settings, the resources that it needs, and nothing more', ({ name, names }) => {
+    const rows: readonly Variable[] = Object.values(functionSettings);
+    const given = rows
+      .filter((row) => row.functions.some((one) => one === name.toLowerCase()) && !optional.has(row.variable))
+      .map(({ variable }) => variable);
+    expect(Object.keys(environmentOf(name)).toSorted()).toEqual(
+      [...everywhere, ...given, ...names].toSorted(),
+    );
   });
 
   it('has every variable that there is, in one function at least', () => {

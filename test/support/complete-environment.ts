@@ -1,14 +1,21 @@
 import { variables } from '../../shared/config/resources.ts';
+import type { Setting, Variable } from '../../shared/config/rules.ts';
+import { functionSettings } from '../../shared/config/settings.ts';
 import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
 
 export const QUEUE = 'https://sqs.us-east-1.amazonaws.com/000000000000/queue';
 
+const rows: readonly (Setting & Variable)[] = Object.values(functionSettings);
+
+const defaults = rows.map(({ variable, default: value }): [string, string] => [
+  variable,
+  typeof value === 'string' ? value : JSON.stringify(value ?? ''),
+]);
+
 /** Every variable there is, as infra sets them. */
 export const completeEnvironment: Record<string, string> = {
-  [variables.deployment]: 'Posthaste',
+  ...Object.fromEntries(defaults),
   [variables.version]: '1.2.3',
-  [variables.logLevel]: 'info',
-  [variables.logSuccessSampling]: '1',
   [variables.subscriptionsTable]: 'subscriptions',
   [variables.deliveriesTable]: 'deliveries',
   [variables.payloadBucket]: 'payloads',
@@ -23,7 +30,6 @@ export const completeEnvironment: Record<string, string> = {
   [variables.operationQueueUrl]: `${QUEUE}-operation`,
   [variables.operationDeadLetterUrl]: `${QUEUE}-operation-dead`,
   [variables.queueUrls]: JSON.stringify({ ingress: `${QUEUE}-ingress` }),
-  [variables.subscriptionConfirmation]: 'false',
   [variables.publicApiUrl]: 'https://hooks.example.com',
   [variables.operatorEventBus]: 'operator-events',
   [variables.disableFailingAfterDays]: '0.5',
@@ -31,16 +37,7 @@ export const completeEnvironment: Record<string, string> = {
   [variables.schedulerRoleArn]: 'arn:role',
   [variables.schedulerDeadLetterArn]: 'arn:dead',
   [variables.defaultRetryPolicy]: JSON.stringify(DEFAULT_RETRY_POLICY),
-  [variables.attemptTimeoutSeconds]: '15',
-  [variables.schedulerThreshold]: '90',
-  [variables.subscriptionCacheSeconds]: '5',
-  [variables.retentionDays]: '30',
-  [variables.retainMessages]: 'failed',
-  [variables.firstAttemptsPerJob]: '10',
-  [variables.retryAfterCapSeconds]: '3600',
-  [variables.overdueAfterSeconds]: '30',
   [variables.allowedAddresses]: '["127.0.0.0/8","::1/128"]',
-  [variables.allowedPorts]: '[]',
   [variables.userAgent]: 'Posthaste/1.2.3',
   [variables.ingressRoutes]: '{"aws.ec2":"instances"}',
   [variables.payloadSources]: '[{"bucket":"producer","prefix":"webhooks/","owner":"111122223333"}]',
