@@ -1,4 +1,3 @@
-import { type DroppedReason } from '../../shared/domain/vocabulary.ts';
 import { contendedDelivery, withRetriedWrites } from '../../shared/domain/contention.ts';
 import {
   claimExisting,

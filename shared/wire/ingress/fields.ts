@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type UnreadableReason } from '../../domain/vocabulary.ts';
+import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 
 /** What a publisher said, whatever the envelope. */

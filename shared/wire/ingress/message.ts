@@ -1,4 +1,4 @@
-import { type UnreadableReason } from '../../domain/vocabulary.ts';
+import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
 import { isCloudEventAttribute } from './cloud-event.ts';

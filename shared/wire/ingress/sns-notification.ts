@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type UnreadableReason } from '../../domain/vocabulary.ts';
+import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import { firstField } from '../fields.ts';
 import { eventTime, isObject, typeText, type Content } from './fields.ts';
 import { parseJson, type Json } from '../json-slice.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type UnreadableReason } from '../../domain/vocabulary.ts';
+import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { Operation } from '../../domain/recovery/operation.ts';
 import { firstField } from '../fields.ts';
 import { parseJson } from '../json-slice.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Status } from '../../domain/vocabulary.ts';
+import type { Status } from '../../domain/vocabulary.ts';
 import type { ListedStanding, MessageStanding } from '../../domain/message/standing.ts';
 import { timeText, timeView } from '../fields.ts';
 import { spliceRaw } from '../jobs/message-body.ts';
