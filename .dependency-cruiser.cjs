@@ -123,6 +123,12 @@ module.exports = {
       from: { pathNot: '^(test|bench|vitest)' },
       to: { path: '^(test|bench)/' },
     },
+    {
+      name: 'no-benches-in-tests',
+      severity: 'error',
+      from: { pathNot: '^bench/' },
+      to: { path: '^bench/' },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

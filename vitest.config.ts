@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           // What measures for us: `npm run bench:check` runs these, `npm test` does not.
           name: 'bench',
-          include: ['test/bench/**/*.test.ts'],
+          include: ['bench/test/**/*.test.ts'],
         },
       },
       {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { INTERRUPTED, untilInterrupted } from '../cli/interruption.ts';
 import { Problem } from '../local/install/problem.mjs';
 import { tableLines } from '../cli/output/table.ts';
-import { compared, ratiosIn, type Compared, type Ratio } from './measured/ratios.ts';
+import { compared, ratiosIn, type Compared, type Ratio } from './harness/figures.ts';
 
 /** Runs every bench that has a kept result, and says whether one of its ratios has become worse. */
 

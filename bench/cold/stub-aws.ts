@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { certificateAuthority } from '../../test/support/certificates.ts';
+import { updated, type DynamoRequest, type Item } from '../harness/stub-dynamo.ts';
 
 /** What the subscriptions table holds. */
 export type Items = readonly Record<string, unknown>[];
@@ -22,7 +23,7 @@ type Answer = (body: unknown) => unknown;
 
 const getInput = z.object({ TableName: z.string(), Key: z.object({ sk: z.object({ S: z.string() }) }) });
 const queryInput = z.object({ IndexName: z.string().optional() });
-const putInput = z.object({ Item: z.unknown() });
+const dynamoRequest = z.custom<DynamoRequest>((value) => typeof value === 'object');
 const sentInput = z.object({ Entries: z.array(z.object({ Id: z.string(), MessageBody: z.string() })) });
 
 /**
@@ -72,7 +73,7 @@ export const startStubAws = async (
 
 const answersFrom = (items: Items, dataKey: Uint8Array): ReadonlyMap<string, Answer> => {
   const found = items.map((item) => marshall(item));
-  let put: unknown;
+  let put: Item = {};
   return new Map<string, Answer>([
     [
       'DynamoDB_20120810.Query',
@@ -92,11 +93,12 @@ const answersFrom = (items: Items, dataKey: Uint8Array): ReadonlyMap<string, Ans
     [
       'DynamoDB_20120810.PutItem',
       (body) => {
-        put = putInput.parse(body).Item;
+        put = dynamoRequest.parse(body).Item ?? {};
         return {};
       },
     ],
-    ['DynamoDB_20120810.UpdateItem', () => ({ Attributes: put })],
+    // deliver goes by the record that its write answers with.
+    ['DynamoDB_20120810.UpdateItem', (body) => ({ Attributes: updated(put, dynamoRequest.parse(body)) })],
     ['TrentService.Decrypt', () => ({ Plaintext: Buffer.from(dataKey).toString('base64') })],
     [
       'AmazonSQS.SendMessageBatch',

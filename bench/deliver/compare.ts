@@ -1,10 +1,9 @@
 import { Problem } from '../../local/install/problem.mjs';
-import type { Counts } from '../aws-stub/questions.ts';
-import { median, spreadOf, type Spread } from '../measured/figures.ts';
-import type { MeasuredFunction } from '../measured/measured-function.ts';
-import { ingressMessages } from '../measured/messages.ts';
-import { orderedIn } from '../measured/ordered.ts';
-import type { Run } from '../measured/questions.ts';
+import type { Counts } from '../harness/stubs.ts';
+import { median, spreadOf, type Spread } from '../harness/figures.ts';
+import type { MeasuredFunction } from '../harness/function.ts';
+import { ingressMessages, orderedIn } from '../harness/messages.ts';
+import type { Run } from '../harness/child.ts';
 import type { Programs } from './programs.ts';
 
 /** Each by a delivery: one message to one subscriber. */
@@ -12,6 +11,8 @@ export type Cost = {
   /** Seconds of processor time for 1,000. */
   cpuSeconds: Spread;
   allocatedKilobytes: number;
+  /** The most memory that the process had since it began. */
+  peakMegabytes: number;
   /** Requests to AWS and to subscribers. */
   calls: Counts;
 };
@@ -105,6 +106,7 @@ const cost = (runs: readonly { run: Run; counts: Counts }[], deliveries: number)
   return {
     cpuSeconds: spreadOf(runs.map(({ run }) => run.cpuMs / deliveries)),
     allocatedKilobytes: median(runs.map(({ run }) => run.allocatedBytes / deliveries / 1000)),
+    peakMegabytes: Math.max(...runs.map(({ run }) => run.peakResidentBytes)) / 2 ** 20,
     calls,
   };
 };

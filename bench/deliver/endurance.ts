@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { median } from '../measured/figures.ts';
-import { ingressMessages } from '../measured/messages.ts';
-import type { Run } from '../measured/questions.ts';
+import { median } from '../harness/figures.ts';
+import { ingressMessages } from '../harness/messages.ts';
+import type { Run } from '../harness/child.ts';
 import type { Programs } from './programs.ts';
 
 /** Whether a function that lives long costs more and more. Seconds of processor time are for 1,000 deliveries. */

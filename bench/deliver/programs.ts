@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startFunction, type MeasuredFunction } from '../measured/measured-function.ts';
-import { ingressMessages } from '../measured/messages.ts';
-import { startStubs, type Stubs } from '../measured/stubs.ts';
+import { startFunction, type MeasuredFunction } from '../harness/function.ts';
+import { ingressMessages } from '../harness/messages.ts';
+import { startStubs, type Stubs } from '../harness/stubs.ts';
 
 /** The function, the one before it, and what it is held against. */
 export type Programs = {

@@ -8,8 +8,8 @@ import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
 import type { Endpoints } from '../../local/endpoints.ts';
-import { clientOf } from '../measured/deployed.ts';
-import type { Cell } from './cells.ts';
+import { clientOf } from '../harness/deployed.ts';
+import type { Cell } from './load.ts';
 
 /** What has to be there for a retry to be made late, or at all: a queue with a delay, a function that it feeds, and a request. */
 export type BareRetries = {

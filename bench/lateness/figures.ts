@@ -1,6 +1,12 @@
+import { deliveryOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
+import { deliveryPrefix } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { primaryKey } from '../../shared/config/tables.ts';
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { AttemptTrigger } from '../../shared/domain/vocabulary.ts';
-import { quantile } from '../measured/figures.ts';
-import type { Cell } from './cells.ts';
+import { quantile } from '../harness/figures.ts';
+import type { Cell } from './load.ts';
+import { type DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
 
 /** Milliseconds. */
 export type Quantiles = { p50: number; p95: number; p99: number; most: number };
@@ -39,7 +45,7 @@ export const quantilesOf = (values: readonly number[]): Quantiles => ({
   most: quantile(values, 1),
 });
 
-export const isEarly = ({ dueAt, startedAt, arrivedAt }: Omit<Retry, 'cell' | 'by'>): boolean =>
+const isEarly = ({ dueAt, startedAt, arrivedAt }: Omit<Retry, 'cell' | 'by'>): boolean =>
   startedAt < dueAt || arrivedAt < dueAt;
 
 const receivedLate = ({ arrivedAt, dueAt }: BareRetried): number => arrivedAt - dueAt;
@@ -78,3 +84,34 @@ const countsOf = <Word extends string>(words: readonly Word[]): Partial<Record<W
 /** Of retries as subscribers receive them, over all delays of a mechanism: ours by the bare function's. */
 export const p95ByBare = (retries: readonly BareRetried[], bare: readonly BareRetried[]): number =>
   quantile(retries.map(receivedLate), 0.95) / quantile(bare.map(receivedLate), 0.95);
+
+/** Items. The local AWS does nothing else while it puts a page together. */
+const PAGE = 200;
+
+/** Of deliveries that ended with their first retry: that, by the message's id. All others are left out. */
+export const deliveredRetries = async (
+  client: DynamoDBDocumentClient,
+  table: string,
+): Promise<ReadonlyMap<string, Attempt>> => {
+  const found = new Map<string, Attempt>();
+  const scan = {
+    TableName: table,
+    Limit: PAGE,
+    FilterExpression: 'begins_with(#sort, :delivery)',
+    ExpressionAttributeNames: { '#sort': primaryKey.sort },
+    ExpressionAttributeValues: { ':delivery': deliveryPrefix },
+  };
+  for await (const { Items = [] } of paginateScan({ client }, scan)) {
+    for (const delivery of Items.map(deliveryOf)) {
+      const retry = retryOf(delivery);
+      if (retry !== undefined) found.set(delivery.key.messageId, retry);
+    }
+  }
+  return found;
+};
+
+/** Undefined: it took other than one failure and one success. */
+export const retryOf = ({ status, attempts }: Delivery): Attempt | undefined => {
+  const [, retry, ...rest] = attempts;
+  return status === 'delivered' && rest.length === 0 ? retry : undefined;
+};

@@ -1,7 +1,6 @@
 import { Console } from 'node:console';
-import { runBench } from '../measured/command.ts';
-import { faultsOf, measureLateness } from './measure.ts';
-import { resultText } from './result-text.ts';
+import { runBench } from '../harness/command.ts';
+import { faultsOf, measureLateness, resultText } from './measure.ts';
 
 // How the start comes along is no result: standard output is for that alone.
 globalThis.console = new Console(process.stderr);

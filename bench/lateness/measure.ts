@@ -1,16 +1,15 @@
-import { cpus } from 'node:os';
+import { tableLines } from '../../cli/output/table.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { demandMachine, machine, type Machine } from '../machine.ts';
-import type { BenchMeans } from '../measured/command.ts';
-import type { Ratio } from '../measured/ratios.ts';
-import { cellsOf, isBy, thresholds, type By } from './cells.ts';
-import { figuresOf, p95ByBare, type CellFigures } from './figures.ts';
+import type { BenchMeans } from '../harness/command.ts';
+import type { Ratio } from '../harness/figures.ts';
+import { demandMachine, machine, type Machine } from '../harness/machine.ts';
+import { type CellFigures, figuresOf, p95ByBare, type Quantiles } from './figures.ts';
+import { type By, cellsOf, isBy, thresholds } from './load.ts';
 import { runLoad } from './run.ts';
-import { startSubscriber } from './subscriber.ts';
-import { WARM_UP_PATH } from './warm-up.ts';
-import { pathOf, startWorld, type Results, type World } from './world.ts';
+import { pathOf, type Results, startSubscriber, startWorld, WARM_UP_PATH, type World } from './world.ts';
+import { cpus } from 'node:os';
 
-export type LatenessResult = {
+type LatenessResult = {
   name: 'lateness';
   measuredAt: string;
   machine: Machine;
@@ -117,3 +116,47 @@ const busyFromNow = (): (() => number) => {
     return used / (used + after.idle - before.idle);
   };
 };
+
+const words: Readonly<Record<By, string>> = { sqs_delay: 'SQS', scheduler: 'Scheduler' };
+
+const quantiles = ({ p50, p95, p99 }: Quantiles): string[] =>
+  [p50, p95, p99].map((milliseconds) => milliseconds.toFixed(0));
+
+const right = (head: string) => ({ head, align: 'right' as const });
+
+/** The result as a person reads it. */
+export const resultText = ({ cells, ratios, seconds, busy }: LatenessResult): string =>
+  [
+    `From due to begun in ms, by the record; the bare function's from due to received. ${seconds} s, processors ${(100 * busy).toFixed(0)} % in use`,
+    ...tableLines(
+      [
+        { head: 'by' },
+        right('after s'),
+        right('retries'),
+        right('early'),
+        right('p50'),
+        right('p95'),
+        right('p99'),
+        right('most'),
+        right('received p95'),
+        right('bare p50'),
+        right('bare p95'),
+        right('bare p99'),
+        { head: 'brought about by' },
+      ],
+      cells.map(({ by, delaySeconds, retries, early, late, received, bare, broughtBy }) => [
+        words[by],
+        String(delaySeconds),
+        String(retries),
+        String(early),
+        ...quantiles(late),
+        late.most.toFixed(0),
+        received.p95.toFixed(0),
+        ...quantiles(bare.received),
+        Object.entries(broughtBy)
+          .map(([mechanism, count]) => `${mechanism} ${count}`)
+          .join(', '),
+      ]),
+    ),
+    ...ratios.map(({ name, ratio }) => `${name}: ${ratio.toFixed(2)}`),
+  ].join('\n');

@@ -1,7 +1,7 @@
 import { Problem } from '../../local/install/problem.mjs';
 import { pollUntil } from '../../local/poll-until.ts';
-import type { BenchMeans } from '../measured/command.ts';
-import { releasesOf } from './releases.ts';
+import type { BenchMeans } from '../harness/command.ts';
+import { releasesOf } from './load.ts';
 import type { Results, World } from './world.ts';
 
 export type Load = {

@@ -1,14 +1,87 @@
+import { Problem } from '../../local/install/problem.mjs';
+import { pollUntil } from '../../local/poll-until.ts';
+import { startReceiver } from '../../test/support/receiver.ts';
+import { clientOf, type Deployed, runFolder, startDeployed } from '../harness/deployed.ts';
+import { bySqs, noRetries } from '../operations/paths.ts';
+import { type BareRetries, startBareRetries } from './bare-retries.ts';
+import { type BareRetried, deliveredRetries, type Retry } from './figures.ts';
+import { type By, type Cell, nameOf, playOut, type Release, thresholds } from './load.ts';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { clientOf, runFolder, startDeployed, type Deployed } from '../measured/deployed.ts';
-import { noRetries } from '../operations/paths.ts';
-import { startBareRetries } from './bare-retries.ts';
-import { nameOf, thresholds, type By, type Cell } from './cells.ts';
-import type { BareRetried, Retry } from './figures.ts';
-import { playOut, type Release } from './releases.ts';
-import { deliveredRetries } from './retry-records.ts';
-import { BARE_PATH, type Subscriber } from './subscriber.ts';
-import { warmUp } from './warm-up.ts';
+
+/** A real HTTP server that fails the first request for a message, takes every other, and notes when they came. */
+type Subscriber = {
+  url: (path: string) => string;
+  /** Of requests under an id (`webhook-id`), in the order of their coming: milliseconds since the epoch. */
+  arrivals: (id: string) => readonly number[];
+};
+
+/** The only one of these paths that takes the first request too. */
+const BARE_PATH = '/bare';
+
+/** It ends with the stack. `failing`: the paths that fail the first. */
+export const startSubscriber = async (
+  stack: AsyncDisposableStack,
+  failing: readonly string[],
+): Promise<Subscriber> => {
+  const receiver = await startReceiver();
+  stack.defer(() => receiver.close());
+  const arrivals = new Map<string, number[]>();
+  const note = ({ headers, arrivedAt }: { headers: Record<string, unknown>; arrivedAt: number }): number => {
+    const id = String(headers['webhook-id']);
+    const all = [...(arrivals.get(id) ?? []), arrivedAt];
+    arrivals.set(id, all);
+    return all.length;
+  };
+  receiver.script(BARE_PATH, (request) => {
+    note(request);
+    return {};
+  });
+  for (const path of failing)
+    receiver.script(path, (request) => (note(request) === 1 ? { status: 503 } : {}));
+  return { url: receiver.url, arrivals: (id) => arrivals.get(id) ?? [] };
+};
+
+/** Enough at a time for all processes that a function may have. */
+const COUNT = 100;
+
+const WITHIN_MS = 60_000;
+
+const QUEUE = 'warm-up';
+
+export const WARM_UP_PATH = `/${QUEUE}`;
+
+/**
+ * Starts the functions' processes. On a few processors the starts of many are in each other's way for seconds, and that is no
+ * lateness of retries. @throws Problem when nothing comes of it
+ */
+const warmUp = async (
+  by: By,
+  {
+    deployed,
+    bareRetries,
+    subscriber,
+  }: { deployed: Deployed; bareRetries: BareRetries; subscriber: Subscriber },
+  signal: AbortSignal,
+): Promise<void> => {
+  const ours = idsOf(by);
+  const bare = idsOf(`bare-${by}`);
+  await deployed.makeQueue(QUEUE, bySqs(1));
+  await deployed.subscribe(QUEUE, subscriber.url(WARM_UP_PATH));
+  await deployed.publish(ours.map((id) => JSON.stringify({ queue: QUEUE, id, data: {} })));
+  const cell = { by, delaySeconds: 1 };
+  const url = subscriber.url(BARE_PATH);
+  await Promise.all(bare.map((id, number) => bareRetries.send({ cell, number, id, url })));
+  const came = (ids: readonly string[], requests: number): boolean =>
+    ids.every((id) => subscriber.arrivals(id).length >= requests);
+  const look = () => Promise.resolve(came(ours, 2) && came(bare, 1) ? true : undefined);
+  const interval = { floor: 0.1, ceiling: 1 };
+  if ((await pollUntil(look, { withinMs: WITHIN_MS, interval, signal })) === undefined)
+    throw new Problem(`The first retries did not come in ${WITHIN_MS / 1000} s.`);
+};
+
+const idsOf = (prefix: string): readonly string[] =>
+  Array.from({ length: COUNT }, (_, number) => `${QUEUE}-${prefix}-${number}`);
 
 /** One deployment, whose threshold has retries go by one mechanism, and beside it the bare function. */
 export type World = {
@@ -25,7 +98,7 @@ export type World = {
 /** Ours that were delivered, and the bare function's that came. */
 export type Results = { retries: readonly Retry[]; bare: readonly BareRetried[] };
 
-export type WorldOptions = { by: By; cells: readonly Cell[]; subscriber: Subscriber; signal: AbortSignal };
+type WorldOptions = { by: By; cells: readonly Cell[]; subscriber: Subscriber; signal: AbortSignal };
 
 /** Twice a laptop's (local/local-system.ts): an invocation may wait half a second for a retry to be due. */
 const RETRY_CONCURRENCY = '10';

@@ -5,15 +5,13 @@ import { Problem } from '../../local/install/problem.mjs';
 import { metricNames } from '../../shared/config/metrics.ts';
 import { deployedStacks } from '../../test/privileges/deployed-stacks.ts';
 import { alarmsIn } from '../../test/support/monitored.ts';
-import { machine } from '../machine.ts';
-import { atNoRecords } from './line.ts';
+import { machine } from '../harness/machine.ts';
+import { atNoRecords, callsOf, cpuMsOf, invocationsOf, sentAlone, tallyOf } from './tally.ts';
 import { paths, requestsOf } from './paths.ts';
 import { ofPath, runPath, type PathRun } from './run-path.ts';
-import { sentAlone } from './sends-alone.ts';
 import { chunkSizes, envelopes, itemSizes, messageItemBytes } from './sizes.ts';
 import { settings, type System } from './system.ts';
 import { stepsOf, type PathCount } from './steps.ts';
-import { callsOf, cpuMsOf, invocationsOf, tallyOf } from './tally.ts';
 import { rounded, times, type Units } from './units.ts';
 
 type Say = (line: string) => void;

@@ -1,13 +1,45 @@
+import { type OperationTable, stepNames, type Units } from '../../cli/commands/plan/tables.ts';
+import { untilInterrupted } from '../../cli/interruption.ts';
+import { type Column, tableLines } from '../../cli/output/table.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { checkPlan } from './check.ts';
+import { measure } from './measure.ts';
+import { startSystem } from './system.ts';
 import { Console } from 'node:console';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { untilInterrupted } from '../../cli/interruption.ts';
-import { Problem } from '../../local/install/problem.mjs';
-import { checkPlan } from './check.ts';
-import { measure } from './measure.ts';
-import { resultText } from './result-text.ts';
-import { startSystem } from './system.ts';
+
+const right = (head: string): Column => ({ head, align: 'right' });
+
+const columns: readonly (readonly [head: string, of: (units: Units) => number])[] = [
+  ['Item writes', ({ deliveryWrites = 0, messageWrites = 0 }) => deliveryWrites + messageWrites],
+  ['Other WRU', ({ otherWriteUnits = 0, indexWriteUnits = 0 }) => otherWriteUnits + indexWriteUnits],
+  ['RRU', ({ otherReadUnits = 0, messageReads = 0 }) => otherReadUnits + messageReads],
+  ['SQS sends', ({ sendRequests = 0 }) => sendRequests],
+  ['Schedules', ({ schedules = 0 }) => schedules],
+  ['S3', ({ s3Puts = 0, s3Gets = 0 }) => s3Puts + s3Gets],
+  ['Calls', ({ awsCalls = 0 }) => awsCalls],
+  ['Log bytes', ({ logBytes = 0 }) => logBytes],
+  ['CPU ms', ({ cpuMs = 0 }) => cpuMs],
+];
+
+/** What each step costs. */
+const resultText = (table: OperationTable): string =>
+  [
+    'Each step by itself, as if each message to SQS had a request of its own:',
+    '',
+    ...tableLines(
+      [{ head: 'Step' }, ...columns.map(([head]) => right(head))],
+      stepNames.map((name) => [name, ...columns.map(([, of]) => of(table.steps[name]).toFixed(2))]),
+    ),
+    '',
+    ...Object.entries(table.perInvocation).map(
+      ([name, { memoryMegabytes, logBytes, cpuMs }]) =>
+        `An invocation of ${name} (${memoryMegabytes} MB): ${cpuMs.toFixed(1)} ms of CPU, ${Math.round(logBytes)} bytes of log.`,
+    ),
+    `A delivery's item after each attempt: ${table.deliveryItemBytes.join(', ')} bytes.`,
+  ].join('\n');
 
 const USAGE =
   'usage: npm run bench:operations -- [--json] [--check]\n  --check  compare the plan with a mixed run that is not in the table, and leave the table alone';

@@ -3,6 +3,24 @@ import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { sum, type Units } from './units.ts';
 
+/** A point: how many records an invocation had, and what was measured of it. */
+type Point = { records: number; value: number };
+
+/**
+ * What an invocation costs by itself, whatever its records: the height at 0 of the straight line through the points (least
+ * squares), never below 0. With points of one size only there is no such line, and nothing is ascribed to the invocation.
+ */
+export const atNoRecords = (points: readonly Point[]): number => {
+  const mean = (value: (point: Point) => number): number =>
+    points.reduce((total, point) => total + value(point), 0) / points.length;
+  if (points.length === 0) return 0;
+  const [records, values] = [mean((point) => point.records), mean(({ value }) => value)];
+  const spread = mean((point) => (point.records - records) ** 2);
+  if (spread === 0) return 0;
+  const slope = mean((point) => (point.records - records) * (point.value - values)) / spread;
+  return Math.max(0, values - slope * records);
+};
+
 /**
  * What a function's calls weigh, by what AWS counts, and the messages it got. What the SDK repeated because this machine was
  * slow is not counted again. `retryQueue`: the name at the end of its ARN.
@@ -70,11 +88,11 @@ const weighSend = (call: Call): Units => ({
 });
 
 /** What a send is charged for, in 64 KB. */
-export const requestUnits = ({ messageBytes = 0 }: Pick<Call, 'messageBytes'>): number =>
+const requestUnits = ({ messageBytes = 0 }: Pick<Call, 'messageBytes'>): number =>
   unitsOf(messageBytes, REQUEST_UNIT);
 
 /** Notices and dead letters go by themselves, by SendMessage. */
-export const isJoined = ({ operation }: Pick<Call, 'operation'>): boolean => operation === 'SendMessageBatch';
+const isJoined = ({ operation }: Pick<Call, 'operation'>): boolean => operation === 'SendMessageBatch';
 
 /** Amazon S3 pricing: deletions are free. */
 const BUCKET: Readonly<Record<string, Units>> = {
@@ -106,3 +124,17 @@ const isMessage = ({ item }: Pick<Call, 'item'>): boolean => item?.endsWith(' ME
 export const isDelivery = ({ item }: Pick<Call, 'item'>): boolean => item?.includes(' DELIVERY#') === true;
 
 export const isChunk = ({ item }: Pick<Call, 'item'>): boolean => item?.includes(' CHUNK#') === true;
+
+/**
+ * What a function did, had each of its `sends` gone by itself, in one request of 64 KB at most. How many went together
+ * depends on how full the batches of the run were; the plan puts them together as full as its own are.
+ */
+export const sentAlone = (units: Units, calls: readonly Call[], sends: number): Units => {
+  const joined = calls.filter((call) => isJoined(call) && !call.repeat);
+  const requests = joined.reduce((total, call) => total + requestUnits(call), 0);
+  return {
+    ...units,
+    sendRequests: (units.sendRequests ?? 0) - requests + sends,
+    awsCalls: (units.awsCalls ?? 0) - joined.length + sends,
+  };
+};

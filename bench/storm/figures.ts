@@ -1,4 +1,4 @@
-import { quantile } from '../measured/figures.ts';
+import { quantile } from '../harness/figures.ts';
 
 /** A request as its subscriber saw it. Milliseconds since the epoch. */
 export type Request = { id: string; at: number; answeredAt: number; statusCode: number };

@@ -1,11 +1,5 @@
-import { Console } from 'node:console';
-import { runBench } from '../measured/command.ts';
-import { faultsIn } from './faults.ts';
-import { measureStorms } from './measure.ts';
-import { resultText } from './result-text.ts';
-
-// How the start of the local AWS comes along is no result: standard output is for that alone.
-globalThis.console = new Console(process.stderr);
+import { runBench } from '../harness/command.ts';
+import { faultsIn, measureStorms, resultText } from './measure.ts';
 
 process.exitCode = await runBench(
   { name: 'storm', measure: measureStorms, text: resultText, faults: faultsIn },

@@ -38,7 +38,7 @@ const IDLE_RECEIVES_A_MONTH = 4 * 5 * 3 * MINUTES_A_MONTH;
 const MEGABYTES_OF_ONE_PROCESSOR = 1769;
 
 /** A call of AWS inside a region; an assumption, because the local AWS cannot tell. */
-export const AWS_CALL_MS = 5;
+const AWS_CALL_MS = 5;
 
 /** Our own metrics as if each were written every hour, which is the most that they cost. */
 export function billOf(
@@ -100,7 +100,7 @@ export function computeOf(
   return { dispatch: of('dispatch'), deliver: of('deliver') };
 }
 
-export function compute(busyMs: number, waitingMs: number, memoryMegabytes: number) {
+function compute(busyMs: number, waitingMs: number, memoryMegabytes: number) {
   const share = Math.min(1, memoryMegabytes / MEGABYTES_OF_ONE_PROCESSOR);
   const seconds = (Math.max(0, busyMs) / share + waitingMs) / 1000;
   return { seconds, gigabyteSeconds: (seconds * memoryMegabytes) / 1024 };

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { bundle } from '../../../bench/bundle.ts';
+import { bundle } from '../../support/bundle.ts';
 import { sourcePositions } from '../../../shared/adapters/log/source-positions.ts';
 
 const errorLine = new URL('../../../shared/adapters/log/error-line.ts', import.meta.url).pathname;

@@ -1,0 +1,44 @@
+import { basename, dirname } from 'node:path';
+import { build, type BuildOptions, type Metafile } from 'esbuild';
+import { projectRoot } from '../../local/install/paths.mjs';
+import { bundling } from '../../infra/bundling.ts';
+
+/** Made otherwise than as in a deployment. */
+type Substitutes = Pick<BuildOptions, 'alias' | 'define' | 'external' | 'splitting'>;
+
+/** In bytes. */
+export type BundleSize = {
+  /** What is loaded at a start. */
+  start: number;
+  /** With what is loaded when it is needed. */
+  whole: number;
+};
+
+/** Makes the bundle of a function as its deployment does; its first file is `outfile`, the others lie beside it. */
+export const bundle = async (
+  entry: URL,
+  outfile: string,
+  substitutes: Substitutes = {},
+): Promise<BundleSize> => {
+  const { metafile } = await build({
+    ...bundling,
+    ...substitutes,
+    absWorkingDir: projectRoot,
+    entryPoints: { [basename(outfile, '.mjs')]: entry.pathname },
+    outdir: dirname(outfile),
+    metafile: true,
+    logLevel: 'error',
+  });
+  return sizeOf(metafile, basename(outfile));
+};
+
+const sizeOf = ({ outputs }: Metafile, first: string): BundleSize => {
+  const code = Object.entries(outputs).filter(([file]) => file.endsWith('.mjs'));
+  const atStart = new Set(code.map(([file]) => file).filter((file) => basename(file) === first));
+  // What is added meanwhile is gone through as well.
+  for (const file of atStart)
+    for (const { path, kind } of outputs[file]?.imports ?? [])
+      if (kind === 'import-statement' && path in outputs) atStart.add(path);
+  const bytes = (files: typeof code): number => files.reduce((total, [, output]) => total + output.bytes, 0);
+  return { start: bytes(code.filter(([file]) => atStart.has(file))), whole: bytes(code) };
+};
