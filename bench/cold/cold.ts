@@ -1,12 +1,12 @@
 import { type Column, tableLines } from '../../cli/output/table.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { bundle, type BundleSize } from '../../test/support/bundle.ts';
+import { bundle, functionNames, type BundleSize, type FunctionName } from '../../test/support/bundle.ts';
 import { type BenchMeans, runBench } from '../harness/command.ts';
 import { median, type Ratio } from '../harness/figures.ts';
 import { demandMachine, machine, type Machine } from '../harness/machine.ts';
 import { type Program, type Start, startOnce } from './start-once.ts';
 import { startStubAws, type StubAws } from './stub-aws.ts';
-import { DATA_KEY, environmentFor, eventsAt, type FunctionName, functionNames, itemsFor } from './world.ts';
+import { DATA_KEY, environmentFor, eventsAt, itemsFor } from './world.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -5,6 +5,7 @@ import type { Message } from '../../shared/domain/message/message.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
+import type { FunctionName } from '../../test/support/bundle.ts';
 import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
 import type { Items } from './stub-aws.ts';
 
@@ -92,10 +93,6 @@ const sqsEvent = (body: string, now: number) => ({
     },
   ],
 });
-
-export const functionNames = ['dispatch', 'deliver', 'reconcile', 'operate', 'api'] as const;
-
-export type FunctionName = (typeof functionNames)[number];
 
 /** Long enough ago that operate has nothing more to wait for. */
 const DELETED_MS_AGO = 120_000;

@@ -3,6 +3,10 @@ import { build, type BuildOptions, type Metafile } from 'esbuild';
 import { projectRoot } from '../../local/install/paths.mjs';
 import { bundling } from '../../infra/bundling.ts';
 
+export const functionNames = ['dispatch', 'deliver', 'reconcile', 'operate', 'api'] as const;
+
+export type FunctionName = (typeof functionNames)[number];
+
 /** Made otherwise than as in a deployment. */
 type Substitutes = Pick<BuildOptions, 'alias' | 'define' | 'external' | 'splitting'>;
 

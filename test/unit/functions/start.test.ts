@@ -2,8 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundle } from '../../support/bundle.ts';
-import { functionNames } from '../../../bench/cold/world.ts';
+import { bundle, functionNames } from '../../support/bundle.ts';
 
 let folder: string;
 
