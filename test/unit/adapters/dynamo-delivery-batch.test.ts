@@ -8,7 +8,7 @@ import { itemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
 import { inAnyOrder } from '../../support/in-any-order.ts';
-import { awsStub, type AwsStub } from './aws-stub.ts';
+import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 
 const stubs: AwsStub[] = [];
 afterEach(async () => {

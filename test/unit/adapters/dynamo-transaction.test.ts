@@ -5,7 +5,7 @@ import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
 import { transacted } from '../../../shared/adapters/dynamodb/writes.ts';
 import type { CallDeadline } from '../../../shared/adapters/lambda/invocation-deadline.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
-import { awsStub } from './aws-stub.ts';
+import { awsStub } from '../../support/aws-stub.ts';
 
 const canceledFor = (...codes: string[]) =>
   new TransactionCanceledException({

@@ -4,7 +4,7 @@ import {
   EventRefusedError,
   eventBridgeOperatorEvents,
 } from '../../../shared/adapters/eventbridge/operator-events.ts';
-import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 let stub: AwsStub | undefined;
 

@@ -7,7 +7,7 @@ import {
   requestMs,
   type CallDeadline,
 } from '../../../shared/adapters/lambda/invocation-deadline.ts';
-import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const stubs: AwsStub[] = [];
 afterEach(async () => {

@@ -11,7 +11,7 @@ import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/undeliverab
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import { aMessage } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
-import { awsStub, type AwsStub, type StubRequest, type StubAnswer } from './aws-stub.ts';
+import { awsStub, type AwsStub, type StubRequest, type StubAnswer } from '../../support/aws-stub.ts';
 
 const stubs: AwsStub[] = [];
 afterEach(async () => {

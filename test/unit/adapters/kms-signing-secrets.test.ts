@@ -10,7 +10,7 @@ import {
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import { UnopenedSecretError, type SecretOwner } from '../../../shared/ports/subscriptions.ts';
-import { awsStub, type AwsStub, type StubAnswer, type StubRequest } from './aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 
 const KEY_ARN = 'arn:aws:kms:us-east-1:000000000000:key/secrets';
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { s3Client } from '../../../shared/adapters/s3/client.ts';
 import { s3ReferencedData } from '../../../shared/adapters/s3/referenced-data.ts';
-import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const OWNER = '111122223333';
 const reference = { bucket: 'producer', key: 'webhooks/17.json' };

@@ -6,7 +6,7 @@ import { sqsDeliveryQueue, sqsIngress } from '../../../shared/adapters/sqs/queue
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import { parseDeliveryRecord } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
-import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const batchSchema = z.object({
   QueueUrl: z.string(),

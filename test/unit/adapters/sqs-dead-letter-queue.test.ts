@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
 import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
-import { awsStub, type AwsStub } from './aws-stub.ts';
+import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 
 const requestSchema = z.looseObject({
   QueueUrl: z.string(),

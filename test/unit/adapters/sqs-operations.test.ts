@@ -3,7 +3,7 @@ import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsOperations } from '../../../shared/adapters/sqs/queues.ts';
 import type { Operation } from '../../../shared/domain/recovery/operation.ts';
 import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
-import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const operation: Operation = { kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 1 };
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsQueueDepths } from '../../../shared/adapters/sqs/queues.ts';
-import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 let stub: AwsStub;
 

@@ -4,7 +4,7 @@ import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
 import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions.ts';
 import { queueItemOf, subscriptionItemOf } from '../../../shared/adapters/dynamodb/subscription-item.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
-import { awsStub, type AwsStub } from './aws-stub.ts';
+import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 
 /** As much as options may have. */
 const post_data = 'x'.repeat(65_000);

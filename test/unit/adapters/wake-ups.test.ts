@@ -6,7 +6,7 @@ import { schedulerWakeUps } from '../../../shared/adapters/scheduler/wake-ups.ts
 import { sqsWakeUps } from '../../../shared/adapters/sqs/queues.ts';
 import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
-import { awsStub, type AwsStub, type StubAnswer } from './aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const wakeUp: WakeUp = {
   kind: 'wake_up',

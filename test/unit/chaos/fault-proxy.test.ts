@@ -5,7 +5,7 @@ import { schedulerClient } from '../../../shared/adapters/scheduler/client.ts';
 import { startFaultProxy } from '../../chaos/fault-proxy.ts';
 import { faultTally } from '../../chaos/fault-tally.ts';
 import { seededChance } from '../../simulation/chance.ts';
-import { awsStub } from '../adapters/aws-stub.ts';
+import { awsStub } from '../../support/aws-stub.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

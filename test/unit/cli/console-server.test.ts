@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CredentialsProblem } from '../../../cli/api/credentials-problem.ts';
 import { noAnswer } from '../../../cli/loopback/forward.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
-import type { StubAnswer } from '../adapters/aws-stub.ts';
+import type { StubAnswer } from '../../support/aws-stub.ts';
 import {
   closeConsoles,
   apiThatAnswers,

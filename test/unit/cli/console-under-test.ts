@@ -6,7 +6,7 @@ import type { Surroundings } from '../../../cli/commands/console/console-info.ts
 import { startConsole } from '../../../cli/commands/console/console-server.ts';
 import { readPage, type PageFiles } from '../../../cli/commands/console/page-files.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
-import { awsStub, type StubAnswer, type StubRequest } from '../adapters/aws-stub.ts';
+import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 import { askLoopback, type Answered, type Asked } from './loopback-request.ts';
 
 export const MARKUP = '<img src=x onerror="alert(1)"><script>alert(2)</script>';

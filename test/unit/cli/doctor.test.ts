@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { StubAnswer } from '../adapters/aws-stub.ts';
+import type { StubAnswer } from '../../support/aws-stub.ts';
 import { jsonLines, posthaste } from './run-command.ts';
 import { json } from './stub-api.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';

@@ -4,7 +4,7 @@ import type { ApiAccess } from '../../../cli/api/api-access.ts';
 import { findApi } from '../../../cli/api/api-access.ts';
 import { startSigningProxy } from '../../../cli/commands/proxy/signing-proxy.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
-import { awsStub, type AwsStub } from '../adapters/aws-stub.ts';
+import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 import { askLoopback, type Answered, type Asked } from './loopback-request.ts';
 import { posthaste, apiEnvironment } from './run-command.ts';
 

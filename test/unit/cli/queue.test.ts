@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { AwsV4Signer } from 'aws4fetch';
-import type { StubRequest } from '../adapters/aws-stub.ts';
+import type { StubRequest } from '../../support/aws-stub.ts';
 import { jsonLines } from './run-command.ts';
 import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
 

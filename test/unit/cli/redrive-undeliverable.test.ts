@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import type { StubAnswer } from '../adapters/aws-stub.ts';
+import type { StubAnswer } from '../../support/aws-stub.ts';
 import { posthaste } from './run-command.ts';
 import { json, refusal } from './stub-api.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';

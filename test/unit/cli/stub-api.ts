@@ -1,4 +1,4 @@
-import { awsStub, type StubAnswer, type StubRequest } from '../adapters/aws-stub.ts';
+import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 import { apiEnvironment, posthaste, type Run, type RunOptions } from './run-command.ts';
 
 export type StubApi = {

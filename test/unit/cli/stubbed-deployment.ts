@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../adapters/aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 export type StubbedDeployment = {
   /** For a process that shall find the deployment. */

@@ -7,7 +7,7 @@ import {
   laterSchedules,
 } from '../../../shared/adapters/lambda/on-demand.ts';
 import { aMessage } from '../../support/builders.ts';
-import { awsStub, type AwsStub } from '../adapters/aws-stub.ts';
+import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 
 let stub: AwsStub;
 

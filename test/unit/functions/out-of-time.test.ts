@@ -5,7 +5,7 @@ import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
 import { aMessage } from '../../support/builders.ts';
 import { completeEnvironment, QUEUE } from '../../support/complete-environment.ts';
 import { aDeliveryKey } from '../../support/delivery-builders.ts';
-import { awsStub, type AwsStub } from '../adapters/aws-stub.ts';
+import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 import { captureOutput } from '../adapters/captured-output.ts';
 
 let aws: AwsStub;

@@ -9,7 +9,7 @@ import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
 import { s3Client } from '../../../../shared/adapters/s3/client.ts';
 import { schedulerClient } from '../../../../shared/adapters/scheduler/client.ts';
 import type { Invocation } from '../../../../shared/adapters/aws/client-options.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../../support/aws-stub.ts';
 
 /** Of the services that every delivery needs. */
 export const ourClients = ['DynamoDB', 'KMS', 'SQS'] as const;

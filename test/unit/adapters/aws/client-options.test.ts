@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
 import { kmsClient } from '../../../../shared/adapters/kms/client.ts';
 import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
-import { awsStub, type StubAnswer } from '../aws-stub.ts';
+import { awsStub, type StubAnswer } from '../../../support/aws-stub.ts';
 import { callsOf, ourClients, SUCCESS } from './calls-of-every-client.ts';
 
 const SECRET = 'planted-secret';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
 import type { Invocation } from '../../../../shared/adapters/aws/client-options.ts';
 import { inMemoryJournal } from '../../../support/in-memory/in-memory-journal.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../aws-stub.ts';
+import { awsStub, type AwsStub, type StubAnswer } from '../../../support/aws-stub.ts';
 
 beforeEach(() => {
   // No waits between repeats.

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inMemoryJournal } from '../../../support/in-memory/in-memory-journal.ts';
-import type { AwsStub } from '../aws-stub.ts';
+import type { AwsStub } from '../../../support/aws-stub.ts';
 import { everyClient, fault, faultOf, serviceThat, SUCCESS, type Client } from './calls-of-every-client.ts';
 
 const stubs: AwsStub[] = [];

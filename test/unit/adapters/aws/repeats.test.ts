@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { AwsStub, StubAnswer } from '../aws-stub.ts';
+import type { AwsStub, StubAnswer } from '../../../support/aws-stub.ts';
 import { everyClient, fault, faultOf, ourClients, serviceThat, SUCCESS } from './calls-of-every-client.ts';
 
 const stubs: AwsStub[] = [];
