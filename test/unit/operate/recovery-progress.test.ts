@@ -122,10 +122,10 @@ describe('a recovery that is stopped', () => {
   });
 });
 
-describe('a recovery of 10,000 deliveries', () => {
+describe('a recovery of 2,000 deliveries', () => {
   it('streams: it never reads, holds or works on more than a page', async () => {
     const { order, work, keep, ports, beforeSave } = operateWorld();
-    const count = 10_000;
+    const count = 2_000;
     for (let index = 0; index < count; index += 1) {
       await keep(anExhausted({ messageId: `m-${index}` }, { acceptedAt: SOME_TIME + index }));
     }
@@ -155,5 +155,5 @@ describe('a recovery of 10,000 deliveries', () => {
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: count, reopened: count });
     expect(most).toEqual({ page: 50, records: 50, kept: 50, sideBySide: 10 });
-  }, 60_000);
+  });
 });

@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { SigningScheme } from '../../../shared/domain/vocabulary.ts';
 import {
@@ -13,7 +15,7 @@ import {
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import { webhookRequest, type WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
-import { pythonWithPackages, type Python } from '../../support/python-packages.ts';
+import { pythonWithPackages } from '../../support/python-packages.ts';
 
 /**
  * What we send, as a receiver in Python sees it: the library `standardwebhooks` of PyPI, which knows v1; and for v1a
@@ -24,7 +26,9 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 /** The first run downloads 1.5 MB. */
 const FIRST_RUN_MS = 120_000;
 
-let python: Python;
+let verifier: ChildProcessWithoutNullStreams;
+let answers: AsyncIterator<string>;
+let failure: Promise<string>;
 
 beforeAll(async () => {
   const packages = {
@@ -32,26 +36,29 @@ beforeAll(async () => {
     names: 'standardwebhooks and PyNaCl',
     requirements: join(here, 'requirements.txt'),
   };
-  python = await pythonWithPackages(packages, new AbortController().signal);
+  const python = await pythonWithPackages(packages, new AbortController().signal);
+  verifier = spawn(python.executable, [join(here, 'verify.py')], { env: python.env });
+  answers = createInterface(verifier.stdout)[Symbol.asyncIterator]();
+  failure = text(verifier.stderr);
 }, FIRST_RUN_MS);
+
+afterAll(() => {
+  verifier.stdin.end();
+});
 
 type Received = { key: string; request: WebhookRequest };
 
-/** Whether each request verifies with its key, by one run of Python. */
-const verdictsOf = (received: readonly Received[]): boolean[] => {
+/** Whether each request verifies with its key. */
+const verdictsOf = async (received: readonly Received[]): Promise<boolean[]> => {
   const input = received.map(({ key, request: { headers, body } }) => ({
     key,
     headers,
     body: Buffer.from(body).toString('base64'),
   }));
-  const { stdout, stderr, status } = spawnSync(python.executable, [join(here, 'verify.py')], {
-    env: python.env,
-    input: JSON.stringify(input),
-    encoding: 'utf8',
-    maxBuffer: 2 ** 24,
-  });
-  if (status !== 0) throw new Error(`Python failed: ${stderr}`);
-  return z.array(z.boolean()).parse(JSON.parse(stdout));
+  verifier.stdin.write(`${JSON.stringify(input)}\n`);
+  const answer = await answers.next();
+  if (answer.done === true) throw new Error(`Python failed: ${await failure}`);
+  return z.array(z.boolean()).parse(JSON.parse(answer.value));
 };
 
 const secretOf = (scheme: SigningScheme, fill: number): SigningSecret =>
@@ -84,9 +91,9 @@ describe.each<SigningScheme>(['v1', 'v1a'])('a request signed with %s', (scheme)
   const secret = secretOf(scheme, 1);
   const key = keyOf(secret);
 
-  it('is verified in Python, whatever its data is', () => {
+  it('is verified in Python, whatever its data is', async () => {
     const requests = fc.sample(dataText, 200).map((data) => ({ key, request: sent([secret], data) }));
-    const verdicts = verdictsOf(requests);
+    const verdicts = await verdictsOf(requests);
     expect(requests.filter((_, index) => verdicts[index] !== true)).toEqual([]);
     expect(verdicts).toHaveLength(200);
   });
@@ -96,24 +103,24 @@ describe.each<SigningScheme>(['v1', 'v1a'])('a request signed with %s', (scheme)
     ['a blank after its body', (request) => ({ ...request, body: `${request.body} ` })],
     ['its id', (request) => withHeader(request, 'webhook-id', (id) => `${id}1`)],
     ['its timestamp', (request) => withHeader(request, 'webhook-timestamp', later)],
-  ])('is refused in Python when %s has been changed', (_what, change) => {
+  ])('is refused in Python when %s has been changed', async (_what, change) => {
     const request = sent([secret]);
     expect(
-      verdictsOf([
+      await verdictsOf([
         { key, request },
         { key, request: change(request) },
       ]),
     ).toEqual([true, false]);
   });
 
-  it('is refused in Python by whoever has another key', () => {
-    expect(verdictsOf([{ key: keyOf(secretOf(scheme, 2)), request: sent([secret]) }])).toEqual([false]);
+  it('is refused in Python by whoever has another key', async () => {
+    expect(await verdictsOf([{ key: keyOf(secretOf(scheme, 2)), request: sent([secret]) }])).toEqual([false]);
   });
 
-  it('is verified in Python by the old key and the new one while one takes the place of the other', () => {
+  it('is verified in Python by the old key and the new one while one takes the place of the other', async () => {
     const [older, newer, stranger] = [secretOf('v1', 3), secret, secretOf('v1', 4)];
     const request = sent([newer, older]);
     const keys = [older, newer, stranger].map(keyOf);
-    expect(verdictsOf(keys.map((one) => ({ key: one, request })))).toEqual([true, true, false]);
+    expect(await verdictsOf(keys.map((one) => ({ key: one, request })))).toEqual([true, true, false]);
   });
 });

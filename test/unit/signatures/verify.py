@@ -1,4 +1,4 @@
-"""Says of each request on standard input whether it verifies: v1 by the official library, v1a by libsodium."""
+"""Answers each line of requests on standard input with a line: which of them verify, v1 by the official library, v1a by libsodium."""
 
 import base64
 import json
@@ -43,4 +43,5 @@ def verdict(request):
     return verifies(key, body, headers)
 
 
-json.dump([verdict(request) for request in json.load(sys.stdin)], sys.stdout)
+for line in sys.stdin:
+    print(json.dumps([verdict(request) for request in json.loads(line)]), flush=True)
