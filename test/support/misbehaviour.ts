@@ -29,10 +29,6 @@ const pour = (response: ServerResponse): void => {
 const misbehaviours = {
   /** Never answers. */
   hang: () => undefined,
-  /** Resets the connection (RST) before any answer. */
-  reset: (response: ServerResponse) => response.socket?.resetAndDestroy(),
-  /** Closes the connection (FIN) before any answer. */
-  close: (response: ServerResponse) => response.socket?.destroy(),
   /** Status, then one header after another without end. */
   slow_headers: (response: ServerResponse) => {
     const { socket } = response;
