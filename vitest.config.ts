@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
  */
 const alone = [
   'test/contract/{scheduler-wake-ups,sqs-queues}.test.ts',
-  'test/e2e/{rate-limit,redrive,retries}.test.ts',
+  'test/deployed/{rate-limit,redrive,retries}.test.ts',
 ];
 
 export default defineConfig({
@@ -57,12 +57,7 @@ export default defineConfig({
       {
         test: {
           name: 'deployed',
-          include: [
-            'test/contract/**/*.test.ts',
-            'test/e2e/**/*.test.ts',
-            'test/deployed/**/*.test.ts',
-            'test/browser/deployed/**/*.test.ts',
-          ],
+          include: ['test/contract/**/*.test.ts', 'test/deployed/**/*.test.ts'],
           exclude: ['test/contract/in-memory*.test.ts', ...alone],
           globalSetup: ['test/support/deployed-system.ts'],
           // They mostly wait. One copy of the AWS clients for all files of a worker: loading them takes longer than most files.
@@ -99,7 +94,6 @@ export default defineConfig({
           // The console in a browser, on a stubbed API. On the deployed system it is tested among the deployed ones.
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
-          exclude: ['test/browser/deployed/**'],
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 6 },

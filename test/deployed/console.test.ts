@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { callApi, finishedDelivery, putQueue, subscribe } from '../../support/api-client.ts';
-import { deployment } from '../../support/deployment.ts';
-import { eventually } from '../../support/eventually.ts';
-import { startReceiver, type Receiver } from '../../support/receiver.ts';
-import { apiEnvironment } from '../../unit/cli/run-command.ts';
-import { inBrowser, launchChromium } from '../chromium.ts';
-import { startConsoleCommand, type RunningConsole } from '../console-command.ts';
-import { axeViolations, goTo, openPage } from '../console-page.ts';
+import { callApi, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { apiEnvironment } from '../unit/cli/run-command.ts';
+import { inBrowser, launchChromium } from '../browser/chromium.ts';
+import { startConsoleCommand, type RunningConsole } from '../browser/console-command.ts';
+import { axeViolations, goTo, openPage } from '../browser/console-page.ts';
 
 const MARKUP = '<img src=x onerror="document.title=1"><b>bold</b>';
 
