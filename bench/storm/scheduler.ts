@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
-import type { Chance } from '../../test/simulation/chance.ts';
+import type { Chance } from '../../test/support/chance.ts';
 import { SchedulerClient, ThrottlingException } from '@aws-sdk/client-scheduler';
 
 /** Times that a quota lets pass. */

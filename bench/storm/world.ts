@@ -8,7 +8,7 @@ import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
-import { seededChance } from '../../test/simulation/chance.ts';
+import { seededChance } from '../../test/support/chance.ts';
 import { pipelineWorld } from '../../test/support/in-memory/pipeline-world.ts';
 import { virtualClock, type VirtualClock } from '../../test/support/in-memory/virtual-clock.ts';
 import type { Request } from './figures.ts';

@@ -1,5 +1,5 @@
 import { MAX_ATTEMPTS } from '../../shared/adapters/aws/retries.ts';
-import type { Chance } from '../simulation/chance.ts';
+import type { Chance } from '../support/chance.ts';
 import { startRelay, type Relay, type RelayedRequest } from '../support/relay.ts';
 import type { FaultTally } from './fault-tally.ts';
 

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { isRunning } from '../../local/install/lock.mjs';
 import { localFolder } from '../../local/install/paths.mjs';
 import { startLocalSystem } from '../../local/local-system.ts';
-import { seededChance } from '../simulation/chance.ts';
+import { seededChance } from '../support/chance.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { wholeNumber } from '../support/whole-number.ts';
 import { booksOf, duplicatesOf, explainedBy, isLost, type Books } from './books.ts';

@@ -1,5 +1,5 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import { seededChance, type Chance } from '../simulation/chance.ts';
+import { seededChance, type Chance } from '../support/chance.ts';
 import type { Answer, Receiver } from '../support/receiver.ts';
 
 /** What a subscriber saw of one message, and what it answered, in order. */

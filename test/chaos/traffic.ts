@@ -1,6 +1,6 @@
 import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Chance } from '../simulation/chance.ts';
+import type { Chance } from '../support/chance.ts';
 import type { System } from './deployed-system.ts';
 import type { FaultTally } from './fault-tally.ts';
 import { QUEUES } from './subscribers.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Chance } from '../simulation/chance.ts';
+import type { Chance } from '../support/chance.ts';
 import { isKilled, isWorkerIn, processes, type Process } from '../support/processes.ts';
 import type { FaultTally } from './fault-tally.ts';
 

@@ -1,4 +1,4 @@
-import { seededChance } from '../simulation/chance.ts';
+import { seededChance } from '../support/chance.ts';
 import { faultsOf } from './bounds.ts';
 import type { KindName } from './kinds/all-kinds.ts';
 import { latenciesOf, type Latencies } from './latencies.ts';

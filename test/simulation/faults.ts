@@ -1,4 +1,4 @@
-import { chanceAt } from './chance.ts';
+import { chanceAt } from '../support/chance.ts';
 import type { Scenario } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 

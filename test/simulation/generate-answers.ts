@@ -1,5 +1,5 @@
 import type { ConnectionFault } from '../../shared/domain/vocabulary.ts';
-import type { Chance } from './chance.ts';
+import type { Chance } from '../support/chance.ts';
 import type { Answer, Answers } from './scenario.ts';
 
 const FAULTS: readonly ConnectionFault[] = [

@@ -1,6 +1,6 @@
 import { BACKOFF_FUNCTIONS } from '../../shared/domain/vocabulary.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { Chance } from './chance.ts';
+import type { Chance } from '../support/chance.ts';
 
 /** Seconds of [minimum_delay, maximum_delay]: mostly by SQS, some by Scheduler, a few over days. */
 const delays = (chance: Chance): [number, number] => {

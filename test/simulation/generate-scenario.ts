@@ -1,5 +1,5 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import { seededChance, type Chance } from './chance.ts';
+import { seededChance, type Chance } from '../support/chance.ts';
 import { generateAnswers } from './generate-answers.ts';
 import { generatePartialPolicy, generatePolicy } from './generate-policy.ts';
 import {

@@ -4,7 +4,7 @@ import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
 import { schedulerClient } from '../../../shared/adapters/scheduler/client.ts';
 import { startFaultProxy } from '../../chaos/fault-proxy.ts';
 import { faultTally } from '../../chaos/fault-tally.ts';
-import { seededChance } from '../../simulation/chance.ts';
+import { seededChance } from '../../support/chance.ts';
 import { awsStub } from '../../support/aws-stub.ts';
 
 afterEach(() => {
