@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { FieldError } from '../../shared/domain/errors.ts';
 import type { ApiAnswer, ApiRequest } from './api-request.ts';
-import { jsonOrUndefined } from './json-or-undefined.ts';
 
 /** Ours has the first form (design §7); API Gateway's own answers have the second. */
 const errorBody = z.union([
@@ -63,4 +62,14 @@ export function adviceFor({ status, code }: ApiRefusal): string | undefined {
   if (status === 401)
     return 'The API wants a token: set POSTHASTE_TOKEN to one that its issuer has given you.';
   return undefined;
+}
+
+/** Undefined: the text is not JSON. */
+export function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
-import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
-import { jsonOrUndefined } from '../../api/json-or-undefined.ts';
+import { adviceFor, ApiRefusal, jsonOrUndefined } from '../../api/api-refusal.ts';
 import { noAnswer } from '../../loopback/forward.ts';
 import type { Refusal } from '../../loopback/refusal.ts';
 

@@ -1,6 +1,6 @@
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { DeliveryDetail } from '../../api/deliveries.ts';
-import { clockTime } from '../../output/clock-time.ts';
+import { clockTime } from '../../output/time-text.ts';
 import { printable } from '../../output/printable.ts';
 import { fieldLines, tableLines, type Column } from '../../output/table.ts';
 

@@ -4,7 +4,7 @@ import type { DeliveryFilter } from '../../api/deliveries.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { durationOf } from '../../options/time.ts';
-import { clockTime } from '../../output/clock-time.ts';
+import { clockTime } from '../../output/time-text.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter } from './delivery-filter.ts';

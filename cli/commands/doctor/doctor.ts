@@ -3,7 +3,7 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { examine } from './examine.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './health-findings.ts';
 
 const MORE = `
 Looks at: the deployment, its API, your credentials, the tables, the dead letters, the queues (for up to 15 s, whether they get

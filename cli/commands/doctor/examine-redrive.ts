@@ -3,7 +3,7 @@ import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-que
 import { findDeployment, type DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
 import type { Sleep } from '../../terminal.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './health-findings.ts';
 
 /** Whether the caller may look at the queues that a redrive works off. */
 export async function examineRedrive(choice: DeploymentChoice, sleep: Sleep): Promise<Finding> {

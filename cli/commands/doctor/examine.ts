@@ -7,13 +7,13 @@ import { ping, readHealth, type Health } from '../../api/service.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
 import type { Sleep, Terminal } from '../../terminal.ts';
-import type { Finding } from './finding.ts';
 import {
   deadLetterFindings,
+  type Finding,
   overdueFinding,
   tableFindings,
-  workFindings,
   WORK_QUEUES,
+  workFindings,
 } from './health-findings.ts';
 
 /** How long a queue may hold something before it counts as stuck: load that passes is no fault. Milliseconds. */

@@ -1,5 +1,7 @@
 import type { Health } from '../../api/service.ts';
-import type { Finding } from './finding.ts';
+
+/** What one check came to. `advice`: what to do. */
+export type Finding = { check: string; ok: boolean; detail: string; advice?: string };
 
 const TABLES = {
   subscriptionsTable: 'subscriptions table',

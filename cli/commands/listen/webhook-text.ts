@@ -1,4 +1,4 @@
-import { clockTime } from '../../output/clock-time.ts';
+import { clockTime } from '../../output/time-text.ts';
 import { printable } from '../../output/printable.ts';
 import type { ScriptedAnswer } from './answer-script.ts';
 import type { Verdict } from './verification.ts';

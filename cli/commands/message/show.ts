@@ -5,7 +5,7 @@ import { showMessage, type MessageView } from '../../api/messages.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { clockTime } from '../../output/clock-time.ts';
+import { clockTime } from '../../output/time-text.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
 import type { Terminal } from '../../terminal.ts';

@@ -1,4 +1,4 @@
-import { inWords } from '../../output/in-words.ts';
+import { inWords } from '../../output/time-text.ts';
 import { tableLines, type Column } from '../../output/table.ts';
 import type { Bill, Line, PeerCost } from './bill.ts';
 import { peakNames, type Peak } from './peaks.ts';

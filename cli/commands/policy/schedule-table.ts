@@ -2,7 +2,7 @@ import type { Mechanism, Jitter } from '../../../shared/domain/vocabulary.ts';
 import type { PolicyInForce } from '../../../shared/domain/retry/policy.ts';
 import { type Retry, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
-import { inWords } from '../../output/in-words.ts';
+import { inWords } from '../../output/time-text.ts';
 import { tableLines, type Column } from '../../output/table.ts';
 
 /** The default of the deployment setting `schedulerThreshold` (design §6). */

@@ -1,7 +1,6 @@
 import { reportFailure } from '../../failure-report.ts';
 import { printable } from '../../output/printable.ts';
-import { progressBar } from '../../output/progress-bar.ts';
-import { progressLine } from '../../output/progress-line.ts';
+import { progressBar, progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { LinesEnd, LinesOrder } from './publish-lines.ts';
 

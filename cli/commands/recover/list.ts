@@ -4,7 +4,7 @@ import { openApi } from '../../api/api-client.ts';
 import { listRecoveries } from '../../api/recoveries.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { clockTime } from '../../output/clock-time.ts';
+import { clockTime } from '../../output/time-text.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';

@@ -1,5 +1,5 @@
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
-import { clockTime } from '../../output/clock-time.ts';
+import { clockTime } from '../../output/time-text.ts';
 import { printable } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
 import type { Terminal } from '../../terminal.ts';

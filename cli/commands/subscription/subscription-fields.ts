@@ -1,5 +1,5 @@
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { inWords } from '../../output/in-words.ts';
+import { inWords } from '../../output/time-text.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
 

@@ -5,7 +5,7 @@ import { rangesOf } from '../../../cli/commands/publish/publish-report.ts';
 import { inputLines } from '../../../cli/options/input-lines.ts';
 import { withMembers } from '../../../cli/options/json-text.ts';
 import { printable, printableJson } from '../../../cli/output/printable.ts';
-import { progressBar } from '../../../cli/output/progress-bar.ts';
+import { progressBar } from '../../../cli/output/progress-line.ts';
 import { fieldLines, tableLines } from '../../../cli/output/table.ts';
 
 const anyText = fc.string({ unit: 'binary' });

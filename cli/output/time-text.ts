@@ -1,3 +1,5 @@
+import { inUnits } from '../../shared/domain/duration.ts';
+
 /** A time of the API in the local zone, to the second; what is no time is left out. */
 export function clockTime(time: string | undefined): string {
   const at = time === undefined ? NaN : Date.parse(time);
@@ -6,4 +8,9 @@ export function clockTime(time: string | undefined): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
   return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`;
+}
+
+/** Seconds, to the second: 1 d 2 h 3 min 4 s. */
+export function inWords(seconds: number): string {
+  return inUnits(seconds).join(' ') || '0 s';
 }
