@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sendOwedConfirmation, newConfirmation } from '../../../functions/api/subscriptions/ask-confirmation.ts';
+import {
+  sendOwedConfirmation,
+  newConfirmation,
+} from '../../../functions/api/subscriptions/ask-confirmation.ts';
 import { confirm } from '../../../functions/api/subscriptions/change.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
