@@ -26,7 +26,7 @@ import ministack.services.cloudformation.provisioners as provisioners
 import ministack.services.dynamodb as dynamodb
 import ministack.services.lambda_svc as functions
 import ministack.services.scheduler as scheduler
-import ministack_parsing
+import ministack_under_load
 
 WRITTEN_FOR = "this launcher is for ministack 1.5.33"
 
@@ -38,7 +38,7 @@ def expect(module, *names):
 
 
 def check_what_is_replaced():
-    for module, names in ministack_parsing.REPLACED:
+    for module, names in ministack_under_load.REPLACED:
         expect(module, *names)
     expect(gateway, "app", "main", "AUTH")
     expect(iam_actions, "extract_iam_action", "extract_resource_arn")
@@ -245,6 +245,6 @@ if __name__ == "__main__":
     check_schedules_in_their_group()
     check_batches_as_their_single_action()
     pass_for_tls()
-    ministack_parsing.parse_once()
+    ministack_under_load.keep_up()
     write_calls()
     gateway.main()
