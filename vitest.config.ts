@@ -1,5 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
+/** Unit tests that measure how long something takes: one after another, with the processor to themselves. */
+const timed = [
+  'test/unit/adapters/{http-subscriber*,rebinding-dns,invocation-deadline,aws/repeats}.test.ts',
+  'test/unit/functions/{batch-with-a-hang,out-of-time}.test.ts',
+  'test/unit/cli/{listen,entry-point}.test.ts',
+];
+
 /**
  * Deployed tests that the others would disturb, run after those: they measure how late something comes, with one local AWS
  * on a few cores, or empty dead-letter queues.
@@ -16,13 +23,23 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'test/contract/in-memory*.test.ts'],
+          exclude: timed,
           // One copy of the modules for all files of a worker: to load them takes longer than most tests do.
           isolate: false,
           maxWorkers: 2,
           // For a busy machine: most take milliseconds.
           testTimeout: 20_000,
-          // Some of these measure time, as the deployed ones do: nothing heavy runs beside either.
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'unit-timed',
+          include: timed,
+          isolate: false,
+          fileParallelism: false,
+          testTimeout: 20_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
