@@ -81,7 +81,6 @@ function optionsFor({ hostname, port, addresses }: Target) {
     lookup: answering(addresses),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
-    noDelay: true,
   };
 }
 
@@ -124,6 +123,8 @@ function established(
     socket.once(ready, () => {
       signal.removeEventListener('abort', giveUp);
       reached('connected');
+      // For TLS as well, where it is no option of the connection.
+      socket.setNoDelay(true);
       resolve(socket);
     });
     // Stays for the life of the socket: an idle one may fail, and an error without a listener would end the process.
