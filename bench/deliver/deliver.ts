@@ -5,7 +5,7 @@ import { demandMachine, machine, type Machine } from '../harness/machine.ts';
 import { DATA_BYTES } from '../harness/messages.ts';
 import { compare, type Comparison, type ComparisonLength, type Cost } from './compare.ts';
 import { type Endurance, endure } from './endurance.ts';
-import { FAN_OUT, startPrograms } from './programs.ts';
+import { FAN_OUT, startPrograms, WIDE } from './programs.ts';
 
 type DeliverResult = {
   name: 'deliver';
@@ -19,9 +19,6 @@ type DeliverResult = {
 };
 
 type Length = ComparisonLength & { fanOuts: readonly number[]; endurance: number };
-
-/** Ten chunks: what dispatch and deliver cost where a message has many subscribers. */
-const WIDE = 100;
 
 const lengths: Record<'full' | 'short', Length> = {
   full: { fanOuts: [1, FAN_OUT, WIDE], rounds: 10, deliveries: 1_000, endurance: 100_000 },

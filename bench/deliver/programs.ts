@@ -16,8 +16,11 @@ export type Programs = {
   post: MeasuredFunction;
 };
 
-/** The larger fan-out that is compared: all of one chunk. */
+/** A fan-out that is compared: all of one chunk. */
 export const FAN_OUT = 10;
+
+/** The widest fan-out that is compared: ten chunks. */
+export const WIDE = 100;
 
 export const startPrograms = async (stack: AsyncDisposableStack): Promise<Programs> => {
   const folder = await mkdtemp(join(tmpdir(), 'posthaste-bench-'));
@@ -39,7 +42,7 @@ export const startPrograms = async (stack: AsyncDisposableStack): Promise<Progra
     await deliver.run(await stubs.takeJobs());
   }
   const file = join(folder, 'template.json');
-  await writeFile(file, JSON.stringify(await stubs.template()));
+  await writeFile(file, JSON.stringify(await stubs.template(WIDE)));
   const bare = await started('bare-calls', 'bare-calls.ts', { BENCH_TEMPLATE: file });
   const post = await started('bare-post', 'bare-post.ts', { BENCH_TEMPLATE: file });
   return { stubs, dispatch, deliver, bare, post };

@@ -11,6 +11,10 @@ const SEALED_EACH = 100;
 
 export const subscriptionIdAt = (index: number): string => `subscription-${String(index).padStart(5, '0')}`;
 
+/** The URL of a subscription, its origin taken from the given ones in turn. */
+export const subscriberAt = (origins: readonly string[], index: number): string =>
+  `${origins[index % origins.length] ?? ''}/hook/${index}`;
+
 /** A queue and its subscriptions, made by the code that makes real ones; each is signed with a secret of its own. */
 export const itemsOf = async (
   queue: string,
@@ -38,7 +42,7 @@ export const itemsOf = async (
     subscriptionItemOf({
       id: subscriptionIdAt(index),
       queue,
-      subscriber: `${subscribers[index % subscribers.length] ?? ''}/hook/${index}`,
+      subscriber: subscriberAt(subscribers, index),
       options: policy === undefined ? {} : { _retry_policy: policy },
       createdAt: 0,
       secrets: [{ sealed: sealed[index % SEALED_EACH] ?? '' }],

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { startChild } from './child.ts';
-import { subscriptionIdAt } from './stub-items.ts';
+import { subscriberAt, subscriptionIdAt } from './stub-items.ts';
 import type { ZodType } from 'zod';
 
 /** What stands for AWS and for subscribers. */
@@ -11,8 +11,8 @@ export type Stubs = {
   /** What was sent to the delivery queue since this was last asked. */
   takeJobs: () => Promise<string[]>;
   takeCounts: () => Promise<Counts>;
-  /** From requests of ours, what a bare program needs to make the same. */
-  template: () => Promise<object>;
+  /** From requests of ours, what a bare program needs to make the same to as many subscribers of a queue. */
+  template: (fanOut: number) => Promise<object>;
 };
 
 export const startStubs = async (stack: AsyncDisposableStack): Promise<Stubs> => {
@@ -31,14 +31,17 @@ export const startStubs = async (stack: AsyncDisposableStack): Promise<Stubs> =>
     },
     takeJobs: async () => (await ask({ ask: 'take_jobs' }, jobsAnswer)).jobs,
     takeCounts: async () => (await ask({ ask: 'take_counts' }, countsAnswer)).counts,
-    template: async () => {
+    template: async (fanOut) => {
       const { headers, ...requests } = await ask({ ask: 'requests' }, requestsAnswer);
       const ofConnection = new Set(['host', 'connection', 'content-length']);
       return {
         ...requests,
         headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.has(name))),
         urls: Object.fromEntries(
-          subscribers.map((origin, index) => [subscriptionIdAt(index), `${origin}/hook/${index}`]),
+          Array.from({ length: fanOut }, (_, index) => [
+            subscriptionIdAt(index),
+            subscriberAt(subscribers, index),
+          ]),
         ),
       };
     },
