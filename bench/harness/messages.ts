@@ -1,4 +1,4 @@
-import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
+import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { randomUUID } from 'node:crypto';
 
 /** Bytes of a message's data. */
@@ -36,7 +36,7 @@ export const orderedIn = (bodies: readonly string[]): number =>
   bodies.map(deliveriesIn).reduce((sum, count) => sum + count, 0);
 
 const deliveriesIn = (body: string): number => {
-  const parsed = parseDeliveryRecord(body);
+  const parsed = parseWork(body);
   if (!parsed.ok) throw new TypeError(`A job cannot be read: ${parsed.reason}`);
   return parsed.value.kind === 'chunk' ? parsed.value.subscriptionIds.length : 1;
 };

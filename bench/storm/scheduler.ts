@@ -2,7 +2,7 @@ import type { VirtualClock } from '../../test/support/in-memory/virtual-clock.ts
 import * as z from 'zod';
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
-import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
+import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import type { Chance } from '../../test/support/chance.ts';
 import { SchedulerClient, ThrottlingException } from '@aws-sdk/client-scheduler';
 
@@ -151,7 +151,7 @@ export const simulatedScheduler = (options: SchedulerOptions): SimulatedSchedule
 const timeOf = (expression: string): number => Date.parse(`${expression.slice('at('.length, -1)}Z`);
 
 const wakeUpIn = (text: string): WakeUp => {
-  const parsed = parseDeliveryRecord(text);
+  const parsed = parseWork(text);
   if (!parsed.ok || parsed.value.kind !== 'wake_up') throw new TypeError('A schedule carries a wake-up.');
   return parsed.value;
 };

@@ -14,13 +14,13 @@ import type { SecretOpener } from '../../shared/ports/subscriptions.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
 import { noteHealth } from './health.ts';
-import { cancelHeld, endHeld, hasTimeForRequest, timeLeftMs, writeHeld, type Held } from './held.ts';
+import { cancelHeld, endHeld, hasTimeForRequest, timeLeftMs, writeHeld, type Loaded } from './held.ts';
 import { takeTurn } from './rate-limit.ts';
 import { record, type AttemptResult, type FollowedPolicy } from './record.ts';
 import { scheduleNext, sendAgain } from './wake-up.ts';
 
 /** A delivery whose request can go now. */
-type Ready = Held & {
+type Ready = Loaded & {
   subscription: Subscription;
   policy: FollowedPolicy;
   /** What it may be signed with. */
@@ -30,11 +30,11 @@ type Ready = Held & {
 };
 
 /**
- * Makes the attempt that is due. The delivery, still held, where this invocation makes an immediate retry next. The order is
- * body, record, then wake-up or owed; the caller acknowledges last (design §5).
+ * Makes the attempt that is due and records it. Returns the delivery, still held, where this invocation makes an immediate
+ * retry next.
  * @throws UnopenedSecretError, and where one of our own services fails
  */
-export async function makeAttempt(context: DeliverContext, held: Held): Promise<Held | undefined> {
+export async function makeAttempt(context: DeliverContext, held: Loaded): Promise<Loaded | undefined> {
   const ready = await prepare(context, held);
   if (ready === undefined) return undefined;
   const result = await post(context, ready);
@@ -47,7 +47,7 @@ export async function makeAttempt(context: DeliverContext, held: Held): Promise<
 }
 
 /** Gathers what the request needs. Undefined: it does not go now, and the record says why. */
-async function prepare(context: DeliverContext, held: Held): Promise<Ready | undefined> {
+async function prepare(context: DeliverContext, held: Loaded): Promise<Ready | undefined> {
   const subscription = await subscriptionOrCancel(context, held);
   if (subscription === undefined) return undefined;
   const secrets = await secretsOrRelease(context, held, subscription);
@@ -64,7 +64,7 @@ async function prepare(context: DeliverContext, held: Held): Promise<Ready | und
 }
 
 /** The policy kept since the round's first failure; before that, the one in force now. */
-function policyFor({ settings }: DeliverContext, { delivery, queue, subscription }: Held): FollowedPolicy {
+function policyFor({ settings }: DeliverContext, { delivery, queue, subscription }: Loaded): FollowedPolicy {
   if (delivery.policy !== undefined) return { policy: delivery.policy };
   return policyInForce({
     subscription: subscription?.options._retry_policy,
@@ -74,7 +74,10 @@ function policyFor({ settings }: DeliverContext, { delivery, queue, subscription
 }
 
 /** Who is called, if both they and the message are there at this moment; else the delivery is cancelled. */
-async function subscriptionOrCancel(context: DeliverContext, held: Held): Promise<Subscription | undefined> {
+async function subscriptionOrCancel(
+  context: DeliverContext,
+  held: Loaded,
+): Promise<Subscription | undefined> {
   const { subscription, message } = held;
   const now = context.ports.clock.now();
   const isExpired = message.expiresAt !== undefined && message.expiresAt <= now;
@@ -91,7 +94,7 @@ async function subscriptionOrCancel(context: DeliverContext, held: Held): Promis
  */
 async function secretsOrRelease(
   context: DeliverContext,
-  held: Held,
+  held: Loaded,
   subscription: Subscription,
 ): Promise<readonly OpenedSecret[]> {
   const { ports } = context;
@@ -124,7 +127,7 @@ export function openedSecrets(
 }
 
 /** Nothing was sent, so the next invocation begins the attempt anew. */
-async function giveBack(context: DeliverContext, held: Held): Promise<void> {
+async function giveBack(context: DeliverContext, held: Loaded): Promise<void> {
   const { work, receipt, delivery } = held;
   const attempt = delivery.attempts.length + 1;
   context.ports.journal.note({ fact: 'time_given_back', key: delivery.key, attempt });

@@ -14,10 +14,12 @@ import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext, Receipt } from './context.ts';
 import { settleOwed } from './owed.ts';
-import { isSentAgain, scheduleNext, watchFirstAttempt } from './wake-up.ts';
+import { sendAgainIfEarly, scheduleNext, comeBackAtLeaseEnd } from './wake-up.ts';
 
-export type ClaimResult =
-  { kind: 'claimed'; delivery: Delivery } | Exclude<ClaimRefusal, { kind: 'lapsed' | 'open' }>;
+export type ClaimResult = { kind: 'claimed'; delivery: Delivery } | Refusal;
+
+/** A refusal that no second claim can overcome now. */
+export type Refusal = Exclude<ClaimRefusal, { kind: 'lapsed' | 'claimable_now' }>;
 
 /**
  * Claims a delivery by one conditional write. Where that is refused, the record that refused it decides; only a lease that
@@ -38,7 +40,7 @@ export async function claimDelivery(
     if (written.kind === 'written') return { kind: 'claimed', delivery: written.delivery };
     const at = writeTime(context);
     const refusal = claimRefusal(attempt, written.current, at.now);
-    if (refusal.kind === 'open') {
+    if (refusal.kind === 'claimable_now') {
       transition = claimExisting(work, claim, at);
     } else if (refusal.kind === 'lapsed') {
       transition = takeOver(refusal.delivery, refusal.lease, claim, at);
@@ -68,12 +70,12 @@ export async function followRefusal(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   receipt: Receipt,
-  refusal: ClaimResult & ClaimRefusal,
+  refusal: Refusal,
 ): Promise<'done' | 'due_now'> {
   switch (refusal.kind) {
     case 'early':
       if (work.kind === 'wake_up')
-        return (await isSentAgain(context, work, refusal.dueAt)) ? 'done' : 'due_now';
+        return (await sendAgainIfEarly(context, work, refusal.dueAt)) ? 'done' : 'due_now';
       // It waits for a slot, and the wake-up for that slot brings it about.
       if (hasComeBefore(work, receipt)) await scheduleNext(context, refusal.delivery);
       break;
@@ -84,7 +86,7 @@ export async function followRefusal(
       await settleOwed(context, refusal.delivery, await keptBody(context.ports, work.key));
       break;
     case 'in_flight':
-      if (refusal.delivery.overdueAt === undefined) await watchFirstAttempt(context, work, refusal.delivery);
+      if (refusal.delivery.overdueAt === undefined) await comeBackAtLeaseEnd(context, work, refusal.delivery);
       else noteDropped(context, work, 'in_flight');
       break;
     case 'unknown':

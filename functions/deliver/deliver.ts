@@ -11,14 +11,14 @@ import type { AbsenceReason } from '../../shared/domain/vocabulary.ts';
 import type { Freshness } from '../../shared/ports/subscriptions.ts';
 import { keepMessage, messageFor } from '../../shared/steps/keep-message.ts';
 import { keptUntil } from '../../shared/steps/retention.ts';
-import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
+import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { makeAttempt } from './attempt.ts';
 import { ChunkFaultError, claimMembers, SuccessRecorder } from './chunk.ts';
 import { claimDelivery, followRefusal, type ClaimResult } from './claim.ts';
 import { hasTimeForAttempt, leaseFor, type DeliverContext, type Receipt } from './context.ts';
 import { noteAbsence } from './health.ts';
-import { cancelHeld, type Claimed, type Held } from './held.ts';
-import { isSentAgain, sendAgain } from './wake-up.ts';
+import { cancelHeld, type Held, type Loaded } from './held.ts';
+import { sendAgainIfEarly, sendAgain } from './wake-up.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
 /**
@@ -32,7 +32,7 @@ export async function deliverRecord(
 ): Promise<void> {
   const { deadLetters, journal } = context.ports;
   const { messageId: id, body: text } = record;
-  const parsed = parseDeliveryRecord(text);
+  const parsed = parseWork(text);
   if (!parsed.ok) {
     await deadLetters.send({ id, body: text }, parsed.reason);
     journal.note({ fact: 'dead_lettered', id, reason: parsed.reason });
@@ -49,7 +49,7 @@ export async function deliverRecord(
 
 /** The ids of the delivery in a record, as far as it can be read; of a chunk those of its message. */
 export function deliveryIdsIn({ body }: SQSRecord): Record<string, string> {
-  const parsed = parseDeliveryRecord(body);
+  const parsed = parseWork(body);
   if (!parsed.ok) return {};
   const { kind, key } = parsed.value;
   const { queue, messageId } = key;
@@ -57,7 +57,7 @@ export function deliveryIdsIn({ body }: SQSRecord): Record<string, string> {
 }
 
 /**
- * One job or wake-up, to the end of what can be done about it now (design §5). It returns when the message may be
+ * One job or wake-up, to the end of what can be done about it now (docs/design.md §5, "A job or wake-up, step by step"). It returns when the message may be
  * acknowledged, and throws when it must come again: nothing that a subscriber does throws, only our own services.
  */
 export async function deliver(
@@ -65,7 +65,7 @@ export async function deliver(
   work: FirstJob | WakeUp,
   receipt: Receipt,
 ): Promise<void> {
-  if (await isSentAgain(context, work, work.dueAt)) return;
+  if (await sendAgainIfEarly(context, work, work.dueAt)) return;
   if (!hasTimeForAttempt(context, receipt)) await handBack(context, work);
   else if (work.kind === 'chunk') await deliverChunk(context, work, receipt);
   else await deliverOne(context, work, receipt);
@@ -124,11 +124,7 @@ async function deliverOne(
 }
 
 /** The attempt that is due, and the immediate retries after it that this invocation makes. */
-async function attemptClaimed(
-  context: DeliverContext,
-  claimed: Claimed,
-  recipient: Recipient,
-): Promise<void> {
+async function attemptClaimed(context: DeliverContext, claimed: Held, recipient: Recipient): Promise<void> {
   const { work } = claimed;
   const found = await messageFor(context.ports, work);
   if (found === undefined) {
@@ -136,7 +132,7 @@ async function attemptClaimed(
     return;
   }
   const broughtBy = work.kind === 'wake_up' ? work.by : undefined;
-  let held: Held | undefined = { ...claimed, ...recipient, ...found, broughtBy };
+  let held: Loaded | undefined = { ...claimed, ...recipient, ...found, broughtBy };
   while (held !== undefined) held = await makeAttempt(context, held);
 }
 
@@ -144,7 +140,7 @@ async function attemptClaimed(
  * A retry that finds no body can never succeed, and its record says why. One that was erased was meant to be gone; any other
  * is dead-lettered for a person to see.
  */
-async function cancelWithoutMessage(context: DeliverContext, claimed: Claimed): Promise<void> {
+async function cancelWithoutMessage(context: DeliverContext, claimed: Held): Promise<void> {
   const { messageRecords, deadLetters, journal } = context.ports;
   const { id, text } = claimed.receipt;
   const { key } = claimed.work;
@@ -180,7 +176,7 @@ async function recipientOf(
   return cached.absence === undefined && !isLimited ? cached : read('fresh');
 }
 
-/** A pending member of a chunk is ours by the claim of the chunk. */
+/** A member of a chunk needs no claim of its own while it is pending: the claim of the chunk covers it. */
 async function claimAttempt(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,

@@ -11,10 +11,10 @@ import type { WriteResult } from '../../shared/ports/deliveries.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { SuccessRecorder } from './chunk.ts';
 import type { DeliverContext, Receipt } from './context.ts';
-import { watchFirstAttempt } from './wake-up.ts';
+import { comeBackAtLeaseEnd } from './wake-up.ts';
 
 /** A delivery whose lease we hold. */
-export type Claimed = {
+export type Held = {
   work: DeliveryJob | WakeUp;
   receipt: Receipt;
   delivery: Delivery;
@@ -22,8 +22,8 @@ export type Claimed = {
   successes: SuccessRecorder | undefined;
 };
 
-/** The same with all that an attempt needs. Either of queue and subscription may be undefined because it is gone. */
-export type Held = Claimed & {
+/** The same with what was read for the attempt. Either of queue and subscription may be undefined because it is gone. */
+export type Loaded = Held & {
   queue: Queue | undefined;
   subscription: Subscription | undefined;
   message: Message;
@@ -34,7 +34,7 @@ export type Held = Claimed & {
 };
 
 /** What is left of the lease and of the invocation, in milliseconds. */
-export function timeLeftMs({ ports }: DeliverContext, { delivery, receipt }: Claimed): number {
+export function timeLeftMs({ ports }: DeliverContext, { delivery, receipt }: Held): number {
   return Math.min((delivery.lease?.until ?? 0) - ports.clock.now(), receipt.remainingMs());
 }
 
@@ -49,7 +49,7 @@ export function hasTimeForRequest({ settings }: DeliverContext, leftMs: number):
  */
 export async function writeHeld(
   { ports }: DeliverContext,
-  { delivery, successes }: Claimed,
+  { delivery, successes }: Held,
   transition: Revision,
 ): Promise<WriteResult> {
   const { subscriptionId } = delivery.key;
@@ -71,21 +71,17 @@ export async function writeHeld(
  */
 export async function endHeld(
   context: DeliverContext,
-  held: Claimed,
+  held: Held,
   transition: Revision,
 ): Promise<Delivery | undefined> {
   const result = await writeHeld(context, held, transition);
   if (result.kind === 'written') return result.delivery;
-  await watchFirstAttempt(context, held.work, result.current);
+  await comeBackAtLeaseEnd(context, held.work, result.current);
   return undefined;
 }
 
 /** Cancels a delivery that we hold, without an attempt. */
-export async function cancelHeld(
-  context: DeliverContext,
-  held: Claimed,
-  reason: CancelReason,
-): Promise<void> {
+export async function cancelHeld(context: DeliverContext, held: Held, reason: CancelReason): Promise<void> {
   const { delivery, receipt } = held;
   const transition = cancelLeased(delivery, receipt.owner, reason, writeTime(context));
   if ((await endHeld(context, held, transition)) !== undefined)

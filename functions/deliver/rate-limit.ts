@@ -13,11 +13,8 @@ import type { Subscription } from '../../shared/domain/subscription/subscription
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
-import { endHeld, hasTimeForRequest, timeLeftMs, type Held } from './held.ts';
-import { scheduleNext } from './wake-up.ts';
-
-/** A slot within this time is waited for under the lease; one further away is waited for on record. */
-const WORTH_WAITING_MS = 1_000;
+import { endHeld, hasTimeForRequest, timeLeftMs, type Loaded } from './held.ts';
+import { scheduleNext, WORTH_WAITING_MS } from './wake-up.ts';
 
 /** A queue that stood still for longer than this does not lag: what it held up comes all at once. */
 const MOST_LAG_MS = 15 * 60 * 1000;
@@ -33,7 +30,7 @@ const AFTER_FAULT_MS = 5_000;
  */
 export async function takeTurn(
   context: DeliverContext,
-  held: Held,
+  held: Loaded,
   subscription: Subscription,
 ): Promise<{ slotAt: number | undefined } | undefined> {
   const limit = rateLimitOf(subscription);
@@ -56,14 +53,14 @@ export async function takeTurn(
 }
 
 /** A wake-up that came too late for its slot is late by that. Undefined: there was no line to stand in. */
-function waitedUntil({ at }: Slot, { delivery }: Held): number | undefined {
+function waitedUntil({ at }: Slot, { delivery }: Loaded): number | undefined {
   return delivery.slot && Math.min(at, delivery.slot.at);
 }
 
 /** Where the line cannot be read now, its deliveries ask again later, without a lease or a failed receive. */
 async function validOrNew(
   { ports }: DeliverContext,
-  { delivery, message }: Held,
+  { delivery, message }: Loaded,
   limit: RateLimit,
   slot: Slot | undefined,
 ): Promise<Slot> {
@@ -78,7 +75,7 @@ async function validOrNew(
   }
 }
 
-function isWorthWaiting(context: DeliverContext, held: Held, { at }: Slot): boolean {
+function isWorthWaiting(context: DeliverContext, held: Loaded, { at }: Slot): boolean {
   const now = context.ports.clock.now();
   const waitMs = Math.max(0, at - now);
   return (
@@ -97,7 +94,7 @@ function lagOf({ slot, next }: Delivery, now: number): number {
 }
 
 /** Puts the delivery on record as waiting, its lease given up, and schedules the wake-up for its slot. */
-async function waitOnRecord(context: DeliverContext, held: Held, slot: Slot): Promise<void> {
+async function waitOnRecord(context: DeliverContext, held: Loaded, slot: Slot): Promise<void> {
   const { ports, settings } = context;
   const { delivery, receipt, work } = held;
   if (delivery.next === undefined) await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));

@@ -20,9 +20,9 @@ import { retryAfterMs } from '../../shared/domain/retry/retry-after.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
-import { writeHeld, type Held } from './held.ts';
+import { writeHeld, type Loaded } from './held.ts';
 import { settleOwed } from './owed.ts';
-import { scheduleNext, watchFirstAttempt } from './wake-up.ts';
+import { scheduleNext, comeBackAtLeaseEnd } from './wake-up.ts';
 
 /** `dueAt`: when it was due, in milliseconds since the epoch; undefined for a first attempt that nothing delayed. */
 export type AttemptResult = { attempt: Attempt; reply: Reply; dueAt: number | undefined };
@@ -82,16 +82,17 @@ function hintMs(reply: Reply, endedAt: number, capMs: number): number {
 }
 
 /**
- * Puts the result of an attempt on record, and does what follows from it. The delivery, still held, where this invocation
+ * Puts the result of an attempt on record, and does what follows from it: the message is kept first, then the record is
+ * written, then the wake-up is set or what is owed is settled; the caller acknowledges last. Returns the delivery, still held, where this invocation
  * makes an immediate retry next.
  * @throws OwedUnpaidError
  */
 export async function record(
   context: DeliverContext,
-  held: Held,
+  held: Loaded,
   { policy, warning }: FollowedPolicy,
   result: AttemptResult,
-): Promise<Held | undefined> {
+): Promise<Loaded | undefined> {
   const { ports, settings } = context;
   const { work, receipt, delivery } = held;
   const { attempt } = result;
@@ -114,7 +115,7 @@ export async function record(
 }
 
 /** What the record says is to be done next: go on, schedule the wake-up, or settle what is owed. */
-async function followUp(context: DeliverContext, held: Held): Promise<Held | undefined> {
+async function followUp(context: DeliverContext, held: Loaded): Promise<Loaded | undefined> {
   const { delivery, body } = held;
   if (!isOpen(delivery.status)) {
     await settleOwed(context, delivery, body);
@@ -128,7 +129,7 @@ async function followUp(context: DeliverContext, held: Held): Promise<Held | und
 /** The lease is gone: another invocation took over, or the delivery was ended meanwhile. The result goes on record all the same. */
 async function recordLate(
   context: DeliverContext,
-  { work }: Held,
+  { work }: Loaded,
   attempt: Attempt,
   current: Delivery | undefined,
 ): Promise<void> {
@@ -139,7 +140,7 @@ async function recordLate(
     if (result.kind === 'written') {
       const decisive = result.delivery.status !== found.status;
       ports.journal.note({ fact: 'late_result', key: work.key, attempt, decisive });
-      await watchFirstAttempt(context, work, result.delivery);
+      await comeBackAtLeaseEnd(context, work, result.delivery);
       return;
     }
     // Another invocation delivered it between our read and our write: then the result is simply added.
@@ -149,7 +150,7 @@ async function recordLate(
 
 function noteAttempt(
   { ports }: DeliverContext,
-  { work, delivery }: Held,
+  { work, delivery }: Loaded,
   { attempt, ...result }: AttemptResult,
   { key, status, next }: Delivery,
 ): void {

@@ -11,8 +11,8 @@ import {
 } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { DeliverContext } from './context.ts';
 
-/** A job or wake-up that is due within this time is waited for; one further away is sent again for its time. */
-const WORTH_WAITING_MS = 1_000;
+/** What is due within this time is waited for; for anything later a message is sent that comes when it is due. */
+export const WORTH_WAITING_MS = 1_000;
 
 /**
  * Schedules the wake-up of the attempt that the record says is next; a no-op for a delivery that is over. Idempotent.
@@ -22,10 +22,11 @@ export async function scheduleNext(context: DeliverContext, delivery: Delivery):
   const { key, next, lease, slot } = delivery;
   if (next === undefined) return;
   const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: next.number, dueAt: wakeUpTime(next, lease) };
-  await schedule(context, wakeUp, thresholdFor(slot, context.settings.schedulerThresholdSeconds));
+  await setWakeUp(context, wakeUp, thresholdFor(slot, context.settings.schedulerThresholdSeconds));
 }
 
-async function schedule(
+/** By Scheduler or by SQS, as far ahead as it is now: the record's `next.by` is what was planned when it was written. */
+async function setWakeUp(
   context: DeliverContext,
   wakeUp: WakeUp,
   thresholdSeconds = context.settings.schedulerThresholdSeconds,
@@ -40,12 +41,12 @@ async function schedule(
     }
     ports.journal.note({ fact: 'schedule_refused', key: wakeUp.key, attempt: wakeUp.attempt });
   }
-  await hop(context, { ...wakeUp, by: 'sqs_delay' });
+  await delayBySqs(context, { ...wakeUp, by: 'sqs_delay' });
   noteScheduled(context, wakeUp, 'sqs_delay');
 }
 
 /** Sends the wake-up by SQS, delayed until it is due, or for as long as SQS delays a message. */
-async function hop({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> {
+async function delayBySqs({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> {
   await ports.wakeUps.sendDelayed(wakeUp, planSqsDelay(wakeUp.dueAt, ports.clock.now()).delaySeconds);
 }
 
@@ -57,16 +58,20 @@ export async function sendAgain(
 ): Promise<void> {
   const { ports } = context;
   if (work.kind === 'wake_up') {
-    // Far ahead, copies would multiply from hop to hop, as each may be repeated; under a schedule's name they become one.
+    // Far ahead, each delay of SQS may make copies, which would multiply from one to the next; under a schedule's name they become one.
     const isFar = dueAt - ports.clock.now() > MAX_DELAY_SECONDS * 1000;
-    await (isFar ? schedule : hop)(context, { ...work, dueAt });
+    if (isFar) await setWakeUp(context, { ...work, dueAt });
+    else await delayBySqs(context, { ...work, dueAt });
     return;
   }
   await ports.deliveryQueue.send([work], planSqsDelay(dueAt, ports.clock.now()).delaySeconds);
 }
 
-/** Whether a job or wake-up came too early, and has been sent again for its time. One that is nearly due is waited for. */
-export async function isSentAgain(
+/**
+ * Sends a job or wake-up that came too early again, for its time, and returns true. For one that is due within a second it
+ * waits, and returns false.
+ */
+export async function sendAgainIfEarly(
   context: DeliverContext,
   work: FirstJob | WakeUp,
   dueAt = 0,
@@ -81,11 +86,11 @@ export async function isSentAgain(
 }
 
 /**
- * Where another invocation holds a first attempt, sends the work again for the end of its lease: no index finds a first
- * attempt whose holder died. The holder may have a copy of this very message (SQS hands one out twice at times), which our
+ * Where another invocation holds a first attempt, sends the work again for the end of its lease; otherwise does nothing. No
+ * index finds a first attempt whose holder died. The holder may have a copy of this very message (SQS hands one out twice at times), which our
  * acknowledgement deletes for both.
  */
-export async function watchFirstAttempt(
+export async function comeBackAtLeaseEnd(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   current: Delivery | undefined,

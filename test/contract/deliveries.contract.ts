@@ -211,7 +211,7 @@ const expectationFor = (which: number, record: Delivery): Standing => {
     case 'lapsed':
     case 'leased':
       return leaseFor(expectation, record);
-    case 'open':
+    case 'as_read':
       return { ...expectation, recorded, lease: record.lease, dueAt: record.next?.dueAt };
     case 'over':
       return endFor(expectation, record);

@@ -65,7 +65,7 @@ export const expectationCases: readonly ExpectationCase[] = [
   },
   {
     title: 'an open record without a lease to be as it was read',
-    expectation: { kind: 'open', recorded: 1, lease: undefined, dueAt: SOME_TIME },
+    expectation: { kind: 'as_read', recorded: 1, lease: undefined, dueAt: SOME_TIME },
     record: { status: 'retrying', attempts: [anAttempt()], next },
     refused: [
       ...terminal,
@@ -77,7 +77,7 @@ export const expectationCases: readonly ExpectationCase[] = [
   },
   {
     title: 'an open record under a lease to be as it was read',
-    expectation: { kind: 'open', recorded: 0, lease, dueAt: undefined },
+    expectation: { kind: 'as_read', recorded: 0, lease, dueAt: undefined },
     record: { status: 'pending', lease },
     refused: [
       ...terminal,

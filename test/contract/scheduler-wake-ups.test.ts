@@ -4,7 +4,7 @@ import { schedulerRemoval, schedulerWakeUps } from '../../shared/adapters/schedu
 import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
-import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
+import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues, type Arrival } from '../support/private-queues.ts';
 import { describeWakeUpsContract } from './wake-ups.contract.ts';
@@ -14,7 +14,7 @@ const queues = privateQueues(deployment.sqs);
 afterAll(queues.deleteAll);
 
 const wakeUpOf = ({ body, at }: Arrival): { value: WakeUp; at: number } => {
-  const parsed = parseDeliveryRecord(body);
+  const parsed = parseWork(body);
   if (!parsed.ok || parsed.value.kind !== 'wake_up') throw new Error(`not a wake-up: ${body.slice(0, 100)}`);
   return { value: parsed.value, at };
 };

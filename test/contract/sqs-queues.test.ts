@@ -4,7 +4,7 @@ import { sqsDeliveryQueue, sqsIngress } from '../../shared/adapters/sqs/queues.t
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import { REASON_ATTRIBUTE } from '../../shared/wire/jobs/dead-letter.ts';
-import { parseDeliveryRecord } from '../../shared/wire/jobs/delivery-job.ts';
+import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { ID_ATTRIBUTE } from '../../shared/wire/ingress/message.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues, type Arrival } from '../support/private-queues.ts';
@@ -25,7 +25,7 @@ const aTarget = async () => ({
 });
 
 const jobOf = ({ body, at }: Arrival): { value: DeliveryJob; at: number } => {
-  const parsed = parseDeliveryRecord(body);
+  const parsed = parseWork(body);
   if (!parsed.ok || parsed.value.kind !== 'job') throw new Error(`not a job: ${body.slice(0, 100)}`);
   return { value: parsed.value, at };
 };

@@ -1,5 +1,6 @@
 import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
 import type { Change, DeliveryKey, Expectation, Lease } from '../../domain/delivery/delivery.ts';
+import { OPEN_STATUSES } from '../../domain/vocabulary.ts';
 import { attemptItemOf } from './attempt-item.ts';
 import { isUsual, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
@@ -20,7 +21,7 @@ export function conditionOf(expect: StandingExpectation, to: Expression): string
       return `${awaiting(expect.recorded, to)} AND ${sameLease(expect.lease, to)}`;
     case 'leased':
       return `${awaiting(expect.recorded, to)} AND ${equal(['lease', 'owner'], expect.owner, to)}`;
-    case 'open':
+    case 'as_read':
       return `${awaiting(expect.recorded, to)} AND ${sameOrNone(['next', 'dueAt'], expect.dueAt, to)} AND ${leaseAsRead(expect.lease, to)}`;
     case 'over':
       return over(expect, to);
@@ -42,7 +43,8 @@ function exists(to: Expression): string {
 }
 
 function awaiting(recorded: number, to: Expression): string {
-  return `${to.name('status')} IN (${to.value('pending')}, ${to.value('retrying')}) AND size(${to.name('attempts')}) = ${to.value(recorded)}`;
+  const open = OPEN_STATUSES.map((status) => to.value(status)).join(', ');
+  return `${to.name('status')} IN (${open}) AND size(${to.name('attempts')}) = ${to.value(recorded)}`;
 }
 
 function due(now: number, to: Expression): string {
@@ -110,7 +112,7 @@ function fieldsOf(change: Change): Assignments {
     owed: change.owed,
     overdueAt: change.overdueAt,
     updatedAt: change.updatedAt,
-  };
+  } satisfies Record<Exclude<keyof Change, 'appendAttempt' | 'appendLateResult' | 'expiresAt'>, unknown>;
 }
 
 function indexKeysOf(key: DeliveryKey, { status, next, overdueAt }: Change): Assignments {

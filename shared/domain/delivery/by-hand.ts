@@ -118,5 +118,5 @@ export function cancelBeforeFirstAttempt(
 }
 
 function unchanged({ attempts, lease, next }: Delivery) {
-  return { kind: 'open', recorded: attempts.length, lease, dueAt: next?.dueAt } as const;
+  return { kind: 'as_read', recorded: attempts.length, lease, dueAt: next?.dueAt } as const;
 }

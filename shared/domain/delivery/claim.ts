@@ -94,7 +94,7 @@ export type ClaimRefusal =
   /** Its attempt is due later than the wake-up says. */
   | { kind: 'early'; delivery: Delivery; dueAt: number }
   /** The record changed meanwhile: it can be claimed now. */
-  | { kind: 'open' };
+  | { kind: 'claimable_now' };
 
 export function claimRefusal(attempt: number, current: Delivery | undefined, now: number): ClaimRefusal {
   if (current === undefined) return { kind: 'unknown' };
@@ -112,5 +112,5 @@ function refusalNow(delivery: Delivery, now: number): ClaimRefusal {
     return lease.until > now ? { kind: 'in_flight', delivery } : { kind: 'lapsed', delivery, lease };
   return next !== undefined && next.dueAt > now
     ? { kind: 'early', delivery, dueAt: next.dueAt }
-    : { kind: 'open' };
+    : { kind: 'claimable_now' };
 }

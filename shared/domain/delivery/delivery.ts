@@ -1,12 +1,13 @@
 import type { Attempt } from './attempt.ts';
-import type {
-  Mechanism,
-  OpenStatus,
-  Owed,
-  Phase,
-  Status,
-  TerminalStatus,
-  TransitionName,
+import {
+  OPEN_STATUSES,
+  type Mechanism,
+  type OpenStatus,
+  type Owed,
+  type Phase,
+  type Status,
+  type TerminalStatus,
+  type TransitionName,
 } from '../vocabulary.ts';
 import type { Slot } from '../subscription/rate-limit.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
@@ -77,7 +78,7 @@ export type Delivery = {
 };
 
 export function isOpen(status: Status): status is OpenStatus {
-  return status === 'pending' || status === 'retrying';
+  return OPEN_STATUSES.some((open) => open === status);
 }
 
 /** What must hold of the record for a write to happen: one conditional write's condition, in our words. */
@@ -90,7 +91,7 @@ export type Expectation =
   /** The lease is mine, and my attempt is the one to be recorded. */
   | { kind: 'leased'; recorded: number; owner: string }
   /** Open, and exactly as read: by hand nothing is changed that was not seen. */
-  | { kind: 'open'; recorded: number; lease: Lease | undefined; dueAt: number | undefined }
+  | { kind: 'as_read'; recorded: number; lease: Lease | undefined; dueAt: number | undefined }
   /** Over, and nothing was done about it since it was read. */
   | { kind: 'over'; status: TerminalStatus; recorded: number; round: number }
   | { kind: 'present' }
@@ -150,7 +151,7 @@ export function holds(expect: Expectation, current: Delivery | undefined): boole
       return isAwaiting(current, expect.recorded) && isSameLease(current.lease, expect.lease);
     case 'leased':
       return isAwaiting(current, expect.recorded) && current.lease?.owner === expect.owner;
-    case 'open':
+    case 'as_read':
       return isAsRead(current, expect);
     case 'over':
       return isOver(current, expect);
@@ -173,7 +174,7 @@ function isDue(delivery: Delivery, now: number): boolean {
   return delivery.next === undefined || delivery.next.dueAt <= now;
 }
 
-function isAsRead(current: Delivery, expect: Extract<Expectation, { kind: 'open' }>): boolean {
+function isAsRead(current: Delivery, expect: Extract<Expectation, { kind: 'as_read' }>): boolean {
   return (
     isAwaiting(current, expect.recorded) &&
     current.next?.dueAt === expect.dueAt &&
@@ -214,7 +215,7 @@ export function apply(change: Change, current: Delivery): Delivery {
     overdueAt: changed(change.overdueAt, current.overdueAt),
     updatedAt: change.updatedAt,
     expiresAt: Math.max(current.expiresAt, change.expiresAt),
-  };
+  } satisfies Record<keyof Delivery, unknown>;
 }
 
 function changed<T>(change: T | null | undefined, current: T | undefined): T | undefined {

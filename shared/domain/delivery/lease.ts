@@ -6,7 +6,7 @@
 /** The setting `attemptTimeoutSeconds`: what a single request may take. */
 export const ATTEMPT_TIMEOUT_SECONDS = { least: 1, most: 30, default: 15 };
 
-/** Between the claim and the request: reading the subscription and the message. */
+/** Between the claim and the request: reading the message, opening secrets, taking a slot; in a chunk, the subscriptions too. */
 const PREPARING_MS = 3_000;
 
 /** After the request: keeping the body, recording the attempt and scheduling its wake-up. */

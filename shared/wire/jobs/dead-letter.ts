@@ -4,7 +4,7 @@ import { groupOf } from '../../domain/delivery/job.ts';
 import { firstField } from '../fields.ts';
 import { ID_ATTRIBUTE, isIngressAttribute } from '../ingress/message.ts';
 import { parseJson } from '../json-slice.ts';
-import { parseDeliveryRecord } from './delivery-job.ts';
+import { parseWork } from './delivery-job.ts';
 import { parseOperation } from './operation.ts';
 import { undeliverableNoticeSchema } from './undeliverable-notice.ts';
 
@@ -36,7 +36,7 @@ export function readIngressLetter({ id, body, attributes, group }: DeadLetter): 
  * deliver could not read is skipped, with its reason. Deliver reads no attributes.
  */
 export function readDeliveryLetter({ body }: DeadLetter): LetterReading {
-  const parsed = parseDeliveryRecord(body);
+  const parsed = parseWork(body);
   if (!parsed.ok) return { kind: 'skip', reason: parsed.reason };
   const { value } = parsed;
   const { kind, key } = value;

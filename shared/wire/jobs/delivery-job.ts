@@ -12,7 +12,7 @@ import {
   WIRE_VERSION,
 } from './message-body.ts';
 
-export type ParsedRecord = { ok: true; value: FirstJob | WakeUp } | { ok: false; reason: UnreadableReason };
+export type ParsedWork = { ok: true; value: FirstJob | WakeUp } | { ok: false; reason: UnreadableReason };
 
 /** A job as the delivery queue carries it; a message that travels inside stands in it unescaped. */
 export function encodeFirstJob(job: FirstJob): string {
@@ -81,7 +81,7 @@ const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optiona
  * Reads what `deliver` receives from its two queues. Keys it does not know are ignored, a version it does not know is
  * not: `unknown_version`. The other reasons are `not_json`, `unknown_kind`, `message_missing` and `invalid_field:<path>`.
  */
-export function parseDeliveryRecord(text: string): ParsedRecord {
+export function parseWork(text: string): ParsedWork {
   const json = parseJson(text);
   if (json === undefined) return refused('not_json');
   const outer = envelope.safeParse(json.value);
@@ -99,11 +99,11 @@ export function parseDeliveryRecord(text: string): ParsedRecord {
   }
 }
 
-function refused(reason: UnreadableReason): ParsedRecord {
+function refused(reason: UnreadableReason): ParsedWork {
   return { ok: false, reason };
 }
 
-function parseJob(json: Json): ParsedRecord {
+function parseJob(json: Json): ParsedWork {
   const parsed = job.safeParse(json.value);
   if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
   const { payloadKey, queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
@@ -113,7 +113,7 @@ function parseJob(json: Json): ParsedRecord {
   return { ok: true, value: { kind: 'job', key, ...rest, body: body.body } };
 }
 
-function parseChunkJob(json: Json): ParsedRecord {
+function parseChunkJob(json: Json): ParsedWork {
   const parsed = chunkJob.safeParse(json.value);
   if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
   const { payloadKey, queue, messageId, bucket, chunk, ...rest } = parsed.data;
@@ -141,7 +141,7 @@ function inlineBody(json: Json): BodyReading {
   }
 }
 
-function parseWakeUp(json: Json): ParsedRecord {
+function parseWakeUp(json: Json): ParsedWork {
   const parsed = wakeUp.safeParse(json.value);
   if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
   const { queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;

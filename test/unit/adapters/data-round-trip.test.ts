@@ -8,7 +8,7 @@ import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { webhookRequest, ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-request.ts';
-import { encodeFirstJob, parseDeliveryRecord } from '../../../shared/wire/jobs/delivery-job.ts';
+import { encodeFirstJob, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { decodeMessage, encodeMessage } from '../../../shared/wire/jobs/message-body.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
@@ -69,7 +69,7 @@ const published = ([body, attributes]: [body: string, attributes?: Record<string
 const throughAJob = (message: Message): Message => {
   const key = { queue: message.queue, messageId: message.id, subscriptionId: 's-1', bucket: 0 };
   const job: DeliveryJob = { kind: 'job', key, attempt: 1, acceptedAt: 0, body: { kind: 'inline', message } };
-  const parsed = parseDeliveryRecord(overTheWire(encodeFirstJob(job)));
+  const parsed = parseWork(overTheWire(encodeFirstJob(job)));
   if (!parsed.ok || parsed.value.kind !== 'job' || parsed.value.body.kind !== 'inline') {
     throw new Error('This is no job with its message in it.');
   }

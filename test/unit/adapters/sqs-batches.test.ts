@@ -4,7 +4,7 @@ import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { MessagesNotSentError } from '../../../shared/adapters/sqs/batches.ts';
 import { sqsDeliveryQueue, sqsIngress } from '../../../shared/adapters/sqs/queues.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
-import { parseDeliveryRecord } from '../../../shared/wire/jobs/delivery-job.ts';
+import { parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
@@ -82,7 +82,7 @@ describe('jobs for the delivery queue', () => {
     const jobs = Array.from({ length: 43 }, (_, index) => jobFor(`s-${index}`));
     await sqsDeliveryQueue(target).send(jobs);
     expect(sizesOf(batches)).toEqual([10, 10, 10, 10, 3]);
-    const sent = bodiesIn(batches).map(parseDeliveryRecord);
+    const sent = bodiesIn(batches).map(parseWork);
     expect(sent).toHaveLength(43);
     expect(sent).toEqual(expect.arrayContaining(jobs.map((value) => ({ ok: true, value }))));
     expect(waits).toEqual([]);

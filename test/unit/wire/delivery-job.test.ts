@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChunkJob, DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
-import { encodeFirstJob, encodeWakeUp, parseDeliveryRecord } from '../../../shared/wire/jobs/delivery-job.ts';
+import { encodeFirstJob, encodeWakeUp, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import {
   decodeMessage,
   encodeMessage,
@@ -71,7 +71,7 @@ describe('a delivery job', () => {
       fc.property(jsonText, fc.option(fc.nat(), { nil: undefined }), (data, dueAt) => {
         const message = aMessage({ data });
         const job = jobWith({ body: { kind: 'inline', message }, ...(dueAt === undefined ? {} : { dueAt }) });
-        expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+        expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
       }),
       { numRuns: 300 },
     );
@@ -79,18 +79,18 @@ describe('a delivery job', () => {
 
   it('comes back with the place of a stored message', () => {
     const job = jobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
-    expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+    expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
   });
 
   it('is read by its known keys alone', () => {
     const text = encodeFirstJob(jobWith()).replace('{', '{"later":{"message":1},');
-    expect(parseDeliveryRecord(text)).toEqual({ ok: true, value: jobWith() });
+    expect(parseWork(text)).toEqual({ ok: true, value: jobWith() });
   });
 });
 
 describe('a delivery job for an attempt that was lost', () => {
   it('comes back with how often', () => {
-    expect(parseDeliveryRecord(encodeFirstJob(jobWith({ lost: 2 })))).toEqual({
+    expect(parseWork(encodeFirstJob(jobWith({ lost: 2 })))).toEqual({
       ok: true,
       value: jobWith({ lost: 2 }),
     });
@@ -109,7 +109,7 @@ describe('a job for a chunk', () => {
       fc.property(jsonText, ids, fc.option(fc.nat(), { nil: undefined }), (data, subscriptionIds, dueAt) => {
         const body = { kind: 'inline' as const, message: aMessage({ data }) };
         const job = chunkJobWith({ body, subscriptionIds, ...(dueAt === undefined ? {} : { dueAt }) });
-        expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+        expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
       }),
       { numRuns: 300 },
     );
@@ -124,12 +124,12 @@ describe('a job for a chunk', () => {
 
   it('comes back with the place of a stored message', () => {
     const job = chunkJobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
-    expect(parseDeliveryRecord(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+    expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
   });
 
   it('is read by its known keys alone', () => {
     const text = encodeFirstJob(chunkJobWith()).replace('{', '{"subscriptionId":"s-9","attempt":3,"lost":1,');
-    expect(parseDeliveryRecord(text)).toEqual({ ok: true, value: chunkJobWith() });
+    expect(parseWork(text)).toEqual({ ok: true, value: chunkJobWith() });
   });
 });
 
@@ -141,7 +141,7 @@ describe('a wake-up', () => {
   });
 
   it('comes back from its encoding', () => {
-    expect(parseDeliveryRecord(encodeWakeUp(wakeUp))).toEqual({ ok: true, value: wakeUp });
+    expect(parseWork(encodeWakeUp(wakeUp))).toEqual({ ok: true, value: wakeUp });
   });
 });
 
@@ -195,6 +195,6 @@ describe('a delivery record is refused by reason', () => {
     ],
     ['a chunk with an empty payload key', altered(chunk, { payloadKey: '' }), 'invalid_field:payloadKey'],
   ])('%s', (_name, text, reason) => {
-    expect(parseDeliveryRecord(text)).toEqual({ ok: false, reason });
+    expect(parseWork(text)).toEqual({ ok: false, reason });
   });
 });

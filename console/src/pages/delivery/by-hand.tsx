@@ -5,6 +5,7 @@ import {
   type DeliveryAddress,
   type DeliveryDetail,
 } from '../../../../cli/api/deliveries.ts';
+import { isOpen } from '../../../../shared/domain/delivery/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { Failure } from '../../parts/notice.tsx';
@@ -29,13 +30,13 @@ export function ByHand({
     await cancelDelivery(api, address);
     onDone();
   });
-  const isOpen = status === 'pending' || status === 'retrying';
+  const canBeCancelled = isOpen(status);
   return (
     <>
       <WorkButton action={retry.action} kind="primary" onClick={retry.run}>
-        {isOpen ? 'Retry now' : 'Deliver again'}
+        {canBeCancelled ? 'Retry now' : 'Deliver again'}
       </WorkButton>
-      {isOpen ? (
+      {canBeCancelled ? (
         <WorkButton action={cancel.action} kind="danger" onClick={cancel.run}>
           Cancel
         </WorkButton>
