@@ -91,10 +91,11 @@ export const deploymentSettings = {
       'Most messages, and first jobs, that an invocation takes at once. Over 10 needs `batchWindowSeconds`. Retries: always 10.',
   },
   batchWindowSeconds: {
+    // With a window, a quiet queue is waited on for up to 20 s, also where the window is shorter (the same page).
     rule: wholeNumber('seconds', 0, 60),
     default: 0,
     description:
-      'How long Lambda gathers messages, and then jobs, for a batch: fewer invocations, later deliveries. Retries are never gathered.',
+      'How long Lambda gathers messages, and then jobs, for a batch: fewer invocations, later deliveries. With any window, on a quiet queue each of the two may take up to 20 s. Retries are never gathered.',
   },
   apiRateLimit: {
     // The upper bound is the account's quota in API Gateway.

@@ -41,20 +41,34 @@ describe('the API', () => {
 });
 
 describe('the log of the API', () => {
-  const { pipeline } = templatesFor({ logRetentionDays: 7 });
+  const formatIn = ({ pipeline }: ReturnType<typeof templatesFor>): string => {
+    const [stage] = resourcesOf(pipeline, 'AWS::ApiGatewayV2::Stage').values();
+    return z.object({ AccessLogSettings: z.object({ Format: z.string() }) }).parse(stage?.Properties)
+      .AccessLogSettings.Format;
+  };
+  const templates = templatesFor({ logRetentionDays: 7 });
+  const { pipeline } = templates;
+  const format = formatIn(templates);
   const [logGroup] = [...resourcesOf(pipeline, 'AWS::Logs::LogGroup')].filter(([id]) =>
     id.includes('AccessLog'),
   );
-  const [stage] = resourcesOf(pipeline, 'AWS::ApiGatewayV2::Stage').values();
-  const { Format: format } = z
-    .object({ AccessLogSettings: z.object({ Format: z.string() }) })
-    .parse(stage?.Properties).AccessLogSettings;
 
   it('has a line for each request, also for those that were turned away, and forgets', () => {
     expect(logGroup?.[1]).toMatchObject({ DeletionPolicy: 'Retain', Properties: { RetentionInDays: 7 } });
     expect(JSON.parse(format)).toMatchObject({
       status: '$context.status',
       caller: '$context.identity.userArn',
+    });
+  });
+
+  it('names the subject of the token where callers have one', () => {
+    const settings = {
+      apiAuthorization: 'jwt',
+      jwtIssuer: 'https://id.example.com',
+      jwtAudience: ['posthaste'],
+    };
+    expect(JSON.parse(formatIn(templatesFor(settings)))).toMatchObject({
+      caller: '$context.authorizer.claims.sub',
     });
   });
 

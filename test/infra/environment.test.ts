@@ -29,6 +29,16 @@ const optional = new Set([variables.publicApiUrl]);
 
 const everywhere = [variables.version];
 
+describe('settings that are too long together for the environment of a function', () => {
+  it('are refused before anything is deployed, with the variables that take most', () => {
+    const allowedAddresses = Array.from({ length: 20 }, (_, at) => `2001:db8:${100 + at}::/48`);
+    const retry_on_status = Array.from({ length: 89 }, (_, at) => 411 + at);
+    expect(() => templatesFor({ allowedAddresses, defaultRetryPolicy: { retry_on_status } })).toThrow(
+      /environment of the function api: \d+ bytes of 4096, of which QUEUE_URLS \d+, DEFAULT_RETRY_POLICY \d+/,
+    );
+  });
+});
+
 describe('the environment', () => {
   it.each(functions)('of $name says which deployment and version it is', ({ name }) => {
     expect(environmentOf(name)).toMatchObject({

@@ -61,6 +61,7 @@ export function billOf(
     line(['dynamodbStorage', stored]),
     line(['dynamodbBackup', stored]),
     line(['sqsRequests', month(operations.sqsRequests)]),
+    line(['sqsGroupedRequests', month(operations.sqsGroupedRequests)]),
     line(['lambdaRequests', month(invocations.dispatch + invocations.deliver)]),
     line(['lambdaCompute', month(dispatch.gigabyteSeconds + deliver.gigabyteSeconds)]),
     line(['schedulerInvocations', month(operations.schedules)]),

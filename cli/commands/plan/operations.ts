@@ -51,6 +51,9 @@ export function operationsOf(work: Work, table: OperationTable) {
   const wakeUpSends = { records: wakeUps / runs.deliver, messages: 1 };
   const saved = wakeUps - runs.deliver * sendsOf(wakeUpSends, 0);
 
+  const sends =
+    runs.dispatch * sendsOf(jobSends, job) + sum(delivered, ({ sendRequests = 0 }) => sendRequests) - saved;
+
   const chunkWrites = messages * chunks * (1 + work.recordsPerChunk);
   const reads = {
     dispatch: added(sharedReads.dispatch, sharedReads.furtherSubscription, fanOut - 1),
@@ -89,13 +92,14 @@ export function operationsOf(work: Work, table: OperationTable) {
       sum(all, ({ messageReads = 0 }) => messageReads) *
         unitsOf(messageBytes(payloadBytes, table), READ_UNIT),
     sqsRequests:
+      sends +
       messages * unitsOf(ingress, REQUEST_UNIT) +
       polled(messages, ingress, batches.ingress) +
-      runs.dispatch * sendsOf(jobSends, job) +
       polled(messages * jobs, job, batches.delivery) +
-      sum(delivered, ({ sendRequests = 0, schedules = 0 }) => sendRequests + schedules) -
-      saved +
+      sum(delivered, ({ schedules = 0 }) => schedules) +
       polled(retryRecords, envelopeBytes.wakeUp, batches.retry),
+    /** Of these, what makes the queues fair: jobs and wake-ups that we send. Scheduler's carry no group. */
+    sqsGroupedRequests: sends,
     invocations: runs,
     schedules: sum(all, ({ schedules = 0 }) => schedules),
     kmsRequests: sum(all, ({ kmsRequests = 0 }) => kmsRequests),

@@ -119,6 +119,7 @@ export const lineNames = [
   ['dynamodbStorage', 'DynamoDB, GB stored'],
   ['dynamodbBackup', 'DynamoDB, GB in point-in-time recovery'],
   ['sqsRequests', 'SQS, requests'],
+  ['sqsGroupedRequests', 'SQS, requests with a group (fair queues)'],
   ['lambdaRequests', 'Lambda, invocations'],
   ['lambdaCompute', 'Lambda, GB-seconds'],
   ['schedulerInvocations', 'EventBridge Scheduler, schedules'],

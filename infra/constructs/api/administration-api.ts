@@ -35,21 +35,24 @@ const BURST_SECONDS = 2;
 
 /**
  * A line for every request, those as well that API Gateway turned away before the function saw them. The route, not the path:
- * a path may hold anything, and the query of a confirmation holds its token.
+ * a path may hold anything, and the query of a confirmation holds its token. The caller is a role or user, or under JWT the
+ * subject of the token ("Customize HTTP API access logs", API Gateway developer guide).
  */
-const ACCESS_LOG = AccessLogFormat.custom(
-  JSON.stringify({
-    requestId: '$context.requestId',
-    at: '$context.requestTime',
-    sourceIp: '$context.identity.sourceIp',
-    caller: '$context.identity.userArn',
-    route: '$context.routeKey',
-    status: '$context.status',
-    error: '$context.error.message',
-    bytes: '$context.responseLength',
-    durationMs: '$context.responseLatency',
-  }),
-);
+function accessLogFormat({ kind }: ApiAuthorization): AccessLogFormat {
+  return AccessLogFormat.custom(
+    JSON.stringify({
+      requestId: '$context.requestId',
+      at: '$context.requestTime',
+      sourceIp: '$context.identity.sourceIp',
+      caller: kind === 'jwt' ? '$context.authorizer.claims.sub' : '$context.identity.userArn',
+      route: '$context.routeKey',
+      status: '$context.status',
+      error: '$context.error.message',
+      bytes: '$context.responseLength',
+      durationMs: '$context.responseLatency',
+    }),
+  );
+}
 
 /** The HTTP API in front of the api function. Its callers are authorised, all in the same way, but for two routes. */
 export class AdministrationApi extends Construct {
@@ -59,6 +62,8 @@ export class AdministrationApi extends Construct {
 
   constructor(scope: Construct, id: string, { settings, handler }: AdministrationApiProps) {
     super(scope, id);
+    // API Gateway writes to it by a policy of the group's own, which AWS makes ("Logs sent to CloudWatch Logs", CloudWatch Logs
+    // user guide), so that a full account-wide policy is not in the way.
     this.accessLog = new LogGroup(this, 'AccessLog', {
       retention: settings.logRetentionDays,
       removalPolicy: removalOf(settings.local),
@@ -84,7 +89,10 @@ export class AdministrationApi extends Construct {
     const stage = new HttpStage(api, 'DefaultStage', {
       httpApi: api,
       autoDeploy: true,
-      accessLogSettings: { destination: new LogGroupLogDestination(this.accessLog), format: ACCESS_LOG },
+      accessLogSettings: {
+        destination: new LogGroupLogDestination(this.accessLog),
+        format: accessLogFormat(settings.apiAuthorization),
+      },
       throttle: { rateLimit: apiRateLimit, burstLimit: BURST_SECONDS * apiRateLimit },
     });
     limitOpenRoutes(stage, Math.min(OPEN_RATE_LIMIT, apiRateLimit));

@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -11,11 +11,12 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { z } from 'zod';
 import { type ResourcesOf, variableRows } from '../../../shared/config/resources.ts';
 import type { FunctionName, Variable } from '../../../shared/config/rules.ts';
 import { functionCode } from '../../function-code.ts';
 import { product } from '../../product.ts';
-import type { DeploymentSettings } from '../../settings.ts';
+import { type DeploymentSettings, SettingsError } from '../../settings.ts';
 import { acknowledgeWildcard } from '../acknowledged-wildcard.ts';
 import { removalOf } from '../state/protection.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
@@ -81,14 +82,10 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
       logGroup,
       ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
       ...(settings.tracing ? { tracing: Tracing.ACTIVE } : {}),
-      environment: {
+      environment: checkedSize(this, props.entry, {
         ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
-        ...environmentOf(props.entry, {
-          ...settings,
-          version: product.version,
-          ...props.resources,
-        }),
-      },
+        ...environmentOf(props.entry, { ...settings, version: product.version, ...props.resources }),
+      }),
     });
     if (settings.tracing)
       acknowledgeWildcard(this.role, '*', "X-Ray has no resources to name: traces are the account's.");
@@ -143,6 +140,42 @@ function environmentOf(
       .map(([key, { variable }]) => [variable, textOf(values[key])]),
   );
 }
+
+/** What Lambda allows for all variables of a function together, names and values ("Lambda quotas", developer guide). */
+const MOST_BYTES = 4096;
+
+/** More than the URL, ARN or name that CloudFormation puts in the place of a reference. */
+const REFERENCE_BYTES = 140;
+
+/** The variables as they are. @throws SettingsError where Lambda would refuse them in the middle of a deployment */
+function checkedSize(
+  scope: Construct,
+  name: FunctionName,
+  variables: Record<string, string>,
+): Record<string, string> {
+  const sizes = Object.entries(variables).map(([variable, value]): [string, number] => [
+    variable,
+    variable.length + bytesOf(Stack.of(scope).resolve(value)),
+  ]);
+  const total = sizes.reduce((sum, [, bytes]) => sum + bytes, 0);
+  if (total <= MOST_BYTES) return variables;
+  const largest = sizes.toSorted(([, one], [, other]) => other - one).slice(0, 3);
+  throw new SettingsError([
+    `together are too long for the environment of the function ${name}: ${total} bytes of ${MOST_BYTES}, of which ${largest
+      .map(([variable, bytes]) => `${variable} ${bytes}`)
+      .join(', ')}`,
+  ]);
+}
+
+function bytesOf(resolved: unknown): number {
+  if (typeof resolved === 'string') return Buffer.byteLength(resolved);
+  const join = joined.safeParse(resolved);
+  if (!join.success) return REFERENCE_BYTES;
+  const [separator, parts] = join.data['Fn::Join'];
+  return parts.reduce<number>((sum, part) => sum + bytesOf(part), separator.length * parts.length);
+}
+
+const joined = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);

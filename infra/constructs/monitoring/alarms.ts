@@ -19,7 +19,15 @@ export interface AlarmsProps extends MonitoringProps {
 }
 
 /** Each of these alone means that messages stay where they are. */
-const STANDSTILL = ['IngressAge', 'DeliveryAge', 'RetryAge', 'DeliveryStalled', 'DeliveriesStuck'];
+const STANDSTILL = [
+  'IngressAge',
+  'DeliveryAge',
+  'RetryAge',
+  'DeliveryStalled',
+  'RetryStalled',
+  'AttemptsStopped',
+  'DeliveriesStuck',
+];
 
 /**
  * All alarms, each with its section in the runbook. None is raised because one subscriber is down: what such a subscriber can

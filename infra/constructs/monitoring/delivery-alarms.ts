@@ -40,6 +40,24 @@ export function deliveryAlarms({ settings, pipeline }: MonitoringProps, own: Own
       of: 2,
     },
     {
+      id: 'AttemptsStopped',
+      section: 'Faults',
+      says: 'One of our own services fails, and not one attempt is made.',
+      // Deliver gives work back as new messages when it has no time for it, so the queues may look busy meanwhile.
+      watches: new MathExpression({
+        expression: 'IF(faults > 0 AND SUM([attempts]) == 0, 1, 0)',
+        usingMetrics: {
+          faults: own(metricNames.faults),
+          // One value for each attempt, whatever it comes to.
+          attempts: own(metricNames.attemptDuration, { statistic: 'n' }),
+        },
+        period: Duration.minutes(1),
+      }),
+      beyond: { above: 0 },
+      in: 5,
+      of: 5,
+    },
+    {
       id: 'ReconcileWorks',
       says: 'Reconcile found deliveries to wake twice in a row: wake-ups get lost, or come very late.',
       // Once may be an invocation that died with its messages.

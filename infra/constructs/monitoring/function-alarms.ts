@@ -61,15 +61,14 @@ export function functionAlarms({ settings, pipeline }: MonitoringProps, own: Own
     {
       id: 'AccountConcurrency',
       says: "The account's functions, others included, take more than 80 % of its concurrent executions.",
-      // Ours take what the settings say at most, whatever subscribers do: it is raised by others, or by a quota too small for us.
+      // What functions have reserved is claimed as well, and cannot be had by others ("Monitoring concurrency", Lambda
+      // developer guide). Ours take what the settings say at most, whatever subscribers do: it is raised by others, or by a quota too small for us.
       watches: new MathExpression({
-        expression: '100 * running / SERVICE_QUOTA(running)',
+        expression: '100 * claimed / SERVICE_QUOTA(running)',
         usingMetrics: {
-          running: new Metric({
-            namespace: 'AWS/Lambda',
-            metricName: 'ConcurrentExecutions',
-            statistic: 'max',
-          }),
+          claimed: ofAccount('ClaimedAccountConcurrency'),
+          // CloudWatch knows the quota by this one.
+          running: ofAccount('ConcurrentExecutions'),
         },
         period,
       }),
@@ -78,6 +77,11 @@ export function functionAlarms({ settings, pipeline }: MonitoringProps, own: Own
       of: 5,
     },
   ];
+}
+
+/** Lambda gives it without dimensions, for all functions of the account in the region. */
+function ofAccount(metricName: string): Metric {
+  return new Metric({ namespace: 'AWS/Lambda', metricName, statistic: 'max' });
 }
 
 function running({ lambda }: NodeFunction): Metric {

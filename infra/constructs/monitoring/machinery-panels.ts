@@ -1,5 +1,6 @@
 import type { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
+import { deliveryIndexes } from '../../../shared/config/tables.ts';
 import {
   apiMetric,
   functionsOf,
@@ -7,9 +8,12 @@ import {
   type MonitoringProps,
   type OwnMetrics,
   schedulerMetric,
+  indexMetric,
   tableMetric,
 } from './metrics.ts';
 import type { Graph, Row } from './panel.ts';
+
+const INDEXES = Object.values(deliveryIndexes).map(({ name }) => name);
 
 /** What whoever runs it would ask about. */
 export function machineryPanels(props: MonitoringProps, own: OwnMetrics): Row[] {
@@ -53,6 +57,8 @@ function machinery({ settings, state, pipeline }: MonitoringProps, own: OwnMetri
         'AWS calls repeated': own(metricNames.awsCallsRetried),
         'deliveries table, writes': tableMetric(state.deliveries.name, 'WriteThrottleEvents'),
         'deliveries table, reads': tableMetric(state.deliveries.name, 'ReadThrottleEvents'),
+        'its indexes, writes': indexMetric(state.deliveries.name, INDEXES, 'WriteThrottleEvents'),
+        'its indexes, reads': indexMetric(state.deliveries.name, INDEXES, 'ReadThrottleEvents'),
       },
     },
     {
@@ -119,6 +125,16 @@ function costDrivers({ state, pipeline }: MonitoringProps, own: OwnMetrics): Gra
       lines: {
         'deliveries, writes': tableMetric(state.deliveries.name, 'ConsumedWriteCapacityUnits'),
         'deliveries, reads': tableMetric(state.deliveries.name, 'ConsumedReadCapacityUnits'),
+        'indexes of deliveries, writes': indexMetric(
+          state.deliveries.name,
+          INDEXES,
+          'ConsumedWriteCapacityUnits',
+        ),
+        'indexes of deliveries, reads': indexMetric(
+          state.deliveries.name,
+          INDEXES,
+          'ConsumedReadCapacityUnits',
+        ),
         'subscriptions, reads': tableMetric(state.subscriptions.name, 'ConsumedReadCapacityUnits'),
         'subscriptions, writes': tableMetric(state.subscriptions.name, 'ConsumedWriteCapacityUnits'),
       },

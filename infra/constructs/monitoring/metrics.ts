@@ -1,4 +1,4 @@
-import { Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
+import { MathExpression, Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricDimension, type MetricName, metricNamespace } from '../../../shared/config/metrics.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import type { Pipeline } from '../pipeline.ts';
@@ -29,6 +29,19 @@ export function schedulerMetric({ schedules }: Pipeline, name: string): Metric {
 
 export function tableMetric(tableName: string, name: string): Metric {
   return new Metric(summed('AWS/DynamoDB', name, { TableName: tableName }));
+}
+
+/** Summed over the indexes of a table, which its own figures do not include (DynamoDB developer guide, "Metrics and dimensions"). */
+export function indexMetric(tableName: string, indexes: readonly string[], name: string): MathExpression {
+  const each = indexes.map((index, at): [string, Metric] => [
+    // An id begins with a small letter, and is one metric's in the whole graph.
+    `of${name}${at}`,
+    new Metric(summed('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index })),
+  ]);
+  return new MathExpression({
+    expression: `SUM([${each.map(([id]) => id).join(', ')}])`,
+    usingMetrics: Object.fromEntries(each),
+  });
 }
 
 export function apiMetric({ administration }: Pipeline, name: string): Metric {

@@ -1,5 +1,12 @@
 import { Duration } from 'aws-cdk-lib';
-import { Column, GraphWidget, type IWidget, type Metric, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import {
+  Column,
+  GraphWidget,
+  type IWidget,
+  type MathExpression,
+  type Metric,
+  TextWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
 
 /** A dashboard is 24 columns wide (Amazon CloudWatch user guide): three panels a row. */
 const COLUMNS = 24;
@@ -20,7 +27,7 @@ export type Graph = {
   readonly title: string;
   readonly unit: string;
   readonly good: string;
-  readonly lines: Readonly<Record<string, Metric>>;
+  readonly lines: Readonly<Record<string, Metric | MathExpression>>;
   readonly stacked?: boolean;
   /** Where it becomes bad, in the unit. */
   readonly limit?: { readonly value: number; readonly label: string };

@@ -51,12 +51,16 @@ export function queueAlarms({ settings, pipeline }: MonitoringProps): PlannedAla
     },
     {
       id: 'DeliveryStalled',
-      says: 'First attempts wait in the delivery queue, and not one is made.',
+      says: 'First attempts are in the delivery queue, and not one is dealt with.',
       watches: stalled(delivery),
-      beyond: { above: 0 },
-      // Attempts take half a minute at most, so in five minutes even one worker gets through ten batches.
-      in: 5,
-      of: 5,
+      ...FIVE_MINUTES,
+    },
+    {
+      id: 'RetryStalled',
+      section: 'DeliveryStalled',
+      says: 'Retries are in the retry queue, and not one is dealt with.',
+      watches: stalled(retry),
+      ...FIVE_MINUTES,
     },
     ...deadLetterAlarms(pipeline),
   ];
@@ -66,11 +70,23 @@ function diedOnceSeconds({ visibilityTimeout }: WorkQueue): number {
   return visibilityTimeout.toSeconds() + MINUTE_SECONDS;
 }
 
-/** 1 in a minute in which messages could be had and none was dealt with: no worker is there, or each of them fails. */
+/** Attempts take half a minute at most, so in five minutes even one worker gets through ten batches. */
+const FIVE_MINUTES = { beyond: { above: 0 }, in: 5, of: 5 };
+
+/**
+ * 1 in a minute in which messages were there and none was dealt with: no worker is there, or each of them fails. A message
+ * that failed is hidden until it may be received again, so those in flight count as well; what is only delayed does not. Its
+ * age says nothing by then: SQS leaves out of `ApproximateAgeOfOldestMessage` what was received three times and not deleted,
+ * and Lambda counts no error for a part of a batch ("Available CloudWatch metrics for Amazon SQS", SQS developer guide).
+ */
 function stalled(queue: WorkQueue): MathExpression {
   return new MathExpression({
-    expression: 'IF(waiting > 0 AND FILL(dealtWith, 0) == 0, 1, 0)',
-    usingMetrics: { waiting: queue.metricWaiting(), dealtWith: queue.metricDeleted() },
+    expression: 'IF(SUM([waiting, inFlight]) > 0 AND FILL(dealtWith, 0) == 0, 1, 0)',
+    usingMetrics: {
+      waiting: queue.metricWaiting(),
+      inFlight: queue.metricInFlight(),
+      dealtWith: queue.metricDeleted(),
+    },
     period: Duration.minutes(1),
   });
 }

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { metricMath, type Period } from '../support/metric-math.ts';
+import { alarmsIn } from '../support/monitored.ts';
+import { templatesFor } from './templates.ts';
+
+const alarms = alarmsIn(templatesFor().monitoring.toJSON()['Resources']);
+
+const alarmSchema = z.object({
+  Metrics: z.array(z.object({ Expression: z.string().optional(), ReturnData: z.boolean().optional() })),
+  Threshold: z.number(),
+  DatapointsToAlarm: z.number(),
+  EvaluationPeriods: z.number(),
+});
+
+/** Whether an alarm that is raised above its threshold is raised at the end of these minutes. */
+const isRaised = (name: string, minutes: readonly Period[]): boolean => {
+  const { Metrics, Threshold, DatapointsToAlarm, EvaluationPeriods } = alarmSchema.parse(
+    alarms.find((alarm) => alarm.name === `Posthaste-${name}`)?.properties,
+  );
+  const expression = Metrics.find(({ Expression }) => Expression !== undefined)?.Expression ?? '';
+  const values = minutes.slice(-EvaluationPeriods).map((minute) => metricMath(expression, minute) ?? 0);
+  return values.filter((value) => value > Threshold).length >= DatapointsToAlarm;
+};
+
+type Traffic = {
+  /** Messages sent in each minute. */
+  sent: readonly number[];
+  /** Of those received in a minute, how many are dealt with; what fails is received again. */
+  dealtWith: (received: number, minute: number) => number;
+  /** Whether a message that failed is still hidden when SQS is looked at. */
+  areFailedHidden: boolean;
+};
+
+/**
+ * What SQS says of a queue minute by minute ("Available CloudWatch metrics for Amazon SQS", SQS developer guide): messages
+ * that failed and may not be received yet are not visible, but in flight.
+ */
+const queueOver = ({ sent, dealtWith, areFailedHidden }: Traffic): Period[] => {
+  let there = 0;
+  return sent.map((count, minute) => {
+    there += count;
+    const deleted = dealtWith(there, minute);
+    there -= deleted;
+    return {
+      waiting: areFailedHidden ? 0 : there,
+      inFlight: areFailedHidden ? there : 0,
+      dealtWith: deleted,
+    };
+  });
+};
+
+describe.each([{ alarm: 'DeliveryStalled' }, { alarm: 'RetryStalled' }])('$alarm', ({ alarm }) => {
+  it('is raised while every message fails and is hidden until it may be received again', () => {
+    const failing = { sent: [3, 0, 0, 0, 0], dealtWith: () => 0 };
+    expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(true);
+  });
+
+  it('is raised while no worker takes what waits', () => {
+    const waiting = { sent: [3, 3, 3, 3, 3], dealtWith: () => 0 };
+    expect(isRaised(alarm, queueOver({ ...waiting, areFailedHidden: false }))).toBe(true);
+  });
+
+  it('is silent where a crash holds one message back for some minutes', () => {
+    const crashed = {
+      sent: [1, 0, 0, 0, 0],
+      dealtWith: (there: number, minute: number) => (minute < 4 ? 0 : there),
+    };
+    expect(isRaised(alarm, queueOver({ ...crashed, areFailedHidden: true }))).toBe(false);
+  });
+
+  it('is silent while most messages fail and others are dealt with', () => {
+    const failing = { sent: [10, 10, 10, 10, 10], dealtWith: () => 1 };
+    expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(false);
+  });
+
+  it('is silent over an empty queue, and over one that SQS says nothing of', () => {
+    expect(
+      isRaised(alarm, queueOver({ sent: [0, 0, 0, 0, 0], dealtWith: () => 0, areFailedHidden: true })),
+    ).toBe(false);
+    expect(isRaised(alarm, [{}, {}, {}, {}, {}])).toBe(false);
+  });
+});
+
+describe('AttemptsStopped', () => {
+  const minutes = (minute: Period): Period[] => Array.from({ length: 5 }, () => minute);
+
+  it('is raised while our own services fail and not one attempt is made', () => {
+    expect(isRaised('AttemptsStopped', minutes({ faults: 4 }))).toBe(true);
+  });
+
+  it('is silent while attempts are made, whatever they come to', () => {
+    expect(isRaised('AttemptsStopped', minutes({ faults: 4, attempts: 1 }))).toBe(false);
+  });
+
+  it('is silent where nothing fails', () => {
+    expect(isRaised('AttemptsStopped', minutes({}))).toBe(false);
+  });
+});
