@@ -92,7 +92,7 @@ const ratioOf = (by: By, { retries, bare }: Results): Ratio => ({
   tolerance: tolerances[by],
 });
 
-/** The promise of design §5, and that nothing is lost. */
+/** The promise of docs/guarantees.md, and that nothing is lost. */
 export const faultsOf = ({ cells }: Pick<LatenessResult, 'cells'>): readonly string[] =>
   cells.flatMap(({ by, delaySeconds, early, undelivered }) => [
     ...(early > 0 ? [`${early} retries by ${by} after ${delaySeconds} s began before they were due.`] : []),

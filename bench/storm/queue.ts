@@ -25,7 +25,7 @@ export const BATCH = 10;
 
 const MOST_RECEIVES = 10;
 
-/** Six times the function's timeout (design §8). */
+/** Six times the function's timeout (shared/domain/delivery/lease.ts). */
 const VISIBILITY_MS = 180_000;
 
 /**

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { FieldError } from '../../shared/domain/errors.ts';
 import type { ApiAnswer, ApiRequest } from './api-request.ts';
 
-/** Ours has the first form (design §7); API Gateway's own answers have the second. */
+/** Ours has the first form (docs/api.md#errors); API Gateway's own answers have the second. */
 const errorBody = z.union([
   z.object({
     error: z.object({

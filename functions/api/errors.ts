@@ -72,7 +72,7 @@ export function notFound(what: string): RefusedRequest {
   return new RefusedRequest('not_found', `there is no ${what}`);
 }
 
-/** The body of every error (design §7). */
+/** The body of every error (docs/api.md#errors). */
 export const errorSchema = z.object({
   error: z.object({
     code: z.enum(ERROR_CODES),

@@ -3,7 +3,7 @@ import type { FieldError } from '../../shared/domain/errors.ts';
 import { type Json, parseJson } from '../../shared/wire/json-slice.ts';
 import { invalidFields, RefusedRequest } from './errors.ts';
 
-/** The size of an SQS message (design §8). */
+/** The size of an SQS message (Amazon SQS developer guide, "Message quotas"). */
 export const MAX_REQUEST_BYTES = 1_048_576;
 
 type BodyOf = { arrayBuffer(): Promise<ArrayBuffer> };

@@ -57,7 +57,7 @@ export function deliveryIdsIn({ body }: SQSRecord): Record<string, string> {
 }
 
 /**
- * One job or wake-up, to the end of what can be done about it now (docs/design.md §5, "A job or wake-up, step by step"). It returns when the message may be
+ * One job or wake-up, to the end of what can be done about it now (docs/design.md#a-job-or-wake-up-step-by-step). It returns when the message may be
  * acknowledged, and throws when it must come again: nothing that a subscriber does throws, only our own services.
  */
 export async function deliver(

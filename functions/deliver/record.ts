@@ -30,7 +30,7 @@ export type AttemptResult = { attempt: Attempt; reply: Reply; dueAt: number | un
 /** The policy that a delivery follows. `warning`: what had to be changed to make one of it. */
 export type FollowedPolicy = { policy: RetryPolicy; warning?: string };
 
-/** An immediate retry is made by the same invocation only after a failure that was quicker than this (design §5). */
+/** An immediate retry is made by the same invocation only after a failure that was quicker than this (docs/design.md#three-mechanisms). */
 const QUICK_MS = 2_000;
 
 /** What a decision depends on beside the delivery and the result of its attempt. */

@@ -62,7 +62,7 @@ export type IngressReading =
   | { ok: false; reason: DeadLetterReason };
 
 /**
- * One ingress message: its record first, then a job for each chunk of the matching subscriptions (design §4). It returns when the
+ * One ingress message: its record first, then a job for each chunk of the matching subscriptions (docs/design.md#chunks). It returns when the
  * message may be acknowledged, and throws when it must come again, which is always safe: the record is written once,
  * and a repeat sends the jobs again, so that it completes what a crash left undone.
  */

@@ -22,7 +22,7 @@ const PAGE_MS = 15_000;
 export type Reconciliation = { woken: number; latestMs: number };
 
 /**
- * The safety net: wakes deliveries whose wake-up never came, and those that still owe something (design §6). It stops
+ * The safety net: wakes deliveries whose wake-up never came, and those that still owe something (docs/design.md#6-wake-ups). It stops
  * when nothing is overdue or the invocation's time is up; the next run goes on.
  * @throws AggregateError when deliveries could not be woken, after the others were; they are found again once their postponement is over.
  */

@@ -20,7 +20,7 @@ export interface PipelineProps {
   readonly network?: Network | undefined;
 }
 
-/** What moves messages (design §2). The ids of the queues are final: one that moves in the tree loses its messages. */
+/** What moves messages (docs/design.md#2-the-flow). The ids of the queues are final: one that moves in the tree loses its messages. */
 export class Pipeline extends Construct {
   readonly ingressDeadLetters: HoldingQueue;
   readonly ingress: WorkQueue;

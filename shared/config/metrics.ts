@@ -1,11 +1,11 @@
 /** Names of our own metrics: the journal emits them, Monitoring shows them. One place, so that they cannot drift. */
 export const metricNamespace = 'Posthaste';
 
-/** The only dimension, its value the deployment's name: every further set of dimensions is paid for (design §8). */
+/** The only dimension, its value the deployment's name: every further set of dimensions is paid for (Amazon CloudWatch pricing). */
 export const metricDimension = 'deployment';
 
 /**
- * Every metric that there is, at $0.30 a month each (Amazon CloudWatch pricing): 33 of them, so $9.90 at most. What SQS, Lambda,
+ * Every metric that there is, at $0.30 a month each (Amazon CloudWatch pricing; docs/cost.md has the sum). What SQS, Lambda,
  * EventBridge and DynamoDB count themselves is not counted again. Counts are to be summed, and are absent where nothing
  * happened, but for the two gauges of reconcile.
  */

@@ -1,4 +1,4 @@
-/** Keys and indexes of the two tables (design §4), shared by infra, which makes them, and the adapters, which use them. */
+/** Keys and indexes of the two tables (docs/design.md#4-the-records), shared by infra, which makes them, and the adapters, which use them. */
 export const primaryKey = { partition: 'pk', sort: 'sk' } as const;
 
 /** Seconds since the epoch; DynamoDB's TTL attribute on both tables. It cleans up; it never times anything. */

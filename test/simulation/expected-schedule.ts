@@ -1,7 +1,7 @@
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /**
- * The retry policy once more, from the text of design §3 and apart from the code under test: the delay in seconds before
+ * The retry policy once more, from the text of docs/policy.md and apart from the code under test: the delay in seconds before
  * each retry, jitter left out.
  */
 const expectedDelays = (policy: RetryPolicy): number[] => {

@@ -54,7 +54,7 @@ export type Consumers = {
   deliver: (batch: readonly Receipt<Work>[]) => void;
 };
 
-/** An invocation's time, in milliseconds (design §8: the attempt timeout and 15 s). */
+/** An invocation's time, in milliseconds (shared/domain/delivery/lease.ts). */
 export const timeoutMs = (settings: SimulatedSettings): number => invocationMs(settings.attemptTimeoutMs);
 
 export const simulatedWorld = (
@@ -69,7 +69,7 @@ export const simulatedWorld = (
   const shared = {
     time,
     faults,
-    // Six times the function's timeout (design §8).
+    // As deployed.
     visibilityMs: () => visibilityTimeout(timeoutMs(world.settings)),
   };
   const retry = simulatedQueue<Work>({

@@ -26,7 +26,7 @@ export type PeakName = keyof typeof peakNames;
 const QUEUE_SHARDS = 8;
 
 /**
- * The planned traffic as if it were one queue's. Quotas are the defaults of large regions (design §8; the developer guides
+ * The planned traffic as if it were one queue's. Quotas are the defaults of large regions (docs/design.md#8-facts-of-aws-that-shaped-it; the developer guides
  * of DynamoDB, SQS and Lambda) and of our settings (infra/deployment-settings.ts).
  */
 export function peaksOf(plan: Plan, operations: Operations, table: OperationTable): Peak[] {

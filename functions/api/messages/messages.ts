@@ -8,7 +8,7 @@ import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 
-/** The size of an SQS message, in bytes (design §8). */
+/** The size of an SQS message, in bytes (Amazon SQS developer guide, "Message quotas"). */
 const MAX_INGRESS_BYTES = 1_048_576;
 
 export type PublishContext = {
@@ -50,7 +50,7 @@ export async function publish(
   return { kind: 'published', ids: named.map((message) => messageIdOf(message).id) };
 }
 
-/** The wire form of the ingress queue (design §7); the data is inserted as its source text. */
+/** The wire form of the ingress queue (docs/ingress.md#own-form); the data is inserted as its source text. */
 function ingressBody(queue: string, message: PostedMessage & { id: string }): string {
   const { id, type, ttl, delay, data } = message;
   return `${JSON.stringify({ queue, id, type, ttl, delay }).slice(0, -1)},"data":${data}}`;

@@ -19,7 +19,7 @@ export type PublishToOneContext = {
 };
 
 /**
- * Sends a message of ours to one subscription without dispatch: writes its record, then its job (design §4). deliver
+ * Sends a message of ours to one subscription without dispatch: writes its record, then its job (docs/design.md#deliveries-table). deliver
  * decides whether the subscription accepts it.
  * @throws when it could not be recorded or sent; a repeat under the same message id is safe
  */

@@ -36,7 +36,7 @@ const THREADS = 64;
  * of retries never holds up first attempts.
  */
 export class DeliverFunction extends NodeFunction<'deliver'> {
-  /** One attempt, and time to record it and to hand back the rest (design §8). */
+  /** One attempt, and time to record it and to hand back the rest (shared/domain/delivery/lease.ts). */
   static timeout(settings: DeploymentSettings): Duration {
     return Duration.millis(invocationMs(settings.attemptTimeoutSeconds * 1000));
   }

@@ -8,7 +8,7 @@ import type { OwnMetrics } from './metrics.ts';
 /** Messages that one invocation takes. */
 const BATCH = 10;
 
-/** A subscriber that nobody answers for costs the connect timeout, or the attempt timeout if that is less (design §7). */
+/** A subscriber that nobody answers for costs the connect timeout, or the attempt timeout if that is less (shared/adapters/http/subscriber.ts). */
 const CONNECT_TIMEOUT_SECONDS = 5;
 
 /** A queue of deliver, and how many invocations may take from it at once. */

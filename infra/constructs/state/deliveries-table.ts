@@ -34,7 +34,7 @@ function index(
 const keysOnly = { projectionType: ProjectionType.KEYS_ONLY };
 const keysAndStatus = { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [listedAttribute] };
 
-/** Messages and deliveries (design §4). */
+/** Messages and deliveries (docs/design.md#deliveries-table). */
 export class DeliveriesTable extends Construct {
   readonly name: string;
   private readonly table: TableV2;

@@ -194,7 +194,7 @@ export function holderOf(item: unknown): string {
   return decodedRecord(holderSchema, item).subscriptionId;
 }
 
-/** In milliseconds; longer than SQS keeps the operation that removes a marked subscription (design §8). */
+/** In milliseconds; longer than SQS keeps the operation that removes a marked subscription. */
 const MARKED_FOR_MS = 7 * DAY_MS;
 
 function timeToLiveOf({

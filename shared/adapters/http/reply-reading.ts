@@ -14,7 +14,7 @@ export type ReplyReading = {
   reply: () => Reply | undefined;
 };
 
-/** Bytes (design §7). A body, or headers, beyond it are dropped; the status counts all the same. */
+/** Bytes. A body, or headers, beyond it are dropped; the status counts all the same. */
 const MAX_HEADERS = 16 * 1024;
 const MAX_BODY = 64 * 1024;
 const MAX_SNIPPET = 256;

@@ -19,7 +19,7 @@ export type HttpSubscriberOptions = AllowedPlaces & {
   now?: () => number;
 };
 
-/** Milliseconds, for DNS, TCP and TLS together (design §7). */
+/** Milliseconds, for DNS, TCP and TLS together. */
 const CONNECT_MS = 5_000;
 
 /**

@@ -8,7 +8,7 @@ export type Measure = { name: MetricName; value: number };
 
 type AttemptMade = Extract<Fact, { fact: 'attempt_made' }>;
 
-/** What CloudWatch counts of a fact; ids are never dimensions (design §8). */
+/** What CloudWatch counts of a fact; ids are never dimensions: every set of dimensions is paid for. */
 export function measuresOf(fact: Fact): readonly Measure[] {
   switch (fact.fact) {
     case 'message_accepted':

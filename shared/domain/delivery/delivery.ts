@@ -13,7 +13,7 @@ import type { Slot } from '../subscription/rate-limit.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
 /**
- * One message × one subscription. The bucket spreads a large fan-out over keys (design §4). `chunk`: where it may be on
+ * One message × one subscription. The bucket spreads a large fan-out over keys (docs/design.md#fan-out-buckets). `chunk`: where it may be on
  * record together with others, as long as it has no record of its own; whoever has seen that one leaves it out.
  */
 export type DeliveryKey = {

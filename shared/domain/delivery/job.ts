@@ -12,7 +12,7 @@ type FirstAttempts = {
   body: MessageBody;
 };
 
-/** dispatch's order for the first attempts of several deliveries of a message, made side by side. */
+/** The order for the first attempts of several deliveries of a message, made side by side. */
 export type ChunkJob = FirstAttempts & { kind: 'chunk'; key: ChunkKey; subscriptionIds: readonly string[] };
 
 /** The order for one first attempt. `lost`: how often somebody who was to make it did not come back. */

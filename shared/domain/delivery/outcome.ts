@@ -11,7 +11,7 @@ export const ADDRESS_FORBIDDEN = 'address_forbidden' satisfies RejectReason;
 
 const GONE = 410;
 
-/** Judges a reply (design §3, "What counts as failed"). `retryOnStatus` may move 3xx and 4xx to `failed`. */
+/** Judges a reply (README.md#what-counts-as-delivered). `retryOnStatus` may move 3xx and 4xx to `failed`. */
 export function outcomeOf(reply: Reply, retryOnStatus: readonly number[]): Outcome {
   switch (reply.kind) {
     case 'forbidden':

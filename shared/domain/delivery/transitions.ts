@@ -209,7 +209,7 @@ export function endOf({ attempts, updatedAt }: Delivery): number {
   return last === undefined ? updatedAt : last.startedAt + last.durationMs;
 }
 
-/** How long reconcile leaves a delivery alone once it has woken it, so that a backlog is not multiplied (design §6). */
+/** How long reconcile leaves a delivery alone once it has woken it, so that a backlog is not multiplied (docs/design.md#6-wake-ups). */
 const POSTPONED_MS = 15 * 60 * 1000;
 
 /** Whether reconcile woke a delivery before in vain: only reconcile moves the index key so far from the delivery's time. */

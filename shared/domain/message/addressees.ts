@@ -50,7 +50,7 @@ export type Addressees = {
 
 /**
  * Which subscriptions a message goes to. Judged as of its first acceptance, however often it comes: who was a subscriber
- * then, and what it asked for then, as far as the records still say so. A disabled one matches (design §5), and so does one
+ * then, and what it asked for then, as far as the records still say so. A disabled one matches (docs/design.md#5-the-state-machine), and so does one
  * whose filter came to no decision: it gets what it may not want, which beats losing what it does want. With the same
  * subscriptions in the same order it is the same ones every time.
  * @throws UnreadableFilterError

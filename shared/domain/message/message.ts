@@ -32,7 +32,7 @@ export function isQueueName(name: string): boolean {
 }
 
 /**
- * The message id for what the producer gave (design §4): its own where it is safe and unique by itself, else a hash.
+ * The message id for what the producer gave (docs/ingress.md#ids): its own where it is safe and unique by itself, else a hash.
  * A `source` (CloudEvents) makes an id unique only together with it, so such an id is always hashed.
  */
 export function messageIdOf(given: { id: string; source?: string }): { id: string; originalId?: string } {

@@ -19,7 +19,7 @@ type AfterFailure = {
   canContinue: boolean;
 };
 
-/** What follows a failed attempt (design §3): the next one and when, or undefined because the policy has run out. */
+/** What follows a failed attempt (docs/policy.md#four-phases): the next one and when, or undefined because the policy has run out. */
 export function nextAfterFailure(after: AfterFailure): NextAttempt | undefined {
   const next = followingAttempt(after);
   if (next === undefined) return undefined;

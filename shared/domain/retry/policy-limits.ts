@@ -4,7 +4,7 @@ import { totalSeconds } from './schedule.ts';
 
 const DAY_SECONDS = 86_400;
 
-/** A delivery's record must outlive its schedule, and a typing error must not make a schedule of years (design §3). */
+/** A delivery's record must outlive its schedule, and a typing error must not make a schedule of years (docs/policy.md#limits). */
 export const MAXIMUM_DELAY_LIMIT_SECONDS = 7 * DAY_SECONDS;
 const SCHEDULE_LIMIT_SECONDS = 15 * DAY_SECONDS;
 const RETRIES_LIMIT = 100;

@@ -56,7 +56,7 @@ export const retryPolicySchema = z.strictObject(RULES, 'must be an object');
 type Refused = { ok: false; fields: FieldError[] };
 
 /**
- * A user's policy: checked field by field, then as a whole as it is once completed from the defaults (design §3). Every
+ * A user's policy: checked field by field, then as a whole as it is once completed from the defaults (docs/policy.md#which-policy-is-in-force). Every
  * wrong field is reported, each once, in the policy's order; limits on the whole come last, as `_retry_policy`.
  */
 export function parseRetryPolicy(

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { BACKOFF_FUNCTIONS, JITTERS, type PolicySource } from '../vocabulary.ts';
 
 /**
- * What a retry policy is (design §3), in the order of its fields; delays are seconds. Only types: a stored policy stays readable
+ * What a retry policy is (docs/policy.md), in the order of its fields; delays are seconds. Only types: a stored policy stays readable
  * when a bound changes. The bounds on what users give are in policy-schema.ts.
  */
 export const partialPolicySchema = z.object({
@@ -27,7 +27,7 @@ export type RetryPolicy = z.output<typeof completePolicySchema>;
 /** A policy as a user gave it: validated, not yet completed from the defaults. */
 export type PartialRetryPolicy = z.output<typeof partialPolicySchema>;
 
-/** What a deployment uses that sets no `defaultRetryPolicy` of its own (design §3). */
+/** What a deployment uses that sets no `defaultRetryPolicy` of its own. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   retries_with_no_delay: 3,
   minimum_delay_retries: 3,
@@ -72,7 +72,7 @@ type PolicyCandidates = {
 export type PolicyInForce = CompletedRetryPolicy & { source: PolicySource };
 
 /**
- * The policy a delivery follows (design §3): the subscription's; else the queue's; else the defaults. A queue whose
+ * The policy a delivery follows (docs/policy.md#which-policy-is-in-force): the subscription's; else the queue's; else the defaults. A queue whose
  * policy says `ignore_subscription_override`, itself or by the defaults that complete it, comes first.
  */
 export function policyInForce({ subscription, queue, defaults }: PolicyCandidates): PolicyInForce {

@@ -22,7 +22,7 @@ export class InvalidPollInterval extends Error {
 }
 
 /**
- * The simple capped exponential back-off of a poller (design §3), at its floor to begin with. Having found nothing so
+ * The simple capped exponential back-off of a poller, at its floor to begin with. Having found nothing so
  * far, it waits 1, 2, 4, 8, 16, 32, 60, 60 s and so on with the default options.
  * @throws InvalidPollInterval when the options are not finite numbers with 0 < floor ≤ ceiling and exponent ≥ 1.
  */

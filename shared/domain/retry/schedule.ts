@@ -4,7 +4,7 @@ import type { RetryPolicy } from './policy.ts';
 /** One retry of a round, numbered from 1: it starts `delaySeconds` after the failed attempt before it ended. */
 export type Retry = { retry: number; phase: Exclude<Phase, 'initial' | 'manual'>; delaySeconds: number };
 
-/** Every retry of a round, phase by phase (design §3). Exact seconds: neither rounded nor jittered. */
+/** Every retry of a round, phase by phase (docs/policy.md#delays). Exact seconds: neither rounded nor jittered. */
 export function retrySchedule(policy: RetryPolicy): Retry[] {
   const inPhase = (phase: Retry['phase'], delays: readonly number[]): Omit<Retry, 'retry'>[] =>
     delays.map((delaySeconds) => ({ phase, delaySeconds }));
@@ -45,7 +45,7 @@ export type Backoff = {
 };
 
 /**
- * The delays of the backoff phase in seconds (design §3). They start at `minimum` and end at `maximum` exactly,
+ * The delays of the backoff phase in seconds (docs/policy.md#backoff-the-five-functions). They start at `minimum` and end at `maximum` exactly,
  * capped_exponential at most there, and never decrease: whatever rounding does to a power, a delay stays between the one
  * before it and `maximum`.
  */

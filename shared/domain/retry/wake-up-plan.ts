@@ -16,7 +16,7 @@ const SCHEDULER_NEAREST_MS = 5_000;
 
 export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'scheduler'; at: number };
 
-/** By which mechanism the attempt due at `dueAt` is brought about (design §6). Times in ms, the threshold in seconds. */
+/** By which mechanism the attempt due at `dueAt` is brought about (docs/design.md#6-wake-ups). Times in ms, the threshold in seconds. */
 export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number): WakeUpPlan {
   const remainingMs = dueAt - now;
   if (remainingMs < thresholdSeconds * 1000 || remainingMs <= SCHEDULER_NEAREST_MS)

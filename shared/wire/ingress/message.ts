@@ -2,7 +2,7 @@ import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
 import { isCloudEventAttribute } from './cloud-event.ts';
-import { readContent } from './content.ts';
+import { readContent } from './envelopes.ts';
 import type { Content } from './fields.ts';
 import { parseJson } from '../json-slice.ts';
 import { unwrapNotification } from './sns-notification.ts';
@@ -31,7 +31,7 @@ export function isIngressAttribute(name: string): boolean {
 }
 
 /**
- * Normalises what was published (design §7). Queue: SQS attribute, else the envelope's own, else `routes`. Whether such
+ * Normalises what was published (docs/ingress.md). Queue: SQS attribute, else the envelope's own, else `routes`. Whether such
  * a queue exists is for the caller to find out.
  *
  * Reasons: `not_json`, `queue_missing`, `data_missing`, and `invalid_field:<field>` for a wrong type or a value out of

@@ -3,7 +3,7 @@ import type { Message } from '../../domain/message/message.ts';
 import { parseJson, propertySource } from '../json-slice.ts';
 import { firstField } from '../fields.ts';
 
-/** Version of the encodings in this folder. A reader also understands the version before its own (design §4). */
+/** Version of the encodings in this folder. A reader also understands the version before its own (docs/design.md#where-the-body-is). */
 export const WIRE_VERSION = 1;
 
 /** Text that should be a message of ours and is not. Says which part, never what was in it. */

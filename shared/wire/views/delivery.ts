@@ -31,7 +31,7 @@ const nextAttemptView = z.object({
   waitsFor: z.literal('rate_limit').exactOptional(),
 });
 
-/** A delivery as the API and the undeliverable queue show it (design §7). Times are RFC 3339 in UTC with milliseconds. */
+/** A delivery as the API and the undeliverable queue show it (docs/api.md#what-became-of-a-message). Times are RFC 3339 in UTC with milliseconds. */
 export const deliveryViewSchema = z.object({
   queue: z.string(),
   messageId: z.string(),

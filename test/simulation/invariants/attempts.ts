@@ -84,7 +84,7 @@ const compared = (one: DeliveryCase, write: Write, attempt: Attempt): Finding[] 
 const statusOf = (reply: Reply): number | undefined =>
   reply.kind === 'answered' ? reply.statusCode : undefined;
 
-/** The outcome that is right by the table of design §3. Where a policy is on record, it says what is listed. */
+/** The outcome that is right by the table in README.md#what-counts-as-delivered. Where a policy is on record, it says what is listed. */
 const expectedOutcome = (reply: Reply, listed: readonly number[] | undefined): Attempt['outcome'] => {
   switch (reply.kind) {
     case 'forbidden':

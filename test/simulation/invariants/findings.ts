@@ -28,7 +28,7 @@ const INVARIANTS: readonly Invariant[] = [
   requestsAreFaithful,
 ];
 
-/** Everything that is wrong with a run (design §5, "Invariants"). */
+/** Everything that is wrong with a run. */
 export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Finding[] => {
   const cases = deliveryCases(world);
   const endless: Finding[] =

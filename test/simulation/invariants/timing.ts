@@ -96,7 +96,7 @@ const delayedFirst = (one: DeliveryCase): Finding[] => {
 
 /** A second for SQS, which takes whole ones, and some calls. */
 const USUAL_LATENESS_MS = 2 * SECOND;
-/** Nearer than this a schedule may fire too late, which is the operator's choice by the threshold (design §6). */
+/** Nearer than this a schedule may fire too late, which is the operator's choice by the threshold (docs/design.md#6-wake-ups). */
 const NEAR_SECONDS = 70;
 
 /** Where nothing went wrong, the wake-up brings the attempt about; reconcile is for the rest. */
@@ -118,7 +118,7 @@ const isDisturbed = ({ world }: DeliveryCase, from: number, to: number): boolean
   world.faults.injected.some(({ at }) => at >= from && at <= to) ||
   world.scenario.standstills.some((one) => START + one.from <= to && START + one.to >= from);
 
-/** A record outlives the schedule that needs it (design §4, `expiresAt`). */
+/** A record outlives the schedule that needs it (docs/design.md#deliveries-table, `expiresAt`). */
 export const recordsOutliveSchedules: Invariant = (one) =>
   one.writes
     .filter(({ at, after }) => after.expiresAt < Math.max(at, after.next?.dueAt ?? 0) + LEAST_RETENTION_MS)

@@ -28,7 +28,7 @@ const wrote = ({ writes }: DeliveryCase, actor: Actor, attempt: number): boolean
       write.actor === actor && write.transition.name === 'record' && write.after.attempts.length === attempt,
   );
 
-/** Less than the 15 minutes of design §6, because the call that sends a wake-up may be slow. */
+/** Less than the 15 minutes of docs/design.md#6-wake-ups, because the call that sends a wake-up may be slow. */
 const LEAST_BETWEEN_MS = 14 * MINUTE;
 
 /** reconcile wakes a delivery once in a quarter of an hour, however long the queue stands still. */

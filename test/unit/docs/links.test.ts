@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,6 +37,49 @@ const isBroken = (page: string, target: string): boolean => {
   if (!existsSync(join(root, file))) return true;
   return anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor);
 };
+
+/** What git knows of the project, without what is installed or generated. */
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n');
+
+const SOURCE = /^(?:bench|cli|console|examples|functions|infra|local|shared|test)\/.*\.(?:ts|tsx|mjs)$/;
+
+/** Such as docs/policy.md#jitter, in a comment. */
+const referencesIn = (source: string): string[] =>
+  [
+    ...readFileSync(join(root, source), 'utf8').matchAll(/\b(?:docs\/[a-z-]+|README)\.md(?:#[a-z0-9-]+)?/g),
+  ].map(([reference]) => reference);
+
+/** Such as `shared/domain/`, in a code span of a page. */
+const pathsIn = (page: string): string[] =>
+  [
+    ...readFileSync(join(root, page), 'utf8').matchAll(
+      /`((?:bench|cli|console|examples|functions|infra|local|shared|test)\/[\w./-]+)`/g,
+    ),
+  ].map(([, path = '']) => path);
+
+describe('every reference to a page', () => {
+  it('from a comment in the code leads to a heading that is there', () => {
+    const broken = files
+      .filter((file) => SOURCE.test(file) && existsSync(join(root, file)))
+      .flatMap((file) =>
+        referencesIn(file)
+          .filter((reference) => isBroken('README.md', reference))
+          .map((reference) => `${file}: ${reference}`),
+      );
+    expect(broken).toEqual([]);
+  });
+});
+
+describe('every path in a page', () => {
+  it.each(pages.filter(({ page }) => page !== 'CHANGELOG.md'))('is there: $page', ({ page }) => {
+    expect(pathsIn(page).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
 
 describe('every link to another page', () => {
   it.each(pages)('leads somewhere: $page', ({ page }) => {

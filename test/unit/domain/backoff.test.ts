@@ -35,7 +35,7 @@ const anyBackoff = (functions: BackoffFunction[]): fc.Arbitrary<Backoff> =>
       maximum: Math.max(drawn.minimum, drawn.maximum),
     }));
 
-/** The formulas as design §3 writes them, without a care for rounding. */
+/** The formulas as docs/policy.md writes them, without a care for rounding. */
 const asWritten = ({ function: name, minimum, maximum, retries, exponent }: Backoff, n: number): number => {
   const ratio = (maximum / minimum) ** (1 / (retries - 1));
   switch (name) {

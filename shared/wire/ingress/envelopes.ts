@@ -1,0 +1,24 @@
+import { wholeSource, type Json } from '../json-slice.ts';
+import { readBinaryCloudEvent, readStructuredCloudEvent } from './cloud-event.ts';
+import { isEventBridgeEvent, readEventBridgeEvent } from './eventbridge-event.ts';
+import { isObject, type ReadContent } from './fields.ts';
+import { isOwnEnvelope, readOwnEnvelope } from './own-envelope.ts';
+
+/**
+ * Recognises the envelope, in this order: CloudEvents in binary mode (by attributes), CloudEvents in structured mode (has
+ * `specversion`), an EventBridge event (has `source`, `detail-type` and `detail`), our own (has `queue`,
+ * `data` or `dataRef`; keys that are not ours are ignored). Anything else is data as a whole.
+ */
+export function readContent(json: Json, attributes: Record<string, string>): ReadContent {
+  const binary = readBinaryCloudEvent(json, attributes);
+  if (binary !== undefined) return binary;
+  const { value } = json;
+  if (!isObject(value)) return whole(json);
+  if (Object.hasOwn(value, 'specversion')) return readStructuredCloudEvent(json);
+  if (isEventBridgeEvent(value)) return readEventBridgeEvent(json);
+  return isOwnEnvelope(value) ? readOwnEnvelope(json) : whole(json);
+}
+
+function whole(json: Json): ReadContent {
+  return { ok: true, content: { data: wholeSource(json), routedBy: [] } };
+}

@@ -1,0 +1,34 @@
+import * as z from 'zod';
+import { firstField } from '../fields.ts';
+import { propertySource, type Json } from '../json-slice.ts';
+import { eventTime, typeText, type Content, type ReadContent } from './fields.ts';
+
+const eventBridgeEvent = z.object({
+  id: z.string().min(1).exactOptional(),
+  source: z.string().min(1),
+  'detail-type': typeText,
+  time: eventTime.exactOptional(),
+  queue: z.string().exactOptional(),
+});
+
+export function isEventBridgeEvent(value: Record<string, unknown>): boolean {
+  return ['source', 'detail-type', 'detail'].every((key) => Object.hasOwn(value, key));
+}
+
+/** `detail` is the data; the rest of the envelope is not passed on ("Events in Amazon EventBridge", user guide). */
+export function readEventBridgeEvent(json: Json): ReadContent {
+  const parsed = eventBridgeEvent.safeParse(json.value);
+  if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
+  const data = propertySource(json, 'detail');
+  if (data === undefined) return { ok: false, reason: 'data_missing' };
+  const { id, source, 'detail-type': type, time, queue } = parsed.data;
+  const content: Content = {
+    type,
+    data,
+    routedBy: [type, source],
+    ...(queue === undefined ? {} : { queue }),
+    ...(id === undefined ? {} : { identity: { id } }),
+    ...(time === undefined ? {} : { timestamp: time }),
+  };
+  return { ok: true, content };
+}
