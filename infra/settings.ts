@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Setting } from '../shared/config/rules.ts';
 import { functionSettings } from '../shared/config/settings.ts';
+import { MOST_ATTEMPTS_AT_ONCE } from '../shared/domain/delivery/fan-out.ts';
 import { deploymentSettings } from './deployment-settings.ts';
 
 /** Every setting there is. */
@@ -54,6 +55,11 @@ export function parseSettings(given: Readonly<Record<string, unknown>>): Deploym
   if (parsed.messagesPerBatch > MOST_WITHOUT_WINDOW && parsed.batchWindowSeconds === 0)
     throw new SettingsError([
       `messagesPerBatch over ${MOST_WITHOUT_WINDOW} needs batchWindowSeconds, 1 at least`,
+    ]);
+  const attemptsAtOnce = parsed.firstAttemptsPerJob * parsed.messagesPerBatch;
+  if (attemptsAtOnce > MOST_ATTEMPTS_AT_ONCE)
+    throw new SettingsError([
+      `firstAttemptsPerJob × messagesPerBatch may be ${MOST_ATTEMPTS_AT_ONCE} at most, the requests that a function has connections for; here it is ${attemptsAtOnce}`,
     ]);
   const allowedAddresses = parsed.local ? [...parsed.allowedAddresses, ...LOOPBACK] : parsed.allowedAddresses;
   return { ...parsed, allowedAddresses, apiAuthorization };

@@ -10,6 +10,7 @@ import {
   attemptTimeoutOf,
   type Subscription,
 } from '../../shared/domain/subscription/subscription.ts';
+import { RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import type { SecretOpener } from '../../shared/ports/subscriptions.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
@@ -32,7 +33,7 @@ type Ready = Loaded & {
 /**
  * Makes the attempt that is due and records it. Returns the delivery, still held, where this invocation makes an immediate
  * retry next.
- * @throws UnopenedSecretError, and where one of our own services fails
+ * @throws UnopenedSecretError, RequestNotSentError, and where one of our own services fails
  */
 export async function makeAttempt(context: DeliverContext, held: Loaded): Promise<Loaded | undefined> {
   const ready = await prepare(context, held);
@@ -138,19 +139,31 @@ async function giveBack(context: DeliverContext, held: Loaded): Promise<void> {
   else await scheduleNext(context, released);
 }
 
-/** Makes the request. Anything that the subscriber does is a result, never an error. */
+/** Makes the request. Anything that the subscriber does is a result, never an error. @throws RequestNotSentError */
 async function post(context: DeliverContext, ready: Ready): Promise<AttemptResult> {
-  const { ports, settings } = context;
-  const { message, subscription } = ready;
-  const startedAt = ports.clock.now();
-  const secrets = secretsInForce(ready.secrets, startedAt).map(({ secret }) => secret);
-  const reply = await ports.subscriber.post(
-    webhookRequest(message, subscription, { startedAt, userAgent: settings.userAgent, secrets }),
-    attemptTimeoutOf(subscription, settings.attemptTimeoutMs),
-  );
-  const durationMs = ports.clock.now() - startedAt;
+  const { clock } = context.ports;
+  const startedAt = clock.now();
+  const reply = await replyOrRelease(context, ready, startedAt);
+  const durationMs = clock.now() - startedAt;
   const dueAt = dueOf(ready);
   return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply }), reply, dueAt };
+}
+
+/** The lease is given up where nothing was sent. After any other error, as after a crash, the request may have been made. */
+async function replyOrRelease(context: DeliverContext, ready: Ready, startedAt: number): Promise<Reply> {
+  const { ports, settings } = context;
+  const { message, subscription, delivery, receipt } = ready;
+  const secrets = secretsInForce(ready.secrets, startedAt).map(({ secret }) => secret);
+  try {
+    return await ports.subscriber.post(
+      webhookRequest(message, subscription, { startedAt, userAgent: settings.userAgent, secrets }),
+      attemptTimeoutOf(subscription, settings.attemptTimeoutMs),
+    );
+  } catch (fault) {
+    if (fault instanceof RequestNotSentError)
+      await writeHeld(context, ready, release(delivery, receipt.owner, writeTime(context)));
+    throw fault;
+  }
 }
 
 /** By its policy, or by the slot that it had to wait for. */

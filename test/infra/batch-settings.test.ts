@@ -27,4 +27,12 @@ describe('the settings of how much is done together', () => {
       messagesPerBatch: 11,
     });
   });
+
+  it('are refused together where an invocation would make more requests at once than it has connections for', () => {
+    const settings = { batchWindowSeconds: 1, firstAttemptsPerJob: 10 };
+    expect(parseSettings({ ...settings, messagesPerBatch: 50 })).toMatchObject({ messagesPerBatch: 50 });
+    expect(() => parseSettings({ ...settings, messagesPerBatch: 51 })).toThrow(
+      /firstAttemptsPerJob × messagesPerBatch may be 500 at most.*here it is 510/,
+    );
+  });
 });

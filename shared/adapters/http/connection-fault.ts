@@ -1,4 +1,5 @@
 import type { ConnectionFault } from '../../domain/vocabulary.ts';
+import { RequestNotSentError } from '../../ports/subscriber.ts';
 
 /** How far a connection had come. */
 export type Stage = 'resolving' | 'connecting' | 'securing' | 'connected';
@@ -17,6 +18,20 @@ export class NameNotResolved extends Error {
   constructor(cause: unknown) {
     super('The name could not be resolved.', { cause });
   }
+}
+
+/**
+ * What the system answers when this process or its machine is out of descriptors, buffers or memory. EADDRNOTAVAIL is not
+ * among them: it is also the answer to a function without IPv6 that connects to a subscriber with nothing else.
+ */
+const OUR_CODES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+/** The lack of ours that made a look-up or a connection fail, if one did. */
+export function notSentFor(error: unknown): RequestNotSentError | undefined {
+  if (error instanceof RequestNotSentError) return error;
+  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+  const code = errors.map(codeOf).find((one) => OUR_CODES.has(one));
+  return code === undefined ? undefined : new RequestNotSentError(code);
 }
 
 type Fault = { error: ConnectionFault; detail: string };

@@ -4,7 +4,7 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'n
 import { connect as connectTls, type SecureContext } from 'node:tls';
 
 import { type AddressGuard, portOf } from './address-guard.ts';
-import { ForbiddenAddress, NameNotResolved, type Stage } from './connection-fault.ts';
+import { ForbiddenAddress, NameNotResolved, notSentFor, type Stage } from './connection-fault.ts';
 
 /** All addresses of a name. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
@@ -19,7 +19,7 @@ export type Connecting = { signal: AbortSignal; reached: (stage: Stage) => void 
 /**
  * Connects to the host of a URL. A name is resolved once, every address of it is checked, and the connection is made to the
  * addresses checked: there is no second look-up between check and connection that could answer otherwise.
- * @throws ForbiddenAddress, NameNotResolved, the socket's error, or the signal's reason as soon as it aborts
+ * @throws ForbiddenAddress, NameNotResolved, RequestNotSentError, the socket's error, or the signal's reason as soon as it aborts
  */
 export async function connect(url: URL, connector: Connector, connecting: Connecting): Promise<Socket> {
   const { guard, resolve, secureContext } = connector;
@@ -56,7 +56,7 @@ async function addressesOf(hostname: string, resolve: Resolve): Promise<readonly
   const family = isIP(hostname);
   if (family !== 0) return [{ address: hostname, family }];
   const addresses = await resolve(hostname).catch((error: unknown) => {
-    throw new NameNotResolved(error);
+    throw notSentFor(error) ?? new NameNotResolved(error);
   });
   if (addresses.length === 0) throw new NameNotResolved(undefined);
   return addresses;

@@ -6,7 +6,7 @@ import type { WebhookRequest } from '../../domain/delivery/webhook-request.ts';
 import type { Subscriber } from '../../ports/subscriber.ts';
 import { addressGuard, type AllowedPlaces } from './address-guard.ts';
 import { connect, type Connector, type Resolve, resolveBySystem } from './connection.ts';
-import { faultOf, ForbiddenAddress, type Stage, timeoutFault } from './connection-fault.ts';
+import { faultOf, ForbiddenAddress, notSentFor, type Stage, timeoutFault } from './connection-fault.ts';
 import { type Amount, exchange, MAX_RECEIVED } from './exchange.ts';
 import { type IdleConnections, idleConnections } from './idle-connections.ts';
 
@@ -97,6 +97,8 @@ async function posted(
     return reply;
   } catch (error) {
     if (error instanceof ForbiddenAddress) return { kind: 'forbidden' };
+    const notSent = notSentFor(error);
+    if (notSent !== undefined) throw notSent;
     return { kind: 'unanswered', ...(signal.aborted ? timeoutFault(stage) : faultOf(error, stage)) };
   } finally {
     clearTimeout(deadline);

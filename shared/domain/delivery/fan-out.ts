@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
 
+/**
+ * Attempts that one invocation of deliver may make at once: the jobs of a batch times the attempts of a job. Each holds one
+ * descriptor at a time, to DNS, its subscriber or AWS. A function has 1,024 (AWS Lambda developer guide, "Lambda quotas"), of which idle
+ * connections take up to 400: 100 to subscribers, 50 to each service of AWS.
+ */
+export const MOST_ATTEMPTS_AT_ONCE = 500;
+
 /** Deliveries under one key: DynamoDB takes 1,000 writes a second on one partition key (DynamoDB developer guide). */
 const DELIVERIES_PER_BUCKET = 250;
 
