@@ -1,6 +1,7 @@
 import { withRetriedWrites } from '../domain/contention.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
+import { wasThere } from '../domain/message/addressees.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { removeSchedule, type ByHandContext } from './by-hand.ts';
 import type { CancelReason, CancelRefusal } from '../domain/vocabulary.ts';
@@ -54,13 +55,14 @@ async function decisionOn(
   return { transition: cancelBeforeFirstAttempt({ key, acceptedAt: record.acceptedAt }, reason, at) };
 }
 
+/** Judged as dispatch did, but for filters: the record says how many subscriptions these left out, not which. */
 async function isMember(
   { ports }: ByHandContext,
   { queue, subscriptionId }: DeliveryKey,
-  { listedAt }: MessageRecord,
+  record: MessageRecord,
 ): Promise<boolean> {
   const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
-  return subscription !== undefined && subscription.createdAt <= listedAt;
+  return subscription !== undefined && wasThere(subscription, record);
 }
 
 /** Where as many are on record as matched, no further one is to come. */

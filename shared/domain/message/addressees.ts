@@ -87,8 +87,11 @@ function timesOn({ createdAt, confirmedAt, deletedAt, formerly }: Subscription):
   return [createdAt, confirmedAt, deletedAt, formerly?.until].filter((time) => time !== undefined);
 }
 
-/** One that was deleted or asked to confirm again since then is addressed: its deliveries are recorded as cancelled. */
-function wasThere(subscription: Subscription, { acceptedAt, listedAt }: Acceptance): boolean {
+/**
+ * Whether a subscription took messages when this one was accepted. One that was deleted or asked to confirm again since then
+ * did: its deliveries are recorded as cancelled.
+ */
+export function wasThere(subscription: Subscription, { acceptedAt, listedAt }: Acceptance): boolean {
   const { createdAt, confirmedAt, unconfirmed, deletedAt, expiresAt } = subscription;
   const begins = confirmedAt ?? createdAt;
   const ends = Math.min(unconfirmed?.at ?? Infinity, deletedAt ?? Infinity);

@@ -47,6 +47,50 @@ describe('a cancellation by hand', () => {
     });
   });
 
+  it.each([
+    ['was not confirmed when the message came', { unconfirmed: { tokenHash: 'x', at: 0 } }],
+    ['had been deleted when the message came', { deletedAt: 1 }],
+    ['had expired when the message came', { expiresAt: 1 }],
+  ])('puts nothing on record for a subscription that %s', async (_case, state) => {
+    const stranger = { ...world.key, subscriptionId: 'subscription-2' };
+    await world.subscriptions.addSubscription(
+      aSubscription({ id: stranger.subscriptionId, subscriber: 'https://other.test/', ...state }),
+    );
+    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+
+    expect(await cancelDelivery(world.byHandContext, stranger, 'manual')).toMatchObject({
+      why: 'no_such_delivery',
+    });
+    expect((await cancelled()).kind).toBe('cancelled');
+    await world.clock.run();
+    expect(requests()).toBe(0);
+  });
+
+  it('puts nothing on record for a subscription that was confirmed after the message came', async () => {
+    const stranger = { ...world.key, subscriptionId: 'subscription-2' };
+    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+    const confirmedAt = world.clock.now() + 1;
+    await world.subscriptions.addSubscription(
+      aSubscription({ id: stranger.subscriptionId, subscriber: 'https://other.test/', confirmedAt }),
+    );
+
+    expect(await cancelDelivery(world.byHandContext, stranger, 'manual')).toMatchObject({
+      why: 'no_such_delivery',
+    });
+  });
+
+  it('comes before the first attempt of a subscription that was deleted after the message came', async () => {
+    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+    const deletedAt = world.clock.now() + 1;
+    await world.subscriptions.markDeleted({
+      queue: 'orders',
+      subscriptionId: world.key.subscriptionId,
+      now: deletedAt,
+    });
+
+    expect((await cancelled()).kind).toBe('cancelled');
+  });
+
   it('is refused before a first attempt that a filter may not let come', async () => {
     await world.subscriptions.addSubscription(
       aSubscription({
