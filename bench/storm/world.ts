@@ -6,6 +6,7 @@ import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import { schedulerWakeUps } from '../../shared/adapters/scheduler/wake-ups.ts';
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
+import { versionOf } from '../../shared/domain/message/version.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
 import { seededChance } from '../../test/support/chance.ts';
@@ -200,7 +201,11 @@ export const stormWorld = ({ quotas, manners, sabotage = () => ({}) }: StormOpti
     start:
       () =>
       ({ id, value: { message, sentAt } }) =>
-        dispatch(dispatching, { ok: true, message }, { id, body: '{}', attributes: {}, sentAt }),
+        dispatch(
+          dispatching,
+          { ok: true, message, version: versionOf(message) },
+          { id, body: '{}', attributes: {}, sentAt },
+        ),
   });
 
   return {

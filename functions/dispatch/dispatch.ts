@@ -5,7 +5,6 @@ import {
   listedAt,
   type Acceptance,
   type Addressees,
-  type Content,
 } from '../../shared/domain/message/addressees.ts';
 import { bucketsFor } from '../../shared/domain/delivery/fan-out.ts';
 import {
@@ -15,6 +14,7 @@ import {
   payloadKeyOf,
 } from '../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
+import { acceptedVersion } from '../../shared/domain/message/version.ts';
 import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';
@@ -23,6 +23,7 @@ import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { dividedUp, firstJobsFor, type Sending } from './first-jobs.ts';
+import { repeated, type Copy } from './repeat.ts';
 import { placeOf } from '../../shared/steps/keep-message.ts';
 import { keptUntil } from '../../shared/steps/retention.ts';
 
@@ -54,17 +55,17 @@ export type IngressOriginal = {
 };
 
 /**
- * What the ingress message says, or why it says nothing (shared/wire/ingress/message.ts). `keepBody`: its data has to be
- * found by its record from the start.
+ * What the ingress message says, or why it says nothing (shared/wire/ingress/message.ts). `version` tells apart what is
+ * published under one id. `keepBody`: its data has to be found by its record from the start.
  */
 export type IngressReading =
-  | { ok: true; message: Message; delaySeconds?: number; keepBody?: true }
+  | { ok: true; message: Message; version: string; delaySeconds?: number; keepBody?: true }
   | { ok: false; reason: DeadLetterReason };
 
 /**
  * One ingress message: its record first, then a job for each chunk of the matching subscriptions (docs/design.md#chunks). It returns when the
  * message may be acknowledged, and throws when it must come again, which is always safe: the record is written once,
- * and a repeat sends the jobs again, so that it completes what a crash left undone.
+ * and a repeat sends the jobs again, so that it completes what a crash left undone (repeat.ts).
  */
 export async function dispatch(
   context: DispatchContext,
@@ -75,7 +76,7 @@ export async function dispatch(
     await refuse(context, original, reading.reason);
     return;
   }
-  const { message } = reading;
+  const { message, version } = reading;
   const list = await context.ports.subscriptions.list(message.queue, 'cached');
   if (list === undefined) {
     await refuse(context, original, 'unknown_queue', { queue: message.queue, messageId: message.id });
@@ -84,7 +85,8 @@ export async function dispatch(
   const settings = reading.keepBody
     ? { ...context.settings, retainMessages: 'all' as const }
     : context.settings;
-  await accept({ ...context, settings }, message, list, {
+  const body = await placeOf(context.ports.payloads, message, MAX_BODY_IN_JOB);
+  await accept({ ...context, settings }, { message, body, version }, list, {
     sentAt: original.sentAt,
     delayMs: (reading.delaySeconds ?? 0) * 1000,
   });
@@ -108,37 +110,37 @@ async function refuse(
 
 async function accept(
   context: DispatchContext,
-  message: Message,
+  copy: Copy,
   list: SubscriptionList,
   { sentAt, delayMs }: Sending,
 ): Promise<void> {
   const { ports } = context;
-  const body = await placeOf(ports.payloads, message, MAX_BODY_IN_JOB);
-  const content = contentOf(message);
+  const { message, body } = copy;
   const acceptance = {
     acceptedAt: ports.clock.now(),
     listedAt: listedAt(list.readAt, list.subscriptions),
   };
-  const first = addresseesOf(list.subscriptions, content, acceptance);
+  const first = addresseesOf(list.subscriptions, contentOf(message), acceptance);
   const { kind, record } = await ports.messageRecords.accept(
-    await draftRecord(context, message, body, { ...acceptance, ...first }),
+    await draftRecord(context, copy, { ...acceptance, ...first }),
   );
   // Erased since it first came: what this copy has put into the bucket must not stay there.
   if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
-  const { matching, undecided } =
-    kind === 'accepted' ? first : await addresseesOfRepeat(context, record, content, list);
+  const sent =
+    kind === 'accepted' ? { ...first, body, differs: false } : await repeated(ports, record, copy, list);
   ports.journal.note({
     fact: 'message_accepted',
     message: record.key,
-    matched: matching.length,
+    matched: sent.matching.length,
     filtered: record.filtered,
     duplicate: kind === 'duplicate',
+    ...(sent.differs ? { differs: true } : {}),
   });
-  noteUndecided(ports.journal, record.key, undecided);
+  noteUndecided(ports.journal, record.key, sent.undecided);
   // A repeat waits for what is left of the delay, not for all of it once more.
   const { delaySeconds: leftSeconds } = planSqsDelay(record.acceptedAt + delayMs, ports.clock.now());
-  const subscriptionIds = matching.map(({ id }) => id);
-  const jobs = firstJobsFor(subscriptionIds, record, body, { sentAt, delayMs });
+  const subscriptionIds = sent.matching.map(({ id }) => id);
+  const jobs = firstJobsFor(subscriptionIds, record, sent.body, { sentAt, delayMs });
   await ports.deliveryQueue.send(jobs, leftSeconds);
 }
 
@@ -155,24 +157,9 @@ function noteUndecided(journal: Journal, message: MessageKey, undecided: Address
   });
 }
 
-/**
- * The record says as of when the message goes to whom. The list is read afresh, because a repeat may meet another
- * function's cache; of a queue that was deleted meanwhile there is only what was read just now.
- */
-async function addresseesOfRepeat(
-  { ports }: DispatchContext,
-  record: MessageRecord,
-  content: Content,
-  read: SubscriptionList,
-): Promise<Addressees> {
-  const list = (await ports.subscriptions.list(record.key.queue, 'fresh')) ?? read;
-  return addresseesOf(list.subscriptions, content, record);
-}
-
 async function draftRecord(
   { ports, settings }: DispatchContext,
-  message: Message,
-  body: MessageBody,
+  { message, body, version }: Copy,
   { acceptedAt, listedAt, matching, filtered }: Acceptance & Addressees,
 ): Promise<MessageRecord> {
   const kept = await keptFromStart(settings.retainMessages, ports.payloads, message, body);
@@ -187,6 +174,7 @@ async function draftRecord(
     duplicates: 0,
     buckets,
     ...dividedUp(matching, buckets, settings.firstAttemptsPerJob),
+    accepted: acceptedVersion(version, message),
     ...(kept === undefined ? {} : { body: kept }),
     expiresAt: kept === undefined ? acceptedAt + settings.retentionMs : keptUntil(acceptedAt, settings),
   };

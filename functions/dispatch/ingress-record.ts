@@ -6,7 +6,7 @@ import {
 import type { MessageHead } from '../../shared/domain/message/message.ts';
 import type { Payloads, ReadData, ReferencedData } from '../../shared/ports/bodies.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
-import { keptMessage } from '../../shared/steps/keep-message.ts';
+import { messageIn } from '../../shared/steps/keep-message.ts';
 import { parseIngress, type ReceivedMessage } from '../../shared/wire/ingress/message.ts';
 import { dispatch, type DispatchContext, type IngressReading } from './dispatch.ts';
 import type { SQSMessageAttributes, SQSRecord } from 'aws-lambda';
@@ -56,7 +56,8 @@ export type ReferencedDataContext = {
 
 /** What an ingress message says, where it may only say where its data lies. */
 export type ReferringReading =
-  IngressReading | { ok: true; message: MessageHead; dataRef: DataReference; delaySeconds?: number };
+  | IngressReading
+  | { ok: true; message: MessageHead; dataRef: DataReference; version: string; delaySeconds?: number };
 
 /**
  * What an ingress message says, its data fetched if it lies elsewhere. Such a message is kept from the start, so that the
@@ -68,13 +69,13 @@ export async function withReferencedData(
 ): Promise<IngressReading> {
   if (!reading.ok || !('dataRef' in reading)) return reading;
   const { message, dataRef, ...rest } = reading;
-  const read = await dataOf(context, message, dataRef);
+  const read = await dataOf(context, { ...message, version: rest.version }, dataRef);
   return read.ok ? { ...rest, message: { ...message, data: read.data }, keepBody: true } : read;
 }
 
 async function dataOf(
   { ports, settings }: ReferencedDataContext,
-  { queue, id }: MessageHead,
+  { queue, id, version }: Pick<MessageHead, 'queue' | 'id'> & { version: string },
   reference: DataReference,
 ): Promise<ReadData> {
   const source = sourceOf(reference, settings.payloadSources);
@@ -82,6 +83,8 @@ async function dataOf(
   const read = await ports.referencedData.read(reference, source.owner);
   if (read.ok) return read;
   // A repeat: its producer may have deleted the object since the message was put on record.
-  const kept = await keptMessage(ports, { queue, messageId: id });
+  const { body, accepted } = (await ports.messageRecords.find({ queue, messageId: id })) ?? {};
+  const isOther = accepted !== undefined && accepted.digest !== version;
+  const kept = body === undefined || isOther ? undefined : await messageIn(ports.payloads, body);
   return kept === undefined ? read : { ok: true, data: kept.data };
 }

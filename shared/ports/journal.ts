@@ -7,7 +7,15 @@ import type { Operation } from '../domain/recovery/operation.ts';
 
 /** What happened, in the field's words. Adapters make log lines and metrics of it; never payloads, never secrets. */
 export type Fact =
-  | { fact: 'message_accepted'; message: MessageKey; matched: number; filtered: number; duplicate: boolean }
+  /** `matched`: deliveries that jobs were sent for. `differs`: the repeat is not what was accepted under its id. */
+  | {
+      fact: 'message_accepted';
+      message: MessageKey;
+      matched: number;
+      filtered: number;
+      duplicate: boolean;
+      differs?: true;
+    }
   /** Filters that would have taken too many steps on this message: it went to their subscriptions. The first ten by id. */
   | {
       fact: 'filter_too_costly';

@@ -1,5 +1,6 @@
 import type { MessageBody } from '../domain/message/body.ts';
 import type { MessageKey } from '../domain/message/message.ts';
+import type { AcceptedVersion } from '../domain/message/version.ts';
 import type { Page, PageRequest } from './page.ts';
 
 /** The record of an accepted message. Times are milliseconds since the epoch. */
@@ -17,6 +18,8 @@ export type MessageRecord = {
   chunks?: number;
   /** Subscriptions whose deliveries are in none of the chunks, because they were failing when the message was accepted. */
   apart?: readonly string[];
+  /** Absent on records of version 0.1.0, and of messages that do not come through the ingress queue. */
+  accepted?: AcceptedVersion;
   /** Inline: on the MESSAGE item itself. */
   body?: MessageBody;
   /** When the body was erased by hand; then there is none, and none is kept again. */

@@ -47,10 +47,12 @@ export async function keptBody(ports: Keeping, key: MessageKey): Promise<Message
   return (await ports.messageRecords.find(key))?.body;
 }
 
-/** A kept message; undefined if it was not kept, has expired or was erased. */
-export async function keptMessage(ports: Keeping, key: MessageKey): Promise<Message | undefined> {
-  const body = await keptBody(ports, key);
-  return body?.kind === 'stored' ? ports.payloads.get(body.payloadKey) : body?.message;
+/** Undefined where it is in the payload bucket no more. */
+export async function messageIn(
+  payloads: Pick<Payloads, 'get'>,
+  body: MessageBody,
+): Promise<Message | undefined> {
+  return body.kind === 'inline' ? body.message : payloads.get(body.payloadKey);
 }
 
 /** The message of a job or wake-up and where it came from; undefined where it cannot be found any more. */
@@ -60,7 +62,7 @@ export async function messageFor(
 ): Promise<{ message: Message; body: MessageBody } | undefined> {
   const body = work.kind === 'job' ? work.body : await keptBody(ports, work.key);
   if (body === undefined) return undefined;
-  const message = body.kind === 'inline' ? body.message : await ports.payloads.get(body.payloadKey);
+  const message = await messageIn(ports.payloads, body);
   return message === undefined ? undefined : { message, body };
 }
 
@@ -76,7 +78,7 @@ export async function keptForAnotherRound(
   const record = await ports.messageRecords.find(key);
   if (record?.body === undefined) return undefined;
   const { body, expiresAt } = record;
-  const message = body.kind === 'inline' ? body.message : await ports.payloads.get(body.payloadKey);
+  const message = await messageIn(ports.payloads, body);
   if (message === undefined) return undefined;
   if (body.kind === 'stored' && expiresAt < until) await ports.payloads.put(body.payloadKey, message);
   return (await keepAt(ports, key, body, until)) ? message : undefined;

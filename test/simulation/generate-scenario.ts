@@ -12,6 +12,7 @@ import {
   type PlannedChange,
   type PlannedMessage,
   type PlannedSubscription,
+  type PlannedVersion,
   type Scenario,
   type SimulatedSettings,
   type Standstill,
@@ -83,12 +84,40 @@ const generateMessage = (chance: Chance, index: number, calmAt: number): Planned
   return {
     id: `m${index}`,
     at,
-    data: `{"b":12345678901234567890,"a":"\\u00e9 ${index}","p":"${'x'.repeat(padding)}"}`,
+    data: dataOf(index, padding),
+    type: chance.happens(0.5) ? 'created' : undefined,
     ttlSeconds: chance.happens(0.1) ? chance.int(1, calmAt / SECOND) : undefined,
     delaySeconds: chance.happens(0.1) ? chance.int(1, 900) : undefined,
-    republishedAt: chance.happens(0.15) ? [at + chance.pick([0, 1, 500, chance.int(0, calmAt)])] : [],
+    isTimed: chance.happens(0.3),
+    repeats: Array.from({ length: chance.pick([0, 0, 0, 0, 1, 2]) }, () => ({
+      at: at + chance.pick([0, 1, 500, chance.int(0, 2 * MINUTE), chance.int(0, calmAt)]),
+      ...generateVersion(chance, index, padding, calmAt),
+    })),
   };
 };
+
+const dataOf = (index: number, padding: number): string =>
+  `{"b":12345678901234567890,"a":"\\u00e9 ${index}","p":"${'x'.repeat(padding)}"}`;
+
+/** Half of the repeats say the same; the others are what a producer had better given another id. */
+const generateVersion = (
+  chance: Chance,
+  index: number,
+  padding: number,
+  calmAt: number,
+): Partial<PlannedVersion> =>
+  chance.pick<Partial<PlannedVersion>>([
+    {},
+    {},
+    {},
+    {},
+    { type: 'cancelled' },
+    { data: dataOf(index + 10, padding) },
+    { data: dataOf(index + 10, chance.pick([0, 9_000, 70_000])) },
+    { ttlSeconds: chance.int(1, calmAt / SECOND) },
+    { ttlSeconds: undefined },
+    { delaySeconds: chance.happens(0.5) ? chance.int(1, 900) : undefined },
+  ]);
 
 const generateOptionalPolicy = (chance: Chance): PartialRetryPolicy | undefined =>
   chance.happens(0.8) ? generatePartialPolicy(chance) : undefined;

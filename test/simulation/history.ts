@@ -3,6 +3,7 @@ import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
 import type { Reply } from '../../shared/domain/delivery/outcome.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
 import type { Fault } from './faults.ts';
+import type { Published } from './planned-message.ts';
 import type { SimulatedSettings } from './scenario.ts';
 
 /** One run of a function on one machine: it dies as a whole. */
@@ -17,6 +18,8 @@ export type Actor = {
   startedAt: number;
   clockOffset: number;
   settings: SimulatedSettings;
+  /** Of a message received by dispatch. */
+  copy?: Published;
   /**
    * Of the message received: the deliveries it is about, and the number it was sent with. `hasComeBefore`: it was received
    * before, or is for what somebody did not come back from.

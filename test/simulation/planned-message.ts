@@ -1,11 +1,38 @@
 import type { Message } from '../../shared/domain/message/message.ts';
-import { QUEUE, SECOND, START, type PlannedMessage } from './scenario.ts';
+import { versionOf } from '../../shared/domain/message/version.ts';
+import { QUEUE, SECOND, START, type PlannedMessage, type PlannedVersion } from './scenario.ts';
 
-/** The version of a message that was published at a time: the same but for its timestamp, and what follows from it. */
-export const messageOf = ({ id, data, ttlSeconds }: PlannedMessage, at: number): Message => ({
-  queue: QUEUE,
-  id,
-  timestamp: new Date(START + at).toISOString(),
-  data,
-  ...(ttlSeconds === undefined ? {} : { expiresAt: START + at + ttlSeconds * SECOND }),
-});
+/** One SQS message of a producer, as dispatch reads it. `sentAt`: milliseconds since the epoch. */
+export type Published = {
+  message: Message;
+  version: string;
+  delaySeconds: number | undefined;
+  sentAt: number;
+};
+
+/** All copies of a message, in the order in which they are planned. */
+export const copiesOf = ({ id, at, repeats, ...version }: PlannedMessage): Published[] =>
+  [{ at }, ...repeats].map(({ at: publishedAt, ...changes }) =>
+    published(id, { ...version, ...changes }, START + publishedAt),
+  );
+
+const published = (
+  id: string,
+  { data, type, ttlSeconds: ttl, delaySeconds: delay, isTimed }: PlannedVersion,
+  sentAt: number,
+): Published => {
+  const timestamp = new Date(sentAt).toISOString();
+  return {
+    message: {
+      queue: QUEUE,
+      id,
+      ...(type === undefined ? {} : { type }),
+      timestamp,
+      data,
+      ...(ttl === undefined ? {} : { expiresAt: sentAt + ttl * SECOND }),
+    },
+    version: versionOf({ type, timestamp: isTimed ? timestamp : undefined, ttl, delay, data }),
+    delaySeconds: delay,
+    sentAt,
+  };
+};

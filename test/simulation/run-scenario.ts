@@ -3,7 +3,7 @@ import type { Subscription } from '../../shared/domain/subscription/subscription
 import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
 import { byHand } from './interventions.ts';
-import { messageOf } from './planned-message.ts';
+import { copiesOf } from './planned-message.ts';
 import {
   DAY,
   HOUR,
@@ -11,7 +11,6 @@ import {
   SECOND,
   START,
   type PlannedChange,
-  type PlannedMessage,
   type PlannedSubscription,
   type Scenario,
 } from './scenario.ts';
@@ -64,9 +63,9 @@ const plan = (world: SimulatedWorld): void => {
       intervene(intervention);
     });
   for (const message of scenario.messages)
-    for (const at of [message.at, ...message.republishedAt])
-      time.at(START + at, () => {
-        publish(world, message, at);
+    for (const copy of copiesOf(message))
+      time.at(copy.sentAt, () => {
+        world.queues.ingress.send(`${message.id}@${copy.sentAt - START}`, copy);
       });
 };
 
@@ -87,13 +86,6 @@ const subscriptionOf = ({ receivers }: SimulatedWorld, planned: PlannedSubscript
     ...(failures === 0 ? {} : { failing: { since: START - HOUR, failures } }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: createdAt + ttlSeconds * SECOND }),
   };
-};
-
-const publish = ({ queues }: SimulatedWorld, planned: PlannedMessage, at: number): void => {
-  queues.ingress.send(`${planned.id}@${at}`, {
-    message: messageOf(planned, at),
-    delaySeconds: planned.delaySeconds,
-  });
 };
 
 const makeChange = (world: SimulatedWorld, change: PlannedChange): void => {

@@ -99,7 +99,7 @@ const wellAgain = (scenario: Scenario): Scenario => ({
     ...one,
     at: 90 * index * MINUTE,
     ttlSeconds: undefined,
-    republishedAt: [],
+    repeats: [],
   })),
   changes: [],
   interventions: [],

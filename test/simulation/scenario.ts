@@ -55,15 +55,22 @@ export type Answer = {
   says: { status: number } | { fault: ConnectionFault } | 'forbidden';
 };
 
-export type PlannedMessage = {
-  id: string;
-  at: number;
+/** What a producer says of a message when it publishes it. */
+export type PlannedVersion = {
   /** Source text of JSON. */
   data: string;
+  type: string | undefined;
   ttlSeconds: number | undefined;
   delaySeconds: number | undefined;
-  /** Published again under the same id; the time of publishing is a part of what is delivered. */
-  republishedAt: readonly number[];
+  /** Whether its producer says when it was published; else that is the time of the SQS message. */
+  isTimed: boolean;
+};
+
+export type PlannedMessage = PlannedVersion & {
+  id: string;
+  at: number;
+  /** Published again under the same id, as the same or as something else. */
+  repeats: readonly ({ at: number } & Partial<PlannedVersion>)[];
 };
 
 export type PlannedChange = { at: number } & (

@@ -78,9 +78,9 @@ const simplifications: readonly ((scenario: Scenario) => Scenario[])[] = [
   (scenario) => (scenario.standstills.length === 0 ? [] : [{ ...scenario, standstills: [] }]),
   (scenario) => (scenario.skewMs === 0 ? [] : [{ ...scenario, skewMs: 0 }]),
   (scenario) =>
-    scenario.messages.every(({ republishedAt }) => republishedAt.length === 0)
+    scenario.messages.every(({ repeats }) => repeats.length === 0)
       ? []
-      : [{ ...scenario, messages: scenario.messages.map((one) => ({ ...one, republishedAt: [] })) }],
+      : [{ ...scenario, messages: scenario.messages.map((one) => ({ ...one, repeats: [] })) }],
 ];
 
 const MOST_LINES = 60;

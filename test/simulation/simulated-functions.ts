@@ -6,15 +6,10 @@ import { healthNotes } from '../../functions/deliver/health.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import { deliveryName, type Actor, type Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf, type Machine, type Running } from './machines.ts';
+import type { Published } from './planned-message.ts';
 import { MINUTE, SECOND } from './scenario.ts';
 import type { Receipt } from './simulated-queue.ts';
-import {
-  timeoutMs,
-  type Consumers,
-  type Published,
-  type SimulatedWorld,
-  type Work,
-} from './simulated-world.ts';
+import { timeoutMs, type Consumers, type SimulatedWorld, type Work } from './simulated-world.ts';
 
 const USER_AGENT = 'Posthaste/simulation';
 /** The functions as Lambda runs them: a batch side by side, killed when its time is up, acknowledged as a whole. */
@@ -59,13 +54,13 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
 
 const runDispatch = async (receipt: Receipt<Published>, running: Running): Promise<void> => {
   const { world, machine } = running;
-  const { message, delaySeconds } = receipt.value;
-  const actor = actorOf(running, receipt.name, receipt.name);
+  const { message, version, delaySeconds, sentAt } = receipt.value;
+  const actor = { ...actorOf(running, receipt.name, receipt.name), copy: receipt.value };
   const ports = portsOf(world, machine, actor, receipt.acknowledge);
   await dispatch(
     { ports, settings: actor.settings },
-    { ok: true, message, ...(delaySeconds === undefined ? {} : { delaySeconds }) },
-    { id: message.id, body: message.data, attributes: {} },
+    { ok: true, message, version, ...(delaySeconds === undefined ? {} : { delaySeconds }) },
+    { id: message.id, body: message.data, attributes: {}, sentAt },
   );
 };
 

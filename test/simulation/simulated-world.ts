@@ -1,11 +1,11 @@
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { invocationMs, visibilityTimeout } from '../../shared/domain/delivery/lease.ts';
-import type { Message } from '../../shared/domain/message/message.ts';
 import type { Line } from '../../shared/domain/subscription/rate-limit.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
 import { injectFaults, type Faults } from './faults.ts';
 import { emptyHistory, type Actor, type History } from './history.ts';
 import { messageStore, type MessageStore } from './message-store.ts';
+import type { Published } from './planned-message.ts';
 import type { StepPorts } from './ports.ts';
 import { simulatedReceivers, type Receivers } from './receivers.ts';
 import { START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
@@ -14,7 +14,6 @@ import { simulatedSchedules, type SimulatedSchedules } from './simulated-schedul
 import { subscriptionStore, type SubscriptionStore } from './subscription-store.ts';
 import { virtualClock, type VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
-export type Published = { message: Message; delaySeconds: number | undefined };
 export type Work = FirstJob | WakeUp;
 
 /** What a test puts in the place of a right step, to see that it is caught. */

@@ -34,6 +34,9 @@ const recordSchema = z.object({
   buckets: z.number(),
   chunks: z.number().exactOptional(),
   apart: z.array(z.string()).exactOptional(),
+  accepted: z
+    .object({ digest: z.string(), timestamp: z.string(), expiresAt: z.number().exactOptional() })
+    .exactOptional(),
   body: bodySchema.exactOptional(),
   expiresAt: z.number(),
 } satisfies Record<Exclude<keyof MessageRecord, 'key' | 'erasedAt'>, z.ZodType>);

@@ -1,6 +1,6 @@
 import { bodyOf } from '../delivery/webhook-request.ts';
 import type { Message, MessageKey } from './message.ts';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Where a message is: here, or under a key of the payload bucket. */
 export type MessageBody = { kind: 'inline'; message: Message } | { kind: 'stored'; payloadKey: string };
@@ -17,12 +17,13 @@ export function bodyBytes(message: Message): number {
 }
 
 /**
- * The payload bucket's key of a message. It holds a digest of the data, so that a second message under the same id
- * never overwrites what the first one's retries will read.
+ * The payload bucket's key of a message. It holds a digest of all that is stored there, so that whatever else comes under the
+ * same id never overwrites what the accepted one's retries will read.
  */
-export function payloadKeyOf(message: Message): string {
-  const digest = createHash('sha256').update(message.data).digest('base64url').slice(0, 16);
-  return `${payloadPrefixOf({ queue: message.queue, messageId: message.id })}${digest}`;
+export function payloadKeyOf({ queue, id, originalId, type, timestamp, expiresAt, data }: Message): string {
+  const stored = JSON.stringify([originalId, type, timestamp, expiresAt, data]);
+  const digest = hash('sha256', stored, 'base64url').slice(0, 16);
+  return `${payloadPrefixOf({ queue, messageId: id })}${digest}`;
 }
 
 /** What all keys of a message, and no others, begin with. */

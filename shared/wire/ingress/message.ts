@@ -1,5 +1,6 @@
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
+import { versionOf } from '../../domain/message/version.ts';
 import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
 import { isCloudEventAttribute } from './cloud-event.ts';
 import { readContent } from './envelopes.ts';
@@ -16,9 +17,10 @@ export type ReceivedMessage = {
   attributes: Record<string, string>;
 };
 
+/** `version` tells apart what is published under one id (shared/domain/message/version.ts). */
 export type ParsedIngress =
-  | { ok: true; message: Message; delaySeconds?: number }
-  | { ok: true; message: MessageHead; dataRef: DataReference; delaySeconds?: number }
+  | { ok: true; message: Message; version: string; delaySeconds?: number }
+  | { ok: true; message: MessageHead; dataRef: DataReference; version: string; delaySeconds?: number }
   | { ok: false; reason: UnreadableReason };
 
 /** The attribute under which a redrive sends a message's id along: SQS gives a redriven message a new one. */
@@ -73,10 +75,13 @@ function accepted(queue: string | undefined, content: Content, received: Receive
     timestamp: timestamp ?? new Date(received.sentAt).toISOString(),
     ...(ttl === undefined ? {} : { expiresAt: received.sentAt + ttl * 1000 }),
   };
-  const delayed = delay === undefined ? {} : { delaySeconds: delay };
+  const rest = {
+    version: versionOf({ type, timestamp, ttl, delay, data }),
+    ...(delay === undefined ? {} : { delaySeconds: delay }),
+  };
   return typeof data === 'string'
-    ? { ok: true, message: { ...head, data }, ...delayed }
-    : { ok: true, message: head, dataRef: data, ...delayed };
+    ? { ok: true, message: { ...head, data }, ...rest }
+    : { ok: true, message: head, dataRef: data, ...rest };
 }
 
 function routedQueue({ routedBy }: Content, routes: Record<string, string>): string | undefined {

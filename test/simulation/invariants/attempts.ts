@@ -4,6 +4,7 @@ import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Write } from '../history.ts';
 import { retriesOf } from '../expected-schedule.ts';
 import {
+  acceptanceOf,
   lateRecordOf,
   recordOf,
   violation,
@@ -143,16 +144,14 @@ const isHeardSuccess = (one: DeliveryCase, request: DeliveryCase['requests'][num
   (recordOf(one, request) ?? lateRecordOf(one, request)) !== undefined;
 
 const cancelledRightly = (one: DeliveryCase): Finding[] => {
-  const { world, record, subscriptionId, messageId } = one;
+  const { world, record, subscriptionId } = one;
   const versions = world.subscriptions.versionsOf(subscriptionId);
   const isTrue: Partial<Record<string, boolean>> = {
     subscription_deleted: versions.some(({ value }) => value === undefined),
     subscription_expired: versions.some(({ value }) => value?.expiresAt !== undefined),
     disabled: versions.some(({ value }) => value?.disabled !== undefined),
     manual: world.scenario.interventions.some(({ kind }) => kind === 'cancel'),
-    message_expired: world.scenario.messages.some(
-      ({ id, ttlSeconds }) => id === messageId && ttlSeconds !== undefined,
-    ),
+    message_expired: acceptanceOf(one)?.actor.copy?.message.expiresAt !== undefined,
     // Told by an invariant of its own.
     body_missing: true,
   };

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import type { SeenRequest, SentWakeUp, Write } from '../history.ts';
+import type { Acceptance, SeenRequest, SentWakeUp, Write } from '../history.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 
 /** What a run must never come to. */
@@ -45,6 +45,13 @@ export const deliveryCases = (world: SimulatedWorld): DeliveryCase[] => {
     };
   });
 };
+
+/** The acceptance that a delivery is of. */
+export const acceptanceOf = ({ world, messageId, record }: DeliveryCase): Acceptance | undefined =>
+  world.history.acceptances.find(
+    (acceptance) =>
+      acceptance.record.key.messageId === messageId && acceptance.record.acceptedAt === record?.acceptedAt,
+  );
 
 export const violation = (invariant: string, { name }: { name: string }, detail: string): Finding => ({
   kind: 'violation',

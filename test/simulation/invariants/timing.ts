@@ -4,7 +4,14 @@ import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
 import type { SeenRequest, Write } from '../history.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';
 import { DAY, MINUTE, SECOND, START } from '../scenario.ts';
-import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
+import {
+  acceptanceOf,
+  recordOf,
+  violation,
+  type DeliveryCase,
+  type Finding,
+  type Invariant,
+} from './delivery-case.ts';
 
 /** Once its end is on record nobody is given the right to make a request, until somebody opens another round by hand. */
 export const nothingAfterItsEnd: Invariant = (one) => {
@@ -82,15 +89,14 @@ export const nothingEarly: Invariant = (one) => [
 
 /** A message's own delay counts from when it was accepted. */
 const delayedFirst = (one: DeliveryCase): Finding[] => {
-  const { world, messageId, requests } = one;
-  const delayMs = (world.scenario.messages.find(({ id }) => id === messageId)?.delaySeconds ?? 0) * SECOND;
-  if (delayMs === 0) return [];
-  const acceptedAt = world.history.acceptances.find(({ record }) => record.key.messageId === messageId)
-    ?.record.acceptedAt;
+  const acceptance = acceptanceOf(one);
+  const delaySeconds = acceptance?.actor.copy?.delaySeconds;
+  if (acceptance === undefined || delaySeconds === undefined) return [];
+  const dueAt = acceptance.record.acceptedAt + delaySeconds * SECOND;
   // Another round is due at once, whatever the message asked for.
   const reopenedAt = one.writes.find(({ transition }) => transition.name === 'reopen')?.at ?? Infinity;
-  return requests
-    .filter(({ at, actor }) => at < reopenedAt && at + actor.clockOffset < (acceptedAt ?? 0) + delayMs)
+  return one.requests
+    .filter(({ at, actor }) => at < reopenedAt && at + actor.clockOffset < dueAt)
     .map(({ at }) => violation('nothing_early', one, `a delayed message was sent at ${at}`));
 };
 

@@ -8,6 +8,7 @@ import { deliver } from '../../../functions/deliver/deliver.ts';
 import type { DeliverContext } from '../../../functions/deliver/context.ts';
 import { healthNotes } from '../../../functions/deliver/health.ts';
 import { dispatch, type DispatchContext, type IngressReading } from '../../../functions/dispatch/dispatch.ts';
+import { versionOf } from '../../../shared/domain/message/version.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
 import { inMemoryChunks } from './in-memory-chunks.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';
@@ -27,6 +28,18 @@ import { scriptedSubscriber } from './scripted-subscriber.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+type Readable = Extract<IngressReading, { ok: true }>;
+
+/** What was read from an ingress message. Without a version it is one whose producer gave everything that it says. */
+type Published =
+  Exclude<IngressReading, Readable> | (Omit<Readable, 'version'> & Partial<Pick<Readable, 'version'>>);
+
+const withVersion = (reading: Published): IngressReading => {
+  if (!reading.ok) return reading;
+  const { type, timestamp, expiresAt: ttl, data } = reading.message;
+  return { version: versionOf({ type, timestamp, ttl, delay: reading.delaySeconds, data }), ...reading };
+};
 
 /** The real steps on in-memory ports and virtual time, wired as the deployed functions are. */
 export const pipelineWorld = (clock = virtualClock()) => {
@@ -102,8 +115,8 @@ export const pipelineWorld = (clock = virtualClock()) => {
     dispatchContext,
     wakeUps,
     /** Dispatches what was read from an ingress message. */
-    dispatch: (reading: IngressReading, body = '{}', sentAt = clock.now()) =>
-      dispatch(dispatchContext, reading, { id: 'ingress-1', body, attributes: {}, sentAt }),
+    dispatch: (reading: Published, body = '{}', sentAt = clock.now()) =>
+      dispatch(dispatchContext, withVersion(reading), { id: 'ingress-1', body, attributes: {}, sentAt }),
     reconcile: (): Promise<Reconciliation> =>
       reconcile({ ports: { ...ports, wakeUps }, settings }, () => settings.invocationMs),
     delivery: async (subscriptionId = 'subscription-1', messageId = 'message-1'): Promise<Delivery> => {

@@ -105,6 +105,12 @@ describe('what may be sampled', () => {
     expect(successOf(fact)).toMatchObject({ queue: factKey.queue, messageId: factKey.messageId });
   });
 
+  it('is not that of a repeat that says something else, which is always logged, as a warning', () => {
+    const differing = aFact('message_accepted', { duplicate: true, differs: true });
+    expect(successOf(differing)).toBeUndefined();
+    expect(levelOf(differing)).toBe('warn');
+  });
+
   it.each([
     ['failed', attemptMade({ outcome: 'failed' })],
     ['was rejected', attemptMade({ outcome: 'rejected' })],

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DataReference } from '../../../shared/domain/message/data-reference.ts';
 import { withReferencedData, type ReferringReading } from '../../../functions/dispatch/ingress-record.ts';
+import { versionOf } from '../../../shared/domain/message/version.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { inMemoryReferencedData } from '../../support/in-memory/in-memory-referenced-data.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
@@ -39,7 +40,11 @@ const read = (reading: ReferringReading) =>
 
 /** As dispatch's handler does. */
 const accept = async (reference: DataReference = dataRef): Promise<void> => {
-  await world.dispatch(await read({ ok: true, message: head, dataRef: reference }), 'the very bytes');
+  const version = versionOf({ data: reference });
+  await world.dispatch(
+    await read({ ok: true, message: head, dataRef: reference, version }),
+    'the very bytes',
+  );
 };
 
 const sentBodies = (): string[] => world.subscriber.seen.map(({ request }) => request.body);
@@ -88,6 +93,31 @@ describe('a message that refers to its data', () => {
     },
   );
 
+  it.each([5_000, 100_000])(
+    'of %i bytes is completed by a repeat after a crash with the data that was accepted, though its object is another',
+    async (size) => {
+      const accepted = `"${'x'.repeat(size)}"`;
+      objects.put(dataRef, Buffer.from(accepted));
+      const { deliveryQueue } = world.dispatchContext.ports;
+      world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
+      await expect(accept()).rejects.toThrow('crash');
+      world.dispatchContext.ports.deliveryQueue = deliveryQueue;
+      objects.put(dataRef, Buffer.from(`"${'y'.repeat(size)}"`));
+      await accept();
+      await world.clock.run();
+
+      expect(sentBodies().map((body) => body.endsWith(`"data":${accepted}}`))).toEqual([true]);
+    },
+  );
+
+  it('is dead-lettered where its object is gone and another version is kept under its id', async () => {
+    objects.put(dataRef, Buffer.from(data));
+    await accept();
+    await accept({ bucket: 'producer', key: 'webhooks/gone.json' });
+
+    expect(world.deadLetters.sent).toMatchObject([{ reason: 'data_ref_missing' }]);
+  });
+
   it.each<[string, string | undefined, DataReference]>([
     ['data_ref_missing', undefined, dataRef],
     ['data_ref_not_json', 'hello', dataRef],
@@ -125,7 +155,7 @@ describe('a reference', () => {
   });
 
   it('is none where a message brings its data along, or says nothing', async () => {
-    const inline = { ok: true as const, message: aMessage() };
+    const inline = { ok: true as const, message: aMessage(), version: 'a version' };
     const refused = { ok: false, reason: 'not_json' } as const;
     expect([await read(inline), await read(refused)]).toEqual([inline, refused]);
     expect(objects.asked).toEqual([]);

@@ -4,18 +4,24 @@ import { parseIngress, type ReceivedMessage } from '../../../shared/wire/ingress
 const SQS_ID = '5fea7756-0ea4-451a-a703-a558b933e274';
 export const SENT_AT = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
-const received = (body: unknown, attributes: Record<string, string> = {}): ReceivedMessage => ({
+export const received = (body: unknown, attributes: Record<string, string> = {}): ReceivedMessage => ({
   body: typeof body === 'string' ? body : JSON.stringify(body),
   sqsMessageId: SQS_ID,
   sentAt: SENT_AT,
   attributes,
 });
 
+/** What was read but for its version, which has tests of its own (ingress-version.test.ts). */
 export const parse = (
   body: unknown,
   attributes: Record<string, string> = {},
   routes: Record<string, string> = {},
-) => parseIngress(received(body, attributes), routes);
+) => {
+  const parsed = parseIngress(received(body, attributes), routes);
+  if (!parsed.ok) return parsed;
+  const { version: _tested, ...rest } = parsed;
+  return rest;
+};
 
 export const plain = { queue: 'orders', id: SQS_ID, timestamp: '2026-01-02T03:04:05.678Z' };
 

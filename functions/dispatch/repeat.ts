@@ -1,0 +1,58 @@
+import { addresseesOf, contentOf, type Addressees } from '../../shared/domain/message/addressees.ts';
+import type { MessageBody } from '../../shared/domain/message/body.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import { asAccepted } from '../../shared/domain/message/version.ts';
+import type { Payloads } from '../../shared/ports/bodies.ts';
+import type { MessageRecord } from '../../shared/ports/messages.ts';
+import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import { messageIn } from '../../shared/steps/keep-message.ts';
+
+/** One SQS message's copy of a message. `body`: where jobs have it from. */
+export type Copy = { message: Message; body: MessageBody; version: string };
+
+/** What a repeat sends: the accepted message, and to whom. `matching` is empty where it sends nothing. */
+export type Resent = { body: MessageBody; differs: boolean } & Pick<Addressees, 'matching' | 'undecided'>;
+
+/**
+ * A repeat completes what a crash of dispatch left undone. It only ever sends the version that was accepted, so that all
+ * deliveries, and all attempts of each, send the same. A copy that says something else sends nothing: as long as jobs of the
+ * accepted version may be missing, its first copy is still in SQS, and brings them about.
+ */
+export async function repeated(
+  ports: { payloads: Payloads; subscriptions: Subscriptions },
+  record: MessageRecord,
+  copy: Copy,
+  list: SubscriptionList,
+): Promise<Resent> {
+  if (record.accepted !== undefined && record.accepted.digest !== copy.version)
+    return { body: copy.body, differs: true, matching: [], undecided: [] };
+  const { message, body } = await acceptedCopy(ports.payloads, record, copy);
+  return { body, differs: false, ...(await addresseesAsOf(ports.subscriptions, record, message, list)) };
+}
+
+/** From the record where it keeps a body: data that a message refers to may have changed since it was accepted. */
+async function acceptedCopy(
+  payloads: Payloads,
+  { body, accepted }: MessageRecord,
+  copy: Copy,
+): Promise<Omit<Copy, 'version'>> {
+  if (body !== undefined) return { body, message: (await messageIn(payloads, body)) ?? copy.message };
+  // Stored, and not on record: it was erased, and deliver has to find that out.
+  if (accepted === undefined || copy.body.kind === 'stored') return copy;
+  const message = asAccepted(copy.message, accepted);
+  return { message, body: { kind: 'inline', message } };
+}
+
+/**
+ * The record says as of when the message goes to whom. The list is read afresh, because a repeat may meet another
+ * function's cache; of a queue that was deleted meanwhile there is only what was read just now.
+ */
+async function addresseesAsOf(
+  subscriptions: Subscriptions,
+  record: MessageRecord,
+  message: Message,
+  read: SubscriptionList,
+): Promise<Addressees> {
+  const list = (await subscriptions.list(record.key.queue, 'fresh')) ?? read;
+  return addresseesOf(list.subscriptions, contentOf(message), record);
+}

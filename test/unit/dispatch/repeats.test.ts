@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const SUBSCRIBERS = ['https://a.test/', 'https://b.test/'];
+const KEY = { queue: 'orders', messageId: 'message-1' };
+
+/** Two subscribers that fail twice, a minute apart, and then succeed. */
+const aWorld = async (retainMessages: 'failed' | 'all'): Promise<PipelineWorld> => {
+  const world = pipelineWorld();
+  world.settings.retainMessages = retainMessages;
+  await world.subscriptions.putQueue(aQueue());
+  const policy = aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 });
+  for (const [index, subscriber] of SUBSCRIBERS.entries()) {
+    await world.subscriptions.addSubscription(
+      aSubscription({ id: `s-${index}`, subscriber, options: { _retry_policy: policy } }),
+    );
+    world.subscriber.script(subscriber, [status(503), status(503), status(200)]);
+  }
+  return world;
+};
+
+const bodies = (world: PipelineWorld): Set<string> =>
+  new Set(world.subscriber.seen.map(({ request }) => request.body));
+
+/** What a producer may get wrong about a message that it has published before. */
+const OTHERS = {
+  type: { type: 'order.cancelled' },
+  timestamp: { timestamp: '2026-01-01T00:00:05.000Z' },
+  data: { data: '"other"' },
+  ttl: { expiresAt: Date.UTC(2026, 0, 1) + 10_000 },
+};
+
+describe.each([
+  { size: 1_000, retain: 'failed' },
+  { size: 20_000, retain: 'failed' },
+  { size: 1_000, retain: 'all' },
+  { size: 20_000, retain: 'all' },
+  { size: 70_000, retain: 'failed' },
+] as const)('a message of $size bytes, kept where it is $retain', ({ size, retain }) => {
+  const first = aMessage({ data: JSON.stringify('x'.repeat(size)) });
+
+  it.each(Object.entries(OTHERS))(
+    'is sent as first accepted after a repeat with another %s',
+    async (_what, other) => {
+      const world = await aWorld(retain);
+      await world.dispatch({ ok: true, message: first });
+      await world.clock.run(world.clock.now() + 5_000);
+      await world.dispatch({ ok: true, message: { ...first, ...other } });
+      await world.clock.run();
+
+      expect(world.subscriber.seen).toHaveLength(6);
+      expect(bodies(world).size).toBe(1);
+      expect(await world.delivery('s-0')).toMatchObject({ status: 'delivered' });
+    },
+  );
+
+  it('ends by the ttl that was accepted, whatever a repeat says', async () => {
+    const world = await aWorld(retain);
+    const expiresAt = world.clock.now() + 30_000;
+    await world.dispatch({ ok: true, message: { ...first, expiresAt } });
+    await world.clock.run(world.clock.now() + 5_000);
+    await world.dispatch({ ok: true, message: { ...first, expiresAt: expiresAt + 3_600_000 } });
+    await world.clock.run();
+
+    expect(await world.delivery('s-0')).toMatchObject({ status: 'cancelled', reason: 'message_expired' });
+  });
+
+  it('is sent with the timestamp of its first copy where that is the time of sending', async () => {
+    const world = await aWorld(retain);
+    await world.dispatch({ ok: true, message: first, version: 'v' });
+    await world.clock.run(world.clock.now() + 5_000);
+    const later = { ...first, timestamp: '2026-01-01T00:00:05.000Z', expiresAt: world.clock.now() + 1 };
+    await world.dispatch({ ok: true, message: later, version: 'v' });
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(6);
+    expect(bodies(world).size).toBe(1);
+  });
+});
+
+/** The jobs of a message's copies, held back so that a test decides in which order they come. */
+const heldJobs = (world: PipelineWorld): FirstJob[] => {
+  const held: FirstJob[] = [];
+  world.dispatchContext.ports.deliveryQueue.send = (jobs) => {
+    held.push(...jobs);
+    return Promise.resolve();
+  };
+  return held;
+};
+
+describe('a copy of a message', () => {
+  it.each([1_000, 20_000, 70_000])(
+    'of %i bytes that says the same sends the very jobs of the first',
+    async (size) => {
+      const world = await aWorld('failed');
+      const held = heldJobs(world);
+      const message = aMessage({
+        data: JSON.stringify('x'.repeat(size)),
+        expiresAt: world.clock.now() + 60_000,
+      });
+      await world.dispatch({ ok: true, message, version: 'v' });
+      const later = { timestamp: '2026-01-01T00:00:01.000Z', expiresAt: world.clock.now() + 61_000 };
+      await world.dispatch({ ok: true, message: { ...message, ...later }, version: 'v' });
+
+      expect(held).toHaveLength(2);
+      expect(held[1]).toEqual(held[0]);
+    },
+  );
+
+  it.each([1_000, 70_000])(
+    'of %i bytes that says something else sends no jobs, is counted, and is told of',
+    async (size) => {
+      const world = await aWorld('failed');
+      const held = heldJobs(world);
+      const message = aMessage({ data: JSON.stringify('x'.repeat(size)) });
+      await world.dispatch({ ok: true, message });
+      await world.dispatch({ ok: true, message: { ...message, type: 'order.cancelled' } });
+
+      expect(held).toHaveLength(1);
+      expect(await world.messageRecords.find(KEY)).toMatchObject({ type: 'order.created', duplicates: 1 });
+      expect(world.journal.facts.at(-1)).toMatchObject({
+        fact: 'message_accepted',
+        duplicate: true,
+        differs: true,
+        matched: 0,
+      });
+    },
+  );
+
+  it('completes a message whose record is from before records told versions apart', async () => {
+    const world = await aWorld('failed');
+    const { messageRecords } = world;
+    world.dispatchContext.ports.messageRecords = {
+      ...messageRecords,
+      accept: ({ accepted: _none, ...record }) => messageRecords.accept(record),
+    };
+    const held = heldJobs(world);
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.dispatch({ ok: true, message: aMessage({ type: 'order.cancelled' }) });
+
+    expect(held).toHaveLength(2);
+    expect(world.journal.facts.at(-1)).not.toHaveProperty('differs');
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { parseIngress } from '../../../shared/wire/ingress/message.ts';
+import { cloudEvent, received, SENT_AT } from './ingress-samples.ts';
+
+const versionIn = (body: unknown, sentAt = SENT_AT): string => {
+  const parsed = parseIngress({ ...received(body), sentAt }, {});
+  if (!parsed.ok) throw new Error(parsed.reason);
+  return parsed.version;
+};
+
+const said = { queue: 'orders', id: 'm-1', type: 'order.created', ttl: 60, delay: 5, data: { total: 1 } };
+const dataRef = { bucket: 'producer', key: 'webhooks/17.json' };
+
+describe('the version of a published message', () => {
+  it('is the same for a copy that is sent later', () => {
+    expect(versionIn(said, SENT_AT + 60_000)).toBe(versionIn(said));
+  });
+
+  it.each([
+    ['data', { data: { total: 2 } }],
+    ['bytes of data', { data: ['1'] }],
+    ['type', { type: 'order.cancelled' }],
+    ['ttl', { ttl: 61 }],
+    ['delay', { delay: 6 }],
+    ['no type', { type: undefined }],
+    ['no ttl', { ttl: undefined }],
+    ['no delay', { delay: undefined }],
+  ])('is another with other %s', (_what, change) => {
+    expect(versionIn({ ...said, ...change })).not.toBe(versionIn(said));
+  });
+
+  it('tells ttl and delay of the same number apart', () => {
+    const { ttl: _ttl, delay: _delay, ...rest } = said;
+    expect(versionIn({ ...rest, ttl: 7 })).not.toBe(versionIn({ ...rest, delay: 7 }));
+  });
+
+  it('is another where the producer gives another time', () => {
+    const later = { ...cloudEvent, queue: 'orders', time: '2018-04-05T17:31:01Z' };
+    expect(versionIn(later)).not.toBe(versionIn({ ...later, time: cloudEvent.time }));
+  });
+
+  it.each([
+    ['bucket', { ...dataRef, bucket: 'other' }],
+    ['key', { ...dataRef, key: 'webhooks/18.json' }],
+    ['version of the object', { ...dataRef, versionId: '2' }],
+  ])('is another where its data is a reference to another %s', (_what, other) => {
+    const referring = { queue: 'orders', id: 'm-1' };
+    expect(versionIn({ ...referring, dataRef: other })).not.toBe(versionIn({ ...referring, dataRef }));
+  });
+
+  it('stays what it is from release to release, because records keep it', () => {
+    expect(versionIn(said)).toBe('Yya4sDZnHkxiD0pk');
+    expect(versionIn({ queue: 'orders', id: 'm-1', dataRef })).toBe('fUAxYBMcO-UqoNeM');
+  });
+});
