@@ -7,7 +7,7 @@ import { linksSchema, markerIn } from './listing.ts';
 const pageSchema = booksViewSchema.extend({ links: linksSchema });
 
 /** RFC 3339. */
-export type BooksWindow = { since: string; until: string };
+export type BooksWindow = { since: string; until: string; deleted?: boolean };
 
 /** The books of a window page by page: each page counts as many messages as it had time for, and has its own sums. */
 export const booksPages = async function* (
@@ -18,7 +18,16 @@ export const booksPages = async function* (
 ): AsyncGenerator<Books> {
   let marker: string | undefined;
   do {
-    const request = { path: apiPath`/v2/queues/${queue}/books`, query: { ...window, marker }, signal };
+    const request = {
+      path: apiPath`/v2/queues/${queue}/books`,
+      query: {
+        since: window.since,
+        until: window.until,
+        deleted: window.deleted === true ? 'true' : undefined,
+        marker,
+      },
+      signal,
+    };
     const page = await api.call({ method: 'GET', ...request }, pageSchema);
     yield page.books;
     marker = markerIn(page.links);

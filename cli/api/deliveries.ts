@@ -18,7 +18,14 @@ const ofMessagePage = z
   .transform(({ deliveries, links }) => ({ items: deliveries, links }));
 
 /** Times in milliseconds since the epoch. */
-export type DeliveryFilter = { status?: string; subscription?: string; since?: number; until?: number };
+export type DeliveryFilter = {
+  status?: string;
+  subscription?: string;
+  since?: number;
+  until?: number;
+  /** Those of a queue that was deleted. */
+  deleted?: boolean;
+};
 
 type Most = { most?: number; signal?: AbortSignal };
 
@@ -26,12 +33,17 @@ type Most = { most?: number; signal?: AbortSignal };
 export function listDeliveries(
   api: ApiClient,
   queue: string,
-  { since, until, ...filter }: DeliveryFilter,
+  { since, until, deleted, ...filter }: DeliveryFilter,
   { most, signal }: Most = {},
 ): AsyncGenerator<ListedDelivery> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/deliveries`,
-    query: { ...filter, since: textOf(since), until: textOf(until) },
+    query: {
+      ...filter,
+      since: textOf(since),
+      until: textOf(until),
+      deleted: deleted === true ? 'true' : undefined,
+    },
     schema: listedPage,
     ...(most === undefined ? {} : { most }),
     ...(signal && { signal }),

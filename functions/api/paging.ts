@@ -32,15 +32,15 @@ export const linksSchema = z.array(z.object({ rel: z.literal('next'), href: z.st
 
 type Link = z.infer<typeof linksSchema>[number];
 
-/** The link to the next page, in Zaqar's form; empty on the last page. */
+/** The link to the next page, in Zaqar's form; empty on the last page. Flags that are false are left out of it. */
 export function nextLinks(
   path: string,
   { marker }: Pick<Page<unknown>, 'marker'>,
-  query: Readonly<Record<string, string | number>>,
+  query: Readonly<Record<string, string | number | boolean>>,
 ): readonly Link[] {
   if (marker === undefined) return [];
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) search.set(name, String(value));
+  for (const [name, value] of Object.entries(query)) if (value !== false) search.set(name, String(value));
   search.set('marker', marker);
   return [{ rel: 'next', href: `${path}?${search.toString()}` }];
 }

@@ -65,8 +65,11 @@ export interface WorkQueues {
   send(messages: readonly RedrivenMessage[]): Promise<void>;
 }
 
+/** Messages, as SQS counts them approximately. `waiting`: to be had, or in flight. `delayed`: sent for a later time. */
+export type QueueDepth = { waiting: number; delayed: number };
+
 /** How much lies in the deployment's SQS queues. */
 export interface QueueDepths {
-  /** Messages by the queue's name, waiting, delayed and in flight together; SQS counts approximately. @throws when one cannot be asked */
-  approximate(): Promise<Record<string, number>>;
+  /** By the queue's name. @throws when one cannot be asked */
+  approximate(): Promise<Record<string, QueueDepth>>;
 }

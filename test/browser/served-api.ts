@@ -15,7 +15,14 @@ export const servedApi = async (overrides: Parameters<typeof apiUnderTest>[0] = 
   const world = apiUnderTest({
     clock: systemClock,
     newId: randomUUID,
-    queueDepths: { approximate: () => Promise.resolve({ ingress: 0, delivery: 0, retry: 3 }) },
+    queueDepths: {
+      approximate: () =>
+        Promise.resolve({
+          ingress: { waiting: 0, delayed: 0 },
+          delivery: { waiting: 0, delayed: 0 },
+          retry: { waiting: 3, delayed: 0 },
+        }),
+    },
     ...overrides,
   });
   const { settings } = world.dependencies;

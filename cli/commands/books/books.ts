@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import { openApi } from '../../api/api-client.ts';
@@ -10,7 +11,7 @@ import { progressLine } from '../../output/progress-line.ts';
 import { tableLines } from '../../output/table.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = DeploymentOptions & { since: number; until?: number };
+type Options = DeploymentOptions & { since?: number; until?: number; deleted?: boolean };
 
 const MORE = `
 Counted from the records of each message, so it takes a while for many. They balance when every subscription that a message
@@ -22,9 +23,11 @@ balance yet; with an --until a minute ago they do.
 export function addBooks(command: Command, terminal: Terminal): void {
   command
     .argument('<queue>', 'its name', queueOf)
-    .requiredOption('--since <TIME>', `of messages accepted since: ${TIME_FORMS}`, timeOf)
+    .option('--since <TIME>', `of messages accepted since: ${TIME_FORMS} (default: 24 h ago)`, timeOf)
     .option('--until <TIME>', 'of messages accepted before (default: now)', timeOf)
-    .action(async (queue: string, { since, until = Date.now(), ...options }: Options) => {
+    .option('--deleted', 'of a queue that was deleted')
+    .action(async (queue: string, { until = Date.now(), deleted, ...options }: Options) => {
+      const since = options.since ?? until - DAY_MS;
       if (until <= since) command.error('error: --until has to be after --since');
       const window = { since: timeText(since), until: timeText(until) };
       const api = await openApi(options, terminal);
@@ -32,7 +35,7 @@ export function addBooks(command: Command, terminal: Terminal): void {
       const books = await terminal
         .untilInterrupted(async (signal) => {
           let sum = EMPTY_BOOKS;
-          for await (const page of booksPages(api, queue, window, signal)) {
+          for await (const page of booksPages(api, queue, { ...window, deleted: deleted === true }, signal)) {
             sum = sumOfBooks(sum, page);
             progress.show(`${sum.accepted} messages counted`);
           }
@@ -47,10 +50,7 @@ export function addBooks(command: Command, terminal: Terminal): void {
   onDeployment(command, {
     json: 'queue, since, until, books, balances',
     more: MORE,
-    examples: [
-      'books orders --since 1d',
-      'books orders --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z',
-    ],
+    examples: ['books orders', 'books orders --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z'],
   });
 }
 

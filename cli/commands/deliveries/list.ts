@@ -33,6 +33,7 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         .argParser(idOf)
         .conflicts(['status', 'subscription', 'since', 'until']),
     )
+    .option('--deleted', 'of a queue that was deleted')
     .option('--limit <N>', 'at most so many (default: 100 of a queue, all of a message)', wholeNumberOf(1))
     .action(async (queue: string, { message, limit, json, ...options }: Options) => {
       const api = await openApi(options, terminal);
@@ -43,8 +44,8 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         await printList(terminal, found, { ...form, rowOf: rowOfView });
         return;
       }
-      const { status, subscription, since, until } = options;
-      const filter = definedOf({ status, subscription, since, until });
+      const { status, subscription, since, until, deleted } = options;
+      const filter = definedOf({ status, subscription, since, until, deleted });
       await printList(terminal, listDeliveries(api, queue, filter, { most: limit ?? 100 }), {
         ...form,
         rowOf,
@@ -66,12 +67,14 @@ export function definedOf({
   subscription,
   since,
   until,
+  deleted,
 }: { [Name in keyof DeliveryFilter]: DeliveryFilter[Name] | undefined }): DeliveryFilter {
   return {
     ...(status !== undefined && { status }),
     ...(subscription !== undefined && { subscription }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
+    ...(deleted !== undefined && { deleted }),
   };
 }
 

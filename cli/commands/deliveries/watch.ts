@@ -37,7 +37,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
         watchDeliveries(api, {
           queue,
           ...(message !== undefined && { message }),
-          filter: definedOf({ status, subscription, since, until }),
+          filter: definedOf({ status, subscription, since, until, deleted: undefined }),
           signal: endOf(options, interrupted),
           sleep: terminal.sleep,
           onChange: (change) => {

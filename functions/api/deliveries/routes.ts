@@ -10,7 +10,8 @@ import { fittingPage, linksSchema, nextLinks, pageFields, pageQuery, pageRequest
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLinks } from '../route.ts';
 import { notFound } from '../errors.ts';
-import { isSubscriptionId, messageKey, queueName, queuePath } from '../paths.ts';
+import { isSubscriptionId, messageKey, queuePath } from '../paths.ts';
+import { deletedField, existingQueue } from '../queues/existing-queue.ts';
 import { parseWith } from '../request-json.ts';
 import { isWindow, NO_WINDOW, windowFields } from '../fields.ts';
 
@@ -41,12 +42,12 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       refuses: [400, 404],
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
       const query = context.req.query();
-      const { selection, request } = undeliveredRequest(queue, query);
+      const { deleted, selection, request } = undeliveredRequest(query);
+      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
       const page = await fittingPage(
         request,
-        (asked) => listUndelivered(dependencies, selection, asked),
+        (asked) => listUndelivered(dependencies, { queue, ...selection }, asked),
         deliverySummary,
       );
       const answer: z.input<typeof undeliveredListSchema> = {
@@ -132,19 +133,21 @@ export const undeliveredQuery = z
   .strictObject({
     ...pageFields,
     ...windowFields,
+    ...deletedField,
     status: z.enum(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`).exactOptional(),
     subscription: z.string().refine(isSubscriptionId, SUBSCRIPTION_RULE).exactOptional(),
   })
   .refine(isWindow, NO_WINDOW);
 
-function undeliveredRequest(
-  queue: string,
-  query: Record<string, string>,
-): { selection: DeliverySelection; request: PageRequest } {
-  const { limit, marker, subscription, ...selection } = parseWith(undeliveredQuery, query);
+function undeliveredRequest(query: Record<string, string>): {
+  deleted: boolean;
+  selection: Omit<DeliverySelection, 'queue'>;
+  request: PageRequest;
+} {
+  const { limit, marker, deleted, subscription, ...selection } = parseWith(undeliveredQuery, query);
   return {
+    deleted,
     selection: {
-      queue,
       ...selection,
       ...(subscription === undefined ? {} : { subscriptionId: subscription }),
     },

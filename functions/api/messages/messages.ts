@@ -83,7 +83,11 @@ type ListContext = {
   deliveryListings: Pick<DeliveryListings, 'tally'>;
 };
 
-/** The messages of a window, newest first, with the states of their deliveries. @throws InvalidMarkerError */
+/**
+ * The messages of a window, newest first, with the states of their deliveries, where these are few: a page of messages to
+ * ten thousand subscriptions each would read a million records.
+ * @throws InvalidMarkerError
+ */
 export async function listMessages(
   context: ListContext,
   window: MessageWindow,
@@ -101,7 +105,7 @@ async function listedStanding(
 ): Promise<ListedStanding | undefined> {
   const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
-  const deliveries = await deliveryListings.tally(message, record.buckets);
+  const deliveries = record.buckets === 1 ? await deliveryListings.tally(message, record.buckets) : undefined;
   return { ...record, deliveries, bodyKept: record.body !== undefined };
 }
 

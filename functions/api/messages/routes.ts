@@ -24,6 +24,7 @@ import {
 } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queueName, queuePath } from '../paths.ts';
+import { deletedField, existingQueue } from '../queues/existing-queue.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { eraseBody, listMessages, messageStanding, type PostedMessage, publish } from './messages.ts';
 
@@ -82,8 +83,8 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       refuses: [400, 404],
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const { limit, marker, ...asked } = parseWith(messageListQuery, context.req.query());
+      const { limit, marker, deleted, ...asked } = parseWith(messageListQuery, context.req.query());
+      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
       const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
       const page = await listMessages(dependencies, window, {
         limit,
@@ -92,7 +93,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       const [since, until] = [timeText(window.since), timeText(window.until)];
       const answer: z.input<typeof messageListSchema> = {
         messages: page.items.map(messageSummary),
-        links: [...nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until })],
+        links: [...nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until, deleted })],
       };
       return context.json(answer);
     },
@@ -138,7 +139,7 @@ export const messageListSchema = z.object({ messages: z.array(messageSummarySche
 
 /** The query of the list of messages; the default window is the last 24 hours. */
 export const messageListQuery = z
-  .strictObject({ ...pageFields, ...windowFields })
+  .strictObject({ ...pageFields, ...windowFields, ...deletedField })
   .refine(isWindow, NO_WINDOW);
 
 /** The answer to a post: the path of each message, in the order of the request. */

@@ -8,9 +8,10 @@ import { booksView, booksViewSchema } from '../../../shared/wire/views/books.ts'
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
-import { queueName, queuePath } from '../paths.ts';
+import { queuePath } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
 import { isWindow, NO_WINDOW, windowFields, windowOf } from '../fields.ts';
+import { deletedField, existingQueue } from './existing-queue.ts';
 
 export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
@@ -26,15 +27,15 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       refuses: [400, 404],
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const { marker, ...asked } = parseWith(booksQuery, context.req.query());
+      const { marker, deleted, ...asked } = parseWith(booksQuery, context.req.query());
+      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
       const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
       const { books, marker: next } = await countBooks(dependencies, window, marker);
       const view = booksView(window, books);
       const links = nextLinks(
         `${queuePath(queue)}/books`,
         { ...(next === undefined ? {} : { marker: next }) },
-        { since: view.since, until: view.until },
+        { since: view.since, until: view.until, deleted },
       );
       const answer: z.input<typeof booksAnswerSchema> = { ...view, links: [...links] };
       return context.json(answer);
@@ -46,7 +47,7 @@ export const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });
 
 /** The query of the books; the default window is the last 24 hours. */
 export const booksQuery = z
-  .strictObject({ marker: pageFields.marker, ...windowFields })
+  .strictObject({ marker: pageFields.marker, ...windowFields, ...deletedField })
   .refine(isWindow, NO_WINDOW);
 
 type BooksContext = {

@@ -47,7 +47,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         (asked) => registry.listQueues(asked),
         (queue) => listed(queue, detailed),
       );
-      const links = nextLinks(QUEUES, page, { limit: request.limit, ...(detailed && { detailed: 'true' }) });
+      const links = nextLinks(QUEUES, page, { limit: request.limit, detailed });
       const answer: z.input<typeof queueListSchema> = {
         queues: [...page.items],
         links: [...links],

@@ -2,7 +2,7 @@ import { errorOf } from '../../../shared/domain/errors.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Deliveries } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecords } from '../../../shared/ports/messages.ts';
-import type { QueueDepths } from '../../../shared/ports/queues.ts';
+import type { QueueDepth, QueueDepths } from '../../../shared/ports/queues.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 
 export type HealthContext = {
@@ -17,10 +17,11 @@ export type HealthContext = {
 
 export type Check = 'subscriptionsTable' | 'deliveriesTable' | 'queues';
 
-/** `queues`, `overdue`: absent if their check failed. `faults` are for the log. */
+/** `queues`: what waits, `delayed`: what is set for later. With `overdue` absent if their check failed. `faults` are for the log. */
 export type Health = {
   checks: Record<Check, 'ok' | 'failing'>;
   queues?: Record<string, number>;
+  delayed?: Record<string, number>;
   overdue?: number;
   faults: readonly Error[];
 };
@@ -52,10 +53,20 @@ export async function readHealth(context: HealthContext): Promise<Health> {
       deliveriesTable: stateOf(deliveriesTable),
       queues: stateOf(queues),
     },
-    ...(queues.ok && { queues: queues.value }),
+    ...(queues.ok && {
+      queues: each(queues.value, ({ waiting }) => waiting),
+      delayed: each(queues.value, ({ delayed }) => delayed),
+    }),
     ...(deliveriesTable.ok && { overdue: deliveriesTable.value }),
     faults: Object.values(all).flatMap((one) => (one.ok ? [] : [one.fault])),
   };
+}
+
+function each(
+  depths: Record<string, QueueDepth>,
+  count: (depth: QueueDepth) => number,
+): Record<string, number> {
+  return Object.fromEntries(Object.entries(depths).map(([name, depth]) => [name, count(depth)]));
 }
 
 type CheckResult<Value> = { ok: true; value: Value } | { ok: false; fault: Error };

@@ -7,11 +7,12 @@ import { readHealth } from './health.ts';
 
 const check = z.enum(['ok', 'failing']);
 
-/** `queues`: approximate numbers of messages. `overdue`: retries, counted up to 1,000. Each is absent where it could not be read. */
+/** `queues` and `delayed`: approximate numbers of messages that wait, and that are set for later. `overdue`: retries, counted up to 1,000. Each is absent where it could not be read. */
 export const healthSchema = z.object({
   status: check,
   checks: z.object({ subscriptionsTable: check, deliveriesTable: check, queues: check }),
   queues: z.record(z.string(), z.int()).exactOptional(),
+  delayed: z.record(z.string(), z.int()).exactOptional(),
   overdue: z.int().exactOptional(),
 });
 

@@ -5,7 +5,14 @@ import type {
   RedrivenMessage,
 } from '../../domain/delivery/dead-letter.ts';
 import { groupOf } from '../../domain/delivery/job.ts';
-import type { DeliveryQueue, Ingress, Operations, QueueDepths, WorkQueues } from '../../ports/queues.ts';
+import type {
+  DeliveryQueue,
+  Ingress,
+  Operations,
+  QueueDepth,
+  QueueDepths,
+  WorkQueues,
+} from '../../ports/queues.ts';
 import type { WakeUps } from '../../ports/wake-ups.ts';
 import { encodeFirstJob, encodeWakeUp } from '../../wire/jobs/delivery-job.ts';
 import { encodeOperation } from '../../wire/jobs/operation.ts';
@@ -96,10 +103,13 @@ const COUNTS = [
 export function sqsQueueDepths(sqs: SQS, queueUrls: Readonly<Record<string, string>>): QueueDepths {
   return {
     approximate: async () => {
-      const depths = Object.entries(queueUrls).map(async ([name, QueueUrl]): Promise<[string, number]> => {
-        const { Attributes } = await sqs.getQueueAttributes({ QueueUrl, AttributeNames: [...COUNTS] });
-        return [name, COUNTS.reduce((sum, count) => sum + Number(Attributes?.[count] ?? 0), 0)];
-      });
+      const depths = Object.entries(queueUrls).map(
+        async ([name, QueueUrl]): Promise<[string, QueueDepth]> => {
+          const { Attributes } = await sqs.getQueueAttributes({ QueueUrl, AttributeNames: [...COUNTS] });
+          const [visible, delayed, inFlight] = COUNTS.map((count) => Number(Attributes?.[count] ?? 0));
+          return [name, { waiting: (visible ?? 0) + (inFlight ?? 0), delayed: delayed ?? 0 }];
+        },
+      );
       return Object.fromEntries(await Promise.all(depths));
     },
   };

@@ -11,12 +11,11 @@ type Standing = {
   /** Subscriptions that it was for when it was accepted, and those that did not want it. */
   matched: number;
   filtered: number;
-  deliveries: StatusCounts;
   erasedAt?: number;
 };
 
 /** `data`: its source text; undefined where it is not kept. */
-export type MessageStanding = Standing & { data: string | undefined };
+export type MessageStanding = Standing & { deliveries: StatusCounts; data: string | undefined };
 
-/** A message in a listing. */
-export type ListedStanding = Standing & { bodyKept: boolean };
+/** A message in a listing. `deliveries`: not counted where there are many. */
+export type ListedStanding = Standing & { deliveries: StatusCounts | undefined; bodyKept: boolean };

@@ -32,8 +32,10 @@ export const messageViewSchema = z.object({
   body: z.unknown().exactOptional(),
 });
 
-/** A message in a listing. */
-export const messageSummarySchema = messageViewSchema.omit({ body: true });
+/** A message in a listing. `deliveries`: absent where more than 250 are on record; the message itself has them. */
+export const messageSummarySchema = messageViewSchema
+  .omit({ body: true, deliveries: true })
+  .extend({ deliveries: messageViewSchema.shape.deliveries.exactOptional() });
 
 type MessageSummary = z.infer<typeof messageSummarySchema>;
 
@@ -56,7 +58,7 @@ export function messageSummary({
     duplicates,
     matched,
     filtered,
-    deliveries,
+    ...(deliveries === undefined ? {} : { deliveries }),
     bodyKept,
     ...(erasedAt === undefined ? {} : { erasedAt: timeText(erasedAt) }),
   };

@@ -27,7 +27,7 @@ const attributes = (Attributes?: Record<string, string>): StubAnswer => ({
 });
 
 describe('the depths of queues', () => {
-  it('count what waits, what is delayed and what is in flight', async () => {
+  it('count what waits or is in flight, and apart from it what is set for later', async () => {
     const queues = await depths({
       'https://sqs.test/in': attributes({
         ApproximateNumberOfMessages: '1',
@@ -36,7 +36,10 @@ describe('the depths of queues', () => {
       }),
       'https://sqs.test/re': attributes(),
     });
-    expect(await queues.approximate()).toEqual({ ingress: 321, retry: 0 });
+    expect(await queues.approximate()).toEqual({
+      ingress: { waiting: 301, delayed: 20 },
+      retry: { waiting: 0, delayed: 0 },
+    });
     expect(stub.requests).toHaveLength(2);
   });
 

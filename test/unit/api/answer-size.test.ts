@@ -4,7 +4,7 @@ import { anAttempt } from '../../support/delivery-builders.ts';
 import { httpApiAnswer } from '../../../functions/api/http-api-event.ts';
 import { apiUnderTest, CALLER, PUBLIC_URL } from './api-under-test.ts';
 import { createApi } from '../../../functions/api/app.ts';
-import { recordAll, recordMessage } from './recorded.ts';
+import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
 
 /** Lambda quotas, "Invocation payload (synchronous)". */
 const LAMBDA_BYTES = 6_291_556;
@@ -45,7 +45,7 @@ const sizesOf = (pages: readonly string[][]): number[] => pages.map(({ length })
 
 describe('a page ends where an answer has no more room', () => {
   it('of subscriptions with options of 64 KiB', async () => {
-    const api = apiUnderTest();
+    const api = await apiWithOrders();
     for (let index = 0; index < 100; index += 1) {
       const options = { post_data: 'x'.repeat(65_000) };
       await api.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options });
@@ -56,7 +56,7 @@ describe('a page ends where an answer has no more room', () => {
   });
 
   it('of subscriptions that are full of quotes, which take four times their room', async () => {
-    const api = apiUnderTest();
+    const api = await apiWithOrders();
     for (let index = 0; index < 60; index += 1) {
       const options = { post_data: '"'.repeat(32_000) };
       await api.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options });
@@ -66,7 +66,7 @@ describe('a page ends where an answer has no more room', () => {
   });
 
   it('leaving out none for those that are not shown', async () => {
-    const api = apiUnderTest();
+    const api = await apiWithOrders();
     for (let index = 0; index < 100; index += 1) {
       const options = { post_data: 'x'.repeat(65_000) };
       const ttl = index % 2 === 0 ? { ttl: 1 } : {};
@@ -89,7 +89,7 @@ describe('a page ends where an answer has no more room', () => {
   });
 
   it('of the deliveries of a message', async () => {
-    const api = apiUnderTest();
+    const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'm-1' });
     const attempts = Array.from({ length: 200 }, (_, index) =>
       anAttempt({ number: index + 1, snippet: 'x'.repeat(1000) }),
@@ -110,7 +110,7 @@ describe('a page ends where an answer has no more room', () => {
   });
 
   it('of the deliveries of a queue', async () => {
-    const api = apiUnderTest();
+    const api = await apiWithOrders();
     const attempts = [anAttempt({ error: 'x'.repeat(65_000) })];
     await recordAll(
       api,
@@ -122,7 +122,7 @@ describe('a page ends where an answer has no more room', () => {
   });
 
   it('and never before its first item', async () => {
-    const api = apiUnderTest();
+    const api = await apiWithOrders();
     const attempts = [anAttempt({ error: 'x'.repeat(5_000_001) })];
     await recordAll(
       api,

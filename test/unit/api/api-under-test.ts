@@ -66,7 +66,13 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     recoveries,
     operations: inMemoryOperations(ordered),
     operatorEvents,
-    queueDepths: { approximate: () => Promise.resolve({ ingress: 0, ingressDeadLetters: 2 }) },
+    queueDepths: {
+      approximate: () =>
+        Promise.resolve({
+          ingress: { waiting: 0, delayed: 4 },
+          ingressDeadLetters: { waiting: 2, delayed: 0 },
+        }),
+    },
     deliveryQueue: {
       send: (sent) => {
         jobs.push(...structuredClone(sent));

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { EMPTY_BOOKS, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import { booksViewSchema } from '../../../shared/wire/views/books.ts';
-import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
-import { recordAll, recordMessage } from './recorded.ts';
+import { type apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
 
 const PATH = '/v2/queues/orders/books';
 const HOUR = 3_600_000;
@@ -18,7 +18,7 @@ const booksAt = async ({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>, 
 
 describe('GET /v2/queues/{queue}/books', () => {
   it('are those of the last 24 hours, counted from the records', async () => {
-    const api = apiUnderTest();
+    const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 24 * HOUR, matched: 2, duplicates: 1 });
     await recordMessage(api, { messageId: 'b', acceptedAt: NOON - 1, matched: 0, filtered: 3 });
     await recordMessage(api, { messageId: 'too old', acceptedAt: NOON - 24 * HOUR - 1 });
@@ -46,7 +46,7 @@ describe('GET /v2/queues/{queue}/books', () => {
   });
 
   it('do not balance while a delivery that was asked for is not on record', async () => {
-    const api = apiUnderTest();
+    const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 1, matched: 2 });
     await recordAll(api, [{ messageId: 'a', status: 'delivered' }]);
     expect(await booksAt(api, PATH)).toMatchObject({ balances: false, books: { matched: 2, pending: 0 } });
@@ -54,7 +54,9 @@ describe('GET /v2/queues/{queue}/books', () => {
 
   it('go on by their links where they were not counted in time, over the same window', async () => {
     let now = NOON;
-    const api = apiUnderTest({ clock: { now: () => (now += 10_000), sleep: () => Promise.resolve() } });
+    const api = await apiWithOrders({
+      clock: { now: () => (now += 10_000), sleep: () => Promise.resolve() },
+    });
     for (let index = 0; index < 100; index += 1)
       await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 100 + index, matched: 0 });
     let total = EMPTY_BOOKS;
@@ -78,7 +80,7 @@ describe('GET /v2/queues/{queue}/books', () => {
     ['marker=x', 'marker'],
     ['limit=10', 'limit'],
   ])('refuse ?%s and name %s', async (query, field) => {
-    const { call } = apiUnderTest();
+    const { call } = await apiWithOrders();
     expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
       status: 400,
       body: faultOf('invalid_request', field),

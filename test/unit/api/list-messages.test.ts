@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { messageSummarySchema } from '../../../shared/wire/views/message.ts';
 import { aMessage } from '../../support/builders.ts';
-import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
-import { recordAll, recordMessage } from './recorded.ts';
+import { faultOf, NOON } from './api-under-test.ts';
+import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
 
 const PATH = '/v2/queues/orders/messages';
 const HOUR = 3_600_000;
@@ -13,8 +13,8 @@ const page = z.strictObject({
   links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })),
 });
 
-const underTest = () => {
-  const api = apiUnderTest();
+const underTest = async () => {
+  const api = await apiWithOrders();
   const list = async (path: string) => {
     const { status, body } = await api.call('GET', path);
     expect(status, path).toBe(200);
@@ -25,7 +25,7 @@ const underTest = () => {
 
 describe('GET /v2/queues/{queue}/messages', () => {
   it('shows the messages of the last 24 hours and how they stand, the newest first, without their data', async () => {
-    const api = underTest();
+    const api = await underTest();
     const kept = { kind: 'inline', message: aMessage({ data: '"of no interest here"' }) } as const;
     await recordMessage(api, { messageId: 'too-old', acceptedAt: NOON - 24 * HOUR - 1 });
     await recordMessage(api, { messageId: 'old', acceptedAt: NOON - 24 * HOUR, matched: 0, filtered: 3 });
@@ -70,8 +70,33 @@ describe('GET /v2/queues/{queue}/messages', () => {
     });
   });
 
+  it('leaves out how the deliveries of one to thousands stand, and counts none of them', async () => {
+    let counted = 0;
+    const api = await apiWithOrders();
+    const { deliveryListings } = api.dependencies;
+    const counting = await apiWithOrders({
+      messageRecords: api.messageRecords,
+      messageListings: api.dependencies.messageListings,
+      deliveryListings: {
+        ...deliveryListings,
+        tally: (...given) => {
+          counted += 1;
+          return deliveryListings.tally(...given);
+        },
+      },
+    });
+    await recordMessage(api, { messageId: 'small', acceptedAt: NOON - 2 });
+    await recordMessage(api, { messageId: 'large', acceptedAt: NOON - 1, matched: 10_000, buckets: 40 });
+    const { messages } = page.parse((await counting.call('GET', PATH)).body);
+    expect(messages.map(({ id, matched, deliveries }) => [id, matched, deliveries !== undefined])).toEqual([
+      ['large', 10_000, false],
+      ['small', 1, true],
+    ]);
+    expect(counted).toBe(1);
+  });
+
   it('leads on over the same window, whatever is accepted meanwhile', async () => {
-    const api = underTest();
+    const api = await underTest();
     for (let index = 0; index < 5; index += 1)
       await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 10 * HOUR + index });
     const found: string[] = [];
@@ -85,7 +110,7 @@ describe('GET /v2/queues/{queue}/messages', () => {
   });
 
   it('says when the data of one was erased', async () => {
-    const api = underTest();
+    const api = await underTest();
     await recordMessage(api, { messageId: 'm-1', acceptedAt: NOON - 1, erasedAt: NOON });
     const { messages } = await api.list(PATH);
     expect(messages).toMatchObject([{ bodyKept: false, erasedAt: '2026-11-21T12:00:00.000Z' }]);
@@ -99,7 +124,7 @@ describe('GET /v2/queues/{queue}/messages', () => {
     ['status=retrying', 'status'],
     ['marker=x', 'marker'],
   ])('refuses %s', async (query, field) => {
-    const { call } = apiUnderTest();
+    const { call } = await apiWithOrders();
     expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
       status: 400,
       body: faultOf('invalid_request', field),

@@ -1,9 +1,18 @@
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
-import { type apiUnderTest, NOON } from './api-under-test.ts';
+import { apiUnderTest, NOON } from './api-under-test.ts';
 
 type Stores = Pick<ReturnType<typeof apiUnderTest>, 'messageRecords' | 'deliveries'>;
+
+/** An API with the queue orders. */
+export const apiWithOrders = async (
+  ...overrides: Parameters<typeof apiUnderTest>
+): Promise<ReturnType<typeof apiUnderTest>> => {
+  const api = apiUnderTest(...overrides);
+  await api.dependencies.registry.ensureQueue({ name: 'orders', metadata: {}, createdAt: 0 });
+  return api;
+};
 
 /** Puts deliveries of the queue orders on record, accepted at noon unless they say otherwise. */
 export const recordAll = async (

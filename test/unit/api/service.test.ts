@@ -34,6 +34,7 @@ describe('GET /v2/health', () => {
       status: 'ok',
       checks: { subscriptionsTable: 'ok', deliveriesTable: 'ok', queues: 'ok' },
       queues: { ingress: 0, ingressDeadLetters: 2 },
+      delayed: { ingress: 4, ingressDeadLetters: 0 },
       overdue: 0,
     });
   });

@@ -81,7 +81,7 @@ describe('posthaste plan', () => {
     expect(stdout).toMatch(/^CloudWatch, metrics that alarms look at \(always\) +57 +5\.70$/m);
     expect(stdout).toMatch(/^CloudWatch, metrics \(always, at most\) +33 +9\.90$/m);
     expect(stdout).toContain('metrics are charged only for the hours in which they are written');
-    expect(stdout).toContain('leave out the stack PosthasteMonitoring (9.00 USD)');
+    expect(stdout).toContain('leave out the stack PosthasteMonitoring (9.70 USD)');
   });
 
   it('prints one line of JSON with --json, with what an outage does where it was asked', async () => {

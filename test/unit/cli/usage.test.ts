@@ -108,7 +108,6 @@ describe('what is asked wrongly', () => {
     ['too few names', ['retry', 'q', 'm']],
     ['no time to recover', ['recover', 'start', 'q']],
     ['a time that ends before it begins', ['recover', 'start', 'q', '--since', '1h', '--until', '2h']],
-    ['no time for the books', ['books', 'q']],
     ['a script that is none', ['listen', '--answer', '200,banana']],
     ['a secret that is none', ['listen', '--secret', 'whpk_short']],
     ['a policy without a subscription', ['listen', '--policy', '{}']],

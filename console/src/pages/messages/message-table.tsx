@@ -33,6 +33,7 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
 
 function Tally({ of: { matched, deliveries } }: { of: ListedMessage }): JSX.Element {
   if (matched === 0) return <span class="muted">nobody wanted it</span>;
+  if (deliveries === undefined) return <span class="muted">too many to count here</span>;
   const some = SHOWN_STATUSES.filter((status) => deliveries[status] > 0);
   if (some.length === 0) return <span class="muted">not on record yet</span>;
   return (

@@ -15,14 +15,21 @@ import { NoMessages } from './no-messages.tsx';
 
 const A_PAGE = 25;
 
-/** Of the books' figures, which messages make one up. */
+/** Of the books' figures, which messages make one up. Those whose deliveries are not counted here may. */
 const CHOICES = {
   all: ['All', () => true],
   matched: ['Matched', ({ matched }: ListedMessage) => matched > 0],
   unmatched: ['Unmatched', ({ matched }: ListedMessage) => matched === 0],
   filtered: ['Filtered', ({ filtered }: ListedMessage) => filtered > 0],
-  delivered: ['Delivered', ({ deliveries }: ListedMessage) => deliveries.delivered > 0],
-  pending: ['Pending', ({ deliveries }: ListedMessage) => deliveries.pending + deliveries.retrying > 0],
+  delivered: [
+    'Delivered',
+    ({ deliveries }: ListedMessage) => deliveries === undefined || deliveries.delivered > 0,
+  ],
+  pending: [
+    'Pending',
+    ({ deliveries }: ListedMessage) =>
+      deliveries === undefined || deliveries.pending + deliveries.retrying > 0,
+  ],
 } as const;
 
 function isChoice(text: string): text is keyof typeof CHOICES {
