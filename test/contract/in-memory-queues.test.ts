@@ -2,9 +2,9 @@ import { inMemoryDeliveryQueue } from '../support/in-memory/in-memory-delivery-q
 import { inMemoryIngress, type PublishedMessage } from '../support/in-memory/in-memory-ingress.ts';
 import { inMemoryDeadLetters, inMemoryUndeliverables } from '../support/in-memory/in-memory-letters.ts';
 import { inMemoryPayloads } from '../support/in-memory/in-memory-payloads.ts';
-import { inMemoryQueue } from '../support/in-memory/in-memory-queue.ts';
 import { inMemoryWakeUps } from '../support/in-memory/in-memory-wake-ups.ts';
 import { virtualClock } from '../support/in-memory/virtual-clock.ts';
+import { modelledSqs, sideBySide } from '../support/modelled-sqs.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { describeDeadLettersContract } from './dead-letters.contract.ts';
 import { describeDeliveryQueueContract } from './delivery-queue.contract.ts';
@@ -17,9 +17,11 @@ import { describeWakeUpsContract } from './wake-ups.contract.ts';
 const observedQueue = <T>() => {
   const clock = virtualClock();
   const arrived: { value: T; at: number }[] = [];
-  const queue = inMemoryQueue<T>(clock, ({ value }) => {
-    arrived.push({ value, at: clock.now() });
-    return Promise.resolve();
+  const queue = modelledSqs<T>({
+    name: 'message',
+    timeline: clock,
+    visibilityMs: () => 180_000,
+    consume: sideBySide(({ value }) => Promise.resolve(void arrived.push({ value, at: clock.now() }))),
   });
   const arrivals = async () => {
     await clock.run();

@@ -1,6 +1,6 @@
-import type { SQSRecord } from 'aws-lambda';
-
-import { anSqsRecord, type Environment } from '../support/deliver-on-loopback.ts';
+import type { Environment } from '../support/deliver-on-loopback.ts';
+import { modelledSqs } from '../support/modelled-sqs.ts';
+import { anSqsRecord } from '../support/sqs-event.ts';
 
 /** Messages that Lambda hands to an invocation at most (infra/constructs/functions/node-function.ts). */
 export const BATCH = 10;
@@ -14,45 +14,37 @@ export type ModelledQueue = {
   mostBusy: () => number;
 };
 
-/**
- * An SQS queue and its mapping to the function: a fixed number of execution environments; a free one takes up to ten of the
- * messages that are there, and is free again when the slowest of them has come to its end. What failed is not brought back.
- */
-export const modelledQueue = (
+/** Messages that are sent together become visible together. */
+const realTime = {
+  now: () => Date.now(),
+  at: (time: number, callback: () => void): void => {
+    if (time <= Date.now()) setImmediate(callback);
+    else setTimeout(callback, time - Date.now());
+  },
+};
+
+/** A queue with all its execution environments from the beginning. What failed is counted, and does not come again. */
+export function modelledQueue(
   environments: readonly Environment[],
   ended: (invocation: Invocation) => void,
-): ModelledQueue => {
-  const waiting: SQSRecord[] = [];
-  const free = [...environments];
-  let mostBusy = 0;
-
-  const handOut = (): void => {
-    while (waiting.length > 0) {
-      const environment = free.pop();
-      if (environment === undefined) return;
-      mostBusy = Math.max(mostBusy, environments.length - free.length);
-      void invoke(environment, waiting.splice(0, BATCH));
-    }
-  };
-
-  const invoke = async (environment: Environment, records: readonly SQSRecord[]): Promise<void> => {
-    const startedAt = performance.now();
-    const { batchItemFailures } = await environment(records);
-    ended({ milliseconds: performance.now() - startedAt, failed: batchItemFailures.length });
-    free.push(environment);
-    handOut();
-  };
-
-  return {
-    send: (body, delaySeconds = 0) => {
-      const arrive = (): void => {
-        waiting.push(anSqsRecord(body));
-        // Those that were sent together are received together.
-        setImmediate(handOut);
-      };
-      if (delaySeconds === 0) arrive();
-      else setTimeout(arrive, delaySeconds * 1000);
+): ModelledQueue {
+  let [busy, mostBusy] = [0, 0];
+  const queue = modelledSqs<string>({
+    name: 'message',
+    timeline: realTime,
+    batchSize: BATCH,
+    scaling: { first: environments.length, most: environments.length },
+    visibilityMs: () => 0,
+    consume: async (batch, number) => {
+      const startedAt = performance.now();
+      busy += 1;
+      mostBusy = Math.max(mostBusy, busy);
+      const answer = await environments[number]?.(batch.map(({ value }) => anSqsRecord(value)));
+      busy -= 1;
+      for (const { acknowledge } of batch) acknowledge();
+      const failed = answer?.batchItemFailures.length ?? batch.length;
+      ended({ milliseconds: performance.now() - startedAt, failed });
     },
-    mostBusy: () => mostBusy,
-  };
-};
+  });
+  return { send: queue.send, mostBusy: () => mostBusy };
+}

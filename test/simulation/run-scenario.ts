@@ -65,7 +65,7 @@ const plan = (world: SimulatedWorld): void => {
   for (const message of scenario.messages)
     for (const copy of copiesOf(message))
       time.at(copy.sentAt, () => {
-        world.queues.ingress.send(`${message.id}@${copy.sentAt - START}`, copy);
+        world.queues.ingress.send(copy, 0, `${message.id}@${copy.sentAt - START}`);
       });
 };
 

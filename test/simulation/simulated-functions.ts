@@ -4,11 +4,11 @@ import { deliver } from '../../functions/deliver/deliver.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
 import { healthNotes } from '../../functions/deliver/health.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
+import type { Receipt } from '../support/modelled-sqs.ts';
 import { deliveryName, type Actor, type Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf, type Machine, type Running } from './machines.ts';
 import type { Published } from './planned-message.ts';
 import { MINUTE, SECOND } from './scenario.ts';
-import type { Receipt } from './simulated-queue.ts';
 import { timeoutMs, type Consumers, type SimulatedWorld, type Work } from './simulated-world.ts';
 
 const USER_AGENT = 'Posthaste/simulation';
@@ -25,13 +25,13 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
     world.time.at(endsAt, () => {
       invocation.dead = true;
     });
-    const running = { world, machine: machineFor(batch[0]?.name ?? ''), invocation, endsAt };
+    const running = { world, machine: machineFor(batch[0]?.label ?? ''), invocation, endsAt };
     const results = batch.map(async (receipt): Promise<Receipt<T>[]> => {
       try {
         await run(receipt, running);
         return [receipt];
       } catch (error) {
-        world.history.trace?.push(`${world.time.now()} ${receipt.name} failed: ${String(error)}`);
+        world.history.trace?.push(`${world.time.now()} ${receipt.label} failed: ${String(error)}`);
         return [];
       }
     });
@@ -46,7 +46,7 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
     },
     deliver: (batch) => {
       // An instance has one invocation at a time, and dies with it; what it noted in an earlier one concerns no attempt of this.
-      const notes = healthNotes(machineFor(batch[0]?.name ?? '').clock);
+      const notes = healthNotes(machineFor(batch[0]?.label ?? '').clock);
       invoke(batch, (receipt, running) => runDeliver(receipt, running, notes));
     },
   };
@@ -55,7 +55,7 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
 const runDispatch = async (receipt: Receipt<Published>, running: Running): Promise<void> => {
   const { world, machine } = running;
   const { message, version, delaySeconds, sentAt } = receipt.value;
-  const actor = { ...actorOf(running, receipt.name, receipt.name), copy: receipt.value };
+  const actor = { ...actorOf(running, receipt.label, receipt.label), copy: receipt.value };
   const ports = portsOf(world, machine, actor, receipt.acknowledge);
   await dispatch(
     { ports, settings: actor.settings },
@@ -73,10 +73,10 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, notes: Healt
   const { receiveCount } = receipt;
   const owner = `${receipt.id}/${receiveCount}`;
   const actor: Actor = {
-    ...actorOf(running, receipt.name, owner),
+    ...actorOf(running, receipt.label, owner),
     work: { ...aboutWhat(receipt.value), hasComeBefore: receiveCount > 1 || isForLost(receipt.value) },
   };
-  const short = world.faults.strikeMessage(`${receipt.name} short`, ['short_of_time']);
+  const short = world.faults.strikeMessage(`${receipt.label} short`, ['short_of_time']);
   const endsAt = short === undefined ? running.endsAt : world.time.now() + SHORT_MS;
   const context: DeliverContext = {
     ports: portsOf(world, machine, actor, receipt.acknowledge),

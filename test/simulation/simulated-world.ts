@@ -2,17 +2,18 @@ import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { invocationMs, visibilityTimeout } from '../../shared/domain/delivery/lease.ts';
 import type { Line } from '../../shared/domain/subscription/rate-limit.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
-import { injectFaults, type Faults } from './faults.ts';
+import { injectFaults, type Faults, type MessageFault } from './faults.ts';
 import { emptyHistory, type Actor, type History } from './history.ts';
 import { messageStore, type MessageStore } from './message-store.ts';
 import type { Published } from './planned-message.ts';
 import type { StepPorts } from './ports.ts';
 import { simulatedReceivers, type Receivers } from './receivers.ts';
 import { START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
-import { simulatedQueue, type Receipt, type SimulatedQueue } from './simulated-queue.ts';
-import { simulatedSchedules, type SimulatedSchedules } from './simulated-schedules.ts';
+import { queueFaults, scheduleLateness } from './service-faults.ts';
 import { subscriptionStore, type SubscriptionStore } from './subscription-store.ts';
 import { virtualClock, type VirtualClock } from '../support/in-memory/virtual-clock.ts';
+import { modelledScheduler, type ModelledScheduler } from '../support/modelled-scheduler.ts';
+import { modelledSqs, type ModelledSqs, type Receipt } from '../support/modelled-sqs.ts';
 
 export type Work = FirstJob | WakeUp;
 
@@ -42,8 +43,8 @@ export type SimulatedWorld = {
   /** Up to when the slots of subscriptions are given out. */
   lines: Map<string, Line>;
   receivers: Receivers;
-  queues: { ingress: SimulatedQueue<Published>; delivery: SimulatedQueue<Work>; retry: SimulatedQueue<Work> };
-  schedules: SimulatedSchedules;
+  queues: { ingress: ModelledSqs<Published>; delivery: ModelledSqs<Work>; retry: ModelledSqs<Work> };
+  scheduler: ModelledScheduler<WakeUp>;
   /** As they are now. */
   settings: SimulatedSettings;
 };
@@ -65,21 +66,22 @@ export const simulatedWorld = (
   const faults = injectFaults(scenario, time, options.spared ?? new Set());
   const history = emptyHistory(options.traced ?? false);
   const deliveries = deliveryStore({ time, faults, history });
-  const shared = {
-    time,
-    faults,
-    // As deployed.
-    visibilityMs: () => visibilityTimeout(timeoutMs(world.settings)),
-  };
-  const retry = simulatedQueue<Work>({
-    ...shared,
-    name: 'retry',
-    sending: ['duplicated', 'delayed', 'delayed', 'lost'],
-    standsStillUntil: standstillsOf(scenario, 'retry'),
-    consume: (batch) => {
-      consumers.deliver(batch);
-    },
-  });
+  const queue = <T>(
+    name: QueueName,
+    sending: readonly MessageFault[],
+    consume: (batch: readonly Receipt<T>[]) => void,
+  ): ModelledSqs<T> =>
+    modelledSqs<T>({
+      name,
+      timeline: time,
+      visibilityMs: () => visibilityTimeout(timeoutMs(world.settings)),
+      // A function that dies acknowledges nothing, so that the queue does not wait for its end.
+      consume: (batch) => {
+        consume(batch);
+        return Promise.resolve();
+      },
+      faults: queueFaults(name, scenario, { faults, sending }),
+    });
   const world: SimulatedWorld = {
     scenario,
     time,
@@ -95,28 +97,22 @@ export const simulatedWorld = (
       new Map(scenario.subscriptions.map(({ id, answers }) => [id, answers])),
     ),
     queues: {
-      ingress: simulatedQueue<Published>({
-        ...shared,
-        name: 'ingress',
-        sending: ['duplicated', 'delayed'],
-        standsStillUntil: standstillsOf(scenario, 'ingress'),
-        consume: (batch) => {
-          consumers.dispatch(batch);
-        },
+      ingress: queue<Published>('ingress', ['duplicated', 'delayed'], (batch) => {
+        consumers.dispatch(batch);
       }),
-      delivery: simulatedQueue<Work>({
-        ...shared,
-        name: 'delivery',
-        sending: ['duplicated', 'delayed'],
-        standsStillUntil: standstillsOf(scenario, 'delivery'),
-        consume: (batch) => {
-          consumers.deliver(batch);
-        },
+      delivery: queue<Work>('delivery', ['duplicated', 'delayed'], (batch) => {
+        consumers.deliver(batch);
       }),
-      retry,
+      retry: queue<Work>('retry', ['duplicated', 'delayed', 'delayed', 'lost'], (batch) => {
+        consumers.deliver(batch);
+      }),
     },
-    schedules: simulatedSchedules(time, faults, (wakeUp) => {
-      retry.send(workName(wakeUp), wakeUp);
+    scheduler: modelledScheduler<WakeUp>({
+      timeline: time,
+      lateMs: (wakeUp) => scheduleLateness(faults, wakeUp),
+      fire: (wakeUp) => {
+        world.queues.retry.send(wakeUp, 0, workName(wakeUp));
+      },
     }),
     settings: scenario.settings,
   };
@@ -129,12 +125,3 @@ export const workName = (work: Work): string => {
   if (work.kind === 'chunk') return `chunk ${messageId}/${work.key.bucket}/${work.key.chunk}`;
   return `${work.kind === 'job' ? 'job' : 'wake'} ${messageId}/${work.key.subscriptionId}/${work.attempt}`;
 };
-
-const standstillsOf =
-  ({ standstills }: Scenario, queue: QueueName) =>
-  (now: number): number | undefined => {
-    const found = standstills.find(
-      (one) => one.queue === queue && now >= START + one.from && now < START + one.to,
-    );
-    return found && START + found.to;
-  };

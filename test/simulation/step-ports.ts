@@ -5,7 +5,6 @@ import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { faultyPorts } from './faulty-ports.ts';
 import { deliveryName, type Actor } from './history.ts';
-import { SECOND } from './scenario.ts';
 import type { StepPorts } from './ports.ts';
 import { workName, type SimulatedWorld } from './simulated-world.ts';
 
@@ -65,7 +64,7 @@ const faultyClock = (clock: DeliverPorts['clock'], faulty: DeliverPorts['clock']
 
 const deliveryQueueOf = (world: SimulatedWorld): DeliveryQueue => ({
   send: (jobs, delaySeconds = 0) => {
-    for (const job of jobs) world.queues.delivery.send(workName(job), job, delaySeconds * SECOND);
+    for (const job of jobs) world.queues.delivery.send(job, delaySeconds, workName(job));
     return Promise.resolve();
   },
 });
@@ -93,13 +92,14 @@ const wakeUpsOf = (world: SimulatedWorld, actor: Actor): WakeUps => {
   return {
     sendDelayed: (wakeUp, delaySeconds) => {
       note(wakeUp, 'sqs_delay');
-      world.queues.retry.send(workName(wakeUp), wakeUp, delaySeconds * SECOND);
+      world.queues.retry.send(wakeUp, delaySeconds, workName(wakeUp));
       return Promise.resolve();
     },
     schedule: (name, at, wakeUp) => {
-      note(wakeUp, 'scheduler', world.schedules.set(name, at, wakeUp));
+      const isTaken = world.scheduler.create(name, at, wakeUp) === 'conflict';
+      note(wakeUp, 'scheduler', isTaken ? world.scheduler.find(name)?.dueAt : undefined);
       return Promise.resolve('scheduled');
     },
-    unschedule: (name) => Promise.resolve(world.schedules.remove(name)),
+    unschedule: (name) => Promise.resolve(world.scheduler.delete(name)),
   };
 };

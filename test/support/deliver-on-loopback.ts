@@ -1,5 +1,4 @@
-import type { Context, SQSBatchResponse, SQSRecord } from 'aws-lambda';
-import { randomUUID } from 'node:crypto';
+import type { SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { deliverRecord } from '../../functions/deliver/deliver.ts';
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
@@ -10,6 +9,7 @@ import type { DeliverContext, DeliverPorts } from '../../functions/deliver/conte
 import { healthNotes } from '../../functions/deliver/health.ts';
 import { inMemorySubscriptions } from './in-memory/in-memory-subscriptions.ts';
 import { pipelineWorld } from './in-memory/pipeline-world.ts';
+import { anInvocation } from './sqs-event.ts';
 
 export type Environment = (records: readonly SQSRecord[]) => Promise<SQSBatchResponse>;
 
@@ -51,31 +51,3 @@ export const deliverOnLoopback = (options: OnLoopback) => {
   };
   return { environment, subscriptions, deliveries: world.deliveries };
 };
-
-/** An invocation that ends so many milliseconds from now: as much of Lambda's context as our functions look at. */
-export const anInvocation = (timeoutMs: number): Context => {
-  const endsAt = performance.now() + timeoutMs;
-  const context: Pick<Context, 'awsRequestId' | 'getRemainingTimeInMillis'> = {
-    awsRequestId: randomUUID(),
-    getRemainingTimeInMillis: () => endsAt - performance.now(),
-  };
-  return context as Context;
-};
-
-/** A message of the delivery or retry queue, as Lambda hands it to the function. */
-export const anSqsRecord = (body: string, receiveCount = 1): SQSRecord => ({
-  messageId: randomUUID(),
-  receiptHandle: 'receipt',
-  body,
-  attributes: {
-    ApproximateReceiveCount: String(receiveCount),
-    SentTimestamp: String(Date.now()),
-    SenderId: 'dispatch',
-    ApproximateFirstReceiveTimestamp: String(Date.now()),
-  },
-  messageAttributes: {},
-  md5OfBody: '',
-  eventSource: 'aws:sqs',
-  eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:delivery',
-  awsRegion: 'us-east-1',
-});

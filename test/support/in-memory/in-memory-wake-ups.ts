@@ -1,6 +1,7 @@
 import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { WakeUps } from '../../../shared/ports/wake-ups.ts';
-import type { InMemoryQueue } from './in-memory-queue.ts';
+import { modelledScheduler } from '../modelled-scheduler.ts';
+import type { ModelledSqs } from '../modelled-sqs.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 type SetSchedule = { name: string; at: number; wakeUp: WakeUp };
@@ -10,13 +11,19 @@ export type InMemoryWakeUps = WakeUps & {
   readonly schedules: readonly SetSchedule[];
 };
 
-/** One-shot schedules that fire on time, and are gone then. */
+/** Its schedules fire on time. */
 export const inMemoryWakeUps = (
   clock: VirtualClock,
-  retryQueue: Pick<InMemoryQueue<WakeUp>, 'send'>,
+  retryQueue: Pick<ModelledSqs<WakeUp>, 'send'>,
 ): InMemoryWakeUps => {
   const schedules: SetSchedule[] = [];
-  const pending = new Map<string, SetSchedule>();
+  const scheduler = modelledScheduler<SetSchedule>({
+    timeline: clock,
+    lateMs: () => 0,
+    fire: ({ wakeUp }) => {
+      retryQueue.send(wakeUp);
+    },
+  });
   return {
     schedules,
     sendDelayed: (wakeUp, delaySeconds) => {
@@ -24,23 +31,14 @@ export const inMemoryWakeUps = (
       return Promise.resolve();
     },
     schedule: (name, at, wakeUp) => {
-      if (pending.has(name)) return Promise.resolve('scheduled');
       const set = { name, at, wakeUp: structuredClone(wakeUp) };
-      schedules.push(set);
-      pending.set(name, set);
-      clock.at(at, () => {
-        if (pending.get(name) !== set) return;
-        pending.delete(name);
-        retryQueue.send(set.wakeUp);
-      });
+      if (scheduler.create(name, at, set) === 'created') schedules.push(set);
       return Promise.resolve('scheduled');
     },
     unschedule: (name) => {
-      const set = pending.get(name);
-      if (set === undefined) return Promise.resolve('absent');
-      pending.delete(name);
-      schedules.splice(schedules.indexOf(set), 1);
-      return Promise.resolve('removed');
+      const set = scheduler.find(name);
+      if (set !== undefined) schedules.splice(schedules.indexOf(set), 1);
+      return Promise.resolve(scheduler.delete(name));
     },
   };
 };

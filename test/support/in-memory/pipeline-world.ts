@@ -10,6 +10,8 @@ import { healthNotes } from '../../../functions/deliver/health.ts';
 import { dispatch, type DispatchContext, type IngressReading } from '../../../functions/dispatch/dispatch.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
+import { invocationMs, visibilityTimeout } from '../../../shared/domain/delivery/lease.ts';
+import { modelledSqs, sideBySide, type Receipt } from '../modelled-sqs.ts';
 import { inMemoryChunks } from './in-memory-chunks.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
@@ -19,7 +21,6 @@ import { inMemoryDeadLetters, inMemoryUndeliverables } from './in-memory-letters
 import { inMemoryMessageRecords } from './in-memory-message-records.ts';
 import { inMemoryOperatorEvents } from './in-memory-operator-events.ts';
 import { inMemoryPayloads } from './in-memory-payloads.ts';
-import { inMemoryQueue, type QueuedMessage } from './in-memory-queue.ts';
 import { inMemoryRateLimits } from './in-memory-rate-limits.ts';
 import { inMemorySecrets } from './in-memory-secrets.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
@@ -73,11 +74,11 @@ export const pipelineWorld = (clock = virtualClock()) => {
     firstAttemptsPerJob: 10,
     overdueAfterMs: 30_000,
     /** What an invocation has left when it starts, in milliseconds. */
-    invocationMs: 30_000,
+    invocationMs: invocationMs(15_000),
   };
 
   let receives = 0;
-  const consume = async ({ id, value, receiveCount }: QueuedMessage<FirstJob | WakeUp>): Promise<void> => {
+  const handle = async ({ id, value, receiveCount }: Receipt<FirstJob | WakeUp>): Promise<void> => {
     receives += 1;
     const endsAt = clock.now() + settings.invocationMs;
     const owner = `receive-${receives}`;
@@ -85,8 +86,16 @@ export const pipelineWorld = (clock = virtualClock()) => {
     const received = { id, text: JSON.stringify(value), receiveCount, owner, remainingMs };
     await deliver(deliverContext, value, received);
   };
-  const deliveryJobs = inMemoryQueue(clock, consume);
-  const retryQueue = inMemoryQueue(clock, consume);
+  const queue = <T extends FirstJob | WakeUp>() =>
+    modelledSqs<T>({
+      name: 'message',
+      timeline: clock,
+      visibilityMs: () => visibilityTimeout(settings.invocationMs),
+      batchSize: 1,
+      consume: sideBySide(handle),
+    });
+  const deliveryJobs = queue<FirstJob>();
+  const retryQueue = queue<WakeUp>();
 
   const deliveryQueue = inMemoryDeliveryQueue(deliveryJobs);
   const wakeUps = inMemoryWakeUps(clock, retryQueue);

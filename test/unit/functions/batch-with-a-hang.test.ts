@@ -5,7 +5,8 @@ import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { encodeFirstJob } from '../../../shared/wire/jobs/delivery-job.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { anSqsRecord, deliverOnLoopback } from '../../support/deliver-on-loopback.ts';
+import { deliverOnLoopback } from '../../support/deliver-on-loopback.ts';
+import { anSqsRecord } from '../../support/sqs-event.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 
 const ATTEMPT_TIMEOUT_MS = 1_500;

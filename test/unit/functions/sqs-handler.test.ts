@@ -5,7 +5,7 @@ import { sqsHandler } from '../../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../../shared/adapters/log/journal.ts';
 import { encodeFirstJob, encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
-import { anInvocation, anSqsRecord } from '../../support/deliver-on-loopback.ts';
+import { anInvocation, anSqsRecord } from '../../support/sqs-event.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 import { aFact } from '../../support/every-fact.ts';
 import { captureOutput } from '../adapters/captured-output.ts';

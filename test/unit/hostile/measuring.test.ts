@@ -70,7 +70,10 @@ describe('the modelled queue', () => {
     };
     const queue = modelledQueue([environment, environment], (invocation) => ended.push(invocation));
     for (let message = 0; message < 25; message += 1) queue.send('{}');
-    const aTurn = () => new Promise((resolve) => setImmediate(resolve));
+    // Messages are visible a turn after they were sent, and handed out a turn after that.
+    const aTurn = async () => {
+      for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    };
     await aTurn();
     expect(batches).toEqual([10, 10]);
     endings[0]?.();

@@ -1,0 +1,203 @@
+import type { VirtualClock } from './in-memory/virtual-clock.ts';
+
+/** A received message. `acknowledge` deletes it, for all who have received it. */
+export type Receipt<T> = {
+  id: string;
+  value: T;
+  receiveCount: number;
+  /** Names this one receive where faults are injected. */
+  label: string;
+  acknowledge: () => void;
+};
+
+export type ModelledSqs<T> = {
+  /** `label`: names the message where faults are injected. */
+  send: (value: T, delaySeconds?: number, label?: string) => void;
+  /** Moves the dead letters back, as new messages. */
+  redrive: () => void;
+  readonly deadLetters: number;
+  /** Messages that were sent, and neither deleted nor moved to the dead letters. */
+  readonly waiting: number;
+};
+
+/** What AWS allows itself or may suffer. Each is asked once in a place that its label names. */
+export type QueueFaults = {
+  /** The messages that a send stores, and how much later each is visible. Regularly one, at once. */
+  copiesOf?: (label: string) => readonly { label: string; laterMs: number }[];
+  batchSize?: (label: string) => number;
+  /** When a queue that hands nothing out begins again; undefined: it does hand out. */
+  closedUntil?: (now: number) => number | undefined;
+  /** After how many milliseconds a received message is received once more, whatever its visibility timeout. */
+  seenAgainAfterMs?: (receipt: string) => number | undefined;
+  isAcknowledgementLost?: (receipt: string) => boolean;
+};
+
+type SqsOptions<T> = {
+  /** Begins the ids of messages. */
+  name: string;
+  /** Real or virtual time, in milliseconds since the epoch. */
+  timeline: Pick<VirtualClock, 'now' | 'at'>;
+  visibilityMs: () => number;
+  /** @default 10 */
+  batchSize?: number;
+  /** Batches that are handled at once: when messages begin to come, and at most. @default unbounded */
+  scaling?: { first: number; most: number };
+  /** One invocation. What it has not acknowledged when it ends is visible again later. `environment`: counted from 0. */
+  consume: (batch: readonly Receipt<T>[], environment: number) => Promise<void>;
+  faults?: QueueFaults;
+};
+
+type Message<T> = { id: string; label: string; value: T; receiveCount: number; isGone: boolean };
+
+type Received<T> = { message: Message<T>; receipt: Receipt<T> };
+
+const SECOND = 1_000;
+
+/** `maxReceiveCount` of all our queues (infra/constructs/queues/sqs-queue.ts). */
+const MOST_RECEIVES = 10;
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html: up to 300 more batches a minute while messages wait. */
+const ANOTHER_AFTER_MS = 60_000 / 300;
+
+/**
+ * An SQS standard queue with a Lambda event source mapping.
+ *
+ * - A message is stored at least once and has no order:
+ *   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/standard-queues.html
+ * - A received message is hidden for the visibility timeout, which begins with the receive:
+ *   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-visibility-timeout.html
+ * - A message that was received `maxReceiveCount` times is moved to the dead letters instead of being received again:
+ *   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
+ * - Messages that are visible together are received together, in batches; an execution environment has one batch at a time:
+ *   https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+ */
+export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
+  const { name, timeline, faults = {}, batchSize = 10 } = options;
+  const { first, most } = options.scaling ?? { first: Infinity, most: Infinity };
+  const visible: Message<T>[] = [];
+  const idleEnvironments: number[] = [];
+  let deadLetters: Message<T>[] = [];
+  let [stored, waiting, environments, busy] = [0, 0, 0, 0];
+  let allowed = first;
+  let isGrowing = false;
+
+  const store = (label: string, value: T, delayMs: number): void => {
+    stored += 1;
+    waiting += 1;
+    const id = `${name}-${stored}`;
+    becomeVisible(
+      { id, label, value: structuredClone(value), receiveCount: 0, isGone: false },
+      timeline.now() + delayMs,
+    );
+  };
+
+  const becomeVisible = (message: Message<T>, at: number): void => {
+    timeline.at(at, () => {
+      if (message.isGone) return;
+      visible.push(message);
+      if (visible.length === 1) timeline.at(timeline.now(), handOut);
+    });
+  };
+
+  const handOut = (): void => {
+    const until = faults.closedUntil?.(timeline.now());
+    if (until !== undefined) timeline.at(until, handOut);
+    else fillEnvironments();
+  };
+
+  const canHandOut = (): boolean => visible.length > 0 && busy < allowed;
+
+  const fillEnvironments = (): void => {
+    while (canHandOut()) {
+      const size = faults.batchSize?.(visible[0]?.label ?? '') ?? batchSize;
+      const batch = visible.splice(0, size).flatMap(receive);
+      if (batch.length > 0) void invoke(batch);
+    }
+    if (visible.length > 0) growLater();
+  };
+
+  const growLater = (): void => {
+    if (isGrowing || allowed >= most) return;
+    isGrowing = true;
+    timeline.at(timeline.now() + ANOTHER_AFTER_MS, () => {
+      isGrowing = false;
+      allowed += 1;
+      handOut();
+    });
+  };
+
+  const remove = (message: Message<T>): void => {
+    if (!message.isGone) waiting -= 1;
+    message.isGone = true;
+  };
+
+  /** None: it was deleted meanwhile, or is a dead letter now. */
+  const receive = (message: Message<T>): Received<T>[] => {
+    if (message.isGone) return [];
+    if (message.receiveCount >= MOST_RECEIVES) {
+      remove(message);
+      deadLetters.push(message);
+      return [];
+    }
+    message.receiveCount += 1;
+    const { id, value, receiveCount } = message;
+    const label = `${message.label}#${receiveCount}`;
+    const again = faults.seenAgainAfterMs?.(label);
+    if (again !== undefined) becomeVisible(message, timeline.now() + again);
+    const acknowledge = (): void => {
+      if (faults.isAcknowledgementLost?.(label) !== true) remove(message);
+    };
+    return [{ message, receipt: { id, value, receiveCount, label, acknowledge } }];
+  };
+
+  const invoke = async (batch: readonly Received<T>[]): Promise<void> => {
+    const receivedAt = timeline.now();
+    const environment = idleEnvironments.pop() ?? environments++;
+    busy += 1;
+    const receipts = batch.map(({ receipt }) => receipt);
+    await options.consume(receipts, environment);
+    for (const received of batch) comeAgain(received, receivedAt + options.visibilityMs());
+    busy -= 1;
+    idleEnvironments.push(environment);
+    if (visible.length === 0 && busy === 0) allowed = first;
+    if (Number.isFinite(most)) handOut();
+  };
+
+  /** Unless it was deleted, or has been received again meanwhile. */
+  const comeAgain = ({ message, receipt }: Received<T>, at: number): void => {
+    if (message.isGone) return;
+    timeline.at(at, () => {
+      if (message.receiveCount === receipt.receiveCount) becomeVisible(message, timeline.now());
+    });
+  };
+
+  return {
+    send: (value, delaySeconds = 0, label = '') => {
+      const copies = faults.copiesOf?.(label) ?? [{ label, laterMs: 0 }];
+      for (const copy of copies) store(copy.label, value, delaySeconds * SECOND + copy.laterMs);
+    },
+    redrive: () => {
+      const redriven = deadLetters;
+      deadLetters = [];
+      for (const { label, value } of redriven) store(`${label}!`, value, 0);
+    },
+    get deadLetters() {
+      return deadLetters.length;
+    },
+    get waiting() {
+      return waiting;
+    },
+  };
+}
+
+/**
+ * An invocation that handles its messages side by side and reports each failure by itself, so that the others are deleted
+ * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html).
+ */
+export function sideBySide<T>(handle: (receipt: Receipt<T>, environment: number) => Promise<void>) {
+  return async (batch: readonly Receipt<T>[], environment: number): Promise<void> => {
+    const results = await Promise.allSettled(batch.map((receipt) => handle(receipt, environment)));
+    for (const [index, receipt] of batch.entries())
+      if (results[index]?.status === 'fulfilled') receipt.acknowledge();
+  };
+}
