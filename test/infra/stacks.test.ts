@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
@@ -5,6 +7,8 @@ import { z } from 'zod';
 import { Posthaste } from '../../infra/constructs/posthaste.ts';
 import { placeStacks } from '../../infra/deployment.ts';
 import { parseSettings } from '../../infra/settings.ts';
+import cdkJson from '../../cdk.json' with { type: 'json' };
+import packageJson from '../../package.json' with { type: 'json' };
 import { templatesFor, testApp } from './templates.ts';
 
 const { state, pipeline, monitoring } = templatesFor();
@@ -13,6 +17,23 @@ const outputsOf = (template: Template): string[] =>
   Object.keys(template.findOutputs('*'))
     .filter((name) => !name.startsWith('ExportsOutput'))
     .toSorted();
+
+describe('the app', () => {
+  it("runs on the Node.js among its packages, whichever runs a CDK CLI of the machine's own", () => {
+    const PATH = (process.env['PATH'] ?? '')
+      .split(':')
+      .filter((folder) => !folder.includes('node_modules'))
+      .join(':');
+    const command = cdkJson.app.replace('infra/app.ts', '--version');
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    const version = execFileSync('sh', ['-c', command], {
+      cwd,
+      env: { ...process.env, PATH },
+      encoding: 'utf8',
+    });
+    expect(version.trim()).toBe(`v${packageJson.devDependencies.node}`);
+  });
+});
 
 describe('the stacks', () => {
   it('are named after the deployment, and only the state is protected against deletion', () => {
