@@ -15,7 +15,7 @@ import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 export type DeliverPorts = {
   clock: Clock;
   deliveries: Deliveries;
-  chunks: Pick<Chunks, 'write'>;
+  chunks: Pick<Chunks, 'write' | 'find'>;
   messageRecords: MessageRecords;
   payloads: Payloads;
   subscriptions: Subscriptions;
@@ -67,6 +67,16 @@ export type Receipt = {
   /** What is left of the invocation, in milliseconds. */
   remainingMs: () => number;
 };
+
+/** The owner of what a receive of the SQS message `id` leases. `invocation` is unique to the invocation. */
+export function ownerFor(invocation: string, id: string): string {
+  return `${invocation}/${id}`;
+}
+
+/** Whether the owner of a lease had this very SQS message, at this or an earlier receive. */
+export function isOwnerBy(owner: string, { id }: Receipt): boolean {
+  return owner.endsWith(`/${id}`);
+}
 
 /** A lease for an attempt that begins now: it outlasts the request's deadline and its recording. */
 export function leaseFor({ ports, settings }: DeliverContext, { owner }: Receipt): Lease {

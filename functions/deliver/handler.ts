@@ -21,6 +21,7 @@ import {
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
+import { returningSooner } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { deliverEnvironment } from '../../shared/config/environment.ts';
@@ -36,11 +37,19 @@ import type { Context, SQSRecord } from 'aws-lambda';
 const environment = deliverEnvironment();
 const journal = powertoolsJournal('deliver', environment);
 const deadline = invocationDeadline();
+const sqs = sqsClient({ deadline, journal });
 const deliverContext = deliverContextOf(environment, journal, deadline);
+const returnSooner = returningSooner({
+  sqs,
+  queueUrls: [environment.deliveryQueueUrl, environment.retryQueueUrl],
+  random: Math.random,
+});
 
 // Called by Lambda, with up to ten jobs of the delivery queue or wake-ups of the retry queue
 
-export const handler = deadline.timed(sqsHandler(journal, handleRecord, deliveryIdsIn));
+export const handler = deadline.timed(
+  sqsHandler(journal, { handleRecord, returnSooner, idsOf: deliveryIdsIn }),
+);
 
 // For every record
 
@@ -78,7 +87,6 @@ function portsOf(
   deadline: CallDeadline,
 ): DeliverContext['ports'] {
   const invocation = { deadline, journal };
-  const sqs = sqsClient(invocation);
   const dynamo = dynamoClient(invocation);
   const pacing = pacingOf(deadline);
   const payloads = laterPayloads(invocation, environment.payloadBucket);

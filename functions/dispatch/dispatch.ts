@@ -92,7 +92,7 @@ export async function dispatch(
   });
 }
 
-/** A message that a repeat cannot mend is dead-lettered, so that it neither blocks the batch nor is tried ten times. */
+/** A message that a repeat cannot mend is dead-lettered, so that it neither blocks the batch nor is tried fifty times. */
 async function refuse(
   { ports }: DispatchContext,
   original: IngressOriginal,

@@ -11,6 +11,7 @@ import { laterPayloads, laterReferencedData } from '../../shared/adapters/lambda
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
+import { returningSooner } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { dispatchEnvironment } from '../../shared/config/environment.ts';
@@ -24,11 +25,17 @@ import type { SQSRecord } from 'aws-lambda';
 const environment = dispatchEnvironment();
 const journal = powertoolsJournal('dispatch', environment);
 const deadline = invocationDeadline();
+const sqs = sqsClient({ deadline, journal });
 const dispatchContext = dispatchContextOf(environment, journal, deadline);
+const returnSooner = returningSooner({
+  sqs,
+  queueUrls: [environment.ingressQueueUrl],
+  random: Math.random,
+});
 
 // Called by Lambda, with up to ten messages of the ingress queue
 
-export const handler = deadline.timed(sqsHandler(journal, handleRecord, idsIn));
+export const handler = deadline.timed(sqsHandler(journal, { handleRecord, returnSooner, idsOf: idsIn }));
 
 // For every record
 
@@ -47,7 +54,6 @@ function dispatchContextOf(
   deadline: CallDeadline,
 ): IngressContext {
   const invocation = { deadline, journal };
-  const sqs = sqsClient(invocation);
   const dynamo = dynamoClient(invocation);
   return {
     ports: {

@@ -15,8 +15,8 @@ import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remai
 const PAGE = 100;
 
 /**
- * How long SQS may bring a message back to a dispatch that crashed before it sent the jobs: ten receives, three minutes
- * apart. A repeat goes to the subscriptions of its first acceptance, and has to find them on the list for that.
+ * How long SQS may bring a message back to a dispatch that crashed before it sent the jobs: fifty receives, at most 55 s apart
+ * (receives.ts). A repeat goes to the subscriptions of its first acceptance, and has to find them on the list for that.
  */
 const REMEMBERED_MS = 45 * 60_000;
 

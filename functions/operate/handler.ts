@@ -15,6 +15,7 @@ import { laterPayloads, laterRemoval } from '../../shared/adapters/lambda/on-dem
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
+import { returningSooner } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { operateEnvironment } from '../../shared/config/environment.ts';
@@ -28,11 +29,17 @@ import type { Context, SQSRecord } from 'aws-lambda';
 const environment = operateEnvironment();
 const journal = powertoolsJournal('operate', environment);
 const deadline = invocationDeadline();
+const sqs = sqsClient({ deadline, journal });
 const operateContext = operateContextOf(environment, journal, deadline);
+const returnSooner = returningSooner({
+  sqs,
+  queueUrls: [environment.operationQueueUrl],
+  random: Math.random,
+});
 
 // Called by Lambda, with one order of the operation queue
 
-export const handler = deadline.timed(sqsHandler(journal, handleRecord, orderIdsIn));
+export const handler = deadline.timed(sqsHandler(journal, { handleRecord, returnSooner, idsOf: orderIdsIn }));
 
 // For every record
 
@@ -55,7 +62,6 @@ function operateContextOf(environment: Environment, journal: Journal, deadline: 
 
 function portsOf(environment: Environment, journal: Journal, deadline: CallDeadline): OrderContext['ports'] {
   const invocation = { deadline, journal };
-  const sqs = sqsClient(invocation);
   const dynamo = dynamoClient(invocation);
   const pacing = pacingOf(deadline);
   const { deliveriesTable, subscriptionsTable } = environment;

@@ -10,7 +10,7 @@ export type OrderContext = OperateContext & { ports: { deadLetters: DeadLetters 
 
 /**
  * What operate does for every SQS record. A throw means that one of our own services failed, and the message comes again.
- * An order that can never be understood is dead-lettered with its reason instead of being tried ten times.
+ * An order that can never be understood is dead-lettered with its reason instead of being tried fifty times.
  */
 export async function operateRecord(
   context: OrderContext,

@@ -1,4 +1,8 @@
-import { type RecoveryOperation, secondsToNextLook } from '../../shared/domain/recovery/operation.ts';
+import {
+  OPERATE_TIMEOUT_SECONDS,
+  type RecoveryOperation,
+  secondsToNextLook,
+} from '../../shared/domain/recovery/operation.ts';
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import {
   isRecoverable,
@@ -24,8 +28,8 @@ const PAGE = 50;
 const CREATION_MS = 60_000;
 const CREATION_LOOK_SECONDS = 15;
 
-/** After the timeout of operate: if the invocation that was quicker died, its work is taken up then. */
-const WATCH_AFTER_SECONDS = 120;
+/** If the invocation that was quicker died, its work is taken up then. */
+const WATCH_AFTER_SECONDS = OPERATE_TIMEOUT_SECONDS + 5;
 
 /**
  * Gives the deliveries of a recovery another round, page by page. A page's keys are on the recovery's record before the first

@@ -21,7 +21,7 @@ const resources = {
   },
   /** The KMS key under which signing secrets are sealed. */
   secretsKeyArn: { variable: 'SECRETS_KEY_ARN', rule: text, functions: ['deliver', 'api'] },
-  ingressQueueUrl: { variable: 'INGRESS_QUEUE_URL', rule: url, functions: ['api'] },
+  ingressQueueUrl: { variable: 'INGRESS_QUEUE_URL', rule: url, functions: ['dispatch', 'api'] },
   ingressDeadLetterUrl: { variable: 'INGRESS_DEAD_LETTER_URL', rule: url, functions: ['dispatch'] },
   deliveryQueueUrl: {
     variable: 'DELIVERY_QUEUE_URL',

@@ -50,7 +50,7 @@ type Stack = AsyncDisposableStack;
 /** How long faults go on after the last message was published, so that retries and repeats meet them as well. */
 const FAULTS_AFTER_MS = 60_000;
 
-/** How long everything may take to come to its end: some visibility timeouts (102 s each), and the work itself. */
+/** How long everything may take to come to its end: some visibility timeouts (35 s at most), and the work itself. */
 const patienceMs = ({ messages }: ChaosRequest): number => 600_000 + messages * 100;
 
 const LOOK_INTERVAL_MS = 3_000;

@@ -136,9 +136,9 @@ describe('what alarms and graphs watch', () => {
 
 describe('limits', () => {
   it.each([
-    { alarm: 'IngressAge', limit: 240, reason: 'a message whose dispatch died is back after 180 s' },
-    { alarm: 'DeliveryAge', limit: 1140, reason: 'a delay of 900 s, and 180 s after a death' },
-    { alarm: 'FirstAttemptsLate', limit: 240_000, reason: 'ms: the same without the delay' },
+    { alarm: 'IngressAge', limit: 95, reason: 'a message whose dispatch died is back after 35 s' },
+    { alarm: 'DeliveryAge', limit: 995, reason: 'a delay of 900 s, and 35 s after a death' },
+    { alarm: 'FirstAttemptsLate', limit: 95_000, reason: 'ms: the same without the delay' },
     { alarm: 'RetriesLate', limit: 90_000, reason: 'ms: reconcile wakes what is 30 s late within 60 s' },
     { alarm: 'DeliverConcurrency', limit: 135, reason: '90 % of 100 and 50' },
     { alarm: 'DeliverErrors', limit: 0, reason: 'any, in three minutes of five' },
@@ -147,8 +147,8 @@ describe('limits', () => {
   });
 
   it.each([
-    { alarm: 'DeliveryAge', settings: { attemptTimeoutSeconds: 30 }, limit: 900 + 6 * 45 + 60 },
-    { alarm: 'RetryAge', settings: { attemptTimeoutSeconds: 5 }, limit: 900 + 6 * 20 + 60 },
+    { alarm: 'DeliveryAge', settings: { attemptTimeoutSeconds: 30 }, limit: 900 + 50 + 60 },
+    { alarm: 'RetryAge', settings: { attemptTimeoutSeconds: 5 }, limit: 900 + 25 + 60 },
     { alarm: 'RetriesLate', settings: { overdueAfterSeconds: 300 }, limit: 360_000 },
     { alarm: 'DeliverConcurrency', settings: { deliverConcurrency: 400, retryConcurrency: 100 }, limit: 450 },
   ])('of $alarm follow the settings', ({ alarm, settings, limit }) => {

@@ -54,6 +54,7 @@ describe('the environment', () => {
         variables.subscriptionsTable,
         variables.deliveriesTable,
         variables.payloadBucket,
+        variables.ingressQueueUrl,
         variables.ingressDeadLetterUrl,
         variables.deliveryQueueUrl,
         variables.payloadSources,

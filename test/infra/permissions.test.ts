@@ -43,6 +43,7 @@ const consume = (...arns: unknown[]) => ({
   'sqs:ReceiveMessage': arns,
   'sqs:DeleteMessage': arns,
   'sqs:GetQueueAttributes': arns,
+  'sqs:ChangeMessageVisibility': arns,
 });
 
 describe('a function may do what it does, and nothing else', () => {

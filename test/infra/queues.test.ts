@@ -28,10 +28,10 @@ describe('SQS queues', () => {
     expect(ids.toSorted()).toEqual([...sources, ...holding].map(({ path }) => path).toSorted());
   });
 
-  it.each(sources)('$path gives its poison to $deadLetters after ten receives', ({ path, deadLetters }) => {
+  it.each(sources)('$path gives its poison to $deadLetters after fifty receives', ({ path, deadLetters }) => {
     expect(queue(path).Properties['RedrivePolicy']).toEqual({
       deadLetterTargetArn: arnOf(queue(deadLetters).id),
-      maxReceiveCount: 10,
+      maxReceiveCount: 50,
     });
   });
 
@@ -73,14 +73,14 @@ describe('the visibility timeout', () => {
   const visibilityOf = (path: string, settings = {}) =>
     resourceAt(templatesFor(settings).pipeline, QUEUE, path).Properties['VisibilityTimeout'];
 
-  it('of the ingress queue is six times the timeout of dispatch', () => {
+  it('of the ingress queue is the timeout of dispatch and 5 s', () => {
     expect(timeoutOf('PipelineDispatchFunction')).toBe(30);
-    expect(visibilityOf('PipelineIngressQueue')).toBe(6 * 30);
+    expect(visibilityOf('PipelineIngressQueue')).toBe(35);
   });
 
-  it('of the operation queue is six times the timeout of operate', () => {
-    expect(timeoutOf('PipelineOperateFunction')).toBe(60);
-    expect(visibilityOf('PipelineOperationQueue')).toBe(6 * 60);
+  it('of the operation queue is the timeout of operate and 5 s', () => {
+    expect(timeoutOf('PipelineOperateFunction')).toBe(40);
+    expect(visibilityOf('PipelineOperationQueue')).toBe(45);
   });
 
   it.each([1, 15, 30])(
@@ -89,8 +89,8 @@ describe('the visibility timeout', () => {
       const settings = { attemptTimeoutSeconds };
       const timeout = attemptTimeoutSeconds + 15;
       expect(timeoutOf('PipelineDeliverFunction', settings)).toBe(timeout);
-      expect(visibilityOf('PipelineDeliveryQueue', settings)).toBe(6 * timeout);
-      expect(visibilityOf('PipelineRetryQueue', settings)).toBe(6 * timeout);
+      expect(visibilityOf('PipelineDeliveryQueue', settings)).toBe(timeout + 5);
+      expect(visibilityOf('PipelineRetryQueue', settings)).toBe(timeout + 5);
     },
   );
 });

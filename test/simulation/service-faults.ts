@@ -39,6 +39,7 @@ export function queueFaults(
       faults.strikeMessage(`${receipt} twice`, ['received_twice']) === undefined
         ? undefined
         : Math.floor(faults.chance(`${receipt} again`) * 30 * SECOND),
+    jitter: (receipt) => faults.chance(`${receipt} returned`),
     isAcknowledgementLost: (receipt) =>
       faults.strikeMessage(`${receipt} ack`, ['acknowledgement_lost']) !== undefined,
   };

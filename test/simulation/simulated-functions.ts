@@ -1,4 +1,4 @@
-import type { DeliverContext, HealthNotes } from '../../functions/deliver/context.ts';
+import { ownerFor, type DeliverContext, type HealthNotes } from '../../functions/deliver/context.ts';
 import { jobOfMember } from '../../shared/domain/delivery/job.ts';
 import { deliver } from '../../functions/deliver/deliver.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
@@ -32,6 +32,7 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
         return [receipt];
       } catch (error) {
         world.history.trace?.push(`${world.time.now()} ${receipt.label} failed: ${String(error)}`);
+        if (!invocation.dead) receipt.returnSooner();
         return [];
       }
     });
@@ -71,7 +72,7 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, notes: Healt
   const { world, machine } = running;
   const work = world.sabotage.work?.(receipt.value, world.deliveries) ?? receipt.value;
   const { receiveCount } = receipt;
-  const owner = `${receipt.id}/${receiveCount}`;
+  const owner = ownerFor(String(receiveCount), receipt.id);
   const actor: Actor = {
     ...actorOf(running, receipt.label, owner),
     work: { ...aboutWhat(receipt.value), hasComeBefore: receiveCount > 1 || isForLost(receipt.value) },

@@ -1,5 +1,6 @@
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import { invocationMs, visibilityTimeout } from '../../shared/domain/delivery/lease.ts';
+import { invocationMs } from '../../shared/domain/delivery/lease.ts';
+import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import type { Line } from '../../shared/domain/subscription/rate-limit.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
 import { injectFaults, type Faults, type MessageFault } from './faults.ts';
@@ -74,7 +75,7 @@ export const simulatedWorld = (
     modelledSqs<T>({
       name,
       timeline: time,
-      visibilityMs: () => visibilityTimeout(timeoutMs(world.settings)),
+      visibilityMs: () => 1000 * visibilityTimeout(timeoutMs(world.settings) / 1000),
       // A function that dies acknowledges nothing, so that the queue does not wait for its end.
       consume: (batch) => {
         consume(batch);

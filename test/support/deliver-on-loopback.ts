@@ -46,7 +46,10 @@ export const deliverOnLoopback = (options: OnLoopback) => {
       settings: { ...world.settings, attemptTimeoutMs },
       healthNotes: healthNotes(systemClock),
     };
-    const handler = sqsHandler(journal, (record, invocation) => deliverRecord(context, record, invocation));
+    const handler = sqsHandler(journal, {
+      handleRecord: (record, invocation) => deliverRecord(context, record, invocation),
+      returnSooner: () => Promise.resolve(),
+    });
     return (records) => handler({ Records: [...records] }, anInvocation(invocationMs(attemptTimeoutMs)));
   };
   return { environment, subscriptions, deliveries: world.deliveries };

@@ -62,7 +62,7 @@ const setup = async (project: TestProject): Promise<(() => Promise<void>) | unde
   return () => emulator.stop();
 };
 
-/** Seconds after which SQS brings again what operate had in hand when a test killed it. Six minutes otherwise. */
+/** Seconds after which SQS brings again what operate had in hand when a test killed it. It is 45 otherwise. */
 const bringOperationsAgainSoon = async ({
   endpoint,
   region,

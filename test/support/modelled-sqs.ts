@@ -1,6 +1,10 @@
+import { MOST_RECEIVES, returnDelaySeconds } from '../../shared/domain/receives.ts';
 import type { VirtualClock } from './in-memory/virtual-clock.ts';
 
-/** A received message. `acknowledge` deletes it, for all who have received it. */
+/**
+ * A received message. `acknowledge` deletes it, for all who have received it. `returnSooner` has it visible again after the delay
+ * that our functions ask for when they fail a message.
+ */
 export type Receipt<T> = {
   id: string;
   value: T;
@@ -8,6 +12,7 @@ export type Receipt<T> = {
   /** Names this one receive where faults are injected. */
   label: string;
   acknowledge: () => void;
+  returnSooner: () => void;
 };
 
 export type ModelledSqs<T> = {
@@ -30,6 +35,8 @@ export type QueueFaults = {
   /** After how many milliseconds a received message is received once more, whatever its visibility timeout. */
   seenAgainAfterMs?: (receipt: string) => number | undefined;
   isAcknowledgementLost?: (receipt: string) => boolean;
+  /** Uniform in [0, 1): where in its range the delay of a failed message lies. @default 0.5 */
+  jitter?: (receipt: string) => number;
 };
 
 type SqsOptions<T> = {
@@ -49,12 +56,9 @@ type SqsOptions<T> = {
 
 type Message<T> = { id: string; label: string; value: T; receiveCount: number; isGone: boolean };
 
-type Received<T> = { message: Message<T>; receipt: Receipt<T> };
+type Received<T> = { message: Message<T>; receipt: Receipt<T>; isReturned: () => boolean };
 
 const SECOND = 1_000;
-
-/** `maxReceiveCount` of all our queues (infra/constructs/queues/sqs-queue.ts). */
-const MOST_RECEIVES = 10;
 
 /** https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html: up to 300 more batches a minute while messages wait. */
 const ANOTHER_AFTER_MS = 60_000 / 300;
@@ -147,7 +151,16 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
     const acknowledge = (): void => {
       if (faults.isAcknowledgementLost?.(label) !== true) remove(message);
     };
-    return [{ message, receipt: { id, value, receiveCount, label, acknowledge } }];
+    let isReturned = false;
+    const returnSooner = (): void => {
+      // A receipt that is not the latest changes nothing.
+      if (isReturned || message.receiveCount !== receiveCount) return;
+      isReturned = true;
+      const seconds = returnDelaySeconds(receiveCount, () => faults.jitter?.(label) ?? 0.5);
+      becomeVisible(message, timeline.now() + seconds * SECOND);
+    };
+    const receipt = { id, value, receiveCount, label, acknowledge, returnSooner };
+    return [{ message, receipt, isReturned: () => isReturned }];
   };
 
   const invoke = async (batch: readonly Received<T>[]): Promise<void> => {
@@ -163,11 +176,12 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
     if (Number.isFinite(most)) handOut();
   };
 
-  /** Unless it was deleted, or has been received again meanwhile. */
-  const comeAgain = ({ message, receipt }: Received<T>, at: number): void => {
+  /** Unless it was deleted, returned, or received again meanwhile. */
+  const comeAgain = ({ message, receipt, isReturned }: Received<T>, at: number): void => {
     if (message.isGone) return;
     timeline.at(at, () => {
-      if (message.receiveCount === receipt.receiveCount) becomeVisible(message, timeline.now());
+      if (message.receiveCount === receipt.receiveCount && !isReturned())
+        becomeVisible(message, timeline.now());
     });
   };
 
@@ -192,12 +206,19 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
 
 /**
  * An invocation that handles its messages side by side and reports each failure by itself, so that the others are deleted
- * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html).
+ * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html). What it failed it returns at once.
  */
 export function sideBySide<T>(handle: (receipt: Receipt<T>, environment: number) => Promise<void>) {
   return async (batch: readonly Receipt<T>[], environment: number): Promise<void> => {
-    const results = await Promise.allSettled(batch.map((receipt) => handle(receipt, environment)));
-    for (const [index, receipt] of batch.entries())
-      if (results[index]?.status === 'fulfilled') receipt.acknowledge();
+    const handled = batch.map(async (receipt): Promise<Receipt<T>[]> => {
+      try {
+        await handle(receipt, environment);
+        return [receipt];
+      } catch {
+        receipt.returnSooner();
+        return [];
+      }
+    });
+    for (const { acknowledge } of (await Promise.all(handled)).flat()) acknowledge();
   };
 }

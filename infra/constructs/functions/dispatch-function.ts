@@ -20,7 +20,7 @@ const WITH_SOURCES = 1024;
 
 /** Ingress message → one delivery job for each matching subscription. */
 export class DispatchFunction extends NodeFunction<'dispatch'> {
-  /** A fan-out to thousands is some hundreds of batches sent side by side; a crash costs six times this. */
+  /** A fan-out to thousands is some hundreds of batches sent side by side; a crash costs as much and some seconds. */
   static readonly timeout = Duration.seconds(30);
 
   constructor(scope: Construct, id: string, props: DispatchFunctionProps) {
@@ -36,6 +36,7 @@ export class DispatchFunction extends NodeFunction<'dispatch'> {
         subscriptionsTable: state.subscriptions.name,
         deliveriesTable: state.deliveries.name,
         payloadBucket: state.payloads.name,
+        ingressQueueUrl: ingress.url,
         ingressDeadLetterUrl: ingressDeadLetters.url,
         deliveryQueueUrl: delivery.url,
         payloadSources: payloadSourcesVariable(scope, settings.payloadSources),

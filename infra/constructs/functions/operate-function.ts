@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { OPERATE_TIMEOUT_SECONDS } from '../../../shared/domain/recovery/operation.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { NodeFunction } from './node-function.ts';
 import type { RetrySchedules } from '../queues/retry-schedules.ts';
@@ -21,11 +22,7 @@ const CONCURRENCY = 5;
 
 /** Long work ordered by people: recoveries, and the cancellations after a deletion; page by page. */
 export class OperateFunction extends NodeFunction<'operate'> {
-  /**
-   * Some hundred pages; the rest of a job goes on in a new message. Shorter than a job on purpose: one whose invocation died
-   * comes again when six times this is over.
-   */
-  static readonly timeout = Duration.minutes(1);
+  static readonly timeout = Duration.seconds(OPERATE_TIMEOUT_SECONDS);
 
   constructor(scope: Construct, id: string, props: OperateFunctionProps) {
     const { settings, state, operation, operationDeadLetters, retry, schedules } = props;

@@ -3,13 +3,7 @@ import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { visibilityTimeout } from '../../../shared/domain/delivery/lease.ts';
-
-/**
- * How often a message is received before it is a dead letter. A receive is lost to every crash, throttle and timeout, so
- * fewer would dead-letter healthy messages in a bad hour; one that always fails costs ten receives at most.
- */
-const MAX_RECEIVES = 10;
+import { MOST_RECEIVES, visibilityTimeout } from '../../../shared/domain/receives.ts';
 
 /** What every SQS queue of ours has: TLS only, encrypted at rest, no name of its own, and its metrics. */
 export class SqsQueue extends Construct {
@@ -108,7 +102,7 @@ export class HoldingQueue extends SqsQueue {
 
   /** For `redrivePolicy`. */
   get asDeadLetterQueue() {
-    return { queue: this.queue, maxReceiveCount: MAX_RECEIVES };
+    return { queue: this.queue, maxReceiveCount: MOST_RECEIVES };
   }
 }
 
@@ -140,8 +134,17 @@ export class WorkQueue extends SqsQueue {
     this.visibilityTimeout = hidden;
   }
 
-  /** What Lambda needs to poll in the function's name (AWSLambdaSQSQueueExecutionRole, scoped to this queue). */
+  /**
+   * What Lambda needs to poll in the function's name (AWSLambdaSQSQueueExecutionRole, scoped to this queue), and what the
+   * function needs to have a message that it failed come again sooner.
+   */
   grantConsume(grantee: IGrantable): Grant {
-    return this.grant(grantee, 'sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes');
+    return this.grant(
+      grantee,
+      'sqs:ReceiveMessage',
+      'sqs:DeleteMessage',
+      'sqs:GetQueueAttributes',
+      'sqs:ChangeMessageVisibility',
+    );
   }
 }

@@ -2,23 +2,37 @@ import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-p
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { LambdaJournal } from '../log/journal.ts';
 
+export type RecordHandling = {
+  handleRecord: (record: SQSRecord, context: Context) => Promise<void>;
+  /** Has SQS bring a failed record back sooner than after the visibility timeout. */
+  returnSooner: (record: SQSRecord) => Promise<void>;
+  /** Ids for the log of what a record is about, as far as it can be read. */
+  idsOf?: (record: SQSRecord) => Record<string, string>;
+};
+
 /**
  * A Lambda handler for a queue: the records of a batch side by side, each acknowledged by itself. A record whose
- * function throws comes again after the visibility timeout; the fault is in the log with the record's id, and with the ids
- * of what it is about, as far as they can be read.
+ * function throws comes again after a short delay; the fault is in the log with the record's id, and with the ids
+ * of what it is about.
  */
 export function sqsHandler(
   journal: Omit<LambdaJournal, 'auditLogger'>,
-  handleRecord: (record: SQSRecord, context: Context) => Promise<void>,
-  idsOf: (record: SQSRecord) => Record<string, string> = () => ({}),
+  { handleRecord, returnSooner, idsOf = () => ({}) }: RecordHandling,
 ) {
   const processor = new BatchProcessor(EventType.SQS);
+  const noteFault = (error: unknown, record: SQSRecord): void => {
+    journal.fault(error, { ...idsOf(record), sqsMessageId: record.messageId });
+  };
   return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const noted = async (record: SQSRecord): Promise<void> => {
       try {
         await handleRecord(record, context);
       } catch (error) {
-        journal.fault(error, { ...idsOf(record), sqsMessageId: record.messageId });
+        noteFault(error, record);
+        // At once, not at the end of the batch, which may have an attempt that takes long.
+        await returnSooner(record).catch((cause: unknown) => {
+          noteFault(cause, record);
+        });
         throw error;
       }
     };

@@ -1,6 +1,7 @@
 /**
- * How long an attempt may take, and everything that has to outlast it: its lease, deliver's invocation, the time for which
- * SQS hides its message, the grace of reconcile, and the second pass of a cancellation. A change here changes all of them.
+ * How long an attempt may take, and everything that has to outlast it: its lease, deliver's invocation and with it the time for
+ * which SQS hides its message (receives.ts), the grace of reconcile, and the second pass of a cancellation. A change here changes
+ * all of them.
  */
 
 /** The setting `attemptTimeoutSeconds`: what a single request may take. */
@@ -15,9 +16,6 @@ const RECORDING_MS = 5_000;
 /** What an invocation has beyond one lease: to receive the batch, and to send back what it has no time for. */
 const INVOCATION_SPARE_MS = 7_000;
 
-/** AWS asks for six times the function's timeout (Lambda developer guide, "Using Lambda with Amazon SQS"). */
-const VISIBILITY_PER_TIMEOUT = 6;
-
 /** Milliseconds for which an attempt holds its delivery. */
 export function leaseMs(attemptTimeoutMs: number): number {
   return PREPARING_MS + attemptTimeoutMs + RECORDING_MS;
@@ -31,11 +29,6 @@ export function requestMs(attemptTimeoutMs: number): number {
 /** Timeout of the deliver function, in milliseconds. */
 export function invocationMs(attemptTimeoutMs: number): number {
   return leaseMs(attemptTimeoutMs) + INVOCATION_SPARE_MS;
-}
-
-/** How long SQS hides a message once a function has received it. `window`: how long Lambda gathers a batch. All in one unit. */
-export function visibilityTimeout(functionTimeout: number, window = 0): number {
-  return functionTimeout * VISIBILITY_PER_TIMEOUT + window;
 }
 
 /** Longer than any invocation of deliver: what one began before that is over, or will never be. */

@@ -1,5 +1,8 @@
 import { MAX_DELAY_SECONDS } from '../retry/wake-up-plan.ts';
 
+/** Timeout of operate. The rest of a long order goes on in a new message; short, because after a crash its message is hidden for as long. */
+export const OPERATE_TIMEOUT_SECONDS = 40;
+
 /** An order to `operate`: long work, done page by page. Each can be repeated without harm. Times are milliseconds since the epoch. */
 export type Operation = RecoveryOperation | CancellationOperation;
 

@@ -53,6 +53,7 @@ export const chunkedWorld = async (
   const noted = (write: string): void => void writes.push({ at: world.clock.now() - startedAt, write });
   const { ports } = world.deliverContext;
   ports.chunks = {
+    ...world.chunks,
     write: (transition) => {
       noted(`chunk ${transition.expect.kind}`);
       return world.chunks.write(transition);

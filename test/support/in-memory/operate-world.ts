@@ -1,6 +1,7 @@
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
-import type { Operation } from '../../../shared/domain/recovery/operation.ts';
+import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/recovery/operation.ts';
+import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import {
   newRecovery,
   recoveryIdOf,
@@ -22,9 +23,11 @@ import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What an invocation has when it starts, and how long its message stays invisible, in milliseconds. */
-const INVOCATION_MS = 60_000;
-const VISIBILITY_MS = 360_000;
+/** What an invocation has when it starts, in milliseconds. */
+const INVOCATION_MS = OPERATE_TIMEOUT_SECONDS * 1000;
+
+/** How long a message stays invisible whose invocation died, in seconds. */
+const VISIBILITY_SECONDS = visibilityTimeout(OPERATE_TIMEOUT_SECONDS);
 
 /** In every test they are a day younger than the deliveries that it is about. */
 export const ORDERED_AT = SOME_TIME + DAY_MS;
@@ -145,7 +148,7 @@ export const operateWorld = () => {
     try {
       await receive(operation, context);
     } catch {
-      ordered.push({ operation, delaySeconds: VISIBILITY_MS / 1000 });
+      ordered.push({ operation, delaySeconds: VISIBILITY_SECONDS });
     }
     return true;
   };

@@ -5,12 +5,13 @@ import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { deliveryKeyFor } from '../../../functions/api/deliveries/deliveries.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
-import type { DeliverContext } from '../../../functions/deliver/context.ts';
+import { ownerFor, type DeliverContext } from '../../../functions/deliver/context.ts';
 import { healthNotes } from '../../../functions/deliver/health.ts';
 import { dispatch, type DispatchContext, type IngressReading } from '../../../functions/dispatch/dispatch.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
-import { invocationMs, visibilityTimeout } from '../../../shared/domain/delivery/lease.ts';
+import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
+import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { modelledSqs, sideBySide, type Receipt } from '../modelled-sqs.ts';
 import { inMemoryChunks } from './in-memory-chunks.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';
@@ -81,7 +82,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
   const handle = async ({ id, value, receiveCount }: Receipt<FirstJob | WakeUp>): Promise<void> => {
     receives += 1;
     const endsAt = clock.now() + settings.invocationMs;
-    const owner = `receive-${receives}`;
+    const owner = ownerFor(`receive-${receives}`, id);
     const remainingMs = () => endsAt - clock.now();
     const received = { id, text: JSON.stringify(value), receiveCount, owner, remainingMs };
     await deliver(deliverContext, value, received);
@@ -90,7 +91,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     modelledSqs<T>({
       name: 'message',
       timeline: clock,
-      visibilityMs: () => visibilityTimeout(settings.invocationMs),
+      visibilityMs: () => 1000 * visibilityTimeout(settings.invocationMs / 1000),
       batchSize: 1,
       consume: sideBySide(handle),
     });

@@ -31,6 +31,7 @@ describe('the environment of a function', () => {
       subscriptionsTable: 'subscriptions',
       deliveriesTable: 'deliveries',
       payloadBucket: 'payloads',
+      ingressQueueUrl: `${QUEUE}-ingress`,
       ingressDeadLetterUrl: `${QUEUE}-ingress-dead`,
       deliveryQueueUrl: `${QUEUE}-delivery`,
       subscriptionCacheSeconds: 5,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deliveryIdsIn } from '../../../functions/deliver/deliver.ts';
 import { messageIdsIn } from '../../../functions/dispatch/ingress-record.ts';
-import { sqsHandler } from '../../../shared/adapters/lambda/sqs-handler.ts';
+import { type RecordHandling, sqsHandler } from '../../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../../shared/adapters/log/journal.ts';
 import { encodeFirstJob, encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
@@ -9,6 +9,7 @@ import { anInvocation, anSqsRecord } from '../../support/sqs-event.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 import { aFact } from '../../support/every-fact.ts';
 import { captureOutput } from '../adapters/captured-output.ts';
+import type { SQSRecord } from 'aws-lambda';
 
 const SECRET = 'planted-secret';
 const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 };
@@ -16,6 +17,8 @@ const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 
 afterEach(() => {
   vi.restoreAllMocks();
 });
+
+const returnSooner = (): Promise<void> => Promise.resolve();
 
 const aJournal = () =>
   powertoolsJournal('deliver', {
@@ -26,10 +29,14 @@ const aJournal = () =>
   });
 
 /** What is logged of a record whose function throws. */
-const faultsOf = async (body: string, idsOf?: Parameters<typeof sqsHandler>[2]) => {
+const faultsOf = async (body: string, idsOf?: RecordHandling['idsOf']) => {
   const output = captureOutput();
   const journal = aJournal();
-  const handler = sqsHandler(journal, () => Promise.reject(new Error('throttled')), idsOf);
+  const handler = sqsHandler(journal, {
+    handleRecord: () => Promise.reject(new Error('throttled')),
+    returnSooner,
+    ...(idsOf === undefined ? {} : { idsOf }),
+  });
   const record = anSqsRecord(body);
   await handler({ Records: [record] }, anInvocation(10_000));
   expect(output.lines.join('\n')).not.toContain(SECRET);
@@ -40,18 +47,64 @@ describe('the first successes of a batch', () => {
   it('are logged together in the end, though another of its records threw', async () => {
     const output = captureOutput();
     const journal = aJournal();
-    const handler = sqsHandler(journal, ({ body: subscriptionId }) => {
+    const handleRecord = ({ body: subscriptionId }: SQSRecord): Promise<void> => {
       if (subscriptionId === 'none') return Promise.reject(new Error('throttled'));
       const attempt = anAttempt({ outcome: 'delivered', statusCode: 200 });
       journal.note(aFact('attempt_made', { key: { ...key, subscriptionId }, attempt, status: 'delivered' }));
       return Promise.resolve();
-    });
+    };
+    const handler = sqsHandler(journal, { handleRecord, returnSooner });
     const Records = ['s-1', 'none', 's-2'].map((body) => anSqsRecord(body));
     await handler({ Records }, anInvocation(10_000));
     const attempts = ['s-1', 's-2'].map((id) => [id, 200, 120, SOME_TIME, 40]);
     expect(output.parsed().filter(({ fact }) => fact !== undefined)).toMatchObject([
       { fact: 'attempts_delivered', messageId: 'm-1', attempts },
     ]);
+  });
+});
+
+describe('a record that failed', () => {
+  const Records = ['good', 'slow', 'bad'].map((body) => anSqsRecord(body));
+  const idsOf = (bodies: readonly string[]) =>
+    Records.filter(({ body }) => bodies.includes(body)).map(({ messageId }) => messageId);
+
+  it('is returned sooner at once, while another of its batch still goes on', async () => {
+    captureOutput();
+    const slow = Promise.withResolvers<undefined>();
+    const returned: string[] = [];
+    const handler = sqsHandler(aJournal(), {
+      handleRecord: async ({ body }) => {
+        if (body === 'slow') await slow.promise;
+        if (body === 'bad') throw new Error('throttled');
+      },
+      returnSooner: ({ messageId }) => {
+        returned.push(messageId);
+        slow.resolve(undefined);
+        return Promise.resolve();
+      },
+    });
+    const failures = idsOf(['bad']);
+    expect(await handler({ Records }, anInvocation(10_000))).toEqual({
+      batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })),
+    });
+    expect(returned).toEqual(failures);
+  });
+
+  it('is reported, with both faults in the log, where it cannot be returned sooner', async () => {
+    const output = captureOutput();
+    const handler = sqsHandler(aJournal(), {
+      handleRecord: () => Promise.reject(new Error('throttled')),
+      returnSooner: () => Promise.reject(new Error('SQS does not answer')),
+    });
+    const response = await handler({ Records }, anInvocation(10_000));
+    expect(response.batchItemFailures).toHaveLength(3);
+    const faults = output.parsed().filter(({ message }) => message === 'fault');
+    expect(faults).toHaveLength(6);
+    expect(faults).toContainEqual(
+      expect.objectContaining({
+        error: expect.objectContaining({ message: 'SQS does not answer' }) as unknown,
+      }),
+    );
   });
 });
 

@@ -108,7 +108,7 @@ describe('a recovery', () => {
       return Promise.resolve();
     };
     const recovery = await order();
-    expect(await work()).toBe(4);
+    expect(await work()).toBe(8);
     expect(ordered).toEqual([]);
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: 75, reopened: 75 });
   });

@@ -83,7 +83,7 @@ describe('an order of a recovery', () => {
     const recovery = await order();
     ordered.length = 0;
     await Promise.all([receive(recovery.operation), receive(recovery.operation)]);
-    expect(ordered).toMatchObject([{ delaySeconds: 120 }]);
+    expect(ordered).toMatchObject([{ delaySeconds: 45 }]);
     await work();
     expect(await recovery.found()).toMatchObject({
       state: 'completed',

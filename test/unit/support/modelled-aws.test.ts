@@ -7,32 +7,54 @@ const SECOND = 1_000;
 const VISIBILITY_MS = 180 * SECOND;
 
 describe('the modelled queue', () => {
-  it('shows a failed message again a visibility timeout after its receive, ten times, and then keeps it until a redrive', async () => {
+  it('shows a message that nobody deletes again a visibility timeout after its receive, fifty times, and then keeps it until a redrive', async () => {
     const clock = virtualClock(0);
     const receives: number[] = [];
-    let fails = true;
+    let dies = true;
     const queue = modelledSqs<string>({
       name: 'm',
       timeline: clock,
       visibilityMs: () => VISIBILITY_MS,
-      consume: sideBySide(async ({ receiveCount }) => {
-        receives.push(clock.now() / SECOND, receiveCount);
+      consume: async (batch) => {
+        for (const { receiveCount } of batch) receives.push(clock.now() / SECOND, receiveCount);
         await clock.sleep(20 * SECOND);
-        if (fails) throw new Error('It failed.');
-      }),
+        if (!dies) for (const { acknowledge } of batch) acknowledge();
+      },
     });
     queue.send('a', 5);
     await clock.run();
-    expect(receives).toEqual(Array.from({ length: 10 }, (_, index) => [5 + 180 * index, index + 1]).flat());
+    expect(receives).toEqual(Array.from({ length: 50 }, (_, index) => [5 + 180 * index, index + 1]).flat());
     expect([queue.waiting, queue.deadLetters]).toEqual([0, 1]);
 
-    fails = false;
+    dies = false;
     receives.length = 0;
     const redrivenAt = clock.now() / SECOND;
     queue.redrive();
     await clock.run();
     expect(receives).toEqual([redrivenAt, 1]);
     expect([queue.waiting, queue.deadLetters]).toEqual([0, 0]);
+  });
+
+  it('shows a message that the function failed again after a growing delay, and once, though it hands nothing out by then', async () => {
+    const clock = virtualClock(0);
+    const receives: number[] = [];
+    const queue = modelledSqs<string>({
+      name: 'm',
+      timeline: clock,
+      visibilityMs: () => VISIBILITY_MS,
+      consume: sideBySide(({ receiveCount }) => {
+        receives.push(clock.now() / SECOND, receiveCount);
+        return receiveCount < 4 ? Promise.reject(new Error('It failed.')) : Promise.resolve();
+      }),
+      faults: {
+        jitter: () => 0,
+        closedUntil: (now) => (now > 2 * SECOND && now < 400 * SECOND ? 400 * SECOND : undefined),
+      },
+    });
+    queue.send('a');
+    await clock.run();
+    expect(receives).toEqual([0, 1, 1, 2, 400, 3, 404, 4]);
+    expect(queue.waiting).toBe(0);
   });
 
   it('counts the receives of a message that is received twice at once, and deletes it for both', async () => {

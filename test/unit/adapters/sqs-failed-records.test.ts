@@ -1,0 +1,26 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
+import { returningSooner } from '../../../shared/adapters/sqs/failed-records.ts';
+import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
+import { anSqsRecord } from '../../support/sqs-event.ts';
+
+let stub: AwsStub;
+
+beforeEach(async () => {
+  stub = await awsStub(() => ({ body: '{}' }));
+});
+afterEach(() => stub.close());
+
+it('a failed record is made visible on the queue that it came from, later with each receive', async () => {
+  const queueUrls = ['retry', 'delivery'].map((name) => `${stub.config.endpoint}/000000000000/${name}`);
+  const returnSooner = returningSooner({ sqs: sqsClient(stub.config), queueUrls, random: () => 0.5 });
+  for (const receiveCount of [1, 3, 20]) await returnSooner(anSqsRecord('{}', receiveCount));
+
+  expect(stub.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual(
+    [2, 6, 38].map((VisibilityTimeout) => ({
+      QueueUrl: queueUrls[1],
+      ReceiptHandle: 'receipt',
+      VisibilityTimeout,
+    })),
+  );
+});
