@@ -15,7 +15,7 @@ import type { SecretOpener } from '../../shared/ports/subscriptions.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
 import { noteHealth } from './health.ts';
-import { cancelHeld, endHeld, hasTimeForRequest, timeLeftMs, writeHeld, type Loaded } from './held.ts';
+import { cancelHeld, endHeld, hasTimeForRequest, releasedOnFault, timeLeftMs, type Loaded } from './held.ts';
 import { takeTurn } from './rate-limit.ts';
 import { record, type AttemptResult, type FollowedPolicy } from './record.ts';
 import { scheduleNext, sendAgain } from './wake-up.ts';
@@ -36,22 +36,22 @@ type Ready = Loaded & {
  * @throws UnopenedSecretError, RequestNotSentError, and where one of our own services fails
  */
 export async function makeAttempt(context: DeliverContext, held: Loaded): Promise<Loaded | undefined> {
-  const ready = await prepare(context, held);
+  const ready = await releasedOnFault(context, held, () => prepare(context, held));
   if (ready === undefined) return undefined;
   const result = await post(context, ready);
   const retried = await record(context, held, ready.policy, result);
   // After a 410 it is disabled; there is nothing more to note.
   if (!isGone(result.reply)) await noteHealth(context, ready.subscription, result.attempt);
-  if (retried === undefined) return undefined;
-  const { queue, subscriptionId } = held.delivery.key;
-  return { ...retried, ...(await context.ports.subscriptions.find(queue, subscriptionId, 'fresh')) };
+  return retried;
 }
 
 /** Gathers what the request needs. Undefined: it does not go now, and the record says why. */
-async function prepare(context: DeliverContext, held: Loaded): Promise<Ready | undefined> {
+async function prepare(context: DeliverContext, claimed: Loaded): Promise<Ready | undefined> {
+  const held = await withCurrentSubscription(context, claimed);
   const subscription = await subscriptionOrCancel(context, held);
   if (subscription === undefined) return undefined;
-  const secrets = await secretsOrRelease(context, held, subscription);
+  // Nothing goes out unsigned because KMS does not answer.
+  const secrets = await openedSecrets(context.ports.secretOpener, subscription, context.ports.clock.now());
   const turn = await takeTurn(context, held, subscription);
   if (turn === undefined) return undefined;
   // The calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time …
@@ -62,6 +62,13 @@ async function prepare(context: DeliverContext, held: Loaded): Promise<Ready | u
   // … and meanwhile the subscription or the message may have expired.
   if ((await subscriptionOrCancel(context, held)) === undefined) return undefined;
   return { ...held, subscription, secrets, policy: policyFor(context, held), slotAt: turn.slotAt };
+}
+
+/** An immediate retry goes by the subscription as it is by then, like every other retry. */
+async function withCurrentSubscription({ ports }: DeliverContext, held: Loaded): Promise<Loaded> {
+  if (held.broughtBy !== 'same_invocation') return held;
+  const { queue, subscriptionId } = held.delivery.key;
+  return { ...held, ...(await ports.subscriptions.find(queue, subscriptionId, 'fresh')) };
 }
 
 /** The policy kept since the round's first failure; before that, the one in force now. */
@@ -86,25 +93,6 @@ async function subscriptionOrCancel(
   if (reason === undefined && subscription !== undefined) return subscription;
   await cancelHeld(context, held, reason ?? 'subscription_deleted');
   return undefined;
-}
-
-/**
- * What the request is signed with: none may be missing, and nothing goes out unsigned because KMS does not answer. Nothing
- * was sent by then, so the lease is given up before such a fault is passed on.
- * @throws UnopenedSecretError: the message comes again.
- */
-async function secretsOrRelease(
-  context: DeliverContext,
-  held: Loaded,
-  subscription: Subscription,
-): Promise<readonly OpenedSecret[]> {
-  const { ports } = context;
-  try {
-    return await openedSecrets(ports.secretOpener, subscription, ports.clock.now());
-  } catch (fault) {
-    await writeHeld(context, held, release(held.delivery, held.receipt.owner, writeTime(context)));
-    throw fault;
-  }
 }
 
 /** A secret, and until when it may sign. */
@@ -150,20 +138,18 @@ async function post(context: DeliverContext, ready: Ready): Promise<AttemptResul
 }
 
 /** The lease is given up where nothing was sent. After any other error, as after a crash, the request may have been made. */
-async function replyOrRelease(context: DeliverContext, ready: Ready, startedAt: number): Promise<Reply> {
+function replyOrRelease(context: DeliverContext, ready: Ready, startedAt: number): Promise<Reply> {
   const { ports, settings } = context;
-  const { message, subscription, delivery, receipt } = ready;
+  const { message, subscription } = ready;
   const secrets = secretsInForce(ready.secrets, startedAt).map(({ secret }) => secret);
-  try {
-    return await ports.subscriber.post(
-      webhookRequest(message, subscription, { startedAt, userAgent: settings.userAgent, secrets }),
-      attemptTimeoutOf(subscription, settings.attemptTimeoutMs),
-    );
-  } catch (fault) {
-    if (fault instanceof RequestNotSentError)
-      await writeHeld(context, ready, release(delivery, receipt.owner, writeTime(context)));
-    throw fault;
-  }
+  const request = webhookRequest(message, subscription, {
+    startedAt,
+    userAgent: settings.userAgent,
+    secrets,
+  });
+  const timeoutMs = attemptTimeoutOf(subscription, settings.attemptTimeoutMs);
+  const wasNotSent = (fault: unknown): boolean => fault instanceof RequestNotSentError;
+  return releasedOnFault(context, ready, () => ports.subscriber.post(request, timeoutMs), wasNotSent);
 }
 
 /** By its policy, or by the slot that it had to wait for. */

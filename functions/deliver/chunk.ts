@@ -24,8 +24,16 @@ export class ChunkFaultError extends Error {
   }
 }
 
+/** What a chunk needs was read so slowly that the invocation has no time for its attempts. Nothing was claimed, and its job comes again. */
+export class SlowReadsError extends Error {
+  override readonly name = 'SlowReadsError';
+  constructor({ queue, messageId }: ChunkJob['key']) {
+    super(`what message ${queue}/${messageId} needs was read too slowly for its attempts`);
+  }
+}
+
 /**
- * Claims the first attempts of a chunk's members, all at once. Undefined: another receive of the job claimed them. While its
+ * Claims the first attempts of these members of a chunk, all at once. Undefined: another receive of the job claimed them. While its
  * lease runs the job comes back when that ends; once it ran out, or was given up, each delivery that is left gets a job of
  * its own.
  * @throws ContendedError: SQS brings the job back.
@@ -33,11 +41,12 @@ export class ChunkFaultError extends Error {
 export async function claimMembers(
   context: DeliverContext,
   job: ChunkJob,
+  members: readonly string[],
   receipt: Receipt,
 ): Promise<Chunk | undefined> {
   const { ports } = context;
-  const { key, acceptedAt, subscriptionIds } = job;
-  const claim = { acceptedAt, members: subscriptionIds, lease: leaseFor(context, receipt) };
+  const { key, acceptedAt } = job;
+  const claim = { acceptedAt, members, lease: leaseFor(context, receipt) };
   const result = await ports.chunks.write(claimChunk(key, claim, writeTime(context)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined) throw contendedChunk(key);
@@ -52,6 +61,11 @@ export async function claimMembers(
   const ended = lease === undefined ? chunk : await endLapsedLease(context, chunk, lease);
   await ports.deliveryQueue.send(remainingJobs(job, receipt, ended));
   return undefined;
+}
+
+/** Whether an earlier receive of the job, or a copy of it, has claimed the chunk. That stays so. */
+export async function isClaimed({ ports }: DeliverContext, { key }: ChunkJob): Promise<boolean> {
+  return (await ports.chunks.find(key))?.members !== undefined;
 }
 
 async function endLapsedLease(

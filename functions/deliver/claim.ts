@@ -12,9 +12,9 @@ import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { DroppedReason } from '../../shared/domain/vocabulary.ts';
 import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
-import type { DeliverContext, Receipt } from './context.ts';
+import { isOwnerBy, type DeliverContext, type Receipt } from './context.ts';
 import { settleOwed } from './owed.ts';
-import { sendAgainIfEarly, scheduleNext, comeBackAtLeaseEnd } from './wake-up.ts';
+import { scheduleNext, sendAgain, sendAgainIfEarly } from './wake-up.ts';
 
 export type ClaimResult = { kind: 'claimed'; delivery: Delivery } | Refusal;
 
@@ -86,8 +86,7 @@ export async function followRefusal(
       await settleOwed(context, refusal.delivery, await keptBody(context.ports, work.key));
       break;
     case 'in_flight':
-      if (refusal.delivery.overdueAt === undefined) await comeBackAtLeaseEnd(context, work, refusal.delivery);
-      else noteDropped(context, work, 'in_flight');
+      await leaveToHolder(context, work, receipt, refusal.delivery);
       break;
     case 'unknown':
       noteDropped(context, work, 'no_record');
@@ -100,6 +99,23 @@ export async function followRefusal(
       break;
   }
   return 'done';
+}
+
+/**
+ * Nobody but the holder may make the attempt while its lease runs. This message comes back at the end of the lease where no
+ * other one would bring the attempt about soon if the holder is dead: no index finds a first attempt, and the holder's own
+ * message, returned after a fault, is deleted by our acknowledgement.
+ */
+async function leaveToHolder(
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  receipt: Receipt,
+  { overdueAt, lease }: Delivery,
+): Promise<void> {
+  const isHoldersOwn = lease !== undefined && isOwnerBy(lease.owner, receipt);
+  if (isHoldersOwn || overdueAt === undefined)
+    await sendAgain(context, work, lease?.until ?? context.ports.clock.now());
+  else noteDropped(context, work, 'in_flight');
 }
 
 /**

@@ -5,25 +5,23 @@ import {
   type FirstJob,
   type WakeUp,
 } from '../../shared/domain/delivery/job.ts';
-import { rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
-import { absenceOf, type Queue, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { AbsenceReason } from '../../shared/domain/vocabulary.ts';
-import type { Freshness } from '../../shared/ports/subscriptions.ts';
 import { keepMessage, messageFor } from '../../shared/steps/keep-message.ts';
 import { keptUntil } from '../../shared/steps/retention.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { makeAttempt } from './attempt.ts';
-import { ChunkFaultError, claimMembers, SuccessRecorder } from './chunk.ts';
+import { ChunkFaultError, claimMembers, isClaimed, SlowReadsError, SuccessRecorder } from './chunk.ts';
 import { claimDelivery, followRefusal, type ClaimResult } from './claim.ts';
-import { hasTimeForAttempt, leaseFor, type DeliverContext, type Receipt } from './context.ts';
+import { hasTimeForAttempt, leaseFor, ownerFor, type DeliverContext, type Receipt } from './context.ts';
 import { noteAbsence } from './health.ts';
-import { cancelHeld, type Held, type Loaded } from './held.ts';
-import { sendAgainIfEarly, sendAgain } from './wake-up.ts';
+import { cancelHeld, releasedOnFault, type Held, type Loaded } from './held.ts';
+import { recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
+import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
 /**
  * What deliver does for every SQS record. A throw means that one of our own services failed, and the message comes again.
- * A message that can never be understood is dead-lettered with its reason instead of being tried ten times.
+ * A message that can never be understood is dead-lettered with its reason instead of being tried fifty times.
  */
 export async function deliverRecord(
   context: DeliverContext,
@@ -42,7 +40,7 @@ export async function deliverRecord(
     id,
     text,
     receiveCount: Number(record.attributes.ApproximateReceiveCount),
-    owner: `${invocation.awsRequestId}/${id}`,
+    owner: ownerFor(invocation.awsRequestId, id),
     remainingMs: () => invocation.getRemainingTimeInMillis(),
   });
 }
@@ -80,20 +78,47 @@ async function handBack(context: DeliverContext, work: FirstJob | WakeUp): Promi
 }
 
 /**
- * The first attempts of a chunk's members, side by side, each to its end.
- * @throws ChunkFaultError
+ * The first attempts of a chunk's members, side by side, each to its end. What can fail before the claim does: then nothing is
+ * claimed. A member whose subscription cannot be read is left out of the claim, and gets a job of its own when this one comes again.
+ * @throws ChunkFaultError, SlowReadsError
  */
 async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Receipt): Promise<void> {
-  const chunk = await claimMembers(context, job, receipt);
+  // A job that comes again is claimed as a rule, and then needs nothing of what is read here.
+  if (receipt.receiveCount > 1 && (await isClaimed(context, job))) {
+    await claimMembers(context, job, job.subscriptionIds, receipt);
+    return;
+  }
+  const found = await messageFor(context.ports, job);
+  const { done: known, faults } = await sideBySide(jobsOf(job), async (work) => ({
+    work,
+    recipient: await signableRecipientOf(context, work),
+  }));
+  if (known.length === 0) throw new ChunkFaultError(job.key, faults);
+  // Not handed back: where that were the rule, each acknowledgement that got lost would leave one copy more.
+  if (!hasTimeForAttempt(context, receipt)) throw new SlowReadsError(job.key);
+  const members = known.map(({ work }) => work.key.subscriptionId);
+  const chunk = await claimMembers(context, job, members, receipt);
   if (chunk === undefined) return;
   const successes = new SuccessRecorder(context, chunk, receipt.owner);
-  const results = await Promise.allSettled(
-    jobsOf(job).map((one) => deliverOne(context, one, receipt, successes)),
+  const attempts = await sideBySide(known, ({ work, recipient }) =>
+    deliverTo(context, { work, receipt, successes, message: () => Promise.resolve(found) }, recipient),
   );
-  const faults = results.flatMap((result): unknown[] =>
-    result.status === 'rejected' ? [result.reason] : [],
-  );
-  if (faults.length > 0) throw new ChunkFaultError(job.key, faults);
+  const all = [...faults, ...attempts.faults];
+  if (all.length > 0) throw new ChunkFaultError(job.key, all);
+}
+
+/** Does the work of all items at once; one that fails holds up no other. */
+async function sideBySide<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<{ done: Result[]; faults: unknown[] }> {
+  const done: Result[] = [];
+  const faults: unknown[] = [];
+  for (const settled of await Promise.allSettled(items.map(work))) {
+    if (settled.status === 'fulfilled') done.push(settled.value);
+    else faults.push(settled.reason);
+  }
+  return { done, faults };
 }
 
 function jobsOf(job: ChunkJob): DeliveryJob[] {
@@ -105,28 +130,55 @@ async function deliverOne(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   receipt: Receipt,
-  successes?: SuccessRecorder,
 ): Promise<void> {
-  const { absence, ...recipient } = await recipientOf(context, work);
+  const recipient = await recipientOf(context, work);
+  const message = () => messageFor(context.ports, work);
+  if ((await deliverTo(context, { work, receipt, message }, recipient)) === 'due_now')
+    await deliverOne(context, work, receipt);
+}
+
+/** Work as it was received. `successes`: of the chunk under whose claim it is attempted. */
+type Unclaimed = Pick<Held, 'work' | 'receipt'> & {
+  successes?: SuccessRecorder;
+  /** The message, and where it came from; undefined where it cannot be found any more. */
+  message: () => ReturnType<typeof messageFor>;
+};
+
+/** `due_now`: its claim came a moment early, and can be made again. */
+async function deliverTo(
+  context: DeliverContext,
+  { message, ...unclaimed }: Unclaimed,
+  { absence, ...recipient }: Recipient,
+): Promise<'done' | 'due_now'> {
+  const { work, receipt, successes } = unclaimed;
   const result =
     absence === undefined
-      ? await claimAttempt(context, work, receipt, successes)
-      : await claimToCancel(context, work, absence, successes);
-  if (result.kind !== 'claimed') {
-    if ((await followRefusal(context, work, receipt, result)) === 'due_now')
-      await deliverOne(context, work, receipt, successes);
-  } else if (absence === undefined) {
-    await attemptClaimed(context, { work, receipt, delivery: result.delivery, successes }, recipient);
+      ? await claimAttempt(context, unclaimed)
+      : await claimToCancel(context, unclaimed, absence);
+  if (result.kind !== 'claimed') return followRefusal(context, work, receipt, result);
+  if (absence === undefined) {
+    await attemptClaimed(
+      context,
+      { work, receipt, delivery: result.delivery, successes },
+      recipient,
+      message,
+    );
   } else {
     context.ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason: absence });
     if (recipient.subscription !== undefined) await noteAbsence(context, recipient.subscription);
   }
+  return 'done';
 }
 
 /** The attempt that is due, and the immediate retries after it that this invocation makes. */
-async function attemptClaimed(context: DeliverContext, claimed: Held, recipient: Recipient): Promise<void> {
+async function attemptClaimed(
+  context: DeliverContext,
+  claimed: Held,
+  recipient: Omit<Recipient, 'absence'>,
+  message: Unclaimed['message'],
+): Promise<void> {
   const { work } = claimed;
-  const found = await messageFor(context.ports, work);
+  const found = await releasedOnFault(context, claimed, message);
   if (found === undefined) {
     await cancelWithoutMessage(context, claimed);
     return;
@@ -155,33 +207,10 @@ async function cancelWithoutMessage(context: DeliverContext, claimed: Held): Pro
   await cancelHeld(context, claimed, reason);
 }
 
-type Recipient = { queue: Queue | undefined; subscription: Subscription | undefined };
-
-/**
- * Who is to be called, or why nobody can be. What a cache says against a subscription is asked again: it may have been
- * enabled or confirmed since. So is one that limits its rate: two readers of different limits would not stand in one line.
- */
-async function recipientOf(
-  { ports }: DeliverContext,
-  { kind, key }: DeliveryJob | WakeUp,
-): Promise<Recipient & { absence: AbsenceReason | undefined }> {
-  const { queue, subscriptionId, messageId } = key;
-  const read = async (freshness: Freshness) => {
-    const found = await ports.subscriptions.find(queue, subscriptionId, freshness);
-    return { ...found, absence: absenceOf(found.subscription, ports.clock.now(), messageId) };
-  };
-  if (kind === 'wake_up') return read('fresh');
-  const cached = await read('cached');
-  const isLimited = cached.subscription !== undefined && rateLimitOf(cached.subscription) !== undefined;
-  return cached.absence === undefined && !isLimited ? cached : read('fresh');
-}
-
 /** A member of a chunk needs no claim of its own while it is pending: the claim of the chunk covers it. */
 async function claimAttempt(
   context: DeliverContext,
-  work: DeliveryJob | WakeUp,
-  receipt: Receipt,
-  successes: SuccessRecorder | undefined,
+  { work, receipt, successes }: Omit<Unclaimed, 'message'>,
 ): Promise<ClaimResult> {
   const delivery = successes?.pending(work.key.subscriptionId);
   return delivery === undefined
@@ -191,9 +220,8 @@ async function claimAttempt(
 
 async function claimToCancel(
   context: DeliverContext,
-  work: DeliveryJob | WakeUp,
+  { work, successes }: Omit<Unclaimed, 'message'>,
   reason: AbsenceReason,
-  successes: SuccessRecorder | undefined,
 ): Promise<ClaimResult> {
   const { ports, settings } = context;
   // What was not sent to a subscription that may come back can be recovered then, so its message has to be there.

@@ -3,7 +3,7 @@ import { firstSuccessOf } from '../../shared/domain/delivery/chunk-members.ts';
 import { apply, type Delivery, type Revision } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { requestMs } from '../../shared/domain/delivery/lease.ts';
-import { cancelLeased } from '../../shared/domain/delivery/transitions.ts';
+import { cancelLeased, release } from '../../shared/domain/delivery/transitions.ts';
 import type { MessageBody } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
@@ -78,6 +78,26 @@ export async function endHeld(
   if (result.kind === 'written') return result.delivery;
   await comeBackAtLeaseEnd(context, held.work, result.current);
   return undefined;
+}
+
+/**
+ * Does what comes between the claim and the request. Where one of our own services fails in it, nothing was sent: the lease is
+ * given up before the fault is passed on, so that the attempt does not count as lost and need not wait for the lease to end.
+ * `wasNotSent`: whether that holds for a fault of the request itself.
+ */
+export async function releasedOnFault<Result>(
+  context: DeliverContext,
+  held: Held,
+  step: () => Promise<Result>,
+  wasNotSent: (fault: unknown) => boolean = () => true,
+): Promise<Result> {
+  try {
+    return await step();
+  } catch (fault) {
+    if (wasNotSent(fault))
+      await writeHeld(context, held, release(held.delivery, held.receipt.owner, writeTime(context)));
+    throw fault;
+  }
 }
 
 /** Cancels a delivery that we hold, without an attempt. */

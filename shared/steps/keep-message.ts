@@ -1,4 +1,4 @@
-import type { DeliveryJob, WakeUp } from '../domain/delivery/job.ts';
+import type { DeliveryJob, FirstJob, WakeUp } from '../domain/delivery/job.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD, type MessageBody, payloadKeyOf } from '../domain/message/body.ts';
 import type { Message, MessageKey } from '../domain/message/message.ts';
 import type { MessageRecords } from '../ports/messages.ts';
@@ -58,9 +58,9 @@ export async function messageIn(
 /** The message of a job or wake-up and where it came from; undefined where it cannot be found any more. */
 export async function messageFor(
   ports: Keeping,
-  work: DeliveryJob | WakeUp,
+  work: FirstJob | WakeUp,
 ): Promise<{ message: Message; body: MessageBody } | undefined> {
-  const body = work.kind === 'job' ? work.body : await keptBody(ports, work.key);
+  const body = work.kind === 'wake_up' ? await keptBody(ports, work.key) : work.body;
   if (body === undefined) return undefined;
   const message = await messageIn(ports.payloads, body);
   return message === undefined ? undefined : { message, body };

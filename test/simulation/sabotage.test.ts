@@ -191,7 +191,10 @@ describe('a failing run', () => {
   it('fails the same way once more, and is shortened to what it takes to fail', async () => {
     const failing = async (): Promise<number> => {
       for (let seed = FIRST_SEED; ; seed += 1) {
-        const { findings } = await runScenario(generateScenario(seed), { sabotage: acknowledgeBeforeRecord });
+        const scenario = generateScenario(seed);
+        // A fault in a chunk is named by the number of its call, which changes with each member that is taken out.
+        if (scenario.settings.firstAttemptsPerJob > 1) continue;
+        const { findings } = await runScenario(scenario, { sabotage: acknowledgeBeforeRecord });
         if (findings.length > 0) return seed;
       }
     };
