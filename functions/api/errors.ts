@@ -3,7 +3,7 @@ import { ContendedError } from '../../shared/domain/contention.ts';
 import type { FieldError } from '../../shared/domain/errors.ts';
 import { UnknownCredentialsError } from '../../shared/domain/subscription/credential-headers.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
-import { QueueBusyError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
+import { QueueBeingDeletedError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
 
 const ERROR_CODES = [
   'invalid_request',
@@ -110,10 +110,10 @@ export function refusalOf(error: unknown): RefusedRequest | undefined {
   if (error instanceof QueueMissingError) {
     return new RefusedRequest('conflict', 'the queue was deleted meanwhile');
   }
-  if (error instanceof QueueBusyError) {
+  if (error instanceof QueueBeingDeletedError) {
     return new RefusedRequest(
       'conflict',
-      'subscriptions kept being added or changed meanwhile; the queue is still there',
+      'the queue of this name is still being deleted; ask again in a minute',
     );
   }
   if (error instanceof ContendedError) {

@@ -21,7 +21,7 @@ const PAGE = 100;
 const REMEMBERED_MS = 45 * 60_000;
 
 /**
- * Cancels the open deliveries of a deleted subscription, or of a whole deleted queue, page by page. Best effort: a delivery
+ * Cancels the open deliveries of a deleted subscription, or of a whole deleted queue with what is left of it, page by page. Best effort: a delivery
  * that is left finds its subscription gone when it is due. A second pass finds what was in flight at the deletion; the marked
  * subscription is removed when no repeat of a dispatch can ask for it any more.
  * @throws when a service fails: the message comes again.
@@ -31,6 +31,10 @@ export async function cancelDeliveries(
   order: CancellationOperation,
   remaining: Remaining,
 ): Promise<void> {
+  if (!(await isQueueRemoved(context, order, remaining))) {
+    await goOnLater(context, order, 0);
+    return;
+  }
   let rest: CancellationOperation | undefined = begun(order, context.ports.clock.now());
   while (rest !== undefined) {
     if (remaining() < PAGE_MS) {
@@ -39,6 +43,16 @@ export async function cancelDeliveries(
     }
     rest = await cancelPage(context, rest, remaining);
   }
+}
+
+/** Of a deleted queue its subscriptions go first: none of them is called, and no queue of that name can be made before. */
+async function isQueueRemoved(
+  { ports }: OperateContext,
+  { queue, subscriptionId }: CancellationOperation,
+  remaining: Remaining,
+): Promise<boolean> {
+  if (subscriptionId !== undefined) return true;
+  return ports.registry.removeDeletedQueue(queue, () => remaining() > PAGE_MS);
 }
 
 /** A pass that begins late enough is the last one. */

@@ -11,7 +11,7 @@ export type OperateContext = {
     recoveries: Pick<Recoveries, 'find' | 'save'>;
     deliveryListings: Pick<DeliveryListings, 'oldest' | 'records'>;
     operations: Operations;
-    registry: Pick<Registry, 'removeMarked'>;
+    registry: Pick<Registry, 'removeDeletedQueue' | 'removeMarked'>;
   };
   settings: ByHandContext['settings'];
 };

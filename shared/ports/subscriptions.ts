@@ -57,16 +57,12 @@ export class QueueMissingError extends Error {
   }
 }
 
-/** Subscriptions were added or changed as fast as they were deleted; the queue is still there. */
-export class QueueBusyError extends Error {
-  override readonly name = 'QueueBusyError';
-  readonly queue: string;
+/** A queue of this name was deleted, and its subscriptions are still being removed. */
+export class QueueBeingDeletedError extends Error {
+  override readonly name = 'QueueBeingDeletedError';
 
   constructor(queue: string) {
-    super(
-      `Subscriptions kept being added to the queue ${queue}, or changed in it, while it was being deleted.`,
-    );
-    this.queue = queue;
+    super(`The queue ${queue} is still being deleted.`);
   }
 }
 
@@ -79,7 +75,7 @@ export type SubscriptionAt = { queue: string; subscriptionId: string; now: numbe
 
 /** Queues and subscriptions as they are administered. Every read is strongly consistent, except the list of queues. */
 export interface Registry {
-  /** Creates the queue or replaces its metadata; an existing queue keeps its createdAt. */
+  /** Creates the queue or replaces its metadata; an existing queue keeps its createdAt. @throws QueueBeingDeletedError */
   putQueue(queue: Queue): Promise<{ kind: 'created' } | { kind: 'replaced'; before: Queue }>;
   /**
    * Replaces a queue's metadata by what `change` makes of it, with nobody else's change in between: `change` may be called
@@ -87,17 +83,18 @@ export interface Registry {
    * @throws ContendedError
    */
   changeQueue(name: string, change: (current: Queue) => Queue): Promise<Changed<Queue>>;
-  /** Creates the queue if there is none, and leaves an existing one untouched. */
+  /** Creates the queue if there is none, and leaves an existing one untouched. @throws QueueBeingDeletedError */
   ensureQueue(queue: Queue): Promise<void>;
   findQueue(name: string): Promise<Queue | undefined>;
   /** By name. @throws InvalidMarkerError */
   listQueues(page: PageRequest): Promise<Page<Queue>>;
   /**
-   * Deletes its subscriptions first, so that a crash in between leaves a queue that can be deleted again. Nothing to
-   * delete is no error.
-   * @throws QueueBusyError
+   * From now on there is no such queue for anybody, and none of its subscriptions. What is left of them is for
+   * `removeDeletedQueue`. Nothing to delete is no error.
    */
-  deleteQueue(name: string): Promise<void>;
+  deleteQueue(name: string, now: number): Promise<void>;
+  /** Removes what is left of a deleted queue while there is time, at least a part. True: nothing is left. A queue that was not deleted stays. */
+  removeDeletedQueue(name: string, hasTime: () => boolean): Promise<boolean>;
   /**
    * A subscriber is unique on its queue: `conflict` names the subscription that has it. One that expired before the
    * new one's `createdAt` does not have it any more.

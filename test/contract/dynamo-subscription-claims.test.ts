@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
@@ -7,7 +8,8 @@ import {
   subscriberItemOf,
   subscriptionItemOf,
 } from '../../shared/adapters/dynamodb/subscription-item.ts';
-import { QueueBusyError } from '../../shared/ports/subscriptions.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import { QueueBeingDeletedError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
@@ -16,7 +18,7 @@ import { privateTables } from '../support/private-tables.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
-const clock = { sleep: () => Promise.resolve() };
+const clock = { sleep: () => Promise.resolve(), now: () => Date.now() };
 let table: string;
 
 beforeAll(async () => {
@@ -27,103 +29,100 @@ afterAll(tables.deleteAll);
 const registryOf = (tableName: string) => dynamoRegistry(documents, tableName, clock);
 
 describe('a deletion of a queue', () => {
-  it('that was interrupted leaves a queue that can be deleted again', async () => {
+  const withSubscriptions = async (count: number) => {
     const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    const subscription = aSubscription({ queue: queue.name });
+    const queue = aQueue({ name: randomUUID(), createdAt: 1 });
     await registry.putQueue(queue);
-    await registry.addSubscription(subscription);
-    const crash = interruptedClient(endpoints, (call) =>
-      call === 'DeleteItemCommand' ? Promise.reject(new Error('power cut')) : Promise.resolve(),
+    const subscriptions = Array.from({ length: count }, (_, index) =>
+      aSubscription({ queue: queue.name, id: `s-${index}`, subscriber: `https://s.test/${index}` }),
     );
-    await expect(dynamoRegistry(crash, table, clock).deleteQueue(queue.name)).rejects.toThrow('power cut');
-    expect(await registry.findQueue(queue.name)).toEqual(queue);
-    await registry.deleteQueue(queue.name);
-    expect(await registry.findQueue(queue.name)).toBeUndefined();
-  });
-
-  /** Adds a subscription whenever the deletion has come to the queue itself, for so many times. */
-  const adding = (queue: string, times: number) => {
-    let added = 0;
-    return interruptedClient(endpoints, async (call) => {
-      if (call !== 'DeleteItemCommand' || added === times) return;
-      added += 1;
-      const subscription = aSubscription({ queue, id: `s-${added}`, subscriber: `https://s.test/${added}` });
-      await registryOf(table).addSubscription(subscription);
-    });
+    for (const subscription of subscriptions) await registry.addSubscription(subscription);
+    const [first = aSubscription()] = subscriptions;
+    return { registry, queue, subscriptions, first };
   };
 
-  it('takes along the subscriptions that are added at the last moment', async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    await registry.putQueue(queue);
-    await dynamoRegistry(adding(queue.name, 3), table, clock).deleteQueue(queue.name);
+  it('holds for everybody at once, however much is left to be removed', async () => {
+    const { registry, queue, first } = await withSubscriptions(1);
+    const subscriptions = dynamoSubscriptions(documents, table, { clock, cacheSeconds: 0 });
+    await registry.deleteQueue(queue.name, SOME_TIME);
+    const target = { queue: queue.name, subscriptionId: first.id, now: SOME_TIME };
     expect(await registry.findQueue(queue.name)).toBeUndefined();
+    expect(await registry.findSubscription(queue.name, first.id)).toBeUndefined();
+    expect(await registry.findBySubscriber(queue.name, first.subscriber)).toBeUndefined();
+    expect(await registry.changeQueue(queue.name, (same) => same)).toEqual({ kind: 'missing' });
+    expect(await registry.changeSubscription(target, (same) => same)).toEqual({ kind: 'missing' });
+    expect(await registry.markDeleted(target)).toBeUndefined();
+    expect(await subscriptions.list(queue.name, 'fresh')).toBeUndefined();
+    expect(await subscriptions.find(queue.name, first.id, 'fresh')).toEqual({});
+    await expect(registry.addSubscription({ ...first, id: 'new' })).rejects.toThrow(QueueMissingError);
+    const { items } = await registry.listQueues({ limit: 100 });
+    expect(items.map(({ name }) => name)).not.toContain(queue.name);
+  });
+
+  it('removes what is left in parts, as there is time, and can be asked for again', async () => {
+    const { registry, queue } = await withSubscriptions(60);
+    await registry.deleteQueue(queue.name, SOME_TIME);
+    expect(await registry.removeDeletedQueue(queue.name, () => false)).toBe(false);
+    await registry.deleteQueue(queue.name, SOME_TIME + 1);
+    expect(await registry.removeDeletedQueue(queue.name, () => true)).toBe(true);
+    expect(await registry.removeDeletedQueue(queue.name, () => true)).toBe(true);
+    const { Count } = await documents.query({
+      TableName: table,
+      KeyConditionExpression: 'pk = :queue',
+      ExpressionAttributeValues: { ':queue': `QUEUE#${queue.name}` },
+    });
+    expect(Count).toBe(0);
+  });
+
+  it('is completed by whoever makes a queue of that name, or refuses it meanwhile', async () => {
+    const { registry, queue } = await withSubscriptions(2);
+    await registry.deleteQueue(queue.name, SOME_TIME);
+    const stuck = interruptedClient(endpoints, (call) =>
+      call === 'DeleteItemCommand'
+        ? Promise.reject(new ConditionalCheckFailedException({ message: 'held', $metadata: {} }))
+        : Promise.resolve(),
+    );
+    for (const making of ['putQueue', 'ensureQueue'] as const)
+      await expect(dynamoRegistry(stuck, table, clock)[making](queue)).rejects.toThrow(
+        QueueBeingDeletedError,
+      );
+    expect(await registry.putQueue({ ...queue, createdAt: 2 })).toEqual({ kind: 'created' });
+    expect(await registry.findQueue(queue.name)).toMatchObject({ createdAt: 2 });
     expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
   });
 
   it('leaves no claim behind of a subscription whose subscriber is changed meanwhile', async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    const subscription = aSubscription({ queue: queue.name });
-    const moved = { ...subscription, subscriber: 'https://moved.test/' };
-    await registry.putQueue(queue);
-    await registry.addSubscription(subscription);
-    const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
+    const { registry, queue, first } = await withSubscriptions(1);
+    const moved = { ...first, subscriber: 'https://moved.test/' };
+    await registry.deleteQueue(queue.name, SOME_TIME);
     let isMoved = false;
     const moving = interruptedClient(endpoints, async (call) => {
       if (call !== 'TransactWriteItemsCommand' || isMoved) return;
       isMoved = true;
-      await registry.changeSubscription(target, () => moved);
+      for (const Item of [subscriptionItemOf(moved), subscriberItemOf(moved)])
+        await dynamo.send(new PutCommand({ TableName: table, Item }));
     });
-    await dynamoRegistry(moving, table, clock).deleteQueue(queue.name);
+    expect(await dynamoRegistry(moving, table, clock).removeDeletedQueue(queue.name, () => true)).toBe(true);
     expect(isMoved).toBe(true);
     const Key = subscriberItemKey(moved);
     expect((await dynamo.send(new GetCommand({ TableName: table, Key }))).Item).toBeUndefined();
-    expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
   });
 
-  it('is given up when a subscriber does not stop changing', async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    const subscription = aSubscription({ queue: queue.name });
-    await registry.putQueue(queue);
-    await registry.addSubscription(subscription);
-    const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
-    const moving = interruptedClient(endpoints, async (call) => {
-      if (call !== 'TransactWriteItemsCommand') return;
-      const subscriber = `https://moved.test/${randomUUID()}`;
-      await registry.changeSubscription(target, (current) => ({ ...current, subscriber }));
-    });
-    const deletion = dynamoRegistry(moving, table, clock).deleteQueue(queue.name);
-    await expect(deletion).rejects.toThrow(new QueueBusyError(queue.name));
-    expect(await registry.findQueue(queue.name)).toEqual(queue);
-  });
-
-  it('is given up when there is no end of new subscriptions', async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    await registry.putQueue(queue);
-    const deletion = dynamoRegistry(adding(queue.name, Infinity), table, clock).deleteQueue(queue.name);
-    await expect(deletion).rejects.toThrow(new QueueBusyError(queue.name));
-    expect(await registry.findQueue(queue.name)).toEqual(queue);
-  });
-
-  it('leaves no subscription behind of a queue that was deleted and created again meanwhile', async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID(), createdAt: 1 });
-    await registry.putQueue(queue);
-    await registry.addSubscription(aSubscription({ queue: queue.name }));
-    let replaced = false;
+  it('takes nothing of the next queue of that name, however slow it is', async () => {
+    const { registry, queue, first } = await withSubscriptions(1);
+    await registry.deleteQueue(queue.name, SOME_TIME);
+    let isReplaced = false;
     const replacing = interruptedClient(endpoints, async (call) => {
-      if (call !== 'DeleteItemCommand' || replaced) return;
-      replaced = true;
-      await registry.deleteQueue(queue.name);
+      if (call !== 'TransactWriteItemsCommand' || isReplaced) return;
+      isReplaced = true;
+      await registry.removeDeletedQueue(queue.name, () => true);
       await registry.putQueue({ ...queue, createdAt: 2 });
-      await registry.addSubscription(aSubscription({ queue: queue.name }));
+      await registry.addSubscription(first);
     });
-    await dynamoRegistry(replacing, table, clock).deleteQueue(queue.name);
-    expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
+    const slow = dynamoRegistry(replacing, table, clock);
+    expect(await slow.removeDeletedQueue(queue.name, () => true)).toBe(true);
+    expect(isReplaced).toBe(true);
+    expect(await registry.findBySubscriber(queue.name, first.subscriber)).toEqual(first);
   });
 });
 

@@ -84,7 +84,7 @@ describe('what is cached of the subscriptions table', () => {
   it('is a subscription and its queue, each for as long as the setting says', async () => {
     const { subscriptions, registry, requests, time, queue, subscription } = await kept();
     await subscriptions.find(queue.name, subscription.id, 'cached');
-    await registry.deleteQueue(queue.name);
+    await registry.deleteQueue(queue.name, time.now);
     time.now += 4_999;
     expect(await subscriptions.find(queue.name, subscription.id, 'cached')).toEqual({ queue, subscription });
     expect(requests()).toBe(2);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../shared/ports/page.ts';
 import type { Registry } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
+import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
 const ids = Array.from({ length: 7 }, (_, index) => `s-${index}`);
@@ -52,7 +53,7 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
 
     it('does not list a queue that was deleted', async () => {
       const { registry, queue } = await withSubscriptions();
-      await registry.deleteQueue(queue);
+      await registry.deleteQueue(queue, SOME_TIME);
       expect(await registry.listQueues({ limit: 5 })).toEqual({ items: [] });
     });
 

@@ -55,8 +55,9 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
         aSubscription({ queue: queue.name, id: `s-${index}`, subscriber: `https://s.test/${index}` }),
       );
       for (const subscription of all) await registry.addSubscription(subscription);
-      await registry.deleteQueue(queue.name);
+      await registry.deleteQueue(queue.name, SOME_TIME);
       expect(await registry.findQueue(queue.name)).toBeUndefined();
+      expect(await registry.removeDeletedQueue(queue.name, () => true)).toBe(true);
       await registry.putQueue(queue);
       expect(await registry.listSubscriptions(queue.name, { limit: 200 })).toEqual({ items: [] });
       for (const subscription of all.slice(0, 3)) {
@@ -67,7 +68,13 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
     });
 
     it('deletes a queue that is not there without complaint', async () => {
-      await expect(make().deleteQueue(randomUUID())).resolves.toBeUndefined();
+      await expect(make().deleteQueue(randomUUID(), SOME_TIME)).resolves.toBeUndefined();
+    });
+
+    it('removes nothing of a queue that was not deleted', async () => {
+      const { registry, subscription } = await withSubscription(make());
+      expect(await registry.removeDeletedQueue(subscription.queue, () => true)).toBe(true);
+      expect(await registry.findSubscription(subscription.queue, subscription.id)).toEqual(subscription);
     });
 
     it('leaves no subscription behind that was added while the queue was deleted', async () => {
@@ -83,7 +90,11 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
             expect(error).toBeInstanceOf(QueueMissingError);
           }),
       );
-      await Promise.all([...adding.slice(0, 10), registry.deleteQueue(queue.name), ...adding.slice(10)]);
+      await Promise.all([
+        ...adding.slice(0, 10),
+        registry.deleteQueue(queue.name, SOME_TIME),
+        ...adding.slice(10),
+      ]);
       await registry.putQueue(queue);
       expect(await registry.listSubscriptions(queue.name, { limit: 100 })).toEqual({ items: [] });
     });
@@ -185,7 +196,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
         createdAt: SOME_TIME,
         expiresAt: SOME_TIME * 2,
       });
-      await registry.deleteQueue(subscription.queue);
+      await registry.deleteQueue(subscription.queue, SOME_TIME);
       await registry.putQueue(aQueue({ name: subscription.queue }));
       expect(await registry.addSubscription({ ...subscription, id: 'third' })).toEqual({ kind: 'added' });
     });

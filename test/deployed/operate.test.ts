@@ -3,8 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
+import { subscriberItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { recoveryViewSchema, type RecoveryView } from '../../shared/wire/views/recovery.ts';
 import { callApi, deleteSubscription, deliveriesOf, putQueue, subscribe } from '../support/api-client.ts';
+import { aSubscription } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { isKilled, isWorkerIn, processes } from '../support/processes.ts';
@@ -168,5 +170,42 @@ describe.concurrent('an order that nobody can understand', () => {
     await send(endpoints.operationQueueUrl, body);
     const letter = await taken(endpoints.operationDeadLetterUrl, ({ Body }) => Body === body);
     expect(letter.MessageAttributes?.['reason']?.StringValue).toBe('unknown_kind');
+  });
+});
+
+describe('a queue with many subscriptions', () => {
+  /** Many more than the API removes within a second. */
+  const SUBSCRIPTIONS = 1_500;
+
+  it('is deleted at once for everybody; operate removes its subscriptions, and then it can be made anew', async () => {
+    const queue = `large-${randomUUID()}`;
+    await putQueue(queue, once);
+    const items = Array.from({ length: SUBSCRIPTIONS }, (_, index) =>
+      aSubscription({ queue, id: `s-${index}`, subscriber: `https://s.test/${index}` }),
+    ).flatMap((subscription) => [subscriptionItemOf(subscription), subscriberItemOf(subscription)]);
+    for (let start = 0; start < items.length; start += 25)
+      await documents.batchWrite({
+        RequestItems: {
+          [endpoints.subscriptionsTable]: items
+            .slice(start, start + 25)
+            .map((Item) => ({ PutRequest: { Item } })),
+        },
+      });
+    const startedAt = performance.now();
+    expect((await callApi('DELETE', `/v2/queues/${queue}`)).status).toBe(204);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect((await callApi('GET', `/v2/queues/${queue}`)).status).toBe(404);
+    expect((await callApi('GET', `/v2/queues/${queue}/subscriptions/s-1499`)).status).toBe(404);
+    await eventually(
+      'a new queue of that name',
+      async () => ((await callApi('PUT', `/v2/queues/${queue}`)).status === 201 ? true : undefined),
+      60_000,
+    );
+    const { Count } = await documents.query({
+      TableName: endpoints.subscriptionsTable,
+      KeyConditionExpression: 'pk = :queue',
+      ExpressionAttributeValues: { ':queue': `QUEUE#${queue}` },
+    });
+    expect(Count).toBe(1);
   });
 });

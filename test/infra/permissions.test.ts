@@ -95,12 +95,17 @@ describe('a function may do what it does, and nothing else', () => {
     expect(grantsOf('Operate')).toEqual({
       ...consume(queueArn('Operation')),
       'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
-      // The mark of a subscription that was deleted.
+      // Subscriptions that are marked for deletion, and those of a deleted queue.
       'dynamodb:DeleteItem': [table('Subscriptions')],
+      'dynamodb:ConditionCheckItem': [table('Subscriptions')],
       'dynamodb:BatchGetItem': [table('Deliveries')],
       'dynamodb:PutItem': [table('Deliveries')],
       'dynamodb:UpdateItem': [table('Deliveries')],
-      'dynamodb:Query': [tableIndex('Deliveries', 'by-queue'), tableIndex('Deliveries', 'by-subscription')],
+      'dynamodb:Query': [
+        table('Subscriptions'),
+        tableIndex('Deliveries', 'by-queue'),
+        tableIndex('Deliveries', 'by-subscription'),
+      ],
       's3:GetObject': [objects],
       's3:PutObject': [objects],
       's3:DeleteObject': [objects],

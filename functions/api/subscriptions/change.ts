@@ -107,10 +107,16 @@ export async function unsubscribe(
   return marked;
 }
 
+/** A queue with a few hundred subscriptions is removed within this time; operate removes the rest of a larger one. */
+const REMOVING_MS = 1_000;
+
+/** So that operate and this request do not remove the same subscriptions at the same time. */
+const OPERATE_AFTER_SECONDS = 2;
+
 /**
- * Deletes a queue with its subscriptions; operate then cancels its pending deliveries. Idempotent: a repeat completes a
- * deletion that a crash cut short.
- * @throws QueueBusyError; and when the order for operate could not be sent; a repeat sends it
+ * Deletes a queue with its subscriptions; operate then removes what is left of them, and cancels its pending deliveries.
+ * Idempotent: a repeat completes a deletion that a crash cut short.
+ * @throws when the order for operate could not be sent; a repeat sends it
  */
 export async function deleteQueue(
   {
@@ -118,14 +124,16 @@ export async function deleteQueue(
     clock,
     operations,
   }: {
-    registry: Pick<Registry, 'deleteQueue'>;
+    registry: Pick<Registry, 'deleteQueue' | 'removeDeletedQueue'>;
     clock: Pick<Clock, 'now'>;
     operations: Operations;
   },
   queue: string,
 ): Promise<void> {
-  await registry.deleteQueue(queue);
-  await operations.send({ kind: 'cancellation', queue, deletedAt: clock.now() });
+  const deletedAt = clock.now();
+  await registry.deleteQueue(queue, deletedAt);
+  await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
+  await registry.removeDeletedQueue(queue, () => clock.now() < deletedAt + REMOVING_MS);
 }
 
 /** Treats a deleted or expired subscription as missing. */

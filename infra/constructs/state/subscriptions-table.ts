@@ -51,9 +51,15 @@ export class SubscriptionsTable extends Construct {
     return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
   }
 
-  /** Single items, and removing a subscription that is marked for deletion. */
+  /** Single items, and removing subscriptions that are marked for deletion or whose queue was deleted. */
   grantFindAndRemove(grantee: IGrantable): Grant {
-    return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:DeleteItem');
+    return this.grant(
+      grantee,
+      'dynamodb:GetItem',
+      'dynamodb:Query',
+      'dynamodb:DeleteItem',
+      'dynamodb:ConditionCheckItem',
+    );
   }
 
   /** All of it. A transaction is granted by the actions inside it. */

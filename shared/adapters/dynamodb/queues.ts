@@ -1,118 +1,128 @@
 import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
-import { primaryKey } from '../../config/tables.ts';
+import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Queue } from '../../domain/subscription/subscription.ts';
-import { type Changed, QueueBusyError, type Registry } from '../../ports/subscriptions.ts';
-import { ifConditionHolds, ifUndisturbed, transacted } from './writes.ts';
+import { type Changed, QueueBeingDeletedError, type Registry } from '../../ports/subscriptions.ts';
+import { conditional, ifConditionHolds, ifUndisturbed, transacted } from './writes.ts';
 import { editsOf, expression, updateOf } from './expressions.ts';
 import { queriedItems } from './queries.ts';
-import { pausesOf, type RegistryTable } from './subscription-writes.ts';
+import { NOT_DELETED, pausesOf, type RegistryTable } from './subscription-writes.ts';
 import {
+  isDeletedQueue,
   itemOf,
   queueAttributesOf,
   queueItemKey,
   queueItemOf,
   queueOf,
   queuePartition,
-  type QueueTally,
   subscriberItemKey,
   subscriptionItemKey,
   subscriptionOf,
   subscriptionPrefix,
-  tallyOf,
 } from './subscription-item.ts';
 
-/** An update, since the count of subscriptions and `createdAt` of an existing queue stay. */
-export async function putQueue(
-  { client, tableName }: RegistryTable,
-  queue: Queue,
-): ReturnType<Registry['putQueue']> {
+/**
+ * An update, since the count of subscriptions and `createdAt` of an existing queue stay.
+ * @throws QueueBeingDeletedError
+ */
+export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<Registry['putQueue']> {
   const to = expression();
   const sets = Object.entries(queueAttributesOf(queue)).map(
     ([name, value]) => `${to.name(name)} = ${to.value(value)}`,
   );
   const createdAt = to.name('createdAt');
-  const { Attributes } = await client.update({
-    TableName: tableName,
+  const update = {
+    TableName: table.tableName,
     Key: queueItemKey(queue.name),
     UpdateExpression: [
       `SET ${sets.join(', ')}, ${createdAt} = if_not_exists(${createdAt}, ${to.value(queue.createdAt)})`,
       ...(queue.retryPolicy === undefined ? [`REMOVE ${to.name('retryPolicy')}`] : []),
     ].join(' '),
-    ReturnValues: 'ALL_OLD',
+    ConditionExpression: NOT_DELETED,
+    ReturnValues: 'ALL_OLD' as const,
     ...to.attributes(),
-  });
+  };
+  const { Attributes } = await onceRemoved(table, queue.name, () =>
+    ifConditionHolds(table.client.update(update)),
+  );
   return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: queueOf(Attributes) };
 }
 
-export async function ensureQueue({ client, tableName }: RegistryTable, queue: Queue): Promise<void> {
-  const put = client.put({
-    TableName: tableName,
+/** @throws QueueBeingDeletedError */
+export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<void> {
+  const put = {
+    TableName: table.tableName,
     Item: queueItemOf(queue),
     ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
+  await onceRemoved(table, queue.name, async () => {
+    const result = await conditional(table.client.put(put));
+    return result.kind === 'refused' && isDeletedQueue(result.item) ? undefined : 'there';
   });
-  await ifConditionHolds(put);
 }
 
-const MAX_ROUNDS = 10;
+/** How long somebody who makes a queue anew waits for the end of the one before. */
+const REMOVING_MS = 1_000;
 
 /**
- * Subscriptions first, the queue's own item last, and that only if no subscription was added since the first were listed:
- * one that was would outlive its queue, and come back to life with the next queue of that name.
+ * Writes a queue. Where one of that name is being deleted, the write is refused, and made again once nothing is left of it.
+ * @throws QueueBeingDeletedError where that takes too long
  */
-export async function deleteQueue(table: RegistryTable, name: string): Promise<void> {
-  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-    const tally = await tallyOfQueue(table, name);
-    await deleteSubscriptions(table, name);
-    if (tally === undefined || (await deleteItem(table, name, tally))) return;
-  }
-  throw new QueueBusyError(name);
+async function onceRemoved<Written>(
+  table: RegistryTable,
+  name: string,
+  write: () => Promise<Written | undefined>,
+): Promise<Written> {
+  const written = await write();
+  if (written !== undefined) return written;
+  const until = Date.now() + REMOVING_MS;
+  await removeDeletedQueue(table, name, () => Date.now() < until);
+  const again = await write();
+  if (again === undefined) throw new QueueBeingDeletedError(name);
+  return again;
 }
 
-async function tallyOfQueue(
+/** From this write on there is no such queue for anybody. Its item stays until nothing else is left of it. */
+export async function deleteQueue(
   { client, tableName }: RegistryTable,
   name: string,
-): Promise<QueueTally | undefined> {
-  const { Item } = await client.get({ TableName: tableName, Key: queueItemKey(name), ConsistentRead: true });
-  return Item === undefined ? undefined : tallyOf(Item);
-}
-
-async function deleteItem(
-  { client, tableName }: RegistryTable,
-  name: string,
-  { createdAt, subscriptionsAdded }: QueueTally,
-): Promise<boolean> {
-  const deletion = client.delete({
+  now: number,
+): Promise<void> {
+  const { partition, sort } = subscriptionIndexes.queues;
+  const update = client.update({
     TableName: tableName,
     Key: queueItemKey(name),
-    ConditionExpression:
-      subscriptionsAdded === 0
-        ? 'createdAt = :createdAt AND attribute_not_exists(subscriptionsAdded)'
-        : 'createdAt = :createdAt AND subscriptionsAdded = :added',
-    ExpressionAttributeValues: {
-      ':createdAt': createdAt,
-      ...(subscriptionsAdded === 0 ? {} : { ':added': subscriptionsAdded }),
-    },
+    UpdateExpression: `SET deletedAt = if_not_exists(deletedAt, :now) REMOVE ${partition}, ${sort}`,
+    ConditionExpression: `attribute_exists(${primaryKey.partition})`,
+    ExpressionAttributeValues: { ':now': now },
   });
-  return (await ifConditionHolds(deletion)) !== undefined;
+  await ifConditionHolds(update);
 }
 
-/** A subscription goes together with its claim on the subscriber: two items, and a transaction takes 100. */
-const PAIRS_IN_A_TRANSACTION = 50;
+/** A subscription goes together with its claim on the subscriber: two items, and a transaction takes 100. One is the queue. */
+const PAIRS_IN_A_TRANSACTION = 49;
 
 /**
- * A page at a time, each subscription as it was read and else not at all: the claim that goes with one whose subscriber was
- * changed meanwhile is another than the one read, and would stay for ever.
- * @throws QueueBusyError
+ * Removes the subscriptions of a deleted queue a page at a time, and its own item last. Each page goes in a transaction that
+ * checks that the queue is still this deleted one, and that the subscriptions are as they were read: the claim of one whose
+ * subscriber was changed meanwhile is another than the one read, and would stay for ever.
  */
-async function deleteSubscriptions(table: RegistryTable, queue: string): Promise<void> {
-  let refused = 0;
-  for (;;) {
-    const items = await subscriptionItems(table, queue);
-    if (items.length === 0) return;
-    const result = await transacted(table.client, table.clock, deletionsOf(table, items));
-    refused = result.kind === 'refused' ? refused + 1 : 0;
-    if (refused === MAX_ROUNDS) throw new QueueBusyError(queue);
-  }
+export async function removeDeletedQueue(
+  table: RegistryTable,
+  name: string,
+  hasTime: () => boolean,
+): Promise<boolean> {
+  const { client, tableName, clock } = table;
+  const Key = queueItemKey(name);
+  do {
+    const { Item } = await client.get({ TableName: tableName, Key, ConsistentRead: true });
+    if (!isDeletedQueue(Item)) return true;
+    const items = await subscriptionItems(table, name);
+    const isDeleted = { TableName: tableName, Key, ConditionExpression: 'attribute_exists(deletedAt)' };
+    if (items.length === 0) await ifConditionHolds(client.delete(isDeleted));
+    else await transacted(client, clock, [{ ConditionCheck: isDeleted }, ...deletionsOf(table, items)]);
+  } while (hasTime());
+  return false;
 }
 
 function subscriptionItems({ client, tableName }: RegistryTable, queue: string): Promise<readonly unknown[]> {
@@ -154,14 +164,14 @@ export async function changeQueue(
   const at = { TableName: tableName, Key: queueItemKey(name) };
   const changed = await withRetriedWrites<Changed<Queue>>(async () => {
     const { Item } = await client.get({ ...at, ConsistentRead: true });
-    if (Item === undefined) return { kind: 'missing' };
+    if (Item === undefined || isDeletedQueue(Item)) return { kind: 'missing' };
     const item = itemOf(Item);
     const before = queueOf(Item);
     const after = change(before);
     const edits = editsOf(item, queueAttributesOf(before), queueAttributesOf(after));
     if (edits.length === 0) return { kind: 'left', current: before };
     // All of the metadata as read, and of this life of the queue: a patch says what it says of the whole.
-    const guards = { createdAt: item['createdAt'], metadata: item['metadata'] };
+    const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
     const write = client.update({ ...at, ...updateOf(edits, guards) });
     return (await ifUndisturbed(write)) === undefined ? 'again' : { kind: 'changed', before, after };
   }, pausesOf(table));

@@ -7,7 +7,9 @@ import { freedFrom, pausesOf, type RegistryTable } from './subscription-writes.t
 import { editsOf, type ItemEdit, updateOf } from './expressions.ts';
 import {
   holderOf,
+  isDeletedQueue,
   itemOf,
+  queueItemKey,
   subscriberItemKey,
   subscriberItemOf,
   subscriptionItemKey,
@@ -79,9 +81,15 @@ async function find(
   { client, tableName }: RegistryTable,
   { queue, subscriptionId }: SubscriptionAt,
 ): Promise<Found | undefined> {
-  const Key = subscriptionItemKey(queue, subscriptionId);
-  const { Item } = await client.get({ TableName: tableName, Key, ConsistentRead: true });
-  return Item === undefined ? undefined : { item: itemOf(Item), subscription: subscriptionOf(Item) };
+  const read = (Key: Record<string, string>) =>
+    client.get({ TableName: tableName, Key, ConsistentRead: true });
+  const [own, { Item }] = await Promise.all([
+    read(queueItemKey(queue)),
+    read(subscriptionItemKey(queue, subscriptionId)),
+  ]);
+  return Item === undefined || isDeletedQueue(own.Item)
+    ? undefined
+    : { item: itemOf(Item), subscription: subscriptionOf(Item) };
 }
 
 type Plan = { found: Found; after: Subscription; edits: readonly ItemEdit[] };

@@ -9,7 +9,7 @@ import type {
   FormerInterests,
 } from '../../domain/subscription/subscription.ts';
 import { subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
-import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 
@@ -54,6 +54,13 @@ export function itemOf(item: unknown): Record<string, unknown> {
 }
 
 const queueItemSchema = z.object({ sk: z.literal(META) });
+
+const deletedQueueSchema = z.object({ deletedAt: z.number() });
+
+/** Of a queue's own item: whether the queue was deleted, and only waits for its subscriptions to be removed. */
+export function isDeletedQueue(item: unknown): boolean {
+  return deletedQueueSchema.safeParse(item).success;
+}
 
 /** A queue's own item sorts ahead of its subscriptions. */
 export function isQueueItem(item: unknown): boolean {
@@ -203,14 +210,4 @@ function timeToLiveOf({
 }: Pick<Subscription, 'expiresAt' | 'deletedAt'>): Record<string, number> {
   const until = deletedAt === undefined ? expiresAt : deletedAt + MARKED_FOR_MS;
   return until === undefined ? {} : { [ttlAttribute]: ttlOf(until) };
-}
-
-const tallySchema = z.object({ createdAt: z.number(), subscriptionsAdded: z.number().default(0) });
-
-/** Which life of a queue this is, and how many subscriptions were ever added to it. */
-export type QueueTally = z.output<typeof tallySchema>;
-
-/** @throws UnreadableRecordError */
-export function tallyOf(item: unknown): QueueTally {
-  return decoded(tallySchema, item);
 }

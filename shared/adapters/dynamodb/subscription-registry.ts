@@ -1,7 +1,7 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Registry } from '../../ports/subscriptions.ts';
-import { changeQueue, deleteQueue, ensureQueue, putQueue } from './queues.ts';
+import { changeQueue, deleteQueue, ensureQueue, putQueue, removeDeletedQueue } from './queues.ts';
 import { queriedItems } from './queries.ts';
 import { changeSubscription, markDeleted } from './subscription-changes.ts';
 import { addSubscription, type RegistryTable, removeMarked } from './subscription-writes.ts';
@@ -9,6 +9,7 @@ import type { Pacing } from '../lambda/invocation-deadline.ts';
 import { lastOf, pageOf, QUEUE_LISTING } from './page-marker.ts';
 import {
   holderOf,
+  isDeletedQueue,
   queueItemKey,
   queueOf,
   queuePartition,
@@ -29,8 +30,11 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
   };
 
   const findSubscription: Registry['findSubscription'] = async (queue, subscriptionId) => {
-    const found = await item(subscriptionItemKey(queue, subscriptionId));
-    return found === undefined ? undefined : subscriptionOf(found);
+    const [own, found] = await Promise.all([
+      item(queueItemKey(queue)),
+      item(subscriptionItemKey(queue, subscriptionId)),
+    ]);
+    return found === undefined || isDeletedQueue(own) ? undefined : subscriptionOf(found);
   };
 
   return {
@@ -39,7 +43,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     ensureQueue: (queue) => ensureQueue(table, queue),
     findQueue: async (name) => {
       const found = await item(queueItemKey(name));
-      return found === undefined ? undefined : queueOf(found);
+      return found === undefined || isDeletedQueue(found) ? undefined : queueOf(found);
     },
     listQueues: async (page) => {
       const last = lastOf(QUEUE_LISTING, page);
@@ -58,7 +62,8 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
       );
       return pageOf(QUEUE_LISTING, items.map(queueOf), page.limit, (queue) => queue.name);
     },
-    deleteQueue: (name) => deleteQueue(table, name),
+    deleteQueue: (name, now) => deleteQueue(table, name, now),
+    removeDeletedQueue: (name, hasTime) => removeDeletedQueue(table, name, hasTime),
     addSubscription: (subscription) => addSubscription(table, subscription),
     findSubscription,
     findBySubscriber: async (queue, subscriber) => {

@@ -27,7 +27,10 @@ export function pausesOf({ clock }: RegistryTable) {
   return { tries: 8, pause: (tried: number) => clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried) };
 }
 
-const EXISTS = `attribute_exists(${primaryKey.partition})`;
+/** Of a queue that there is, or of one that there never was. */
+export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
+
+const THERE = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
 const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 
 type Added = Awaited<ReturnType<Registry['addSubscription']>>;
@@ -41,7 +44,7 @@ export async function addSubscription(table: RegistryTable, subscription: Subscr
 
 /**
  * One transaction: the subscription, its claim on the subscriber (unless another's is in force), and a count on the
- * queue, which tells a deletion under way that there is more to delete.
+ * queue, which tells a deletion by an earlier version that there is more to delete.
  */
 async function add({ client, tableName, clock }: RegistryTable, subscription: Subscription): Promise<Added> {
   const result = await transacted(client, clock, [
@@ -50,7 +53,7 @@ async function add({ client, tableName, clock }: RegistryTable, subscription: Su
         TableName: tableName,
         Key: queueItemKey(subscription.queue),
         UpdateExpression: 'ADD subscriptionsAdded :one',
-        ConditionExpression: EXISTS,
+        ConditionExpression: THERE,
         ExpressionAttributeValues: { ':one': 1 },
       },
     },

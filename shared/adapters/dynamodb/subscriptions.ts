@@ -7,6 +7,7 @@ import { queriedItems } from './queries.ts';
 import { changeHealth, disable } from './subscription-health.ts';
 import { heapBytesOf, readCache } from '../read-cache.ts';
 import {
+  isDeletedQueue,
   isQueueItem,
   queueItemKey,
   queueOf,
@@ -54,7 +55,7 @@ export function dynamoSubscriptions(
           readSubscription(client, tableName, queue, subscriptionId),
         ),
       ]);
-      return { queue: foundQueue, subscription };
+      return { queue: foundQueue, subscription: foundQueue && subscription };
     },
     disable: async (queue, subscriptionId, disabled, changedAt) => {
       const inForce = await disable(client, { tableName, queue, subscriptionId }, disabled, changedAt);
@@ -82,7 +83,7 @@ async function readQueue(
   queue: string,
 ): Promise<Queue | undefined> {
   const { Item } = await client.get({ TableName: tableName, Key: queueItemKey(queue), ConsistentRead: true });
-  return Item === undefined ? undefined : queueOf(Item);
+  return Item === undefined || isDeletedQueue(Item) ? undefined : queueOf(Item);
 }
 
 async function readSubscription(
@@ -111,6 +112,6 @@ async function readList(
     ExpressionAttributeValues: { ':queue': queuePartition(queue), ':subscribers': subscriberPrefix },
   });
   const [first, ...rest] = items;
-  if (!isQueueItem(first)) return undefined;
+  if (!isQueueItem(first) || isDeletedQueue(first)) return undefined;
   return { queue: queueOf(first), subscriptions: rest.map(subscriptionOf), readAt };
 }

@@ -58,7 +58,13 @@ const readerOf = (entries: Map<string, Entry>, clock: Pick<Clock, 'now'>): Subsc
 
 type QueueMethods = Pick<
   Registry,
-  'putQueue' | 'changeQueue' | 'ensureQueue' | 'findQueue' | 'listQueues' | 'deleteQueue'
+  | 'putQueue'
+  | 'changeQueue'
+  | 'ensureQueue'
+  | 'findQueue'
+  | 'listQueues'
+  | 'deleteQueue'
+  | 'removeDeletedQueue'
 >;
 
 const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
@@ -98,6 +104,7 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
     entries.delete(name);
     return answer(undefined);
   },
+  removeDeletedQueue: () => answer(true),
 });
 
 type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;

@@ -31,7 +31,7 @@ describe('a read that decides something', () => {
     ['a queue for administration', () => registry.findQueue('q')],
     ['a subscription for administration', () => registry.findSubscription('q', 's')],
     ['a page of subscriptions', () => registry.listSubscriptions('q', { limit: 1 })],
-    ['a queue to be deleted', () => registry.deleteQueue('q')],
+    ['a queue that is being deleted', () => registry.removeDeletedQueue('q', () => true)],
   ])('is strongly consistent: %s', async (_, read) => {
     inputs.length = 0;
     await expect(read()).rejects.toThrow('nowhere');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { QueueBusyError } from '../../../shared/ports/subscriptions.ts';
+import { QueueBeingDeletedError } from '../../../shared/ports/subscriptions.ts';
 import { createApi } from '../../../functions/api/app.ts';
 import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
 
@@ -181,15 +181,34 @@ describe('DELETE /v2/queues/{queue}', () => {
     expect(await registry.listSubscriptions('orders', { limit: 10 })).toEqual({ items: [] });
   });
 
-  it('answers 409 while subscriptions are added as fast as they are deleted', async () => {
-    const { registry } = apiUnderTest();
-    const busy = { ...registry, deleteQueue: (name: string) => Promise.reject(new QueueBusyError(name)) };
-    const { call, changes } = apiUnderTest({ registry: busy });
-    expect(await call('DELETE', '/v2/queues/orders')).toMatchObject({
-      status: 409,
-      body: faultOf('conflict'),
+  it('has operate remove what it cannot remove in a second, and answers before', async () => {
+    const { registry, time, ordered } = apiUnderTest();
+    const slow = {
+      ...registry,
+      removeDeletedQueue: (_name: string, hasTime: () => boolean) => {
+        while (hasTime()) time.now += 100;
+        return Promise.resolve(false);
+      },
+    };
+    const api = apiUnderTest({
+      registry: slow,
+      clock: { now: () => time.now, sleep: () => Promise.resolve() },
     });
-    expect(changes).toEqual([]);
+    const startedAt = time.now;
+    expect(await api.call('DELETE', '/v2/queues/orders')).toMatchObject({ status: 204 });
+    expect(time.now - startedAt).toBe(1_000);
+    expect(ordered).toEqual([]);
+    expect(api.ordered).toEqual([
+      { operation: { kind: 'cancellation', queue: 'orders', deletedAt: startedAt }, delaySeconds: 2 },
+    ]);
+  });
+
+  it('answers 409 to whoever makes it anew while it is still being removed', async () => {
+    const { registry } = apiUnderTest();
+    const { call } = apiUnderTest({
+      registry: { ...registry, putQueue: ({ name }) => Promise.reject(new QueueBeingDeletedError(name)) },
+    });
+    expect(await call('PUT', '/v2/queues/orders')).toMatchObject({ status: 409, body: faultOf('conflict') });
   });
 
   it('answers 204 for a queue that is not there', async () => {

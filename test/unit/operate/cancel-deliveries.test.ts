@@ -184,4 +184,16 @@ describe('the cancellation after a queue was deleted', () => {
     expect(await record(before.key)).toMatchObject({ status: 'cancelled', reason: 'queue_deleted' });
     expect(await record(after.key)).toEqual(after);
   });
+
+  it('goes on in a new message while subscriptions are left to be removed, before it cancels anything', async () => {
+    const { keep, ports, ordered, record, receive } = operateWorld();
+    const delivery = await keep(aRetrying({}, { acceptedAt: ORDERED_AT - 1 }));
+    let left = 2;
+    ports.registry.removeDeletedQueue = () => Promise.resolve((left -= 1) === 0);
+    await receive(ofQueue);
+    expect(ordered).toEqual([{ operation: ofQueue, delaySeconds: 0 }]);
+    expect(await record(delivery.key)).toEqual(delivery);
+    await receive(ofQueue);
+    expect(await record(delivery.key)).toMatchObject({ status: 'cancelled', reason: 'queue_deleted' });
+  });
 });
