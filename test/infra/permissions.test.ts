@@ -46,6 +46,8 @@ const consume = (...arns: unknown[]) => ({
   'sqs:ChangeMessageVisibility': arns,
 });
 
+const deliveryListings = ['by-queue', 'by-subscription'].map((index) => tableIndex('Deliveries', index));
+
 describe('a function may do what it does, and nothing else', () => {
   it('dispatch', () => {
     expect(grantsOf('Dispatch')).toEqual({
@@ -101,11 +103,7 @@ describe('a function may do what it does, and nothing else', () => {
       'dynamodb:BatchGetItem': [table('Deliveries')],
       'dynamodb:PutItem': [table('Deliveries')],
       'dynamodb:UpdateItem': [table('Deliveries')],
-      'dynamodb:Query': [
-        table('Subscriptions'),
-        tableIndex('Deliveries', 'by-queue'),
-        tableIndex('Deliveries', 'by-subscription'),
-      ],
+      'dynamodb:Query': [table('Subscriptions'), ...deliveryListings],
       's3:GetObject': [objects],
       's3:PutObject': [objects],
       's3:DeleteObject': [objects],
