@@ -1,14 +1,20 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { isIPv6 } from 'node:net';
+import { createServer, isIPv6 } from 'node:net';
 
 /** One record of an answer; its TTL is always 0, so that nobody may keep it. */
 export type DnsRecord = { name: string; type: 'A' | 'AAAA' | 'CNAME'; value: string };
 
 export type DnsQuestion = { name: string; type: 'A' | 'AAAA' };
 
+/** An answer without records (RFC 1035 §4.1.1). */
+export type DnsRefusal = keyof typeof RESPONSE_CODES;
+
 /** The answer to the `time`th question of this name and type, from 1. Undefined: no answer at all. */
-export type DnsAnswer = (question: DnsQuestion, time: number) => readonly DnsRecord[] | undefined;
+export type DnsAnswer = (
+  question: DnsQuestion,
+  time: number,
+) => readonly DnsRecord[] | DnsRefusal | undefined;
 
 export type DnsServer = {
   /** As `setServers` takes it. */
@@ -18,32 +24,61 @@ export type DnsServer = {
   close: () => Promise<void>;
 };
 
-/** A name server on loopback that answers over UDP as it is told (RFC 1035 §4). */
+/** A name server on loopback that answers over UDP as it is told, and what is too long for that over TCP (RFC 1035 §4). */
 export const startDnsServer = async (answer: DnsAnswer): Promise<DnsServer> => {
   const asked: DnsQuestion[] = [];
-  const socket = createSocket('udp4');
-  socket.on('message', (query, from) => {
+  const responseTo = (query: Buffer): Buffer | undefined => {
     const question = questionOf(query);
-    if (question === undefined) return;
+    if (question === undefined) return undefined;
     asked.push(question);
     const time = asked.filter(({ name, type }) => name === question.name && type === question.type).length;
-    const records = answer(question, time);
-    if (records !== undefined) socket.send(response(query, records), from.port, from.address);
+    const given = answer(question, time);
+    return given === undefined ? undefined : response(query, given);
+  };
+  const overTcp = createServer((connection) => {
+    connection.on('error', () => undefined);
+    connection.on('data', (piece) => {
+      const answered = responseTo(piece.subarray(LENGTH_BYTES));
+      if (answered === undefined) return;
+      const length = Buffer.alloc(LENGTH_BYTES);
+      length.writeUInt16BE(answered.length);
+      connection.end(Buffer.concat([length, answered]));
+    });
   });
-  socket.bind(0, '127.0.0.1');
+  overTcp.listen(0, '127.0.0.1');
+  await once(overTcp, 'listening');
+  const bound = overTcp.address();
+  if (bound === null || typeof bound === 'string') throw new Error('The server has no port.');
+  const socket = createSocket({ type: 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES });
+  socket.on('message', (query, from) => {
+    const answered = responseTo(query);
+    if (answered === undefined) return;
+    const sent = answered.length > MOST_UDP_BYTES ? truncated(answered) : answered;
+    socket.send(sent, from.port, from.address);
+  });
+  socket.bind(bound.port, '127.0.0.1');
   await once(socket, 'listening');
   return {
-    address: `127.0.0.1:${socket.address().port}`,
+    address: `127.0.0.1:${bound.port}`,
     questions: () => [...asked],
     close: async () => {
       socket.close();
-      await once(socket, 'close');
+      overTcp.close();
+      await Promise.all([once(socket, 'close'), once(overTcp, 'close')]);
     },
   };
 };
 
 const TYPES = { A: 1, CNAME: 5, AAAA: 28 } as const;
+const RESPONSE_CODES = { FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const HEADER_BYTES = 12;
+/** Before each message over TCP: its length. */
+const LENGTH_BYTES = 2;
+/** Of a message over UDP without EDNS. */
+const MOST_UDP_BYTES = 512;
+/** For hundreds of questions at once. */
+const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
+const TRUNCATED = 0x0200;
 /** Of what follows the name in a question: type and class. */
 const QUESTION_BYTES = 4;
 
@@ -61,15 +96,23 @@ const questionOf = (query: Buffer): DnsQuestion | undefined => {
 };
 
 /** With the id and the question of the query. */
-const response = (query: Buffer, records: readonly DnsRecord[]): Buffer => {
+const response = (query: Buffer, given: readonly DnsRecord[] | DnsRefusal): Buffer => {
+  const [code, records] = typeof given === 'string' ? [RESPONSE_CODES[given], []] : [0, given];
   const endOfQuestion = query.indexOf(0, HEADER_BYTES) + 1 + QUESTION_BYTES;
   const header = Buffer.from(query.subarray(0, HEADER_BYTES));
-  // A response, authoritative, recursion available, no error; one question, no authority, nothing additional.
-  header.writeUInt16BE(0x8580, 2);
+  // A response, authoritative, recursion available; one question, no authority, nothing additional.
+  header.writeUInt16BE(0x8580 | code, 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(records.length, 6);
   header.writeUInt32BE(0, 8);
   return Buffer.concat([header, query.subarray(HEADER_BYTES, endOfQuestion), ...records.map(encoded)]);
+};
+
+const truncated = (message: Buffer): Buffer => {
+  const cut = Buffer.from(message.subarray(0, message.indexOf(0, HEADER_BYTES) + 1 + QUESTION_BYTES));
+  cut.writeUInt16BE(cut.readUInt16BE(2) | TRUNCATED, 2);
+  cut.writeUInt16BE(0, 6);
+  return cut;
 };
 
 const encoded = ({ name, type, value }: DnsRecord): Buffer => {

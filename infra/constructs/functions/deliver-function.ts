@@ -25,9 +25,9 @@ export interface DeliverFunctionProps {
 }
 
 /**
- * A name whose servers are mute holds a thread for as long as the system's resolver asks: 10 s, where the attempt is given up
- * after 5 (resolv.conf(5): twice 5 s for each server). So three batches of ten may hold one each at a time. With libuv's 4,
- * four such names would hold up the look-ups of all other subscribers, and of AWS.
+ * Each new connection to AWS looks up the endpoint's name in a thread; names of subscribers take none (resolver.ts). With a name
+ * server 2 ms away, 500 connections at once wait for 0.7 s with libuv's 4 threads, of the 1 s that they have to be made, and 0.08 s
+ * with 64.
  */
 const THREADS = 64;
 

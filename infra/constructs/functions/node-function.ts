@@ -35,7 +35,7 @@ export interface NodeFunctionProps<F extends FunctionName> {
   readonly memoryMegabytes: number;
   readonly timeout: Duration;
   readonly resources: Resources<F>;
-  /** Threads of libuv, in which the system's resolver looks up names. @default libuv's own: 4 */
+  /** Threads of libuv, in which names of AWS endpoints are looked up. @default libuv's own: 4 */
   readonly threads?: number;
   /** @default Lambda's own: a function that feeds itself is stopped after some 16 rounds */
   readonly recursiveLoop?: RecursiveLoop;

@@ -105,8 +105,12 @@ export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
 function literalAddressOf(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   if (isIP(bare) !== 0) return bare;
-  // Resolvers must answer these with loopback (RFC 6761 §6.3).
-  return /(^|\.)localhost\.?$/.test(bare) ? '127.0.0.1' : undefined;
+  return isLocalhost(bare) ? '127.0.0.1' : undefined;
+}
+
+/** Names that stand for loopback and are never asked of DNS (RFC 6761 §6.3). */
+export function isLocalhost(hostname: string): boolean {
+  return /(^|\.)localhost\.?$/.test(hostname);
 }
 
 function addressRangeOf(text: string): AddressRange {

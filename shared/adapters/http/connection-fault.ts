@@ -118,6 +118,6 @@ function parserFault(code: string): Fault | undefined {
   return { error: 'invalid_response', detail: code === 'HPE_HEADER_OVERFLOW' ? code : 'not HTTP/1.1' };
 }
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 }

@@ -1,15 +1,10 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 
 import { type AddressGuard, portOf } from './address-guard.ts';
 import { ForbiddenAddress, NameNotResolved, notSentFor, type Stage } from './connection-fault.ts';
-
-/** All addresses of a name. */
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
-
-export const resolveBySystem: Resolve = (hostname) => lookup(hostname, { all: true, order: 'verbatim' });
+import type { Resolve } from './resolver.ts';
 
 export type Connector = { guard: AddressGuard; resolve: Resolve; secureContext: SecureContext };
 
@@ -19,7 +14,7 @@ export type Connecting = { signal: AbortSignal; reached: (stage: Stage) => void 
 /**
  * Connects to the host of a URL. A name is resolved once, every address of it is checked, and the connection is made to the
  * addresses checked: there is no second look-up between check and connection that could answer otherwise.
- * @throws ForbiddenAddress, NameNotResolved, RequestNotSentError, the socket's error, or the signal's reason as soon as it aborts
+ * @throws ForbiddenAddress, NameNotResolved, RequestNotSentError, the socket's error, or another error as soon as the signal aborts
  */
 export async function connect(url: URL, connector: Connector, connecting: Connecting): Promise<Socket> {
   const { guard, resolve, secureContext } = connector;
@@ -28,7 +23,7 @@ export async function connect(url: URL, connector: Connector, connecting: Connec
   connecting.signal.throwIfAborted();
   connecting.reached('resolving');
   if (!guard.allowsPort(port)) throw new ForbiddenAddress();
-  const addresses = await untilAborted(connecting.signal, addressesOf(hostname, resolve));
+  const addresses = await untilAborted(connecting.signal, addressesOf(hostname, resolve, connecting.signal));
   // One forbidden address among allowed ones is an attempt to get in by chance.
   if (!addresses.every(({ address }) => guard.allows(address, port))) throw new ForbiddenAddress();
   connecting.signal.throwIfAborted();
@@ -39,7 +34,7 @@ export async function connect(url: URL, connector: Connector, connecting: Connec
     : established(connectTcp(optionsFor(target)), 'connect', connecting);
 }
 
-/** A look-up cannot be cancelled; its answer is ignored once nobody waits for it. */
+/** A look-up that other attempts share goes on without this one. */
 function untilAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {
@@ -52,10 +47,14 @@ function untilAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promi
   });
 }
 
-async function addressesOf(hostname: string, resolve: Resolve): Promise<readonly LookupAddress[]> {
+async function addressesOf(
+  hostname: string,
+  resolve: Resolve,
+  signal: AbortSignal,
+): Promise<readonly LookupAddress[]> {
   const family = isIP(hostname);
   if (family !== 0) return [{ address: hostname, family }];
-  const addresses = await resolve(hostname).catch((error: unknown) => {
+  const addresses = await resolve(hostname, signal).catch((error: unknown) => {
     throw notSentFor(error) ?? new NameNotResolved(error);
   });
   if (addresses.length === 0) throw new NameNotResolved(undefined);

@@ -5,15 +5,16 @@ import { parseSubscriberUrl } from '../../domain/subscription/subscriber-url.ts'
 import type { WebhookRequest } from '../../domain/delivery/webhook-request.ts';
 import type { Subscriber } from '../../ports/subscriber.ts';
 import { addressGuard, type AllowedPlaces } from './address-guard.ts';
-import { connect, type Connector, type Resolve, resolveBySystem } from './connection.ts';
+import { connect, type Connector } from './connection.ts';
 import { faultOf, ForbiddenAddress, notSentFor, type Stage, timeoutFault } from './connection-fault.ts';
 import { type Amount, exchange, MAX_RECEIVED } from './exchange.ts';
 import { type IdleConnections, idleConnections } from './idle-connections.ts';
+import { nameResolver, type Resolve } from './resolver.ts';
 
 export type HttpSubscriberOptions = AllowedPlaces & {
   /** PEM texts of certificate authorities that are trusted beside the public ones. Default none. */
   trustedCertificates?: readonly string[];
-  /** Default: the system's resolver. */
+  /** Default: a `nameResolver`. */
   resolve?: Resolve;
   /** Milliseconds since the epoch. Default: the system's clock. */
   now?: () => number;
@@ -37,7 +38,7 @@ export function httpSubscriber(options: HttpSubscriberOptions): Subscriber {
   const sender: Sender = {
     connector: {
       guard: addressGuard(options),
-      resolve: options.resolve ?? resolveBySystem,
+      resolve: options.resolve ?? nameResolver(),
       secureContext: secureContextFor(options.trustedCertificates ?? []),
     },
     idle: idleConnections(options.now ?? Date.now),

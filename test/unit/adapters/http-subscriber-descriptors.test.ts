@@ -6,6 +6,7 @@ import * as z from 'zod';
 
 import { notSentFor } from '../../../shared/adapters/http/connection-fault.ts';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
 import { startReceiver } from '../../support/receiver.ts';
 
 const run = promisify(execFile);
@@ -14,18 +15,29 @@ const ADAPTERS = new URL('../../../shared/adapters/http/', import.meta.url);
 const closing: (() => Promise<void>)[] = [];
 afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
 
+/** A receiver that holds its connections for a while, and a name server that has its address for every name. */
+const startBoth = async () => {
+  const receiver = await startReceiver();
+  receiver.script('/', [{ delayMs: 500 }]);
+  const dns = await startDnsServer(({ name, type }) =>
+    type === 'A' ? [{ name, type, value: '127.0.0.1' }] : [],
+  );
+  closing.push(receiver.close, dns.close);
+  return { port: new URL(receiver.url()).port, servers: [dns.address] };
+};
+
 const results = z.record(z.string(), z.number());
 
 /** What becomes of 200 requests at once in a process with 100 descriptors, each result with its number. */
-const crowd = async (): Promise<z.output<typeof results>> => {
-  const receiver = await startReceiver();
-  closing.push(receiver.close);
-  receiver.script('/', [{ delayMs: 500 }]);
+const crowd = async (hostOf: string): Promise<z.output<typeof results>> => {
+  const { port, servers } = await startBoth();
   const program = `
     const { httpSubscriber } = await import('${new URL('subscriber.ts', ADAPTERS).href}');
-    const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
-    const post = () => subscriber.post({ url: '${receiver.url()}', headers: {}, body: '' }, 10_000);
-    const settled = await Promise.allSettled(Array.from({ length: 200 }, post));
+    const { nameResolver } = await import('${new URL('resolver.ts', ADAPTERS).href}');
+    const resolve = nameResolver({ servers: ${JSON.stringify(servers)} });
+    const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'], resolve });
+    const post = (index) => subscriber.post({ url: 'http://' + (${hostOf}) + ':${port}/', headers: {}, body: '' }, 10_000);
+    const settled = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => post(index)));
     const results = settled.map(({ value, reason }) => reason?.name ?? value.statusCode ?? value.detail);
     const counts = Object.entries(Object.groupBy(results, (one) => one)).map(([one, all]) => [one, all.length]);
     process.stdout.write(JSON.stringify(Object.fromEntries(counts)));`;
@@ -35,8 +47,11 @@ const crowd = async (): Promise<z.output<typeof results>> => {
 };
 
 describe('a process that is out of descriptors', () => {
-  it('throws for requests, and blames no subscriber', async () => {
-    const { 200: answered = 0, RequestNotSentError: thrown = 0, ...others } = await crowd();
+  it.each([
+    ['addresses', "'127.0.0.1'"],
+    ['names', "'hooks-' + index + '.example'"],
+  ])('throws for requests to %s, and blames no subscriber', async (_what, hostOf) => {
+    const { 200: answered = 0, RequestNotSentError: thrown = 0, ...others } = await crowd(hostOf);
     expect(others).toEqual({});
     expect(answered).toBeGreaterThan(10);
     expect(thrown).toBeGreaterThan(10);

@@ -1,8 +1,6 @@
-import { Resolver } from 'node:dns/promises';
-
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import type { Resolve } from '../../../shared/adapters/http/connection.ts';
+import { nameResolver, type Resolve } from '../../../shared/adapters/http/resolver.ts';
 import { httpSubscriber, type HttpSubscriberOptions } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
@@ -35,15 +33,7 @@ describe('a name server that gives other answers than before', () => {
 
   const resolveBy = async (answer: DnsAnswer): Promise<Resolve> => {
     dns = await startDnsServer(answer);
-    const resolver = new Resolver({ timeout: 500, tries: 1 });
-    resolver.setServers([dns.address]);
-    return async (hostname) => {
-      const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-      const found = answers.map((one) => (one.status === 'fulfilled' ? one.value : []));
-      return found.flatMap((addresses, index) =>
-        addresses.map((address) => ({ address, family: index === 0 ? 4 : 6 })),
-      );
-    };
+    return nameResolver({ servers: [dns.address] });
   };
 
   const senderWith = async (
@@ -99,7 +89,7 @@ describe('a name server that gives other answers than before', () => {
     expect(connectionsInside()).toBe(0);
   });
 
-  it('that alternates is followed outside only, over 40 connections at once', async () => {
+  it('that alternates is followed outside only, over 40 names at once', async () => {
     const before = subscriberAt.connections();
     let asked = 0;
     const sender = await senderWith(({ name, type }) => {
@@ -107,7 +97,9 @@ describe('a name server that gives other answers than before', () => {
       asked += 1;
       return [a(name, asked % 2 === 0 ? PUBLIC : '127.0.0.1')];
     });
-    const replies = await Promise.all(Array.from({ length: 40 }, () => postBy(sender)));
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => postBy(sender, `hooks-${index}.example`)),
+    );
     const reached = replies.filter(({ kind }) => kind === 'answered').length;
     expect(reached).toBe(20);
     expect(replies.filter(({ kind }) => kind === 'forbidden')).toHaveLength(20);

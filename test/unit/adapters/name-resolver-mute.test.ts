@@ -1,0 +1,187 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { nameResolver, type Resolve } from '../../../shared/adapters/http/resolver.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
+import { startReceiver } from '../../support/receiver.ts';
+
+const MOST_LOOKUPS = 256;
+const MOST_MUTE_LOOKUPS = 32;
+const MUTE_FOR_MS = 60_000;
+const MOST_MUTE_NAMES = 1_000;
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+const numbered = (kind: string, count: number, from = 0): string[] =>
+  Array.from({ length: count }, (_, index) => `${kind}-${from + index}.example`);
+
+/** A name server that has an address for healthy names, and for the others once it is told to speak. */
+const startDns = async () => {
+  const state = { speaks: false };
+  const dns = await startDnsServer(({ name, type }) => {
+    if (!name.startsWith('healthy') && !state.speaks) return undefined;
+    return type === 'A' ? [{ name, type, value: '127.0.0.1' }] : [];
+  });
+  closing.push(dns.close);
+  return { dns, state, resolve: nameResolver({ servers: [dns.address], hostsFile: '/nowhere' }) };
+};
+
+const middle = (figures: readonly number[]): number =>
+  figures.toSorted((one, other) => one - other)[Math.floor(figures.length / 2)] ?? Infinity;
+
+const asked = (dns: DnsServer, since = 0): Set<string> =>
+  new Set(
+    dns
+      .questions()
+      .slice(since)
+      .map(({ name }) => name),
+  );
+
+/** Asks for all of them; `giveUp` ends those of these names and waits for that. */
+const asking = (resolve: Resolve, names: readonly string[]) => {
+  const controllers = new Map(names.map((name) => [name, new AbortController()]));
+  const ended = [...controllers].map(([name, { signal }]) => resolve(name, signal).catch(() => undefined));
+  return {
+    giveUp: async (which: readonly string[] = names): Promise<void> => {
+      for (const name of which) controllers.get(name)?.abort();
+      if (which === names) await Promise.all(ended);
+    },
+    ended: Promise.all(ended),
+  };
+};
+
+/** Has these names counted as mute. */
+const silence = async (dns: DnsServer, resolve: Resolve, names: readonly string[]): Promise<void> => {
+  const before = dns.questions().length;
+  const first = asking(resolve, names);
+  await expect.poll(() => asked(dns, before).size).toBe(names.length);
+  await first.giveUp();
+};
+
+/** For as long as a look-up that is let through takes on a busy machine. */
+const settled = async (resolve: Resolve): Promise<void> => {
+  for (const name of numbered('healthy', 20)) await resolve(name, new AbortController().signal);
+};
+
+describe('names whose servers are mute', () => {
+  it('do not hold up the requests to others: 40 beside 60', { timeout: 60_000 }, async () => {
+    const { resolve } = await startDns();
+    const receiver = await startReceiver();
+    closing.push(receiver.close);
+    receiver.script('/', [{ delayMs: 300 }]);
+    const { port } = new URL(receiver.url());
+    const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'], resolve });
+    const post = (name: string): Promise<Reply> =>
+      subscriber.post({ url: `http://${name}:${port}/`, headers: {}, body: '{}' }, 1_000);
+    /** The p99 of sixty requests, which are of other origins in each round. */
+    const slowestOf = async (kind: string, round: number): Promise<number> => {
+      const times = await Promise.all(
+        numbered(`healthy-${kind}`, 60, round * 60).map(async (name) => {
+          const startedAt = performance.now();
+          expect(await post(name)).toEqual({ kind: 'answered', statusCode: 200 });
+          return performance.now() - startedAt;
+        }),
+      );
+      return Math.max(...times);
+    };
+
+    const p99 = { control: [] as number[], beside: [] as number[] };
+    for (let round = 0; round < 5; round += 1) {
+      p99.control.push(await slowestOf('control', round));
+      const mute = numbered('mute', 40).map(post);
+      p99.beside.push(await slowestOf('beside', round));
+      for (const reply of await Promise.all(mute)) expect(reply).toMatchObject({ error: 'timeout' });
+    }
+    // Of the rounds the middle one: whatever else the machine does holds up one or the other.
+    expect(middle(p99.beside)).toBeLessThanOrEqual(1.5 * middle(p99.control));
+  });
+
+  it(`are asked for ${MOST_LOOKUPS} at a time, and the next as soon as one is given up`, async () => {
+    const { dns, resolve } = await startDns();
+    const names = numbered('mute', MOST_LOOKUPS + 44);
+    const all = asking(resolve, names);
+    await expect.poll(() => asked(dns).size).toBe(MOST_LOOKUPS);
+    await all.giveUp(names.slice(0, 10));
+    await expect.poll(() => asked(dns).size).toBe(MOST_LOOKUPS + 10);
+    await all.giveUp();
+    expect(asked(dns).size).toBe(MOST_LOOKUPS + 10);
+  });
+
+  it(`are asked for ${MOST_MUTE_LOOKUPS} at a time once they did not answer, and hold up no other name`, async () => {
+    const { dns, resolve } = await startDns();
+    const names = numbered('mute', 40);
+    await silence(dns, resolve, names);
+    const before = dns.questions().length;
+    const again = asking(resolve, names);
+    await settled(resolve);
+    const muteAsked = [...asked(dns, before)].filter((name) => name.startsWith('mute'));
+    expect(muteAsked).toEqual(names.slice(0, MOST_MUTE_LOOKUPS));
+    await again.giveUp();
+  });
+
+  it('get their turn as soon as others answer, and count as healthy once they have', async () => {
+    const { dns, state, resolve } = await startDns();
+    const names = numbered('mute', 40);
+    await silence(dns, resolve, names);
+    state.speaks = true;
+    expect(await asking(resolve, names).ended).toEqual(
+      names.map(() => [{ address: '127.0.0.1', family: 4 }]),
+    );
+    state.speaks = false;
+    await silence(dns, resolve, names);
+  });
+
+  it('count as mute for a minute', async () => {
+    const { dns, resolve } = await startDns();
+    const names = numbered('mute', 40);
+    const start = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    await silence(dns, resolve, names);
+    vi.setSystemTime(start + MUTE_FOR_MS - 1);
+    const before = dns.questions().length;
+    const again = asking(resolve, names);
+    await settled(resolve);
+    // Those that were not asked keep the time of their first silence.
+    expect([...asked(dns, before)].filter((name) => name.startsWith('mute'))).toHaveLength(MOST_MUTE_LOOKUPS);
+    await again.giveUp();
+    vi.setSystemTime(start + 2 * MUTE_FOR_MS);
+    await silence(dns, resolve, names);
+  });
+
+  it(`are remembered up to ${MOST_MUTE_NAMES}, the oldest forgotten first`, async () => {
+    const { dns, resolve } = await startDns();
+    const names = numbered('mute', MOST_MUTE_NAMES + 1);
+    for (let from = 0; from < names.length; from += 200)
+      await silence(dns, resolve, names.slice(from, from + 200));
+    const full = asking(resolve, names.slice(-MOST_MUTE_LOOKUPS));
+    const before = dns.questions().length;
+    const oldest = asking(resolve, names.slice(0, 2));
+    await settled(resolve);
+    expect(asked(dns, before)).toContain(names[0]);
+    expect(asked(dns, before)).not.toContain(names[1]);
+    await Promise.all([full.giveUp(), oldest.giveUp()]);
+  });
+
+  it('leave nothing behind that keeps the process alive', async () => {
+    const { dns } = await startDns();
+    const folder = new URL('../../../shared/adapters/http/', import.meta.url);
+    const program = `
+      const { httpSubscriber } = await import('${new URL('subscriber.ts', folder).href}');
+      const { nameResolver } = await import('${new URL('resolver.ts', folder).href}');
+      const subscriber = httpSubscriber({ allowedAddresses: [], resolve: nameResolver({ servers: ['${dns.address}'] }) });
+      const reply = await subscriber.post({ url: 'http://mute.example/', headers: {}, body: '' }, 300);
+      process.stdout.write(JSON.stringify(reply));
+      setTimeout(() => process.stdout.write('kept alive'), 500).unref();`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+    expect(stdout).toBe('{"kind":"unanswered","error":"timeout","detail":"while the name was resolved"}');
+    expect(dns.questions()).toHaveLength(2);
+  });
+});

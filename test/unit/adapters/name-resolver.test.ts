@@ -1,0 +1,216 @@
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { nameResolver, type Resolve } from '../../../shared/adapters/http/resolver.ts';
+import {
+  type DnsAnswer,
+  type DnsRecord,
+  type DnsRefusal,
+  type DnsServer,
+  startDnsServer,
+} from '../../support/dns-server.ts';
+
+const NAME = 'hooks.example';
+const PATIENT = new AbortController().signal;
+
+const a = (name: string, value: string): DnsRecord => ({ name, type: 'A', value });
+const aaaa = (name: string, value: string): DnsRecord => ({ name, type: 'AAAA', value });
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
+
+const serverThat = async (answer: DnsAnswer): Promise<DnsServer> => {
+  const dns = await startDnsServer(answer);
+  closing.push(dns.close);
+  return dns;
+};
+
+const hostsFileOf = async (text: string): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'hosts-'));
+  closing.push(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'hosts');
+  await writeFile(file, text);
+  return file;
+};
+
+/** Asks a server that answers so, and no hosts file. */
+const resolverOn = async (answer: DnsAnswer): Promise<{ dns: DnsServer; resolve: Resolve }> => {
+  const dns = await serverThat(answer);
+  return { dns, resolve: nameResolver({ servers: [dns.address], hostsFile: '/nowhere' }) };
+};
+
+const addressesOf = async (resolve: Resolve, name = NAME): Promise<string[]> =>
+  (await resolve(name, PATIENT)).map(({ address }) => address);
+
+const ofType =
+  (four: readonly string[], six: readonly string[]): DnsAnswer =>
+  ({ name, type }) =>
+    type === 'A' ? four.map((value) => a(name, value)) : six.map((value) => aaaa(name, value));
+
+describe('a look-up', () => {
+  it('gives the addresses of both families, in turn', async () => {
+    const { resolve } = await resolverOn(ofType(['192.0.2.1', '192.0.2.2', '192.0.2.3'], ['2001:db8::1']));
+    expect(await resolve(NAME, PATIENT)).toEqual([
+      { address: '192.0.2.1', family: 4 },
+      { address: '2001:db8::1', family: 6 },
+      { address: '192.0.2.2', family: 4 },
+      { address: '192.0.2.3', family: 4 },
+    ]);
+  });
+
+  it('asks for both families at once, and for the full name only', async () => {
+    const { dns, resolve } = await resolverOn(ofType(['192.0.2.1'], []));
+    await resolve('Hooks.example.', PATIENT);
+    expect(dns.questions().toSorted((one, other) => one.type.localeCompare(other.type))).toEqual([
+      { name: NAME, type: 'A' },
+      { name: NAME, type: 'AAAA' },
+    ]);
+  });
+
+  it('of a single label does not try it in other domains', async () => {
+    const { dns, resolve } = await resolverOn(() => 'NXDOMAIN');
+    await expect(resolve('intranet', PATIENT)).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    expect(new Set(dns.questions().map(({ name }) => name))).toEqual(new Set(['intranet']));
+  });
+
+  it('is answered by one family where the other fails', async () => {
+    const { resolve } = await resolverOn(({ name, type }) =>
+      type === 'A' ? 'SERVFAIL' : [aaaa(name, '2001:db8::1')],
+    );
+    expect(await addressesOf(resolve)).toEqual(['2001:db8::1']);
+  });
+
+  it('has answers that are too long for one datagram sent again over TCP', async () => {
+    const many = Array.from({ length: 100 }, (_, index) => `192.0.2.${index + 1}`);
+    const { resolve } = await resolverOn(ofType(many, []));
+    expect((await addressesOf(resolve)).toSorted()).toEqual(many.toSorted());
+  });
+
+  it.each<[string, 'ENOTFOUND' | 'EAI_AGAIN', DnsRefusal | []]>([
+    ['does not exist', 'ENOTFOUND', 'NXDOMAIN'],
+    ['has no address', 'ENOTFOUND', []],
+    ['cannot be resolved now', 'EAI_AGAIN', 'SERVFAIL'],
+    ['is refused', 'EAI_AGAIN', 'REFUSED'],
+    ['is not understood', 'EAI_AGAIN', 'FORMERR'],
+  ])('of a name that %s fails with %s', async (_what, code, answer) => {
+    const { resolve } = await resolverOn(() => answer);
+    await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ code });
+  });
+
+  it('of what cannot be a name fails with ENOTFOUND', async () => {
+    const { resolve } = await resolverOn(() => 'SERVFAIL');
+    await expect(resolve(`${'a'.repeat(64)}.example`, PATIENT)).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+
+  it('of a name without addresses in one family, and without an answer for the other, may succeed later', async () => {
+    const { resolve } = await resolverOn(({ type }) => (type === 'A' ? [] : 'SERVFAIL'));
+    await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+  });
+
+  it('that reaches no name server is a fault of ours', async () => {
+    const dns = await startDnsServer(() => []);
+    await dns.close();
+    const resolve = nameResolver({ servers: [dns.address], hostsFile: '/nowhere' });
+    await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ name: 'RequestNotSentError' });
+  });
+
+  it('is shared by those who ask while it is under way, and made anew after that', async () => {
+    const { dns, resolve } = await resolverOn(({ name, type }, time) =>
+      type === 'A' ? [a(name, `192.0.2.${time}`)] : [],
+    );
+    const together = await Promise.all(Array.from({ length: 40 }, () => addressesOf(resolve)));
+    expect(together).toEqual(together.map(() => ['192.0.2.1']));
+    expect(dns.questions()).toHaveLength(2);
+    expect(await addressesOf(resolve)).toEqual(['192.0.2.2']);
+    expect(dns.questions()).toHaveLength(4);
+  });
+
+  it('goes on for those who still wait when others have given up', async () => {
+    let answers = false;
+    const { dns, resolve } = await resolverOn((question) =>
+      answers ? ofType(['192.0.2.1'], [])(question, 1) : undefined,
+    );
+    const impatient = new AbortController();
+    const given = resolve(NAME, impatient.signal);
+    const waiting = addressesOf(resolve);
+    await expect.poll(() => dns.questions().length).toBe(2);
+    answers = true;
+    impatient.abort();
+    // The question is sent again after 1.5 s.
+    expect(await waiting).toEqual(['192.0.2.1']);
+    await given;
+    expect(dns.questions()).toHaveLength(4);
+  });
+
+  it('is not made for somebody who has given up already', async () => {
+    const { dns, resolve } = await resolverOn(ofType(['192.0.2.1'], []));
+    await expect(resolve(NAME, AbortSignal.abort())).rejects.toThrow('aborted');
+    expect(await addressesOf(resolve, 'other.example')).toEqual(['192.0.2.1']);
+    expect(dns.questions()).toHaveLength(2);
+  });
+
+  it('begins anew for somebody who comes after the last one has given up', async () => {
+    const { dns, resolve } = await resolverOn((question, time) =>
+      time === 1 ? undefined : ofType(['192.0.2.1'], [])(question, time),
+    );
+    const impatient = new AbortController();
+    const given = resolve(NAME, impatient.signal);
+    await expect.poll(() => dns.questions().length).toBe(2);
+    impatient.abort();
+    const next = addressesOf(resolve);
+    await expect(given).rejects.toThrow();
+    expect(await next).toEqual(['192.0.2.1']);
+    expect(dns.questions()).toHaveLength(4);
+  });
+
+  it('ends with the last attempt that waits for it', async () => {
+    const { dns, resolve } = await resolverOn(() => undefined);
+    await expect(resolve(NAME, AbortSignal.timeout(200))).rejects.toThrow();
+    // Else the question would be sent again after 1.5 s.
+    await pause(1_800);
+    expect(dns.questions()).toHaveLength(2);
+  });
+});
+
+describe('the hosts file', () => {
+  const HOSTS = `
+    # 192.0.2.9 ${NAME}
+    192.0.2.1\tone.example  Two.Example # of the office
+    2001:db8::1 one.example
+    999.0.0.1 one.example
+  `;
+
+  it('is asked before DNS, by name and alias, in any case', async () => {
+    const { address, questions } = await serverThat(() => 'NXDOMAIN');
+    const resolve = nameResolver({ servers: [address], hostsFile: await hostsFileOf(HOSTS) });
+    expect(await resolve('one.example', PATIENT)).toEqual([
+      { address: '192.0.2.1', family: 4 },
+      { address: '2001:db8::1', family: 6 },
+    ]);
+    expect(await addressesOf(resolve, 'TWO.example.')).toEqual(['192.0.2.1']);
+    expect(questions()).toEqual([]);
+    await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+
+  it('is read again when it has changed, and may go', async () => {
+    const { address } = await serverThat(() => 'NXDOMAIN');
+    const hostsFile = await hostsFileOf(HOSTS);
+    const resolve = nameResolver({ servers: [address], hostsFile });
+    expect(await addressesOf(resolve, 'two.example')).toEqual(['192.0.2.1']);
+    await writeFile(hostsFile, '192.0.2.2 two.example');
+    await utimes(hostsFile, 1, 1);
+    expect(await addressesOf(resolve, 'two.example')).toEqual(['192.0.2.2']);
+    await rm(hostsFile);
+    await expect(resolve('two.example', PATIENT)).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+
+  it.each(['localhost', 'LOCALHOST.', 'receiver.localhost'])('need not name %s', async (name) => {
+    const { dns, resolve } = await resolverOn(() => 'NXDOMAIN');
+    expect(await addressesOf(resolve, name)).toEqual(['127.0.0.1', '::1']);
+    expect(dns.questions()).toEqual([]);
+  });
+});
