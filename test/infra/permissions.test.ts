@@ -97,7 +97,6 @@ describe('a function may do what it does, and nothing else', () => {
     expect(grantsOf('Operate')).toEqual({
       ...consume(queueArn('Operation')),
       'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
-      // Subscriptions that are marked for deletion, and those of a deleted queue.
       'dynamodb:DeleteItem': [table('Subscriptions')],
       'dynamodb:ConditionCheckItem': [table('Subscriptions')],
       'dynamodb:BatchGetItem': [table('Deliveries')],
@@ -143,7 +142,6 @@ describe('a function may do what it does, and nothing else', () => {
         queueArn('Operation'),
         queueArn('Retry'),
       ],
-      // How much lies in each.
       'sqs:GetQueueAttributes': [
         queueArn('DeliveryDeadLetters'),
         queueArn('Delivery'),
