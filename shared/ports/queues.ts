@@ -21,7 +21,13 @@ export interface DeliveryQueue<Job extends FirstJob = FirstJob> {
 export interface Ingress {
   /** @throws when some could not be sent: those already sent stay sent, and the caller repeats all under the same ids. */
   publish(
-    messages: readonly { body: string; attributes?: Record<string, string>; delaySeconds?: number }[],
+    messages: readonly {
+      body: string;
+      attributes?: Record<string, string>;
+      delaySeconds?: number;
+      /** Whose share of a fair queue it counts to. */
+      group?: string;
+    }[],
   ): Promise<void>;
 }
 

@@ -46,7 +46,8 @@ export async function publish(
   const index = bodies.findIndex((body) => Buffer.byteLength(body) > MAX_INGRESS_BYTES);
   if (index !== -1) return { kind: 'too_large', index };
   await context.registry.ensureQueue({ name: queue, metadata: {}, createdAt: context.clock.now() });
-  await context.ingress.publish(bodies.map((body) => ({ body })));
+  // A queue that publishes much makes the messages of others wait no longer.
+  await context.ingress.publish(bodies.map((body) => ({ body, group: queue })));
   return { kind: 'published', ids: named.map((message) => messageIdOf(message).id) };
 }
 

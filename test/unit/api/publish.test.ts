@@ -23,6 +23,21 @@ describe('POST /v2/queues/{queue}/messages', () => {
     ]);
   });
 
+  it('has each queue wait for its own share of the ingress queue', async () => {
+    const groups: (string | undefined)[] = [];
+    const { call } = apiUnderTest({
+      ingress: {
+        publish: (messages) => {
+          groups.push(...messages.map(({ group }) => group));
+          return Promise.resolve();
+        },
+      },
+    });
+    await call('POST', PATH, { messages: [{ body: 1 }, { body: 2 }] });
+    await call('POST', '/v2/queues/bills/messages', { messages: [{ body: 3 }] });
+    expect(groups).toEqual(['orders', 'orders', 'bills']);
+  });
+
   it('creates the queue where there is none, and leaves an existing one as it is', async () => {
     const { call, registry } = apiUnderTest();
     await call('PUT', '/v2/queues/bills', { team: 'red' });
