@@ -83,7 +83,7 @@ export async function followRefusal(
       if (hasComeBefore(work, receipt)) await scheduleNext(context, refusal.delivery);
       break;
     case 'owing':
-      await settleOwed(context, refusal.delivery, await keptBody(context.ports, work.key));
+      await settleOwed(context, refusal.delivery, await keptBody(context.ports, refusal.delivery));
       break;
     case 'in_flight':
       await leaveToHolder(context, work, receipt, refusal.delivery);

@@ -5,8 +5,9 @@ import {
   type FirstJob,
   type WakeUp,
 } from '../../shared/domain/delivery/job.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { AbsenceReason } from '../../shared/domain/vocabulary.ts';
-import { keepMessage, messageFor } from '../../shared/steps/keep-message.ts';
+import { keepMessage, messageFor, recordOf } from '../../shared/steps/keep-message.ts';
 import { keptUntil } from '../../shared/steps/retention.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { makeAttempt } from './attempt.ts';
@@ -88,7 +89,7 @@ async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Rec
     await claimMembers(context, job, job.subscriptionIds, receipt);
     return;
   }
-  const found = await messageFor(context.ports, job);
+  const found = await messageFor(context.ports, job, job);
   const { done: known, faults } = await sideBySide(jobsOf(job), async (work) => ({
     work,
     recipient: await signableRecipientOf(context, work),
@@ -132,7 +133,7 @@ async function deliverOne(
   receipt: Receipt,
 ): Promise<void> {
   const recipient = await recipientOf(context, work);
-  const message = () => messageFor(context.ports, work);
+  const message: Unclaimed['message'] = (delivery) => messageFor(context.ports, work, delivery);
   if ((await deliverTo(context, { work, receipt, message }, recipient)) === 'due_now')
     await deliverOne(context, work, receipt);
 }
@@ -141,7 +142,7 @@ async function deliverOne(
 type Unclaimed = Pick<Held, 'work' | 'receipt'> & {
   successes?: SuccessRecorder;
   /** The message, and where it came from; undefined where it cannot be found any more. */
-  message: () => ReturnType<typeof messageFor>;
+  message: (delivery: Delivery) => ReturnType<typeof messageFor>;
 };
 
 /** `due_now`: its claim came a moment early, and can be made again. */
@@ -178,7 +179,7 @@ async function attemptClaimed(
   message: Unclaimed['message'],
 ): Promise<void> {
   const { work } = claimed;
-  const found = await releasedOnFault(context, claimed, message);
+  const found = await releasedOnFault(context, claimed, () => message(claimed.delivery));
   if (found === undefined) {
     await cancelWithoutMessage(context, claimed);
     return;
@@ -193,10 +194,10 @@ async function attemptClaimed(
  * is dead-lettered for a person to see.
  */
 async function cancelWithoutMessage(context: DeliverContext, claimed: Held): Promise<void> {
-  const { messageRecords, deadLetters, journal } = context.ports;
+  const { deadLetters, journal } = context.ports;
   const { id, text } = claimed.receipt;
   const { key } = claimed.work;
-  const isErased = (await messageRecords.find(key))?.erasedAt !== undefined;
+  const isErased = (await recordOf(context.ports, claimed.delivery))?.erasedAt !== undefined;
   if (isErased) {
     await cancelHeld(context, claimed, 'body_erased');
     return;

@@ -121,8 +121,10 @@ async function accept(
     listedAt: listedAt(list.readAt, list.subscriptions),
   };
   const first = addresseesOf(list.subscriptions, contentOf(message), acceptance);
+  const draft = await draftRecord(context, copy, { ...acceptance, ...first });
   const { kind, record } = await ports.messageRecords.accept(
-    await draftRecord(context, copy, { ...acceptance, ...first }),
+    { ...draft, life: list.queue.createdAt },
+    sentAt,
   );
   // Erased since it first came: what this copy has put into the bucket must not stay there.
   if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));

@@ -1,5 +1,5 @@
 import type { ChunkJob, DeliveryJob, FirstJob } from '../../shared/domain/delivery/job.ts';
-import { bucketOf, chunkOf, chunksFor } from '../../shared/domain/delivery/fan-out.ts';
+import { bucketIn, chunkOf, chunksFor } from '../../shared/domain/delivery/fan-out.ts';
 import type { MessageBody } from '../../shared/domain/message/body.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
@@ -32,10 +32,11 @@ export function dividedUp(
  */
 export function firstJobsFor(
   subscriptionIds: readonly string[],
-  { key, acceptedAt, buckets, chunks, apart = [] }: MessageRecord,
+  record: MessageRecord,
   body: MessageBody,
   { sentAt, delayMs }: Sending,
 ): FirstJob[] {
+  const { key, acceptedAt, chunks, apart = [] } = record;
   const order = {
     acceptedAt,
     ...(sentAt === undefined ? {} : { sentAt }),
@@ -43,14 +44,14 @@ export function firstJobsFor(
     body,
   };
   const single = (subscriptionId: string): DeliveryJob => {
-    const place = { ...key, subscriptionId, bucket: bucketOf(subscriptionId, buckets) };
+    const place = { ...key, subscriptionId, bucket: bucketIn(record, subscriptionId) };
     return { kind: 'job', key: place, attempt: 1, ...order };
   };
   if (chunks === undefined) return subscriptionIds.map(single);
   const isApart = new Set(apart);
   const placed = Map.groupBy(
     subscriptionIds.filter((id) => !isApart.has(id)),
-    (id) => bucketOf(id, buckets) * chunks + chunkOf(id, chunks),
+    (id) => bucketIn(record, id) * chunks + chunkOf(id, chunks),
   );
   const together = [...placed].map(([place, members]): ChunkJob => {
     const at = { ...key, bucket: Math.floor(place / chunks), chunk: place % chunks };

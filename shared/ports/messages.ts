@@ -14,6 +14,10 @@ export type MessageRecord = {
   filtered: number;
   duplicates: number;
   buckets: number;
+  /** The first of them, where those before it hold deliveries of an earlier life of the queue. */
+  firstBucket?: number;
+  /** When the queue was created that accepted it. Absent on records of version 0.1.0, and of messages of our own. */
+  life?: number;
   /** How many chunks each bucket's deliveries are divided into; undefined: each is on record by itself. */
   chunks?: number;
   /** Subscriptions whose deliveries are in none of the chunks, because they were failing when the message was accepted. */
@@ -27,16 +31,28 @@ export type MessageRecord = {
   expiresAt: number;
 };
 
+type Acceptance = { kind: 'accepted' | 'duplicate'; record: MessageRecord };
+
+/** One of the messages that an id may have stood for: each life of its queue has its own. */
+export type AcceptedMessage = { key: MessageKey; acceptedAt: number };
+
 /** `kept`: a body is on record, this one or the one before it. `forgotten`: there is no such record any more. */
 export type Keeping = 'kept' | 'erased' | 'forgotten';
 
 export interface MessageRecords {
-  /** Writes the record if there is none; else counts a duplicate and answers with the record as it stands. */
-  accept(record: MessageRecord): Promise<{ kind: 'accepted' | 'duplicate'; record: MessageRecord }>;
+  /**
+   * Writes the record if there is none, or takes the place of one of an earlier life of the queue
+   * (shared/domain/message/life.ts); else counts a duplicate and answers with the record as it stands. `sentAt`: when the
+   * message was sent, if known.
+   */
+  accept(record: MessageRecord, sentAt?: number): Promise<Acceptance>;
   /** Strongly consistent. */
   find(key: MessageKey): Promise<MessageRecord | undefined>;
-  /** Keeps the body, if none is kept yet and none was erased, and lets the record live until `expiresAt` at least. */
-  keepBody(key: MessageKey, body: MessageBody, expiresAt: number): Promise<Keeping>;
+  /**
+   * Keeps the body, if none is kept yet and none was erased, and lets the record live until `expiresAt` at least. The record
+   * of another message under the same id counts as forgotten.
+   */
+  keepBody(message: AcceptedMessage, body: MessageBody, expiresAt: number): Promise<Keeping>;
   /** Takes the body off the record for good. Answers with the record after it; undefined: there is none. Safe to repeat. */
   eraseBody(key: MessageKey, at: number): Promise<MessageRecord | undefined>;
 }

@@ -109,7 +109,7 @@ async function openRound(
   if (why !== undefined) return refused(why, current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
   const now = ports.clock.now();
-  const message = await keptForAnotherRound(ports, current.key, keptUntil(now, settings));
+  const message = await keptForAnotherRound(ports, current, keptUntil(now, settings));
   if (message === undefined) return refused('body_gone', current);
   if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired', current);
   return writeAndWake(context, reopen(current, status, recovery, writeTime(context)), current);

@@ -66,10 +66,7 @@ async function isMember(
 }
 
 /** Where as many are on record as matched, no further one is to come. */
-async function hasUnbegun(
-  { ports }: ByHandContext,
-  { key, buckets, matched }: MessageRecord,
-): Promise<boolean> {
-  const counts = await ports.deliveryListings.tally(key, buckets);
-  return Object.values(counts).reduce((sum, count) => sum + count, 0) < matched;
+async function hasUnbegun({ ports }: ByHandContext, record: MessageRecord): Promise<boolean> {
+  const counts = await ports.deliveryListings.tally(record);
+  return Object.values(counts).reduce((sum, count) => sum + count, 0) < record.matched;
 }

@@ -1,7 +1,7 @@
 import type { DeliveryJob, FirstJob, WakeUp } from '../domain/delivery/job.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD, type MessageBody, payloadKeyOf } from '../domain/message/body.ts';
-import type { Message, MessageKey } from '../domain/message/message.ts';
-import type { MessageRecords } from '../ports/messages.ts';
+import type { Message } from '../domain/message/message.ts';
+import type { AcceptedMessage, MessageRecord, MessageRecords } from '../ports/messages.ts';
 import type { Payloads } from '../ports/bodies.ts';
 
 type Keeping = { messageRecords: MessageRecords; payloads: Payloads };
@@ -24,27 +24,45 @@ export async function placeOf(
  */
 export async function keepMessage(ports: Keeping, work: DeliveryJob | WakeUp, until: number): Promise<void> {
   if (work.kind === 'wake_up') return;
-  await keepAt(ports, work.key, await placeForJob(ports, work), until);
+  await keepAt(ports, work, await placeForJob(ports, work), until);
 }
 
 /** False: it was erased, and then the object that was just put is removed as well. */
-async function keepAt(ports: Keeping, key: MessageKey, body: MessageBody, until: number): Promise<boolean> {
-  const keeping = await ports.messageRecords.keepBody(key, body, until);
+async function keepAt(
+  ports: Keeping,
+  message: AcceptedMessage,
+  body: MessageBody,
+  until: number,
+): Promise<boolean> {
+  const keeping = await ports.messageRecords.keepBody(message, body, until);
   if (keeping === 'erased' && body.kind === 'stored') await ports.payloads.remove(body.payloadKey);
   return keeping !== 'erased';
 }
 
 /** A large message may be in the bucket already, because another subscriber's failure kept it. */
-async function placeForJob(ports: Keeping, { key, body }: DeliveryJob): Promise<MessageBody> {
+async function placeForJob(ports: Keeping, job: DeliveryJob): Promise<MessageBody> {
+  const { body } = job;
   if (body.kind === 'stored') return body;
   const isLarge = bodyBytes(body.message) > MAX_BODY_ON_RECORD;
-  const kept = isLarge ? await keptBody(ports, key) : undefined;
+  const kept = isLarge ? await keptBody(ports, job) : undefined;
   return kept ?? (await placeOf(ports.payloads, body.message, MAX_BODY_ON_RECORD));
 }
 
 /** Where a kept message is; undefined if it was not kept, has expired or was erased. */
-export async function keptBody(ports: Keeping, key: MessageKey): Promise<MessageBody | undefined> {
-  return (await ports.messageRecords.find(key))?.body;
+export async function keptBody(
+  ports: Pick<Keeping, 'messageRecords'>,
+  message: AcceptedMessage,
+): Promise<MessageBody | undefined> {
+  return (await recordOf(ports, message))?.body;
+}
+
+/** Its id may stand for another message by now, of another life of the queue: that one's record is none of ours. */
+export async function recordOf(
+  { messageRecords }: Pick<Keeping, 'messageRecords'>,
+  { key, acceptedAt }: AcceptedMessage,
+): Promise<MessageRecord | undefined> {
+  const record = await messageRecords.find(key);
+  return record?.acceptedAt === acceptedAt ? record : undefined;
 }
 
 /** Undefined where it is in the payload bucket no more. */
@@ -59,8 +77,9 @@ export async function messageIn(
 export async function messageFor(
   ports: Keeping,
   work: FirstJob | WakeUp,
+  accepted: AcceptedMessage,
 ): Promise<{ message: Message; body: MessageBody } | undefined> {
-  const body = work.kind === 'wake_up' ? await keptBody(ports, work.key) : work.body;
+  const body = work.kind === 'wake_up' ? await keptBody(ports, accepted) : work.body;
   if (body === undefined) return undefined;
   const message = await messageIn(ports.payloads, body);
   return message === undefined ? undefined : { message, body };
@@ -72,14 +91,14 @@ export async function messageFor(
  */
 export async function keptForAnotherRound(
   ports: Keeping,
-  key: MessageKey,
+  delivery: AcceptedMessage,
   until: number,
 ): Promise<Message | undefined> {
-  const record = await ports.messageRecords.find(key);
+  const record = await recordOf(ports, delivery);
   if (record?.body === undefined) return undefined;
   const { body, expiresAt } = record;
   const message = await messageIn(ports.payloads, body);
   if (message === undefined) return undefined;
   if (body.kind === 'stored' && expiresAt < until) await ports.payloads.put(body.payloadKey, message);
-  return (await keepAt(ports, key, body, until)) ? message : undefined;
+  return (await keepAt(ports, delivery, body, until)) ? message : undefined;
 }

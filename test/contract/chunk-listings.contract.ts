@@ -75,10 +75,13 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
         const sizes: number[] = [];
         let marker: string | undefined;
         do {
-          const page = await listings.ofMessage(message, 2, {
-            limit,
-            ...(marker === undefined ? {} : { marker }),
-          });
+          const page = await listings.ofMessage(
+            { key: message, buckets: 2 },
+            {
+              limit,
+              ...(marker === undefined ? {} : { marker }),
+            },
+          );
           found.push(...page.items);
           sizes.push(page.items.length);
           marker = page.marker;
@@ -91,7 +94,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
 
     it('are told of by records of their own, where there are such', async () => {
       const { listings, message } = await spread();
-      const { items } = await listings.ofMessage(message, 2, { limit: 100 });
+      const { items } = await listings.ofMessage({ key: message, buckets: 2 }, { limit: 100 });
       const statusOf = (id: string) => items.find(({ key }) => key.subscriptionId === id)?.status;
       expect(['a', 'c', 'e', 'f', '_b'].map(statusOf)).toEqual([
         'delivered',
@@ -104,7 +107,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
 
     it('are counted each once, by the same', async () => {
       const { listings, message } = await spread();
-      expect(await listings.tally(message, 2)).toEqual({
+      expect(await listings.tally({ key: message, buckets: 2 })).toEqual({
         pending: 1,
         retrying: 2,
         delivered: 5,
@@ -122,13 +125,15 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
         status: 'cancelled',
       });
       await chunks.takeOut(takeOutEarly({ ...message, bucket: 0, chunk: 0 }, 'a', early), early);
-      expect(await listings.ofMessage(message, 1, { limit: 10 })).toEqual({ items: [early] });
-      expect(await listings.tally(message, 1)).toMatchObject({ pending: 0, cancelled: 1 });
+      expect(await listings.ofMessage({ key: message, buckets: 1 }, { limit: 10 })).toEqual({
+        items: [early],
+      });
+      expect(await listings.tally({ key: message, buckets: 1 })).toMatchObject({ pending: 0, cancelled: 1 });
     });
 
     it('are listed from where a page ended though that one left its chunk meanwhile', async () => {
       const { chunks, listings, message } = await spread();
-      const { items, marker = '' } = await listings.ofMessage(message, 2, { limit: 3 });
+      const { items, marker = '' } = await listings.ofMessage({ key: message, buckets: 2 }, { limit: 3 });
       const last = items.at(-1);
       expect(last?.key.subscriptionId).toBe('_b');
       const own = aDelivery({ key: aDeliveryKey({ ...message, subscriptionId: '_b' }), status: 'cancelled' });
@@ -142,7 +147,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
         },
       };
       expect(await chunks.takeOut(transition, own)).toBe('taken_out');
-      const next = await listings.ofMessage(message, 2, { limit: 100, marker });
+      const next = await listings.ofMessage({ key: message, buckets: 2 }, { limit: 100, marker });
       expect(next.items.map(({ key }) => key.subscriptionId)).toEqual(ORDER.slice(3));
     });
   });

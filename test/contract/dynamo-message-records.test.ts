@@ -5,6 +5,7 @@ import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient, interruptedClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
+import { describeMessageLivesContract } from './message-lives.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
@@ -17,6 +18,7 @@ beforeAll(async () => {
 afterAll(tables.deleteAll);
 
 describeMessageRecordsContract('in DynamoDB', () => dynamoMessageRecords(documents, table));
+describeMessageLivesContract('in DynamoDB', () => dynamoMessageRecords(documents, table));
 
 describe('the record of a message in the deliveries table', () => {
   const record = {
@@ -58,7 +60,11 @@ describe('the record of a message in the deliveries table', () => {
     await records.accept({ ...record, key });
     const before = requests();
     for (const milliseconds of [1, 2, 3]) {
-      await records.keepBody(key, { kind: 'stored', payloadKey: 'p' }, record.expiresAt + milliseconds);
+      await records.keepBody(
+        { ...record, key },
+        { kind: 'stored', payloadKey: 'p' },
+        record.expiresAt + milliseconds,
+      );
     }
     // Read and written once, then read twice.
     expect(requests() - before).toBe(4);
@@ -71,10 +77,10 @@ describe('the record of a message in the deliveries table', () => {
     const later = record.expiresAt + 10 * 24 * 60 * 60 * 1000;
     const overtaken = interruptedClient(endpoints, async (call) => {
       if (call === 'UpdateItemCommand')
-        await records.keepBody(key, { kind: 'stored', payloadKey: 'later' }, later);
+        await records.keepBody({ ...record, key }, { kind: 'stored', payloadKey: 'later' }, later);
     });
     await dynamoMessageRecords(overtaken, table).keepBody(
-      key,
+      { ...record, key },
       { kind: 'stored', payloadKey: 'p' },
       record.expiresAt,
     );
@@ -107,7 +113,7 @@ describe('the record of a message in the deliveries table', () => {
       return Item?.[ttlAttribute] === undefined ? undefined : Number(Item[ttlAttribute]) * 1000;
     };
     expect(await timeToLive()).toBe(record.expiresAt);
-    await records.keepBody(key, { kind: 'stored', payloadKey: 'p' }, record.expiresAt + 1);
+    await records.keepBody({ ...record, key }, { kind: 'stored', payloadKey: 'p' }, record.expiresAt + 1);
     expect(await timeToLive()).toBe((await records.find(key))?.expiresAt);
   });
 });

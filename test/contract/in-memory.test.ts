@@ -5,6 +5,7 @@ import { inMemoryReferencedData } from '../support/in-memory/in-memory-reference
 import { inMemorySubscriptions } from '../support/in-memory/in-memory-subscriptions.ts';
 import { describeDeliveriesContract } from './deliveries.contract.ts';
 import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
+import { describeMessageLivesContract } from './message-lives.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
 import { describeReferencedDataContract } from './referenced-data.contract.ts';
@@ -18,6 +19,7 @@ import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './su
 describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
+describeMessageLivesContract('in memory', inMemoryMessageRecords);
 describeRecoveriesContract('in memory', inMemoryRecoveries);
 describeRegistryContract('in memory', inMemorySubscriptions);
 describeRegistryChangesContract('in memory', inMemorySubscriptions);

@@ -46,26 +46,29 @@ export const describeMessageDeliveriesContract = (name: string, make: () => List
           isFirst || marker !== undefined;
           isFirst = false
         ) {
-          const page = await listings.ofMessage(message, 3, {
-            limit,
-            ...(marker === undefined ? {} : { marker }),
-          });
+          const page = await listings.ofMessage(
+            { key: message, buckets: 3 },
+            {
+              limit,
+              ...(marker === undefined ? {} : { marker }),
+            },
+          );
           found.push(...page.items.map(({ key }) => `${key.bucket}${key.subscriptionId}`));
           sizes.push(page.items.length);
           marker = page.marker;
         }
         expect(found).toEqual(['0B', '0a', '0z', '1a', '1b', '2a']);
         expect(sizes).toHaveLength(Math.ceil(6 / limit));
-        const { items } = await listings.ofMessage(message, 3, { limit: 100 });
+        const { items } = await listings.ofMessage({ key: message, buckets: 3 }, { limit: 100 });
         expect(new Set(items)).toEqual(new Set(all));
       },
     );
 
     it('are those of the buckets that the message has', async () => {
       const { listings, message } = await spread();
-      expect((await listings.ofMessage(message, 1, { limit: 100 })).items).toHaveLength(3);
+      expect((await listings.ofMessage({ key: message, buckets: 1 }, { limit: 100 })).items).toHaveLength(3);
       const unknown = { queue: QUEUE, messageId: randomUUID() };
-      expect(await listings.ofMessage(unknown, 3, { limit: 100 })).toEqual({ items: [] });
+      expect(await listings.ofMessage({ key: unknown, buckets: 3 }, { limit: 100 })).toEqual({ items: [] });
     });
 
     it('are listed though a page of them is more than DynamoDB answers with', async () => {
@@ -82,17 +85,17 @@ export const describeMessageDeliveriesContract = (name: string, make: () => List
         }),
       );
       await createAll(deliveries, all);
-      expect(await listings.ofMessage(message, 1, { limit: 100 })).toEqual({ items: all });
-      expect(await listings.tally(message, 1)).toMatchObject({ pending: 80 });
+      expect(await listings.ofMessage({ key: message, buckets: 1 }, { limit: 100 })).toEqual({ items: all });
+      expect(await listings.tally({ key: message, buckets: 1 })).toMatchObject({ pending: 80 });
     });
 
     it('are not listed from the marker of another message', async () => {
       const { listings, message } = await spread();
-      const { marker = '' } = await listings.ofMessage(message, 3, { limit: 2 });
+      const { marker = '' } = await listings.ofMessage({ key: message, buckets: 3 }, { limit: 2 });
       const other = { ...message, messageId: randomUUID() };
       for (const ask of [
-        () => listings.ofMessage(other, 3, { limit: 2, marker }),
-        () => listings.ofMessage(message, 3, { limit: 2, marker: `${marker}x` }),
+        () => listings.ofMessage({ key: other, buckets: 3 }, { limit: 2, marker }),
+        () => listings.ofMessage({ key: message, buckets: 3 }, { limit: 2, marker: `${marker}x` }),
       ])
         await expect(ask()).rejects.toThrow(InvalidMarkerError);
     });
@@ -106,7 +109,7 @@ export const describeMessageDeliveriesContract = (name: string, make: () => List
         ),
       );
       await createAll(deliveries, all);
-      expect(await listings.tally(message, 2)).toEqual({
+      expect(await listings.tally({ key: message, buckets: 2 })).toEqual({
         pending: 1,
         retrying: 2,
         delivered: 3,
@@ -114,7 +117,7 @@ export const describeMessageDeliveriesContract = (name: string, make: () => List
         exhausted: 5,
         cancelled: 6,
       });
-      expect(await listings.tally({ ...message, messageId: randomUUID() }, 2)).toEqual({
+      expect(await listings.tally({ key: { ...message, messageId: randomUUID() }, buckets: 2 })).toEqual({
         pending: 0,
         retrying: 0,
         delivered: 0,

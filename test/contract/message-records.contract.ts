@@ -6,9 +6,9 @@ import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.
 import { aMessage } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
-const aKey = (): MessageKey => ({ queue: 'orders.eu_1', messageId: randomUUID() });
+export const aKey = (): MessageKey => ({ queue: 'orders.eu_1', messageId: randomUUID() });
 
-const aRecord = (overrides: Partial<MessageRecord> = {}): MessageRecord => ({
+export const aRecord = (overrides: Partial<MessageRecord> = {}): MessageRecord => ({
   key: aKey(),
   acceptedAt: SOME_TIME,
   listedAt: SOME_TIME - 5,
@@ -97,7 +97,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       const records = make();
       const record = aRecord();
       await records.accept(record);
-      await records.keepBody(record.key, bodyFor(record.key), record.expiresAt);
+      await records.keepBody(record, bodyFor(record.key), record.expiresAt);
       expect((await records.find(record.key))?.body).toEqual(bodyFor(record.key));
     });
 
@@ -106,12 +106,12 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       const record = aRecord();
       await records.accept(record);
       const latest = SOME_TIME + 45 * 24 * 60 * 60 * 1000;
-      await records.keepBody(record.key, inline(record.key), latest);
-      await records.keepBody(record.key, stored, SOME_TIME);
+      await records.keepBody(record, inline(record.key), latest);
+      await records.keepBody(record, stored, SOME_TIME);
       const found = await records.find(record.key);
       expect(found).toEqual({ ...record, body: inline(record.key), expiresAt: found?.expiresAt });
       expect(found?.expiresAt).toBeGreaterThanOrEqual(latest);
-      await records.keepBody(record.key, stored, latest * 2);
+      await records.keepBody(record, stored, latest * 2);
       expect((await records.find(record.key))?.body).toEqual(inline(record.key));
       expect((await records.find(record.key))?.expiresAt).toBeGreaterThanOrEqual(latest * 2);
     });
@@ -120,7 +120,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       const records = make();
       const record = aRecord({ expiresAt: SOME_TIME * 2 });
       await records.accept(record);
-      await records.keepBody(record.key, stored, SOME_TIME);
+      await records.keepBody(record, stored, SOME_TIME);
       expect(await records.find(record.key)).toEqual({ ...record, body: stored });
     });
 
@@ -130,19 +130,19 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       await records.accept(record);
       await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
-          records.keepBody(record.key, inline(record.key, String(index)), SOME_TIME + index),
+          records.keepBody(record, inline(record.key, String(index)), SOME_TIME + index),
         ),
       );
       const found = await records.find(record.key);
       expect(found?.body?.kind).toBe('inline');
-      await records.keepBody(record.key, stored, SOME_TIME);
+      await records.keepBody(record, stored, SOME_TIME);
       expect((await records.find(record.key))?.body).toEqual(found?.body);
     });
 
     it('keeps no body of a message that has no record', async () => {
       const records = make();
       const key = aKey();
-      await records.keepBody(key, stored, SOME_TIME);
+      await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME);
       expect(await records.find(key)).toBeUndefined();
     });
 
@@ -150,7 +150,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       const records = make();
       const record = aRecord();
       await records.accept(record);
-      await records.keepBody(record.key, stored, SOME_TIME);
+      await records.keepBody(record, stored, SOME_TIME);
       expect(await records.accept(record)).toMatchObject({
         kind: 'duplicate',
         record: { duplicates: 1, body: stored },
@@ -166,7 +166,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       await records.accept(record);
       expect(await records.eraseBody(key, SOME_TIME + 7)).toEqual(erased);
       expect(await records.find(key)).toEqual(erased);
-      expect(await records.keepBody(key, stored, SOME_TIME)).toBe('erased');
+      expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME)).toBe('erased');
       const again = await records.accept(record);
       expect(again).toMatchObject({ kind: 'duplicate', record: { duplicates: 1, erasedAt: SOME_TIME + 7 } });
       expect(again.record).not.toHaveProperty('body');
@@ -178,7 +178,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       const key = aKey();
       await records.accept(aRecord({ key }));
       await records.eraseBody(key, SOME_TIME);
-      expect(await records.keepBody(key, inline(key), SOME_TIME)).toBe('erased');
+      expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, inline(key), SOME_TIME)).toBe('erased');
       expect(await records.find(key)).toMatchObject({ erasedAt: SOME_TIME });
       expect(await records.find(key)).not.toHaveProperty('body');
     });
@@ -190,7 +190,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       await records.eraseBody(record.key, SOME_TIME);
       expect(await records.eraseBody(record.key, SOME_TIME + 9)).toMatchObject({ erasedAt: SOME_TIME });
       const until = record.expiresAt + 40 * 24 * 60 * 60 * 1000;
-      await records.keepBody(record.key, stored, until);
+      await records.keepBody(record, stored, until);
       const found = await records.find(record.key);
       expect(found).toMatchObject({ erasedAt: SOME_TIME });
       expect(found?.expiresAt).toBeGreaterThanOrEqual(until);
@@ -199,11 +199,11 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     it('says whether a body was kept', async () => {
       const records = make();
       const { key } = aRecord();
-      expect(await records.keepBody(key, stored, SOME_TIME)).toBe('forgotten');
+      expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME)).toBe('forgotten');
       expect(await records.eraseBody(key, SOME_TIME)).toBeUndefined();
       await records.accept(aRecord({ key }));
-      expect(await records.keepBody(key, stored, SOME_TIME)).toBe('kept');
-      expect(await records.keepBody(key, inline(key), SOME_TIME)).toBe('kept');
+      expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME)).toBe('kept');
+      expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, inline(key), SOME_TIME)).toBe('kept');
       expect(await records.find(key)).toMatchObject({ body: stored });
     });
   });

@@ -1,4 +1,5 @@
 import { payloadPrefixOf } from '../../shared/domain/message/body.ts';
+import { inPlaceOf, isAnotherLife } from '../../shared/domain/message/life.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
@@ -17,9 +18,16 @@ export const messageStore = (time: VirtualClock, history: History): MessageStore
     return record !== undefined && record.expiresAt > time.now() ? record : undefined;
   };
 
-  const accept = (actor: Actor, record: MessageRecord): Awaited<ReturnType<MessageRecords['accept']>> => {
-    const { messageId } = record.key;
-    const known = find(messageId);
+  const accept = (
+    actor: Actor,
+    offered: MessageRecord,
+    sentAt: number | undefined,
+  ): Awaited<ReturnType<MessageRecords['accept']>> => {
+    const { messageId } = offered.key;
+    const earlier = find(messageId);
+    const isAnew = earlier !== undefined && isAnotherLife(earlier, offered, sentAt);
+    const known = isAnew ? undefined : earlier;
+    const record = isAnew ? inPlaceOf(earlier, offered) : offered;
     const kept = known === undefined ? record : { ...known, duplicates: known.duplicates + 1 };
     records.set(messageId, kept);
     if (known === undefined) history.acceptances.push({ at: time.now(), actor, record });
@@ -28,11 +36,11 @@ export const messageStore = (time: VirtualClock, history: History): MessageStore
 
   return {
     recordsFor: (actor) => ({
-      accept: (record) => Promise.resolve(accept(actor, record)),
+      accept: (record, sentAt) => Promise.resolve(accept(actor, record, sentAt)),
       find: ({ messageId }) => Promise.resolve(find(messageId)),
-      keepBody: ({ messageId }, body, expiresAt) => {
+      keepBody: ({ key: { messageId }, acceptedAt }, body, expiresAt) => {
         const known = find(messageId);
-        if (known === undefined) return Promise.resolve('forgotten');
+        if (known?.acceptedAt !== acceptedAt) return Promise.resolve('forgotten');
         const isErased = known.erasedAt !== undefined;
         records.set(messageId, {
           ...known,

@@ -143,7 +143,7 @@ export const bodyKeptAfterRecord: Sabotage = {
     const late: StepPorts = {
       ...ports,
       messageRecords: {
-        accept: (record) => messageRecords.accept(record),
+        accept: (record, sentAt) => messageRecords.accept(record, sentAt),
         find: (key) => messageRecords.find(key),
         keepBody: (...given) => {
           keep = () => messageRecords.keepBody(...given);
@@ -208,7 +208,7 @@ export const takenOverWithoutMessage: Sabotage = {
     const late: StepPorts = {
       ...ports,
       messageRecords: {
-        accept: (record) => messageRecords.accept(record),
+        accept: (record, sentAt) => messageRecords.accept(record, sentAt),
         find: (key) => messageRecords.find(key),
         keepBody: (...given) => {
           keep = () => messageRecords.keepBody(...given);

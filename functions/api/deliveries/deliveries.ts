@@ -1,6 +1,6 @@
 import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/retry/planned-attempts.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
-import { bucketOf, chunkOf } from '../../../shared/domain/delivery/fan-out.ts';
+import { bucketIn, chunkOf } from '../../../shared/domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { policyInForce, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Deliveries, DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
@@ -44,7 +44,7 @@ export async function listOfMessage(
   request: PageRequest,
 ): Promise<Page<Delivery> | undefined> {
   const record = await messageRecords.find(message);
-  return record && deliveryListings.ofMessage(message, record.buckets, request);
+  return record && deliveryListings.ofMessage(record, request);
 }
 
 /** The key that the delivery of a message to a subscription has, if it exists. Undefined: there is no such message. */
@@ -55,11 +55,11 @@ export async function deliveryKeyFor(
 ): Promise<DeliveryKey | undefined> {
   const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
-  const { buckets, chunks } = record;
+  const { chunks } = record;
   return {
     ...message,
     subscriptionId,
-    bucket: bucketOf(subscriptionId, buckets),
+    bucket: bucketIn(record, subscriptionId),
     ...(chunks === undefined ? {} : { chunk: chunkOf(subscriptionId, chunks) }),
   };
 }

@@ -72,7 +72,7 @@ export async function messageStanding(
   if (record === undefined) return undefined;
   const { body } = record;
   const [deliveries, kept] = await Promise.all([
-    deliveryListings.tally(message, record.buckets),
+    deliveryListings.tally(record),
     body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message,
   ]);
   return { ...record, deliveries, data: kept?.data };
@@ -106,7 +106,7 @@ async function listedStanding(
 ): Promise<ListedStanding | undefined> {
   const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
-  const deliveries = record.buckets === 1 ? await deliveryListings.tally(message, record.buckets) : undefined;
+  const deliveries = record.buckets === 1 ? await deliveryListings.tally(record) : undefined;
   return { ...record, deliveries, bodyKept: record.body !== undefined };
 }
 

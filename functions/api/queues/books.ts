@@ -96,5 +96,5 @@ async function countMessage(
 ): Promise<Books> {
   const record = await messageRecords.find(key);
   if (record === undefined) return EMPTY_BOOKS;
-  return booksOfMessage(record, await deliveryListings.tally(key, record.buckets));
+  return booksOfMessage(record, await deliveryListings.tally(record));
 }

@@ -53,8 +53,8 @@ export function dynamoDeliveryListings(
     newest: (selection, request) => listed('descending', selection, request),
     oldest: (selection, request) => listed('ascending', selection, request),
     records: (keys) => recordsOf(client, tableName, keys, reading),
-    ofMessage: (message, buckets, request) => pageOfMessage(client, tableName, { message, buckets }, request),
-    tally: (message, buckets) => tallyOfMessage(client, tableName, message, buckets),
+    ofMessage: (message, request) => pageOfMessage(client, tableName, message, request),
+    tally: (message) => tallyOfMessage(client, tableName, message),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Chunk } from '../../domain/delivery/chunk.ts';
 import { deliveryIn } from '../../domain/delivery/chunk-members.ts';
 import { type Status, STATUSES } from '../../domain/vocabulary.ts';
 import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
+import type { FannedOut } from '../../domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { chunkOfItem } from './chunk-item.ts';
@@ -22,7 +23,7 @@ import { decoded } from './record.ts';
 export async function pageOfMessage(
   client: DynamoDBDocument,
   tableName: string,
-  { message, buckets }: { message: MessageKey; buckets: number },
+  { key: message, buckets, firstBucket = 0 }: FannedOut,
   request: PageRequest,
 ): Promise<Page<Delivery>> {
   const listing = listingOf('message', message);
@@ -36,7 +37,8 @@ export async function pageOfMessage(
     const own = await queriedItems(client, { ...query, ExclusiveStartKey: from && itemKeyOf(from) }, atMost);
     return inOneOrder(chunks.map(chunkOfItem), own.map(deliveryOf), from?.subscriptionId).slice(0, atMost);
   };
-  for (let bucket = last?.bucket ?? 0; bucket < buckets && found.length < wanted; bucket += 1)
+  const end = firstBucket + buckets;
+  for (let bucket = last?.bucket ?? firstBucket; bucket < end && found.length < wanted; bucket += 1)
     found.push(...(await pageOfBucket(bucket, wanted - found.length)));
   return pageOf(listing, found, request.limit, placeInMessage);
 }
@@ -83,11 +85,10 @@ const statusSchema = z.object({
 export async function tallyOfMessage(
   client: DynamoDBDocument,
   tableName: string,
-  message: MessageKey,
-  buckets: number,
+  { key: message, buckets, firstBucket = 0 }: FannedOut,
 ): Promise<StatusCounts> {
   const counts = { ...NO_DELIVERIES };
-  for (let bucket = 0; bucket < buckets; bucket += 1) {
+  for (let bucket = firstBucket; bucket < firstBucket + buckets; bucket += 1) {
     const statuses = new Map<string, Status>();
     for (const item of await queriedItems(client, queryOf(tableName, message, bucket, chunkPrefix)))
       for (const { key, status } of deliveriesIn(chunkOfItem(item))) statuses.set(key.subscriptionId, status);

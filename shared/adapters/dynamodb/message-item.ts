@@ -32,6 +32,8 @@ const recordSchema = z.object({
   filtered: z.number(),
   duplicates: z.number(),
   buckets: z.number(),
+  firstBucket: z.number().exactOptional(),
+  life: z.number().exactOptional(),
   chunks: z.number().exactOptional(),
   apart: z.array(z.string()).exactOptional(),
   accepted: z

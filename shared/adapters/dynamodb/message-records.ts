@@ -2,8 +2,9 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { MessageBody } from '../../domain/message/body.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
-import type { Keeping, MessageRecord, MessageRecords } from '../../ports/messages.ts';
-import { ifConditionHolds } from './writes.ts';
+import { inPlaceOf, isAnotherLife } from '../../domain/message/life.ts';
+import type { AcceptedMessage, Keeping, MessageRecord, MessageRecords } from '../../ports/messages.ts';
+import { conditional, ifConditionHolds } from './writes.ts';
 import {
   bodyItemOf,
   erasedBodyItem,
@@ -16,12 +17,18 @@ import { DAY_MS } from '../../domain/duration.ts';
 
 /** The MESSAGE items of the deliveries table. */
 export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string): MessageRecords {
-  const accept: MessageRecords['accept'] = async (record) => {
-    const put = await ifConditionHolds(client.put(putIfAbsent(tableName, record)));
-    if (put !== undefined) return { kind: 'accepted', record };
+  const accept: MessageRecords['accept'] = async (record, sentAt) => {
+    const put = await conditional(client.put(putIfAbsent(tableName, record)));
+    if (put.kind === 'written') return { kind: 'accepted', record };
+    const earlier = put.item && messageRecordOf(record.key, put.item);
+    if (earlier !== undefined && isAnotherLife(earlier, record, sentAt)) {
+      const anew = inPlaceOf(earlier, record);
+      const replaced = await ifConditionHolds(client.put(putInPlaceOf(tableName, earlier, anew)));
+      return replaced === undefined ? await accept(record, sentAt) : { kind: 'accepted', record: anew };
+    }
     const counted = await ifConditionHolds(client.update(countDuplicate(tableName, record.key)));
     // The record was forgotten between the two requests, so this is a first time again.
-    if (counted === undefined) return await accept(record);
+    if (counted === undefined) return await accept(record, sentAt);
     return { kind: 'duplicate', record: messageRecordOf(record.key, counted.Attributes) };
   };
 
@@ -37,18 +44,19 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
   return {
     accept,
     find,
-    keepBody: async (key, body, expiresAt) => {
+    keepBody: async ({ key, acceptedAt }, body, expiresAt) => {
       // To whole days, so that the many deliveries of one message do not all write it for the sake of a millisecond: a
       // read costs a tenth, and they share one key. A record that is gone cannot keep anything.
       const until = Math.ceil(expiresAt / DAY_MS) * DAY_MS;
       const current = await find(key);
-      if (current === undefined) return 'forgotten';
+      if (current?.acceptedAt !== acceptedAt) return 'forgotten';
       const isTaken = current.body !== undefined || current.erasedAt !== undefined;
-      if (isTaken && current.expiresAt >= until) return keepingOf(current);
-      const write = keep(tableName, { key, body, expiresAt: Math.max(until, current.expiresAt) });
-      const kept = await ifConditionHolds(client.update(write));
-      // Refused: gone, or somebody kept or erased the body meanwhile, and for longer.
-      return keepingOf(kept === undefined ? await find(key) : messageRecordOf(key, kept.Attributes));
+      if (isTaken && current.expiresAt >= until) return keepingOf(current, acceptedAt);
+      const kept = { key, acceptedAt, body, expiresAt: Math.max(until, current.expiresAt) };
+      const written = await ifConditionHolds(client.update(keep(tableName, kept)));
+      // Refused: it is gone, or somebody kept or erased the body meanwhile, and for longer.
+      const found = written === undefined ? await find(key) : messageRecordOf(key, written.Attributes);
+      return keepingOf(found, acceptedAt);
     },
     eraseBody: async (key, at) => {
       const erased = await ifConditionHolds(client.update(erase(tableName, key, at)));
@@ -58,8 +66,8 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
   };
 }
 
-function keepingOf(record: MessageRecord | undefined): Keeping {
-  if (record === undefined) return 'forgotten';
+function keepingOf(record: MessageRecord | undefined, acceptedAt: number): Keeping {
+  if (record?.acceptedAt !== acceptedAt) return 'forgotten';
   return record.erasedAt === undefined ? 'kept' : 'erased';
 }
 
@@ -68,6 +76,16 @@ function putIfAbsent(tableName: string, record: MessageRecord) {
     TableName: tableName,
     Item: messageItemOf(record),
     ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
+}
+
+function putInPlaceOf(tableName: string, earlier: MessageRecord, record: MessageRecord) {
+  return {
+    TableName: tableName,
+    Item: messageItemOf(record),
+    ConditionExpression: 'acceptedAt = :earlier',
+    ExpressionAttributeValues: { ':earlier': earlier.acceptedAt },
   };
 }
 
@@ -82,15 +100,16 @@ function countDuplicate(tableName: string, key: MessageKey) {
   };
 }
 
-function keep(tableName: string, kept: { key: MessageKey; body: MessageBody; expiresAt: number }) {
+function keep(tableName: string, kept: AcceptedMessage & { body: MessageBody; expiresAt: number }) {
   return {
     TableName: tableName,
     Key: messageItemKeyOf(kept.key),
     UpdateExpression: 'SET #body = if_not_exists(#body, :body), #expiresAt = :expiresAt, #ttl = :ttl',
-    ConditionExpression: `attribute_exists(${primaryKey.partition}) AND #expiresAt <= :expiresAt`,
+    ConditionExpression: 'acceptedAt = :acceptedAt AND #expiresAt <= :expiresAt',
     ExpressionAttributeNames: { '#body': 'body', '#expiresAt': 'expiresAt', '#ttl': ttlAttribute },
     ExpressionAttributeValues: {
       ':body': bodyItemOf(kept.body),
+      ':acceptedAt': kept.acceptedAt,
       ':expiresAt': kept.expiresAt,
       ':ttl': ttlOf(kept.expiresAt),
     },

@@ -1,4 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { MessageKey } from '../message/message.ts';
+
+/** A message and where its deliveries are. `firstBucket`: 0 unless the id was used in an earlier life of the queue. */
+export type FannedOut = { key: MessageKey; buckets: number; firstBucket?: number };
 
 /**
  * Attempts that one invocation of deliver may make at once: the jobs of a batch times the attempts of a job. Each holds one
@@ -18,6 +22,14 @@ export function bucketsFor(matched: number): number {
 /** Which of them a subscription's delivery is under. The same for ever, since a repeat must find the same record. */
 export function bucketOf(subscriptionId: string, buckets: number): number {
   return buckets === 1 ? 0 : createHash('sha256').update(subscriptionId).digest().readUInt32BE(0) % buckets;
+}
+
+/** The bucket of a subscription's delivery. */
+export function bucketIn(
+  { buckets, firstBucket = 0 }: Omit<FannedOut, 'key'>,
+  subscriptionId: string,
+): number {
+  return firstBucket + bucketOf(subscriptionId, buckets);
 }
 
 /** How many chunks each bucket's share of so many deliveries is divided into; undefined: each is on record by itself. */

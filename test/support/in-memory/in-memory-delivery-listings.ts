@@ -10,7 +10,7 @@ import { placeInMessage } from '../../../shared/adapters/dynamodb/message-delive
 import { placesIn, type Direction } from '../../../shared/adapters/dynamodb/merged-page.ts';
 import { NO_DELIVERIES } from '../../../shared/domain/message/books.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import type { FannedOut } from '../../../shared/domain/delivery/fan-out.ts';
 import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { InMemoryChunks } from './in-memory-chunks.ts';
@@ -35,14 +35,18 @@ export const inMemoryDeliveryListings = (
     return pageUpTo(listing, items, placed.length > page.length ? page.at(-1)?.place : undefined);
   };
 
-  const ofMessage = ({ queue, messageId }: MessageKey, buckets: number): Delivery[] =>
+  const ofMessage = ({ key: message, buckets, firstBucket = 0 }: FannedOut): Delivery[] =>
     [...records.values(), ...(chunks?.deliveries() ?? [])].filter(
-      ({ key }) => key.queue === queue && key.messageId === messageId && key.bucket < buckets,
+      ({ key }) =>
+        key.queue === message.queue &&
+        key.messageId === message.messageId &&
+        key.bucket >= firstBucket &&
+        key.bucket < firstBucket + buckets,
     );
 
-  const pageOfMessage = (message: MessageKey, buckets: number, request: PageRequest): Page<Delivery> => {
-    const listing = listingOf('message', message);
-    const sorted = ofMessage(message, buckets).sort(inMessage);
+  const pageOfMessage = (message: FannedOut, request: PageRequest): Page<Delivery> => {
+    const listing = listingOf('message', message.key);
+    const sorted = ofMessage(message).sort(inMessage);
     const last = lastOf(listing, request);
     const start = last === undefined ? 0 : 1 + sorted.findIndex((one) => placeInMessage(one) === last);
     return pageOf(listing, sorted.slice(start), request.limit, placeInMessage);
@@ -57,11 +61,11 @@ export const inMemoryDeliveryListings = (
         const deliveries = [...records.values()].filter(({ key }) => wanted.has(identityOf(key)));
         return { deliveries, unreadable: [] };
       }),
-    ofMessage: (message, buckets, request) => answer(() => pageOfMessage(message, buckets, request)),
-    tally: (message, buckets) =>
+    ofMessage: (message, request) => answer(() => pageOfMessage(message, request)),
+    tally: (message) =>
       answer(() => {
         const counts = { ...NO_DELIVERIES };
-        for (const { status } of ofMessage(message, buckets)) counts[status] += 1;
+        for (const { status } of ofMessage(message)) counts[status] += 1;
         return counts;
       }),
   };

@@ -1,3 +1,4 @@
+import { inPlaceOf, isAnotherLife } from '../../../shared/domain/message/life.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 
@@ -17,8 +18,10 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
 
   return {
     records,
-    accept: (record) => {
+    accept: (record, sentAt) => {
       const known = records.get(identityOf(record.key));
+      if (known !== undefined && isAnotherLife(known, record, sentAt))
+        return Promise.resolve({ kind: 'accepted', record: keep(inPlaceOf(known, record)) });
       return Promise.resolve(
         known === undefined
           ? { kind: 'accepted', record: keep(record) }
@@ -26,9 +29,9 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
       );
     },
     find: (key) => Promise.resolve(structuredClone(records.get(identityOf(key)))),
-    keepBody: (key, body, expiresAt) => {
+    keepBody: ({ key, acceptedAt }, body, expiresAt) => {
       const known = records.get(identityOf(key));
-      if (known === undefined) return Promise.resolve('forgotten');
+      if (known?.acceptedAt !== acceptedAt) return Promise.resolve('forgotten');
       const livesUntil = Math.max(known.expiresAt, expiresAt);
       const isErased = known.erasedAt !== undefined;
       keep({ ...known, ...(isErased ? {} : { body: known.body ?? body }), expiresAt: livesUntil });

@@ -83,7 +83,7 @@ export const operateWorld = () => {
     const counts = { matched: 1, filtered: 0, duplicates: 0, buckets: 1 };
     await ports.messageRecords.accept({ key, acceptedAt, listedAt: acceptedAt, ...counts, expiresAt });
     const message = aMessage({ queue, id: messageId });
-    await ports.messageRecords.keepBody(key, { kind: 'inline', message }, expiresAt);
+    await ports.messageRecords.keepBody({ key, acceptedAt }, { kind: 'inline', message }, expiresAt);
     return await put(delivery);
   };
 

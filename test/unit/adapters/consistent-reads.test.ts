@@ -22,8 +22,8 @@ const message = { queue: 'q', messageId: 'm' };
 describe('a read that decides something', () => {
   it.each([
     ['a delivery', () => deliveries.find({ ...message, subscriptionId: 's', bucket: 0 })],
-    ['the deliveries of a message', () => listings.ofMessage(message, 1, { limit: 1 })],
-    ['how the deliveries of a message stand', () => listings.tally(message, 1)],
+    ['the deliveries of a message', () => listings.ofMessage({ key: message, buckets: 1 }, { limit: 1 })],
+    ['how the deliveries of a message stand', () => listings.tally({ key: message, buckets: 1 })],
     ['a message', () => messageRecords.find(message)],
     ['a list of subscriptions', () => subscriptions.list('q', 'fresh')],
     ['a list of subscriptions to be cached', () => subscriptions.list('q', 'cached')],

@@ -1,0 +1,28 @@
+/**
+ * A queue that is deleted and made again begins another life, known by its `createdAt`, and a message belongs to one life of
+ * its queue. Times are milliseconds since the epoch.
+ */
+type Recorded = {
+  acceptedAt: number;
+  /** Absent on records of version 0.1.0. */
+  life?: number;
+  buckets: number;
+  firstBucket?: number;
+};
+
+/**
+ * Whether a message is a new one though its id is on record: in an earlier life of its queue. A copy that was sent in that
+ * life, and comes only now, is none. `sentAt` undefined: not known.
+ */
+export function isAnotherLife(
+  earlier: Recorded,
+  { life }: Pick<Recorded, 'life'>,
+  sentAt: number | undefined,
+): boolean {
+  return life !== undefined && (earlier.life ?? earlier.acceptedAt) < life && (sentAt ?? life) >= life;
+}
+
+/** The record of a new message that takes the place of one of an earlier life. Its deliveries get buckets that are free. */
+export function inPlaceOf<Record extends Recorded>(earlier: Recorded, record: Record): Record {
+  return { ...record, firstBucket: (earlier.firstBucket ?? 0) + earlier.buckets };
+}
