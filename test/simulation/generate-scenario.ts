@@ -21,8 +21,13 @@ import {
 /** Everything about a scenario follows from its seed. */
 export const generateScenario = (seed: number): Scenario => {
   const chance = seededChance(seed);
-  const calmAt = chance.pick([5 * MINUTE, 30 * MINUTE, 2 * HOUR, DAY]);
   const isLarge = chance.happens(0.0005);
+  const scenario = generateOneLife(chance, seed, isLarge);
+  return !isLarge && chance.happens(0.08) ? withSecondLife(chance, scenario) : scenario;
+};
+
+const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenario => {
+  const calmAt = chance.pick([5 * MINUTE, 30 * MINUTE, 2 * HOUR, DAY]);
   const subscriptions = Array.from({ length: generateFanOut(chance, isLarge) }, (_, index) =>
     generateSubscription(chance, index, calmAt),
   );
@@ -45,6 +50,34 @@ export const generateScenario = (seed: number): Scenario => {
     rates: generateRates(chance, isLarge),
     calmAt,
     skewMs: chance.happens(0.3) ? chance.int(1, 2 * SECOND) : 0,
+  };
+};
+
+/** The queue is deleted and made again, with other subscribers, and messages come under the ids of its earlier life. */
+const withSecondLife = (chance: Chance, scenario: Scenario): Scenario => {
+  const { subscriptions, messages, changes, calmAt } = scenario;
+  const at = chance.int(0, chance.pick([2 * MINUTE, calmAt / 2]));
+  const afterMs = chance.pick([0, SECOND, 10 * SECOND, HOUR]);
+  const begins = at + afterMs + 1;
+  const newcomers = Array.from({ length: chance.int(1, 4) }, (_, index) => ({
+    ...generateSubscription(chance, index, calmAt),
+    id: `n${index}`,
+    at: begins,
+  }));
+  return {
+    ...scenario,
+    subscriptions: [...subscriptions, ...newcomers],
+    changes: [...changes, { at, kind: 'queue_recreated', afterMs }],
+    messages: messages.map((message, index) => ({
+      ...message,
+      repeats: [
+        ...message.repeats,
+        {
+          at: begins + chance.pick([1, 10 * SECOND, 10 * SECOND, chance.int(0, calmAt)]),
+          ...generateVersion(chance, index, 0, calmAt),
+        },
+      ],
+    })),
   };
 };
 

@@ -98,6 +98,12 @@ const makeChange = (world: SimulatedWorld, change: PlannedChange): void => {
     case 'queue_deleted':
       subscriptions.deleteQueue();
       return;
+    case 'queue_recreated':
+      subscriptions.deleteQueue();
+      world.time.at(world.time.now() + change.afterMs, () => {
+        subscriptions.putQueue(world.scenario.queuePolicy);
+      });
+      return;
     case 'settings':
       world.settings = { ...world.settings, ...change.settings };
       return;

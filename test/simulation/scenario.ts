@@ -81,6 +81,8 @@ export type PlannedChange = { at: number } & (
   | { kind: 'subscription_disabled'; id: string }
   | { kind: 'subscription_enabled'; id: string }
   | { kind: 'queue_deleted' }
+  /** Deleted, and made again after that time. Subscriptions of its new life are planned for later than that. */
+  | { kind: 'queue_recreated'; afterMs: number }
   | { kind: 'settings'; settings: Partial<SimulatedSettings> }
 );
 

@@ -1,7 +1,9 @@
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
 import { deliveryName, type Acceptance } from '../history.ts';
-import { SECOND, START } from '../scenario.ts';
+import { SLOWEST_MS } from '../faulty-ports.ts';
+import { copiesOf } from '../planned-message.ts';
+import { SECOND, START, type PlannedMessage } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
@@ -16,9 +18,15 @@ const lost = (subject: string, detail: string): Finding => ({
 export const everythingEnds = (world: SimulatedWorld, cases: readonly DeliveryCase[]): Finding[] => {
   const byName = new Map(cases.map((one) => [one.name, one]));
   return [
-    ...world.scenario.messages.flatMap(({ id }) => {
-      const acceptance = world.history.acceptances.find(({ record }) => record.key.messageId === id);
-      return acceptance === undefined ? whyRefused(world, id) : membersOf(world, acceptance, byName);
+    ...world.scenario.messages.flatMap((planned) => {
+      const acceptances = world.history.acceptances.filter(
+        ({ record }) => record.key.messageId === planned.id,
+      );
+      return [
+        ...(acceptances.length === 0 ? whyRefused(world, planned.id) : []),
+        ...acceptances.flatMap((acceptance) => membersOf(world, acceptance, byName)),
+        ...swallowedIn(world, planned, acceptances),
+      ];
     }),
     ...cases.flatMap(({ name, record }) =>
       record !== undefined && isOpen(record.status) ? [lost(name, `still ${record.status}`)] : [],
@@ -32,6 +40,25 @@ const whyRefused = ({ history, subscriptions }: SimulatedWorld, id: string): Fin
   return wasDeleted && buried ? [] : [lost(id, 'neither accepted nor refused')];
 };
 
+/**
+ * A message that was sent in the last life of its queue is accepted in it, whatever came under its id before. It may still
+ * count to the life before for as long as a list of subscriptions may be old.
+ */
+const swallowedIn = (
+  { subscriptions, scenario }: SimulatedWorld,
+  planned: PlannedMessage,
+  acceptances: readonly Acceptance[],
+): Finding[] => {
+  const life = subscriptions.queueVersions.at(-1)?.value?.createdAt;
+  if (life === undefined) return [];
+  const settledBy = life + scenario.settings.cacheSeconds * SECOND + 2 * scenario.skewMs + SLOWEST_MS;
+  const isSent = copiesOf(planned).some(({ sentAt }) => sentAt >= settledBy);
+  const isAccepted = acceptances.some(({ record }) => record.listedAt >= life - scenario.skewMs);
+  return isSent && !isAccepted
+    ? [lost(planned.id, 'taken for a message of an earlier life of its queue')]
+    : [];
+};
+
 const membersOf = (
   world: SimulatedWorld,
   acceptance: Acceptance,
@@ -40,13 +67,13 @@ const membersOf = (
   world.scenario.subscriptions.flatMap(({ id }): Finding[] => {
     const name = `${acceptance.record.key.messageId}/${id}`;
     const found = byName.get(name);
+    // The same id in another life of the queue has other deliveries.
+    const isOfThis = found?.record?.acceptedAt === acceptance.record.acceptedAt;
     switch (membershipOf(world, acceptance, id)) {
       case 'member':
-        return found?.record === undefined ? [lost(name, 'has no record')] : [];
+        return isOfThis ? [] : [lost(name, 'has no record')];
       case 'stranger':
-        return found === undefined
-          ? []
-          : [violation('later_subscriptions_do_not_match', { name }, 'has a delivery')];
+        return isOfThis ? [violation('later_subscriptions_do_not_match', { name }, 'has a delivery')] : [];
       case 'either':
         return [];
     }

@@ -1,0 +1,83 @@
+import type { MessageRecords } from '../../shared/ports/messages.ts';
+import type { StepPorts } from './ports.ts';
+import { SECOND, type Scenario } from './scenario.ts';
+import type { Sabotage } from './simulated-world.ts';
+
+/** The ports with other records of messages; a proxy keeps its methods to itself. */
+const withRecords = (
+  ports: StepPorts,
+  change: (records: MessageRecords) => Partial<MessageRecords>,
+): StepPorts => {
+  const { messageRecords } = ports;
+  const records: MessageRecords = {
+    accept: (record, sentAt) => messageRecords.accept(record, sentAt),
+    find: (key) => messageRecords.find(key),
+    keepBody: (message, body, until) => messageRecords.keepBody(message, body, until),
+    eraseBody: (key, at) => messageRecords.eraseBody(key, at),
+  };
+  return { ...ports, messageRecords: { ...records, ...change(records) } };
+};
+
+/** The record does not say which version was accepted, so a repeat sends its own. */
+export const versionsForgotten: Sabotage = {
+  ports: (ports) =>
+    withRecords(ports, (records) => ({
+      accept: ({ accepted: _forgotten, ...record }, sentAt) => records.accept(record, sentAt),
+    })),
+};
+
+/** The record does not say in which life of its queue the message was accepted. */
+export const livesForgotten: Sabotage = {
+  ports: (ports) =>
+    withRecords(ports, (records) => ({
+      accept: ({ life: _forgotten, ...record }, sentAt) => records.accept(record, sentAt),
+    })),
+};
+
+/** A body is kept on the record of its id, whichever message that is of by now. */
+export const bodiesKeptById: Sabotage = {
+  ports: (ports) =>
+    withRecords(ports, (records) => ({
+      keepBody: async (message, body, until) => {
+        const { acceptedAt = message.acceptedAt } = (await records.find(message.key)) ?? {};
+        return records.keepBody({ ...message, acceptedAt }, body, until);
+      },
+    })),
+};
+
+/** A first attempt fails slowly, and meanwhile the queue is made anew and has another message under the same id. */
+export const recreatedMeanwhile = (scenario: Scenario): Scenario => {
+  const [subscription] = scenario.subscriptions;
+  const [message] = scenario.messages;
+  if (subscription === undefined || message === undefined)
+    throw new RangeError('There is nothing to change.');
+  const failing = { takesMs: 12 * SECOND, says: { status: 500 } };
+  return {
+    ...scenario,
+    settings: { ...scenario.settings, attemptTimeoutMs: 15 * SECOND, cacheSeconds: 0 },
+    subscriptions: [
+      { ...subscription, id: 'old', ttlSeconds: undefined, answers: { first: [], then: failing } },
+      {
+        ...subscription,
+        id: 'new',
+        at: 3 * SECOND,
+        ttlSeconds: undefined,
+        policy: { retries_with_no_delay: 0, minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
+        answers: { first: [failing], then: { takesMs: 100, says: { status: 200 } } },
+      },
+    ],
+    messages: [
+      {
+        ...message,
+        at: 0,
+        ttlSeconds: undefined,
+        delaySeconds: undefined,
+        repeats: [{ at: 4 * SECOND, data: '{"life":2}' }],
+      },
+    ],
+    changes: [{ at: 2 * SECOND, kind: 'queue_recreated', afterMs: 0 }],
+    interventions: [],
+    standstills: [],
+    rates: { calls: 0, messages: 0 },
+  };
+};
