@@ -1,53 +1,61 @@
-import { type Column, tableLines } from '../../cli/output/table.ts';
-import { Problem } from '../../local/install/problem.mjs';
-import { bundle, functionNames, type BundleSize, type FunctionName } from '../../test/support/bundle.ts';
-import { type BenchMeans, runBench } from '../harness/command.ts';
-import { median, type Ratio } from '../harness/figures.ts';
-import { demandMachine, machine, type Machine } from '../harness/machine.ts';
-import { type Program, type Start, startOnce } from './start-once.ts';
-import { startStubAws, type StubAws } from './stub-aws.ts';
-import { DATA_KEY, environmentFor, eventsAt, itemsFor } from './world.ts';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import * as z from 'zod';
+import { Problem } from '../../local/install/problem.mjs';
+import { bundle, functionNames, type BundleSize, type FunctionName } from '../../test/support/bundle.ts';
+import { certificateAuthority } from '../../test/support/certificates.ts';
+import { type BenchMeans, runBench, type Table } from '../harness/command.ts';
+import { median, type Ratio } from '../harness/figures.ts';
+import { startStubAws, type StubAws } from '../harness/stub-aws.ts';
+import { eventsAt, QUEUE } from './events.ts';
+
+const taken = z.object({ cpuMs: z.number(), wallMs: z.number() });
+const report = z.object({ load: taken, first: taken, answer: z.unknown() });
+
+/** What loading the module took, and the first invocation. Milliseconds. */
+type Start = Pick<z.infer<typeof report>, 'load' | 'first'>;
 
 /** Medians over the rounds. */
-type Cost = {
+type Cost = Start & {
   /** What is loaded at a start. */
   bundleBytes: number;
   /** With what is loaded when it is needed. */
   wholeBytes: number;
-  load: Start['load'];
-  first: Start['first'];
 };
 
-type ColdFunction = {
+type ColdFunction = Record<Kind, Cost> & {
   function: FunctionName;
   /** Processor time of load and first invocation together, by the bare handler's. */
   ratio: number;
   /** The same by the bare handler in a bundle made as ours are: what our own code adds. */
   ratioToLimit: number;
-  ours: Cost;
-  /** With the SDK as it comes. */
-  bare: Cost;
-  limit: Cost;
 };
 
-type ColdResult = {
-  name: 'cold';
-  measuredAt: string;
-  machine: Machine;
-  rounds: number;
-  ratios: readonly Ratio[];
-  functions: readonly ColdFunction[];
+type Figures = { rounds: number; ratios: readonly Ratio[]; functions: readonly ColdFunction[] };
+
+/** `bare`: the same calls by the SDK as it comes; `limit`: the same in a bundle made as ours are. */
+type Kind = 'ours' | 'bare' | 'limit';
+
+type Program = {
+  name: string;
+  bundle: string;
+  event: string;
+  env: Readonly<Record<string, string>>;
+  size: BundleSize;
 };
+
+type Contest = Record<Kind, Program> & { name: FunctionName };
 
 /** The same calls by the SDK alone. */
 const BARE: Record<FunctionName, string> = {
   dispatch: 'bare/dispatch.ts',
   deliver: 'bare/deliver.ts',
   reconcile: 'bare/query-shards.ts',
-  operate: 'bare/query-shards.ts',
+  operate: 'bare/operate.ts',
   api: 'bare/api.ts',
 };
 
@@ -62,73 +70,58 @@ const TOLERANCE = { start: 0.1, bundle: 0.03 };
 /** Bytes that a bundle should stay below. */
 const BUNDLE = 1_000_000;
 
-type Kind = 'ours' | 'bare' | 'limit';
-
-type Contest = { name: FunctionName } & Record<Kind, Bundled>;
-
-type Bundled = Program & { size: BundleSize };
-
-/** @throws Problem when something cannot be measured */
-const measureCold = async (
-  length: 'full' | 'short',
-  { stack, signal, say }: BenchMeans,
-): Promise<ColdResult> => {
-  demandMachine();
+async function measureCold(length: 'full' | 'short', { stack, signal, say }: BenchMeans): Promise<Figures> {
   const folder = await mkdtemp(join(tmpdir(), 'posthaste-cold-'));
   stack.defer(() => rm(folder, { recursive: true }));
-  const stub = stack.use(await startStubAws(itemsFor, DATA_KEY));
+  const authority = certificateAuthority('Bench');
+  const tls = authority.issue({ names: ['127.0.0.1'] });
+  const stub = await startStubAws(stack, { subscribers: 1, tls });
+  stub.addQueue(QUEUE, 1);
+  const trusted = join(folder, 'authority.pem');
+  await writeFile(trusted, authority.cert);
+  const env = {
+    ...stub.environment,
+    NODE_EXTRA_CA_CERTS: trusted,
+    SUBSCRIBER_URL: stub.subscriberAt(0),
+  };
   say('Bundling');
-  const contests = await contestsIn(folder, stub);
+  const contests = await Promise.all(functionNames.map((name) => contestOf(name, folder, env)));
   for (const contest of contests) await demandSameCalls(contest, stub, signal);
   const functions: ColdFunction[] = [];
   for (const contest of contests) {
     say(`Starting ${contest.name}`);
     functions.push(await compare(contest, ROUNDS[length], signal));
   }
-  return {
-    name: 'cold',
-    measuredAt: new Date().toISOString(),
-    machine: machine(),
-    rounds: ROUNDS[length],
-    ratios: functions.flatMap(ratiosOf),
-    functions,
+  const ratios = functions.flatMap(({ function: name, ratio, ours }) => [
+    { name, ratio, tolerance: TOLERANCE.start },
+    { name: `${name}, bundle by 1 MB`, ratio: ours.bundleBytes / BUNDLE, tolerance: TOLERANCE.bundle },
+  ]);
+  return { rounds: ROUNDS[length], ratios, functions };
+}
+
+async function contestOf(name: FunctionName, folder: string, env: Program['env']): Promise<Contest> {
+  const event = join(folder, `${name}.json`);
+  await writeFile(event, JSON.stringify(eventsAt(Date.now())[name]));
+  const program = async (kind: Kind, entry: string, substitutes = {}): Promise<Program> => {
+    const file = join(folder, `${name}-${kind}`, 'index.mjs');
+    const size = await bundle(new URL(entry, import.meta.url), file, substitutes);
+    return { name: `${name} (${kind})`, bundle: file, event, env, size };
   };
-};
-
-const ratiosOf = ({ function: name, ratio, ours }: ColdFunction): Ratio[] => [
-  { name, ratio, tolerance: TOLERANCE.start },
-  { name: `${name}, bundle by 1 MB`, ratio: ours.bundleBytes / BUNDLE, tolerance: TOLERANCE.bundle },
-];
-
-const contestsIn = async (folder: string, stub: StubAws): Promise<Contest[]> => {
-  const authority = join(folder, 'authority.pem');
-  await writeFile(authority, stub.authority);
-  const env = { ...environmentFor(stub.url), NODE_EXTRA_CA_CERTS: authority };
-  const events = eventsAt(Date.now());
-  return Promise.all(
-    functionNames.map(async (name) => {
-      const event = join(folder, `${name}.json`);
-      await writeFile(event, JSON.stringify(events[name]));
-      const program = async (kind: Kind, entry: string, substitutes = {}): Promise<Bundled> => {
-        const file = join(folder, `${name}-${kind}`, 'index.mjs');
-        const size = await bundle(new URL(entry, import.meta.url), file, substitutes);
-        return { name: `${name} (${kind})`, bundle: file, event, env, size };
-      };
-      return {
-        name,
-        ours: await program('ours', `../../functions/${name}/handler.ts`),
-        bare: await program('bare', BARE[name], AS_IT_COMES),
-        limit: await program('limit', BARE[name]),
-      };
-    }),
-  );
-};
+  return {
+    name,
+    ours: await program('ours', `../../functions/${name}/handler.ts`),
+    bare: await program('bare', BARE[name], AS_IT_COMES),
+    limit: await program('limit', BARE[name]),
+  };
+}
 
 /** The first start of each; from then on their files are in memory. */
-const demandSameCalls = async (contest: Contest, stub: StubAws, signal: AbortSignal): Promise<void> => {
+async function demandSameCalls(contest: Contest, stub: StubAws, signal: AbortSignal): Promise<void> {
   const callsOf = async (program: Program): Promise<string> => {
+    stub.takeCounts();
     await startOnce(program, signal);
-    return stub.takeCalls().join(', ');
+    const counts = Object.entries(stub.takeCounts()).map(([name, count]) => `${count} ${name}`);
+    return counts.toSorted().join(', ');
   };
   const { ours, bare, limit } = contest;
   const asked = await callsOf(ours);
@@ -137,79 +130,90 @@ const demandSameCalls = async (contest: Contest, stub: StubAws, signal: AbortSig
     if (asked !== otherAsked)
       throw new Problem(`${ours.name} asks ${asked}; what it is held against asks ${otherAsked}.`);
   }
-};
+}
 
 /** One after the other in each round, so that what else the machine does meets all of them alike. */
-const compare = async (contest: Contest, rounds: number, signal: AbortSignal): Promise<ColdFunction> => {
+async function compare(contest: Contest, rounds: number, signal: AbortSignal): Promise<ColdFunction> {
   const starts: Record<Kind, Start[]> = { ours: [], bare: [], limit: [] };
-  for (let round = 0; round < rounds; round += 1) {
-    starts.ours.push(await startOnce(contest.ours, signal));
-    starts.bare.push(await startOnce(contest.bare, signal));
-    starts.limit.push(await startOnce(contest.limit, signal));
-  }
+  for (let round = 0; round < rounds; round += 1)
+    for (const kind of ['ours', 'bare', 'limit'] as const)
+      starts[kind].push(await startOnce(contest[kind], signal));
   const cpuMs = (kind: Kind): number =>
     median(starts[kind].map(({ load, first }) => load.cpuMs + first.cpuMs));
-  const cost = (kind: Kind): Cost => costOf(contest[kind], starts[kind]);
+  const costOf = (kind: Kind): Cost => {
+    const middle = (part: keyof Start): Start['load'] => ({
+      cpuMs: median(starts[kind].map((start) => start[part].cpuMs)),
+      wallMs: median(starts[kind].map((start) => start[part].wallMs)),
+    });
+    const { start: bundleBytes, whole: wholeBytes } = contest[kind].size;
+    return { bundleBytes, wholeBytes, load: middle('load'), first: middle('first') };
+  };
   return {
     function: contest.name,
     ratio: cpuMs('ours') / cpuMs('bare'),
     ratioToLimit: cpuMs('ours') / cpuMs('limit'),
-    ours: cost('ours'),
-    bare: cost('bare'),
-    limit: cost('limit'),
+    ours: costOf('ours'),
+    bare: costOf('bare'),
+    limit: costOf('limit'),
   };
-};
+}
 
-const costOf = ({ size }: Bundled, starts: readonly Start[]): Cost => {
-  const middle = (part: keyof Start): Start['load'] => ({
-    cpuMs: median(starts.map((start) => start[part].cpuMs)),
-    wallMs: median(starts.map((start) => start[part].wallMs)),
+/** Milliseconds for all of it; it takes less than one second, and some on a machine with a lot to do. */
+const PATIENCE_MS = 60_000;
+
+const script = fileURLToPath(new URL('one-start.mjs', import.meta.url));
+
+/** Records that a function did not acknowledge, or an answer of the API that tells of a fault. */
+const failure = z.union([
+  z.object({ batchItemFailures: z.array(z.unknown()).min(1) }),
+  z.object({ statusCode: z.number().min(400) }),
+]);
+
+const failedProcess = z.object({ stderr: z.string() });
+
+/**
+ * One program in a process of its own, which ends with it.
+ * @throws Problem when it failed: what it took then says nothing
+ */
+async function startOnce({ name, bundle, event, env }: Program, signal: AbortSignal): Promise<Start> {
+  const said = `${bundle}.json`;
+  // Nothing of the caller's environment is passed on: it could change what is measured.
+  const options = { env: { ...env }, timeout: PATIENCE_MS, signal };
+  await promisify(execFile)(process.execPath, [script, bundle, event, said], options).catch(
+    (error: unknown) => {
+      signal.throwIfAborted();
+      throw new Problem(`${name} did not start. ${failedProcess.safeParse(error).data?.stderr ?? ''}`);
+    },
+  );
+  const { answer, ...start } = report.parse(JSON.parse(await readFile(said, 'utf8')));
+  if (failure.safeParse(answer).success)
+    throw new Problem(`${name} could not do what it was asked: ${JSON.stringify(answer)}`);
+  return start;
+}
+
+function tablesOf({ rounds, functions }: Figures): Table[] {
+  const row = (name: string, { bundleBytes, wholeBytes, load, first }: Cost, ratio: string | number) => ({
+    function: name,
+    'KB at a start': Math.round(bundleBytes / 1000),
+    'KB in all': Math.round(wholeBytes / 1000),
+    'load, CPU ms': Math.round(load.cpuMs),
+    'first, CPU ms': Math.round(first.cpuMs),
+    'both, wall ms': Math.round(load.wallMs + first.wallMs),
+    ratio,
   });
-  return { bundleBytes: size.start, wholeBytes: size.whole, load: middle('load'), first: middle('first') };
-};
-
-const right = (head: string): Column => ({ head, align: 'right' });
-
-const columns: readonly Column[] = [
-  { head: 'function' },
-  right('KB at a start'),
-  right('KB in all'),
-  right('load, CPU ms'),
-  right('first, CPU ms'),
-  right('both, wall ms'),
-  right('ratio'),
-];
-
-const row = (
-  name: string,
-  { bundleBytes, wholeBytes, load, first }: ColdFunction['ours'],
-  ratio: string,
-): string[] => [
-  name,
-  (bundleBytes / 1000).toFixed(0),
-  (wholeBytes / 1000).toFixed(0),
-  load.cpuMs.toFixed(0),
-  first.cpuMs.toFixed(0),
-  (load.wallMs + first.wallMs).toFixed(0),
-  ratio,
-];
-
-/** The result as a person reads it. */
-const resultText = ({ rounds, functions }: ColdResult): string =>
-  [
-    `Cold starts, each in a process of its own: medians of ${rounds}.`,
-    'Bare: the same calls by the SDK alone, as it comes. Limit: the same in a bundle made as ours are.',
-    ...tableLines(
-      columns,
-      functions.flatMap(({ function: name, ours, bare, limit, ratio, ratioToLimit }) => [
+  return [
+    {
+      title: `Cold starts, each in a process of its own: medians of ${rounds}.\nBare: the same calls by the SDK alone, as it comes. Limit: the same in a bundle made as ours are.`,
+      rows: functions.flatMap(({ function: name, ours, bare, limit, ratio, ratioToLimit }) => [
         row(name, ours, ''),
-        row('  by bare', bare, ratio.toFixed(2)),
-        row('  by limit', limit, ratioToLimit.toFixed(2)),
+        row('  by bare', bare, ratio),
+        row('  by limit', limit, ratioToLimit),
       ]),
-    ),
-  ].join('\n');
+    },
+  ];
+}
 
 process.exitCode = await runBench(
-  { name: 'cold', measure: measureCold, text: resultText },
+  { name: 'cold', measure: measureCold, tables: tablesOf },
   process.argv.slice(2),
 );

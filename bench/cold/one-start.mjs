@@ -1,9 +1,9 @@
-// One cold start, in a process that does nothing else: `one-start.mjs <bundle> <event>`. What it took goes to descriptor 3:
-// a function's log goes to standard output. Plain JavaScript, because Node would load its own compiler for types.
-import { readFileSync, writeSync } from 'node:fs';
+// One cold start, in a process that does nothing else: `one-start.mjs <bundle> <event> <result>`. Plain JavaScript, because
+// Node would load its own compiler for types.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
-const [bundle = '', eventFile = ''] = process.argv.slice(2);
+const [bundle = '', eventFile = '', resultFile = ''] = process.argv.slice(2);
 const event = JSON.parse(readFileSync(eventFile, 'utf8'));
 
 const context = {
@@ -13,16 +13,16 @@ const context = {
 };
 
 /** Milliseconds; the processor's are those of all threads, the compiler's and the collector's among them. */
-const now = () => {
+function now() {
   const { user, system } = process.cpuUsage();
   return { cpuMs: (user + system) / 1000, wallMs: performance.now() };
-};
+}
 
 /** @param {{ cpuMs: number, wallMs: number }} from */
-const since = (from) => {
+function since(from) {
   const to = now();
   return { cpuMs: to.cpuMs - from.cpuMs, wallMs: to.wallMs - from.wallMs };
-};
+}
 
 const beforeLoad = now();
 const { handler } = await import(pathToFileURL(bundle).href);
@@ -30,5 +30,5 @@ const load = since(beforeLoad);
 const beforeFirst = now();
 const answer = await handler(event, context);
 const first = since(beforeFirst);
-writeSync(3, JSON.stringify({ load, first, answer: answer ?? null }));
+writeFileSync(resultFile, JSON.stringify({ load, first, answer: answer ?? null }));
 process.exit();

@@ -18,50 +18,43 @@ const client = DynamoDBDocumentClient.from(new DynamoDBClient(), {
 
 type Wire = Record<string, AttributeValue>;
 
-const wireClaim = template.claim as { Item: Wire };
-const claim = { ...template.claim, Item: unmarshall(wireClaim.Item) } as PutCommandInput;
+const { Item } = template.claim as { Item: Wire };
+const claim = { ...template.claim, Item: unmarshall(Item) } as PutCommandInput;
+const record = updateOf(template.record);
+const chunkClaim = updateOf(template.chunkClaim);
+const chunkRecord = updateOf(template.chunkRecord);
 
-const updateOf = (request: object): UpdateCommandInput => {
+function updateOf(request: object): UpdateCommandInput {
   const { ExpressionAttributeValues } = request as { ExpressionAttributeValues: Wire };
   return {
     ...request,
     ExpressionAttributeValues: unmarshall(ExpressionAttributeValues),
   } as UpdateCommandInput;
-};
-
-const record = updateOf(template.record);
-const chunkClaim = updateOf(template.chunkClaim);
-const chunkRecord = updateOf(template.chunkRecord);
+}
 
 const CACHED_MS = 5_000;
 
 const found = new Map<string, { readAt: number; item: Promise<Record<string, unknown> | undefined> }>();
 
-const read = async (pk: string, sk: string) => {
-  const { Item } = await client.send(
-    new GetCommand({ TableName: 'subscriptions', Key: { pk, sk }, ConsistentRead: true }),
-  );
-  return Item;
-};
-
-const cached = (pk: string, sk: string): Promise<Record<string, unknown> | undefined> => {
+function cached(pk: string, sk: string): Promise<Record<string, unknown> | undefined> {
   const name = `${pk} ${sk}`;
   const known = found.get(name);
   if (known !== undefined && known.readAt > Date.now() - CACHED_MS) return known.item;
-  const item = read(pk, sk);
+  const command = new GetCommand({ TableName: 'subscriptions', Key: { pk, sk }, ConsistentRead: true });
+  const item = client.send(command).then(({ Item }) => Item);
   found.set(name, { readAt: Date.now(), item });
   return item;
-};
+}
 
-const subscriberOf = async (queue: string, subscriptionId: string): Promise<string> => {
+async function subscriberOf(queue: string, subscriptionId: string): Promise<string> {
   const [, subscription] = await Promise.all([
     cached(`QUEUE#${queue}`, 'META'),
     cached(`QUEUE#${queue}`, `SUB#${subscriptionId}`),
   ]);
   return String(subscription?.['subscriber']);
-};
+}
 
-const deliver = async (job: Job): Promise<void> => {
+export const handler = forEachJob(async (job: Job): Promise<void> => {
   const pk = `${job.queue}#${job.messageId}#${job.bucket}`;
   const postTo = async (id: string) => post(await subscriberOf(job.queue, id), job);
   if (job.kind === 'chunk') {
@@ -75,6 +68,4 @@ const deliver = async (job: Job): Promise<void> => {
   await client.send(new PutCommand({ ...claim, Item: { ...claim.Item, ...Key } }));
   await postTo(job.subscriptionId);
   await client.send(new UpdateCommand({ ...record, Key }));
-};
-
-export const handler = forEachJob(deliver);
+});

@@ -24,13 +24,10 @@ export type Job = {
   message: { id: string; queue: string; type: string; timestamp: string; data: unknown };
 } & ({ kind: 'job'; subscriptionId: string } | { kind: 'chunk'; chunk: number; subscriptionIds: string[] });
 
-export const subscriptionsOf = (job: Job): readonly string[] =>
-  job.kind === 'chunk' ? job.subscriptionIds : [job.subscriptionId];
-
-export type Event = { Records: readonly { body: string }[] };
+type Event = { Records: readonly { body: string }[] };
 
 /** The request of a delivery by bare undici. */
-export const post = async (url: string, { message }: Job): Promise<number> => {
+export async function post(url: string, { message }: Job): Promise<number> {
   const { id, queue, type, timestamp, data } = message;
   const { statusCode, body } = await request(url, {
     method: 'POST',
@@ -39,19 +36,18 @@ export const post = async (url: string, { message }: Job): Promise<number> => {
   });
   await body.dump();
   return statusCode;
-};
-
-const jobOf = (body: string): Job => JSON.parse(body) as Job;
+}
 
 /** A handler that does with each job only this. */
-export const forEachJob =
-  (work: (job: Job) => Promise<void>) =>
-  async ({ Records }: Event) => {
-    await Promise.all(Records.map(({ body }) => work(jobOf(body))));
+export function forEachJob(work: (job: Job) => Promise<void>) {
+  return async ({ Records }: Event) => {
+    await Promise.all(Records.map(({ body }) => work(JSON.parse(body) as Job)));
     return { batchItemFailures: [] };
   };
+}
 
 /** Posts, and nothing else. */
 export const handler = forEachJob(async (job) => {
-  await Promise.all(subscriptionsOf(job).map((id) => post(template.urls[id] ?? '', job)));
+  const ids = job.kind === 'chunk' ? job.subscriptionIds : [job.subscriptionId];
+  await Promise.all(ids.map((id) => post(template.urls[id] ?? '', job)));
 });

@@ -1,16 +1,19 @@
-import { type Column, tableLines } from '../../cli/output/table.ts';
-import { type BenchMeans, runBench } from '../harness/command.ts';
-import type { Ratio, Spread } from '../harness/figures.ts';
-import { demandMachine, machine, type Machine } from '../harness/machine.ts';
-import { DATA_BYTES } from '../harness/messages.ts';
-import { compare, type Comparison, type ComparisonLength, type Cost } from './compare.ts';
-import { type Endurance, endure } from './endurance.ts';
-import { FAN_OUT, startPrograms, WIDE } from './programs.ts';
+import { randomUUID } from 'node:crypto';
+import { type BenchMeans, runBench, type Table } from '../harness/command.ts';
+import { median, type Ratio, type Spread } from '../harness/figures.ts';
+import {
+  compare,
+  DATA_BYTES,
+  FAN_OUT,
+  ingressMessages,
+  startPrograms,
+  WIDE,
+  type Comparison,
+  type Programs,
+} from './compare.ts';
+import type { Run } from './function.ts';
 
-type DeliverResult = {
-  name: 'deliver';
-  measuredAt: string;
-  machine: Machine;
+type Figures = {
   dataBytes: number;
   /** What is compared from one commit to another. */
   ratios: readonly Ratio[];
@@ -18,22 +21,33 @@ type DeliverResult = {
   endurance: Endurance;
 };
 
-type Length = ComparisonLength & { fanOuts: readonly number[]; endurance: number };
-
-const lengths: Record<'full' | 'short', Length> = {
-  full: { fanOuts: [1, FAN_OUT, WIDE], rounds: 10, deliveries: 1_000, endurance: 100_000 },
-  short: { fanOuts: [1], rounds: 2, deliveries: 100, endurance: 400 },
+/** Whether a function that lives long costs more and more. Seconds of processor time are for 1,000 deliveries. */
+type Endurance = {
+  deliveries: number;
+  /** Of the last fifth by the first, each by the bare program's beside it. */
+  growth: number;
+  firstCpuSeconds: number;
+  lastCpuSeconds: number;
+  /** The bare program's, measured beside them: what else the machine did then. */
+  firstBareCpuSeconds: number;
+  lastBareCpuSeconds: number;
+  /** Of V8's heap after a collection. */
+  firstHeapMegabytes: number;
+  lastHeapMegabytes: number;
 };
 
-/** By how much two runs of the same code differ on a shared machine. */
-const TOLERANCE = 0.15;
+const lengths = {
+  full: { fanOuts: [1, FAN_OUT, WIDE], rounds: 10, deliveries: 1_000, endurance: 100_000 },
+  short: { fanOuts: [1], rounds: 2, deliveries: 100, endurance: 400 },
+} as const;
 
-/** @throws Problem when something cannot be measured */
-const measureDeliver = async (
+/** By how much two runs of the same code differ on a shared machine. */
+const tolerance = 0.15;
+
+async function measureDeliver(
   length: 'full' | 'short',
   { stack, signal, say }: BenchMeans,
-): Promise<DeliverResult> => {
-  demandMachine();
+): Promise<Figures> {
   const programs = await startPrograms(stack);
   const fanOuts: Comparison[] = [];
   for (const fanOut of lengths[length].fanOuts) {
@@ -42,80 +56,114 @@ const measureDeliver = async (
   }
   say(`Delivering ${lengths[length].endurance}`);
   const endurance = await endure(programs, lengths[length].endurance, signal);
-  return {
-    name: 'deliver',
-    measuredAt: new Date().toISOString(),
-    machine: machine(),
-    dataBytes: DATA_BYTES,
-    ratios: ratiosOf(fanOuts, endurance),
-    fanOuts,
-    endurance,
-  };
-};
-
-const ratiosOf = (fanOuts: readonly Comparison[], endurance: Endurance): Ratio[] => [
-  ...fanOuts.map(({ fanOut, ratio }) => ({
+  const ratios = fanOuts.map(({ fanOut, ratio }) => ({
     name: `processor time of deliver by a bare program's, fan-out ${fanOut}`,
     ratio: ratio.median,
-    tolerance: TOLERANCE,
-  })),
-  {
+    tolerance,
+  }));
+  const growth = {
     name: 'processor time of the last fifth of many deliveries by the first',
     ratio: endurance.growth,
-    tolerance: TOLERANCE,
-  },
-];
+    tolerance,
+  };
+  return { dataBytes: DATA_BYTES, ratios: [...ratios, growth], fanOuts, endurance };
+}
 
-const spread = ({ median, least, most }: Spread): string =>
-  `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
+const PARTS = 20;
 
-const callsOf = ({ calls }: Cost): string =>
-  Object.entries(calls)
-    .filter(([, count]) => count >= 0.01)
-    .map(([name, count]) => `${count.toFixed(2)} ${name}`)
-    .join(', ');
+/** Deliveries of the bare program after each part. */
+const BESIDE = 200;
 
-const columns: readonly Column[] = [
-  { head: 'program' },
-  { head: 's of processor per 1,000', align: 'right' },
-  { head: 'KB allocated each', align: 'right' },
-  { head: 'MB at most', align: 'right' },
-  { head: 'calls each' },
-];
+/** Parts whose figures are taken together as the first, and as the last. */
+const ENDS = 4;
 
-const row = (program: string, cost: Cost): string[] => [
-  program,
-  spread(cost.cpuSeconds),
-  cost.allocatedKilobytes.toFixed(0),
-  cost.peakMegabytes.toFixed(0),
-  callsOf(cost),
-];
+async function endure(
+  { stub, dispatch, deliver, bare }: Programs,
+  deliveries: number,
+  signal: AbortSignal,
+): Promise<Endurance> {
+  stub.addQueue('endurance', 1);
+  await dispatch(ingressMessages('endurance', 1));
+  const [job = ''] = stub.takeJobs();
+  const part = deliveries / PARTS;
+  const parts: { ours: Run; other: Run }[] = [];
+  for (let number = 0; number < PARTS; number += 1) {
+    signal.throwIfAborted();
+    const ours = await deliver(copiesOf(job, part));
+    parts.push({ ours, other: await bare(copiesOf(job, BESIDE)) });
+  }
+  const ends = (value: (one: (typeof parts)[number]) => number): [first: number, last: number] => [
+    median(parts.slice(0, ENDS).map(value)),
+    median(parts.slice(-ENDS).map(value)),
+  ];
+  const [firstCpuSeconds, lastCpuSeconds] = ends(({ ours }) => ours.cpuMs / part);
+  const [firstBareCpuSeconds, lastBareCpuSeconds] = ends(({ other }) => other.cpuMs / BESIDE);
+  const [firstHeapMegabytes, lastHeapMegabytes] = ends(({ ours }) => ours.heapBytes / 1e6);
+  return {
+    deliveries,
+    growth: lastCpuSeconds / lastBareCpuSeconds / (firstCpuSeconds / firstBareCpuSeconds),
+    firstCpuSeconds,
+    lastCpuSeconds,
+    firstBareCpuSeconds,
+    lastBareCpuSeconds,
+    firstHeapMegabytes,
+    lastHeapMegabytes,
+  };
+}
 
-const comparisonText = (comparison: Comparison): string =>
-  [
-    `Fan-out ${comparison.fanOut}: ${comparison.rounds} rounds of ${comparison.deliveriesInRound} deliveries, the median (the least to the most)`,
-    ...tableLines(columns, [
-      row('dispatch', comparison.dispatch),
-      row('deliver', comparison.deliver),
-      row('bare: the same calls and POST', comparison.bare),
-      row('bare: the POST alone', comparison.post),
-    ]),
-    `deliver by bare ${spread(comparison.ratio)}; dispatch and deliver ${comparison.bothCpuSeconds.toFixed(2)} s per 1,000; log ${comparison.logBytes.toFixed(0)} bytes each`,
-  ].join('\n');
+/** Jobs of other messages, otherwise alike. */
+function copiesOf(job: string, count: number): string[] {
+  const [, messageId = ''] = /"messageId":"([^"]+)"/.exec(job) ?? [];
+  return Array.from({ length: count }, () => job.replaceAll(messageId, randomUUID()));
+}
 
-/** The result as a person reads it. */
-const resultText = ({ fanOuts, endurance }: DeliverResult): string =>
-  [
-    ...fanOuts.map(comparisonText),
-    [
-      `${endurance.deliveries} deliveries, the first fifth and the last:`,
-      `s of processor per 1,000: ${endurance.firstCpuSeconds.toFixed(2)}, ${endurance.lastCpuSeconds.toFixed(2)} (bare beside it ${endurance.firstBareCpuSeconds.toFixed(2)}, ${endurance.lastBareCpuSeconds.toFixed(2)})`,
-      `heap in MB: ${endurance.firstHeapMegabytes.toFixed(1)}, ${endurance.lastHeapMegabytes.toFixed(1)}, in the second half ${endurance.heapBytesPerDelivery.toFixed(1)} bytes more each`,
-      `resident in MB: ${endurance.firstResidentMegabytes.toFixed(0)}, ${endurance.lastResidentMegabytes.toFixed(0)}`,
-    ].join('\n'),
-  ].join('\n\n');
+const contestants = [
+  ['dispatch', 'dispatch'],
+  ['deliver', 'deliver'],
+  ['bare', 'bare: the same calls and POST'],
+  ['post', 'bare: the POST alone'],
+] as const;
+
+function tablesOf({ fanOuts, endurance }: Figures): Table[] {
+  const comparisons = fanOuts.map((comparison) => ({
+    title: `Fan-out ${comparison.fanOut}: ${comparison.rounds} rounds of ${comparison.deliveriesInRound} deliveries, the median (the least to the most); deliver by bare ${spread(comparison.ratio)}`,
+    rows: contestants.map(([contestant, name]) => {
+      const { cpuSeconds, allocatedKilobytes, peakMegabytes, calls } = comparison[contestant];
+      const made = Object.entries(calls).filter(([, count]) => count >= 0.01);
+      return {
+        program: name,
+        's of processor per 1,000': spread(cpuSeconds),
+        'KB allocated each': allocatedKilobytes,
+        'MB at most': peakMegabytes,
+        'calls each': made.map(([operation, count]) => `${count.toFixed(2)} ${operation}`).join(', '),
+      };
+    }),
+  }));
+  const many = {
+    title: `${endurance.deliveries} deliveries`,
+    rows: [
+      {
+        fifth: 'first',
+        's of processor per 1,000': endurance.firstCpuSeconds,
+        'bare beside it': endurance.firstBareCpuSeconds,
+        'MB of heap': endurance.firstHeapMegabytes,
+      },
+      {
+        fifth: 'last',
+        's of processor per 1,000': endurance.lastCpuSeconds,
+        'bare beside it': endurance.lastBareCpuSeconds,
+        'MB of heap': endurance.lastHeapMegabytes,
+      },
+    ],
+  };
+  return [...comparisons, many];
+}
+
+function spread({ median, least, most }: Spread): string {
+  return `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
+}
 
 process.exitCode = await runBench(
-  { name: 'deliver', measure: measureDeliver, text: resultText },
+  { name: 'deliver', measure: measureDeliver, tables: tablesOf },
   process.argv.slice(2),
 );

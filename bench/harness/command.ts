@@ -1,16 +1,24 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { Console } from 'node:console';
+import { writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
+import { tableLines } from '../../cli/output/table.ts';
 import { Problem } from '../../local/install/problem.mjs';
+import { ratiosIn } from './figures.ts';
 
-export type Bench<Result> = {
-  /** Of the npm script after `bench:`, and of the file with its result. */
+export type Bench<Figures> = {
+  /** The npm script after `bench:`, and the file of the result. */
   name: string;
+  /** Memory that it needs. @default 1 */
+  gigabytes?: number;
   /** @throws Problem when something cannot be measured */
-  measure: (length: 'full' | 'short', means: BenchMeans) => Promise<Result>;
-  text: (result: Result) => string;
+  measure: (length: 'full' | 'short', means: BenchMeans) => Promise<Figures>;
+  tables: (figures: Figures) => readonly Table[];
   /** What must not be, whatever the figures: the exit status is 1 then, and the result is not kept. @default nothing */
-  faults?: (result: Result) => readonly string[];
+  faults?: (figures: Figures) => readonly string[];
+  /** Where the result is kept. @default bench/results/<name>.json */
+  keptIn?: URL | 'nowhere';
 };
 
 export type BenchMeans = {
@@ -20,61 +28,75 @@ export type BenchMeans = {
   say: (line: string) => void;
 };
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+/** The columns are the names of the first row's cells. */
+export type Table = { title: string; rows: readonly Readonly<Record<string, string | number>>[] };
 
-/** Undefined: not to be understood. */
-const requestOf = (args: readonly string[]) => {
-  try {
-    const options = {
-      json: { type: 'boolean', default: false },
-      short: { type: 'boolean', default: false },
-      dry: { type: 'boolean', default: false },
-    } as const;
-    return parseArgs({ args: [...args], options }).values;
-  } catch {
-    // parseArgs throws for what it does not know; the usage line says what it does.
-    return undefined;
-  }
-};
-
-/** No more digits than were measured. */
-const shortened = (_: string, value: unknown): unknown =>
-  typeof value === 'number' ? Math.round(value * 1000) / 1000 : value;
-
-const keep = async (name: string, result: object): Promise<void> => {
-  const folder = new URL('../results/', import.meta.url);
-  await mkdir(folder, { recursive: true });
-  await writeFile(new URL(`${name}.json`, folder), `${JSON.stringify(result, shortened, 2)}\n`);
-};
-
-const usageOf = (name: string): string =>
-  [
-    `usage: npm run bench:${name} -- [--json] [--short] [--dry]`,
-    '  --short  says less, and is not kept as the result',
-    '  --dry    is not kept as the result',
-  ].join('\n');
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
 
 /** The exit status: 0; 1 with a fault; 2 where nothing could be measured. */
-export const runBench = async <Result extends object>(
-  { name, measure, text, faults = () => [] }: Bench<Result>,
+export async function runBench<Figures extends object>(
+  bench: Bench<Figures>,
   args: readonly string[],
-): Promise<number> => {
+): Promise<number> {
+  const { name, measure, tables, faults = () => [], keptIn } = bench;
   const request = requestOf(args);
   if (request === undefined) {
     say(usageOf(name));
     return 2;
   }
   const { json, short, dry } = request;
+  return runCommand(async (signal) => {
+    demandMachine(bench.gigabytes ?? 1);
+    await using stack = new AsyncDisposableStack();
+    const figures = await measure(short ? 'short' : 'full', { stack, signal, say });
+    const result = { name, measuredAt: new Date().toISOString(), machine: machine(), ...figures };
+    process.stdout.write(
+      `${json ? JSON.stringify(result, shortened) : resultText(tables(figures), figures)}\n`,
+    );
+    const found = faults(figures);
+    found.forEach(say);
+    if (found.length > 0) return 1;
+    if (!short && !dry) await keep(keptIn ?? new URL(`../results/${name}.json`, import.meta.url), result);
+    return 0;
+  });
+}
+
+function resultText(tables: readonly Table[], figures: object): string {
+  const ratios = 'ratios' in figures ? ratiosIn(figures) : [];
+  const lines = ratios.map(({ name, ratio }) => `${name}: ${ratio.toFixed(2)}`);
+  return [...tables.map(textOf), lines.join('\n')].join('\n\n').trimEnd();
+}
+
+async function keep(file: URL | 'nowhere', result: object): Promise<void> {
+  if (file !== 'nowhere') await writeFile(file, `${JSON.stringify(result, shortened, 2)}\n`);
+}
+
+/** Undefined: not to be understood. */
+function requestOf(args: readonly string[]) {
+  const flag = { type: 'boolean', default: false } as const;
   try {
-    return await untilInterrupted(async (signal) => {
-      await using stack = new AsyncDisposableStack();
-      const result = await measure(short ? 'short' : 'full', { stack, signal, say });
-      const found = faults(result);
-      if (!short && !dry && found.length === 0) await keep(name, result);
-      process.stdout.write(`${json ? JSON.stringify(result, shortened) : text(result)}\n`);
-      found.forEach(say);
-      return found.length === 0 ? 0 : 1;
-    });
+    return parseArgs({ args: [...args], options: { json: flag, short: flag, dry: flag } }).values;
+  } catch {
+    // parseArgs throws for what it does not know; the usage line says what it does.
+    return undefined;
+  }
+}
+
+function usageOf(name: string): string {
+  return [
+    `usage: npm run bench:${name} -- [--json] [--short] [--dry]`,
+    '  --short  says less, and is not kept as the result',
+    '  --dry    is not kept as the result',
+  ].join('\n');
+}
+
+/** The exit status of work that can be interrupted, or stopped by a Problem. Standard output is for its result alone. */
+export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
+  globalThis.console = new Console(process.stderr);
+  try {
+    return await untilInterrupted(work);
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') {
       say('Interrupted.');
@@ -84,4 +106,49 @@ export const runBench = async <Result extends object>(
     say(error.message);
     return 2;
   }
-};
+}
+
+/** The function's; one beside it for what it talks to, which would else be in its way. */
+const PROCESSORS = 2;
+
+const GIGABYTE = 2 ** 30;
+
+/** @throws Problem on a machine whose figures would say nothing */
+function demandMachine(gigabytes: number): void {
+  if (!process.version.startsWith('v24.'))
+    throw new Problem(`This is Node ${process.version}; functions run on Node 24. Start it by npm run.`);
+  if (availableParallelism() < PROCESSORS)
+    throw new Problem(`This needs ${PROCESSORS} processors to measure one.`);
+  if (process.availableMemory() < gigabytes * GIGABYTE)
+    throw new Problem(`This needs ${gigabytes} GB of memory that is not in use. Nothing was measured.`);
+}
+
+/** What a figure was measured on. */
+function machine() {
+  return {
+    cpus: cpus().length,
+    model: cpus()[0]?.model ?? 'unknown',
+    node: process.version,
+    memoryGigabytes: Math.round(totalmem() / GIGABYTE),
+  };
+}
+
+/** No more digits than were measured. */
+function shortened(_: string, value: unknown): unknown {
+  return typeof value === 'number' ? Math.round(value * 1000) / 1000 : value;
+}
+
+export function textOf({ title, rows }: Table): string {
+  const [first = {}] = rows;
+  const columns = Object.entries(first).map(([head, cell]) =>
+    typeof cell === 'number' ? { head, align: 'right' as const } : { head },
+  );
+  const cells = rows.map((row) => columns.map(({ head }) => shownAs(row[head] ?? '')));
+  return [title, ...tableLines(columns, cells)].join('\n');
+}
+
+/** Three digits of what is not whole. */
+function shownAs(cell: string | number): string {
+  if (typeof cell === 'string' || Number.isInteger(cell)) return String(cell);
+  return cell.toFixed(Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(cell))))));
+}

@@ -31,7 +31,7 @@ export type DeployedOptions = {
 };
 
 /** For this run of a bench; what an earlier one has left is gone. */
-export const runFolder = (name: string): string => {
+export function runFolder(name: string): string {
   const prefix = `${name}-`;
   mkdirSync(localFolder, { recursive: true });
   for (const found of readdirSync(localFolder)) {
@@ -40,20 +40,22 @@ export const runFolder = (name: string): string => {
       rmSync(join(localFolder, found), { recursive: true, force: true });
   }
   return join(localFolder, `${prefix}${process.pid}`);
-};
+}
 
 /** For clients of the SDK as it comes: ours give a request up when a function would, and send it again. */
-export const clientOf = ({ endpoint, region }: Pick<Endpoints, 'endpoint' | 'region'>) => ({
-  endpoint,
-  region,
-  credentials: localAws.credentials,
-});
+export function clientOf({ endpoint, region }: Pick<Endpoints, 'endpoint' | 'region'>) {
+  return {
+    endpoint,
+    region,
+    credentials: localAws.credentials,
+  };
+}
 
 /** It ends with the stack. @throws Problem with what to do, when it cannot be brought up */
-export const startDeployed = async (
+export async function startDeployed(
   stack: AsyncDisposableStack,
   { folder, settings, callLog, signal }: DeployedOptions,
-): Promise<Deployed> => {
+): Promise<Deployed> {
   const { emulator, endpoints } = await startLocalSystem({
     folder,
     settings: { ...settings, apiAuthorization: 'none' },
@@ -85,4 +87,4 @@ export const startDeployed = async (
       }
     },
   };
-};
+}

@@ -1,37 +1,35 @@
 import * as z from 'zod';
 
 /** The value in the middle: one round that met somebody else's work says nothing. */
-export const median = (values: readonly number[]): number => {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const half = sorted.length / 2;
   const [below = Number.NaN, above = Number.NaN] = [sorted[Math.ceil(half) - 1], sorted[Math.floor(half)]];
   return (below + above) / 2;
-};
+}
 
 /** By nearest rank; `part` in (0, 1]. NaN of nothing. */
-export const quantile = (values: readonly number[], part: number): number =>
-  values.toSorted((a, b) => a - b)[Math.ceil(part * values.length) - 1] ?? Number.NaN;
+export function quantile(values: readonly number[], part: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(part * values.length) - 1] ?? Number.NaN;
+}
 
 /** A figure of several rounds. */
 export type Spread = { median: number; least: number; most: number };
 
-export const spreadOf = (values: readonly number[]): Spread => ({
-  median: median(values),
-  least: Math.min(...values),
-  most: Math.max(...values),
-});
+export function spreadOf(values: readonly number[]): Spread {
+  return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
+}
 
 const ratio = z.object({ name: z.string(), ratio: z.number(), tolerance: z.number().positive() });
 
 export type Ratio = z.infer<typeof ratio>;
 
-const result = z.union([z.object({ ratios: z.array(ratio).min(1) }), ratio]);
+const result = z.object({ ratios: z.array(ratio).min(1) });
 
-/** What of a bench's result is compared from one commit to another: `ratios`, or the result's own where it is one. */
-export const ratiosIn = (json: unknown): readonly Ratio[] => {
-  const parsed = result.parse(json);
-  return 'ratios' in parsed ? parsed.ratios : [parsed];
-};
+/** What of a bench's result is compared from one commit to another. */
+export function ratiosIn(json: unknown): readonly Ratio[] {
+  return result.parse(json).ratios;
+}
 
 export type Compared = { name: string; kept: number; now: number; tolerance: number; ok: boolean };
 
@@ -39,8 +37,9 @@ export type Compared = { name: string; kept: number; now: number; tolerance: num
  * How ratios stand to those that are kept. One is worse when it is above the kept one by more than its tolerance, which is
  * a part of that; one that is not measured any more compares with nothing, and counts as worse.
  */
-export const compared = (kept: readonly Ratio[], now: readonly Ratio[]): readonly Compared[] =>
-  kept.map(({ name, ratio: was, tolerance }) => {
+export function compared(kept: readonly Ratio[], now: readonly Ratio[]): readonly Compared[] {
+  return kept.map(({ name, ratio: was, tolerance }) => {
     const found = now.find((candidate) => candidate.name === name)?.ratio ?? Number.NaN;
     return { name, kept: was, now: found, tolerance, ok: found <= was * (1 + tolerance) };
   });
+}

@@ -16,35 +16,29 @@ export const thresholds: Readonly<Record<By, number>> = { sqs_delay: 900, schedu
 const NEAREST_BY_SCHEDULER = 5;
 
 /** One for each delay that can go so. */
-export const cellsOf = (by: By, delays: readonly number[]): readonly Cell[] =>
-  delays
+export function cellsOf(by: By, delays: readonly number[]): readonly Cell[] {
+  return delays
     .filter((delaySeconds) => by === 'sqs_delay' || delaySeconds > NEAREST_BY_SCHEDULER)
     .map((delaySeconds) => ({ by, delaySeconds }));
+}
 
 /** Its queue, its path at the subscriber, and what its messages' ids begin with. */
-export const nameOf = ({ by, delaySeconds }: Cell): string => `${by}-${delaySeconds}`;
-
-export const isBy =
-  (wanted: By) =>
-  ({ by }: Cell): boolean =>
-    by === wanted;
+export function nameOf({ by, delaySeconds }: Cell): string {
+  return `${by}-${delaySeconds}`;
+}
 
 /** A message of a cell, numbered from 0, and when it is sent, in ms after the start. */
 export type Release = { afterMs: number; cell: Cell; number: number };
 
-type Spread = {
-  /** Of each cell. */
-  count: number;
-  /** From the first message to the last retry. */
-  seconds: number;
-};
+/** `seconds`: from the first message to the last retry. */
+type Spread = { count: number; seconds: number };
 
 /**
  * As many of each cell, spread evenly over the time that leaves the last of them its delay, and the cells in turns: so there
  * is about as much to do at any moment.
  */
-export const releasesOf = (cells: readonly Cell[], { count, seconds }: Spread): readonly Release[] =>
-  cells
+export function releasesOf(cells: readonly Cell[], { count, seconds }: Spread): readonly Release[] {
+  return cells
     .flatMap((cell, turn) =>
       Array.from({ length: count }, (_, number) => {
         const part = (number + turn / cells.length) / count;
@@ -52,13 +46,14 @@ export const releasesOf = (cells: readonly Cell[], { count, seconds }: Spread): 
       }),
     )
     .toSorted((one, other) => one.afterMs - other.afterMs);
+}
 
 /** Sends each when its time has come; what has come meanwhile goes along. */
-export const playOut = async (
+export async function playOut(
   releases: readonly Release[],
   send: (due: readonly Release[]) => Promise<void>,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<void> {
   const start = performance.now();
   const since = (): number => performance.now() - start;
   let sent = 0;
@@ -70,4 +65,4 @@ export const playOut = async (
     await send(releases.slice(sent, until));
     sent = until;
   }
-};
+}

@@ -1,13 +1,17 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
 import { Problem } from '../../local/install/problem.mjs';
 import { pollUntil } from '../../local/poll-until.ts';
+import { deliveryOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
+import { deliveryPrefix } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { primaryKey } from '../../shared/config/tables.ts';
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
-import { clientOf, type Deployed, runFolder, startDeployed } from '../harness/deployed.ts';
+import { clientOf, runFolder, startDeployed } from '../harness/deployed.ts';
 import { bySqs, noRetries } from '../operations/paths.ts';
-import { type BareRetries, startBareRetries } from './bare-retries.ts';
-import { type BareRetried, deliveredRetries, type Retry } from './figures.ts';
+import { startBareRetries } from './bare-retries.ts';
+import type { Results } from './figures.ts';
 import { type By, type Cell, nameOf, playOut, type Release, thresholds } from './load.ts';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
 /** A real HTTP server that fails the first request for a message, takes every other, and notes when they came. */
 type Subscriber = {
@@ -16,87 +20,38 @@ type Subscriber = {
   arrivals: (id: string) => readonly number[];
 };
 
-/** The only one of these paths that takes the first request too. */
-const BARE_PATH = '/bare';
+/** The only path that takes the first request too. */
+const BARE = '/bare';
 
-/** It ends with the stack. `failing`: the paths that fail the first. */
-export const startSubscriber = async (
+const WARM_UP = 'warm-up';
+
+/** It ends with the stack. */
+export async function startSubscriber(
   stack: AsyncDisposableStack,
-  failing: readonly string[],
-): Promise<Subscriber> => {
+  cells: readonly Cell[],
+): Promise<Subscriber> {
   const receiver = await startReceiver();
   stack.defer(() => receiver.close());
   const arrivals = new Map<string, number[]>();
-  const note = ({ headers, arrivedAt }: { headers: Record<string, unknown>; arrivedAt: number }): number => {
-    const id = String(headers['webhook-id']);
-    const all = [...(arrivals.get(id) ?? []), arrivedAt];
-    arrivals.set(id, all);
-    return all.length;
-  };
-  receiver.script(BARE_PATH, (request) => {
-    note(request);
-    return {};
-  });
-  for (const path of failing)
-    receiver.script(path, (request) => (note(request) === 1 ? { status: 503 } : {}));
+  for (const path of [BARE, ...[WARM_UP, ...cells.map(nameOf)].map((name) => `/${name}`)])
+    receiver.script(path, ({ headers, arrivedAt }) => {
+      const id = String(headers['webhook-id']);
+      const all = [...(arrivals.get(id) ?? []), arrivedAt];
+      arrivals.set(id, all);
+      return all.length === 1 && path !== BARE ? { status: 503 } : {};
+    });
   return { url: receiver.url, arrivals: (id) => arrivals.get(id) ?? [] };
-};
-
-/** Enough at a time for all processes that a function may have. */
-const COUNT = 100;
-
-const WITHIN_MS = 60_000;
-
-const QUEUE = 'warm-up';
-
-export const WARM_UP_PATH = `/${QUEUE}`;
-
-/**
- * Starts the functions' processes. On a few processors the starts of many are in each other's way for seconds, and that is no
- * lateness of retries. @throws Problem when nothing comes of it
- */
-const warmUp = async (
-  by: By,
-  {
-    deployed,
-    bareRetries,
-    subscriber,
-  }: { deployed: Deployed; bareRetries: BareRetries; subscriber: Subscriber },
-  signal: AbortSignal,
-): Promise<void> => {
-  const ours = idsOf(by);
-  const bare = idsOf(`bare-${by}`);
-  await deployed.makeQueue(QUEUE, bySqs(1));
-  await deployed.subscribe(QUEUE, subscriber.url(WARM_UP_PATH));
-  await deployed.publish(ours.map((id) => JSON.stringify({ queue: QUEUE, id, data: {} })));
-  const cell = { by, delaySeconds: 1 };
-  const url = subscriber.url(BARE_PATH);
-  await Promise.all(bare.map((id, number) => bareRetries.send({ cell, number, id, url })));
-  const came = (ids: readonly string[], requests: number): boolean =>
-    ids.every((id) => subscriber.arrivals(id).length >= requests);
-  const look = () => Promise.resolve(came(ours, 2) && came(bare, 1) ? true : undefined);
-  const interval = { floor: 0.1, ceiling: 1 };
-  if ((await pollUntil(look, { withinMs: WITHIN_MS, interval, signal })) === undefined)
-    throw new Problem(`The first retries did not come in ${WITHIN_MS / 1000} s.`);
-};
-
-const idsOf = (prefix: string): readonly string[] =>
-  Array.from({ length: COUNT }, (_, number) => `${QUEUE}-${prefix}-${number}`);
+}
 
 /** One deployment, whose threshold has retries go by one mechanism, and beside it the bare function. */
 export type World = {
   cells: readonly Cell[];
-  /** Sends messages that fail once, each when its time has come. */
-  release: (releases: readonly Release[], signal: AbortSignal) => Promise<void>;
-  /** The same by the bare function. */
-  releaseBare: (releases: readonly Release[], signal: AbortSignal) => Promise<void>;
+  /** Sends messages that fail once, each when its time has come, and the same to the bare function. */
+  release: (ours: readonly Release[], bare: readonly Release[], signal: AbortSignal) => Promise<unknown>;
   /** Of what was released: retries that have come to the subscriber. */
   arrived: () => number;
   results: () => Promise<Results>;
 };
-
-/** Ours that were delivered, and the bare function's that came. */
-export type Results = { retries: readonly Retry[]; bare: readonly BareRetried[] };
 
 type WorldOptions = { by: By; cells: readonly Cell[]; subscriber: Subscriber; signal: AbortSignal };
 
@@ -104,46 +59,52 @@ type WorldOptions = { by: By; cells: readonly Cell[]; subscriber: Subscriber; si
 const RETRY_CONCURRENCY = '10';
 
 /** @throws Problem when it cannot be brought up */
-export const startWorld = async (
-  stack: AsyncDisposableStack,
-  { by, cells, subscriber, signal }: WorldOptions,
-): Promise<World> => {
-  const deployed = await startDeployed(stack, {
+export async function startWorld(stack: AsyncDisposableStack, options: WorldOptions): Promise<World> {
+  const { by, cells, subscriber, signal } = options;
+  const { endpoints, makeQueue, subscribe, publish } = await startDeployed(stack, {
     folder: runFolder(`lateness-${by}`),
     settings: { schedulerThreshold: String(thresholds[by]), retryConcurrency: RETRY_CONCURRENCY },
     signal,
   });
-  const { endpoints } = deployed;
-  for (const cell of cells) await makeCell(deployed, subscriber, cell);
+  for (const cell of cells) {
+    const delay = { minimum_delay: cell.delaySeconds, maximum_delay: cell.delaySeconds };
+    await makeQueue(nameOf(cell), { ...noRetries, minimum_delay_retries: 1, ...delay });
+    await subscribe(nameOf(cell), subscriber.url(`/${nameOf(cell)}`));
+  }
   const bareRetries = await startBareRetries(endpoints);
-  await warmUp(by, { deployed, bareRetries, subscriber }, signal);
+  const sendBare = async (release: Omit<Release, 'afterMs'>, id: string): Promise<number> =>
+    bareRetries.send(release, { id, url: subscriber.url(BARE) });
+
+  await makeQueue(WARM_UP, bySqs(1));
+  await subscribe(WARM_UP, subscriber.url(`/${WARM_UP}`));
+  await warmUp(options, {
+    ours: (ids) => publish(ids.map((id) => JSON.stringify({ queue: WARM_UP, id, data: {} }))),
+    bare: (ids) =>
+      Promise.all(ids.map((id, number) => sendBare({ cell: { by, delaySeconds: 1 }, number }, id))),
+  });
+
   const records = DynamoDBDocumentClient.from(new DynamoDBClient(clientOf(endpoints)));
   const ours = new Map<string, Cell>();
   const bare = new Map<string, { cell: Cell; dueAt: number }>();
+  const sendOurs = async (due: readonly Release[]): Promise<void> => {
+    for (const release of due) ours.set(idOf(release), release.cell);
+    await publish(
+      due.map((release) =>
+        JSON.stringify({ queue: nameOf(release.cell), id: idOf(release), data: { number: release.number } }),
+      ),
+    );
+  };
+  const sendAllBare = async (due: readonly Release[]): Promise<void> => {
+    const sent = due.map(async (release) => {
+      const id = `bare-${idOf(release)}`;
+      bare.set(id, { cell: release.cell, dueAt: await sendBare(release, id) });
+    });
+    await Promise.all(sent);
+  };
   return {
     cells,
-    release: (releases, stopped) =>
-      playOut(
-        releases,
-        async (due) => {
-          for (const release of due) ours.set(idOf(release), release.cell);
-          await deployed.publish(due.map(bodyOf));
-        },
-        stopped,
-      ),
-    releaseBare: (releases, stopped) =>
-      playOut(
-        releases,
-        async (due) => {
-          const sent = due.map(async ({ cell, number }) => {
-            const id = `bare-${idOf({ cell, number })}`;
-            const retry = { cell, number, id, url: subscriber.url(BARE_PATH) };
-            bare.set(id, { cell, dueAt: await bareRetries.send(retry) });
-          });
-          await Promise.all(sent);
-        },
-        stopped,
-      ),
+    release: (releases, bareReleases, stopped) =>
+      Promise.all([playOut(releases, sendOurs, stopped), playOut(bareReleases, sendAllBare, stopped)]),
     arrived: () =>
       [...ours.keys()].filter((id) => subscriber.arrivals(id).length > 1).length +
       [...bare.keys()].filter((id) => subscriber.arrivals(id).length > 0).length,
@@ -163,22 +124,58 @@ export const startWorld = async (
       };
     },
   };
-};
+}
 
-const makeCell = async ({ makeQueue, subscribe }: Deployed, subscriber: Subscriber, cell: Cell) => {
-  const { delaySeconds } = cell;
-  await makeQueue(nameOf(cell), {
-    ...noRetries,
-    minimum_delay_retries: 1,
-    minimum_delay: delaySeconds,
-    maximum_delay: delaySeconds,
-  });
-  await subscribe(nameOf(cell), subscriber.url(pathOf(cell)));
-};
+function idOf({ cell, number }: Omit<Release, 'afterMs'>): string {
+  return `${nameOf(cell)}-${number}`;
+}
 
-export const pathOf = (cell: Cell): string => `/${nameOf(cell)}`;
+/** Enough at a time for all processes that a function may have. */
+const COUNT = 100;
 
-const idOf = ({ cell, number }: Omit<Release, 'afterMs'>): string => `${nameOf(cell)}-${number}`;
+const WITHIN_MS = 60_000;
 
-const bodyOf = (release: Release): string =>
-  JSON.stringify({ queue: nameOf(release.cell), id: idOf(release), data: { number: release.number } });
+/**
+ * Starts the functions' processes. On a few processors the starts of many are in each other's way for seconds, and that is no
+ * lateness of retries. @throws Problem when nothing comes of it
+ */
+async function warmUp(
+  { by, subscriber: { arrivals }, signal }: WorldOptions,
+  send: Record<'ours' | 'bare', (ids: readonly string[]) => Promise<unknown>>,
+): Promise<void> {
+  const idsOf = (prefix: string): string[] =>
+    Array.from({ length: COUNT }, (_, number) => `${WARM_UP}-${prefix}-${number}`);
+  const [ours, bare] = [idsOf(by), idsOf(`bare-${by}`)];
+  await send.ours(ours);
+  await send.bare(bare);
+  const came = (ids: readonly string[], requests: number): boolean =>
+    ids.every((id) => arrivals(id).length >= requests);
+  const look = () => Promise.resolve(came(ours, 2) && came(bare, 1) ? true : undefined);
+  const interval = { floor: 0.1, ceiling: 1 };
+  if ((await pollUntil(look, { withinMs: WITHIN_MS, interval, signal })) === undefined)
+    throw new Problem(`The first retries did not come in ${WITHIN_MS / 1000} s.`);
+}
+
+/** Items. The local AWS does nothing else while it puts a page together. */
+const PAGE = 200;
+
+/** Of deliveries that ended with their first retry: that, by the message's id. All others are left out. */
+async function deliveredRetries(
+  client: DynamoDBDocumentClient,
+  TableName: string,
+): Promise<ReadonlyMap<string, Attempt>> {
+  const found = new Map<string, Attempt>();
+  const scan = {
+    TableName,
+    Limit: PAGE,
+    FilterExpression: 'begins_with(#sort, :delivery)',
+    ExpressionAttributeNames: { '#sort': primaryKey.sort },
+    ExpressionAttributeValues: { ':delivery': deliveryPrefix },
+  };
+  for await (const { Items = [] } of paginateScan({ client }, scan))
+    for (const { key, status, attempts } of Items.map(deliveryOf)) {
+      const [, retry, ...rest] = attempts;
+      if (status === 'delivered' && retry !== undefined && rest.length === 0) found.set(key.messageId, retry);
+    }
+  return found;
+}

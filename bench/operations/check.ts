@@ -8,30 +8,35 @@ import {
 import type { Work } from '../../cli/commands/plan/work.ts';
 import type { CallLogEntry } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { tableLines } from '../../cli/output/table.ts';
 import { functionSettings } from '../../shared/config/settings.ts';
 import { answersOf, groupsOf, KEPT, MESSAGES, PAYLOAD_BYTES, REQUESTS, subscribers } from './mix.ts';
-import { observed } from './observe.ts';
-import { bodiesOf } from './run-path.ts';
+import { bodiesOf, observed } from './run-path.ts';
 import type { System } from './system.ts';
-import { invocationsOf, isChunk, tallyOf } from './tally.ts';
-import { countOf, sum } from './units.ts';
+import { countOf, invocationsOf, isChunk, sum, tallyOf } from './tally.ts';
 
 /** How far the plan may be from what was counted. */
 const TOLERANCE = 0.15;
 
-type Line = { what: string; planned: number; counted: number; off: number };
+type Line = { what: string; planned: number; counted: number; off: string };
 
 /** What the plan cannot know of a run and has to assume: here it is told what was so. */
-type Circumstances = Pick<Work, 'batches' | 'recordsPerChunk'> & {
-  /** Deliveries with jobs of their own, because their subscriptions were failing. */
-  single: number;
+type Circumstances = Work['batches'] &
+  Pick<Work, 'recordsPerChunk'> & {
+    /** Deliveries with jobs of their own, because their subscriptions were failing. */
+    single: number;
+  };
+
+export type PlanCheck = {
+  messages: number;
+  subscribers: number;
+  circumstances: Circumstances;
+  lines: readonly Line[];
+  /** Where the plan is too far off. */
+  faults: readonly string[];
 };
 
-export type PlanCheck = { ok: boolean; circumstances: Circumstances; lines: readonly Line[]; text: string };
-
 /** Runs what the table does not hold, and compares what it came to with what the plan says of it. */
-export const checkPlan = async (system: System, say: (line: string) => void): Promise<PlanCheck> => {
+export async function checkPlan(system: System, say: (line: string) => void): Promise<PlanCheck> {
   const table = operationTable();
   const queue = 'operations-mixed';
   await system.makeQueue(queue, {});
@@ -48,11 +53,11 @@ export const checkPlan = async (system: System, say: (line: string) => void): Pr
     system.publish(bodiesOf(queue, 'm', { messages: MESSAGES, payloadBytes: PAYLOAD_BYTES })),
   );
   return comparisonOf(entries, system, table);
-};
+}
 
-const comparisonOf = (entries: readonly CallLogEntry[], system: System, table: OperationTable): PlanCheck => {
+function comparisonOf(entries: readonly CallLogEntry[], system: System, table: OperationTable): PlanCheck {
   const { operations: counted, circumstances } = countedOf(entries, system);
-  const { single, ...known } = circumstances;
+  const { single, recordsPerChunk, ...batches } = circumstances;
   const work: Work = {
     messages: MESSAGES,
     fanOut: subscribers.length,
@@ -60,13 +65,27 @@ const comparisonOf = (entries: readonly CallLogEntry[], system: System, table: O
     firstAttemptsPerJob: functionSettings.firstAttemptsPerJob.default,
     groups: groupsOf(single),
     kept: KEPT,
-    ...known,
+    batches,
+    recordsPerChunk,
   };
   const planned = operationsOf(work, table);
-  const lines = comparable.map(([what, of]) => lineOf(what, of(planned), of(counted)));
-  const ok = lines.every(({ off }) => Math.abs(off) <= TOLERANCE);
-  return { ok, circumstances, lines, text: textOf(lines, circumstances, ok) };
-};
+  const compared = comparable.map(([what, of]) => ({ what, planned: of(planned), counted: of(counted) }));
+  const off = (line: (typeof compared)[number]): number => line.planned / line.counted - 1;
+  return {
+    messages: MESSAGES,
+    subscribers: subscribers.length,
+    circumstances,
+    lines: compared.map((line) => ({
+      what: line.what,
+      planned: Math.round(line.planned),
+      counted: Math.round(line.counted),
+      off: `${(100 * off(line)).toFixed(1)} %`,
+    })),
+    faults: compared
+      .filter((line) => Math.abs(off(line)) > TOLERANCE)
+      .map(({ what }) => `${what}: the plan is more than ${100 * TOLERANCE} % off.`),
+  };
+}
 
 type Comparable = Pick<
   Operations,
@@ -91,18 +110,11 @@ const comparable: readonly (readonly [what: string, of: (operations: Comparable)
   ['Requests to subscribers', ({ attempts }) => attempts],
 ];
 
-const lineOf = (what: string, planned: number, counted: number): Line => ({
-  what,
-  planned: Math.round(planned),
-  counted: Math.round(counted),
-  off: counted === 0 ? planned : planned / counted - 1,
-});
-
 /** From the log alone, by no part of the plan. */
-const countedOf = (
+function countedOf(
   entries: readonly CallLogEntry[],
   { endpoints }: System,
-): { operations: Comparable; circumstances: Circumstances } => {
+): { operations: Comparable; circumstances: Circumstances } {
   const { functions, retryQueueUrl } = endpoints;
   const retryQueue = retryQueueUrl.slice(retryQueueUrl.lastIndexOf('/') + 1);
   const names = [functions.dispatch, functions.deliver];
@@ -128,11 +140,9 @@ const countedOf = (
   const chunks = new Set(calls.filter(isChunk).map(({ item }) => item)).size;
   return {
     circumstances: {
-      batches: {
-        ingress: batchOf(endpoints.ingressQueueUrl),
-        delivery: batchOf(endpoints.deliveryQueueUrl),
-        retry: batchOf(retryQueueUrl),
-      },
+      ingress: batchOf(endpoints.ingressQueueUrl),
+      delivery: batchOf(endpoints.deliveryQueueUrl),
+      retry: batchOf(retryQueueUrl),
       recordsPerChunk: countOf(deliver, 'chunkWrites') / chunks - 1,
       single: countOf(deliver, 'firstRecords') - chunks,
     },
@@ -149,33 +159,4 @@ const countedOf = (
       attempts: REQUESTS,
     },
   };
-};
-
-const textOf = (
-  lines: readonly Line[],
-  { batches, recordsPerChunk, single }: Circumstances,
-  ok: boolean,
-): string =>
-  [
-    `${MESSAGES} messages to ${subscribers.length} subscribers, of whom some fail; ${Object.entries(batches)
-      .map(([queue, batch]) => `${batch.toFixed(1)} in a batch of the ${queue} queue`)
-      .join(', ')}.`,
-    `${single} deliveries with jobs of their own; the successes of a chunk in ${recordsPerChunk.toFixed(2)} records.`,
-    '',
-    ...tableLines(
-      [
-        { head: 'What' },
-        { head: 'Planned', align: 'right' },
-        { head: 'Counted', align: 'right' },
-        { head: 'Off', align: 'right' },
-      ],
-      lines.map(({ what, planned, counted, off }) => [
-        what,
-        String(planned),
-        String(counted),
-        `${(100 * off).toFixed(1)} %`,
-      ]),
-    ),
-    '',
-    ok ? `All within ${100 * TOLERANCE} %.` : `Not all within ${100 * TOLERANCE} %.`,
-  ].join('\n');
+}

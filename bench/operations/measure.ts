@@ -5,21 +5,32 @@ import { Problem } from '../../local/install/problem.mjs';
 import { metricNames } from '../../shared/config/metrics.ts';
 import { deployedStacks } from '../../test/privileges/deployed-stacks.ts';
 import { alarmsIn } from '../../test/support/monitored.ts';
-import { machine } from '../harness/machine.ts';
-import { atNoRecords, callsOf, cpuMsOf, invocationsOf, sentAlone, tallyOf } from './tally.ts';
+import {
+  atNoRecords,
+  callsOf,
+  cpuMsOf,
+  invocationsOf,
+  rounded,
+  sentAlone,
+  tallyOf,
+  times,
+  type Units,
+} from './tally.ts';
 import { paths, requestsOf } from './paths.ts';
 import { ofPath, runPath, type PathRun } from './run-path.ts';
 import { chunkSizes, envelopes, itemSizes, messageItemBytes } from './sizes.ts';
 import { settings, type System } from './system.ts';
 import { stepsOf, type PathCount } from './steps.ts';
-import { rounded, times, type Units } from './units.ts';
 
 type Say = (line: string) => void;
 
 const RECONCILE_RUNS = 5;
 
 /** Everything that the planner reads. @throws Problem when something cannot be counted */
-export const measure = async (system: System, say: Say): Promise<OperationTable> => {
+export async function measure(
+  system: System,
+  say: Say,
+): Promise<Omit<OperationTable, 'measuredAt' | 'machine'>> {
   const runs: PathRun[] = [];
   for (const path of paths) {
     say(`Counting ${path.path}`);
@@ -35,8 +46,6 @@ export const measure = async (system: System, say: Say): Promise<OperationTable>
   const reads = sharedReads(runs, system);
   const counts = runs.map((run) => counted(run, system, perInvocation));
   return {
-    measuredAt: new Date().toISOString(),
-    machine: machine(),
     settings,
     steps: stepsOf(counts, reads),
     perInvocation,
@@ -48,12 +57,12 @@ export const measure = async (system: System, say: Say): Promise<OperationTable>
     reconcile: reconcile.units,
     monitoring: await monitoring(system.endpoints.endpoint),
   };
-};
+}
 
 type Cost = OperationTable['perInvocation']['deliver'];
 
 /** By the line through the warm runs of first attempts that succeeded, all alike but for their number of records. */
-const invocationCost = (runs: readonly PathRun[], functionName: string): Cost => {
+function invocationCost(runs: readonly PathRun[], functionName: string): Cost {
   const warm = invocationsOf(ofPath(runs, 'delivered').entries, functionName).filter(({ cold }) => !cold);
   const line = (value: (invocation: Invocation) => number): number =>
     atNoRecords(warm.map((invocation) => ({ records: invocation.records, value: value(invocation) })));
@@ -62,9 +71,9 @@ const invocationCost = (runs: readonly PathRun[], functionName: string): Cost =>
     logBytes: line(({ logBytes }) => logBytes),
     cpuMs: line(cpuMsOf),
   };
-};
+}
 
-const counted = (run: PathRun, system: System, perInvocation: OperationTable['perInvocation']): PathCount => {
+function counted(run: PathRun, system: System, perInvocation: OperationTable['perInvocation']): PathCount {
   const { functions, retryQueueUrl } = system.endpoints;
   const retryQueue = retryQueueUrl.slice(retryQueueUrl.lastIndexOf('/') + 1);
   const { path, messages, fanOut, entries } = run;
@@ -90,13 +99,13 @@ const counted = (run: PathRun, system: System, perInvocation: OperationTable['pe
     dispatch,
     deliver: { ...deliver, schedules: fired, attempts: requestsOf(run) },
   };
-};
+}
 
 /**
  * What the records of invocations cost beyond what these cost by themselves. Loading a function is no part of any path, so
  * an invocation that had to is taken for one that had not.
  */
-const ofRecords = (all: readonly Invocation[], cost: Cost): Pick<Units, 'logBytes' | 'cpuMs'> => {
+function ofRecords(all: readonly Invocation[], cost: Cost): Pick<Units, 'logBytes' | 'cpuMs'> {
   const warm = all.filter(({ cold }) => !cold);
   const records = (some: readonly Invocation[]): number =>
     some.reduce((total, invocation) => total + invocation.records, 0);
@@ -107,12 +116,12 @@ const ofRecords = (all: readonly Invocation[], cost: Cost): Pick<Units, 'logByte
     logBytes: scale * warm.reduce((total, { logBytes }) => total + logBytes - cost.logBytes, 0),
     cpuMs: scale * warm.reduce((total, invocation) => total + cpuMsOf(invocation) - cost.cpuMs, 0),
   };
-};
+}
 
 type SharedRead = OperationTable['sharedReads']['queue'];
 
 /** Where no record reads for itself: first attempts that succeed, of one subscription. */
-const sharedReads = (runs: readonly PathRun[], { endpoints }: System): OperationTable['sharedReads'] => {
+function sharedReads(runs: readonly PathRun[], { endpoints }: System): OperationTable['sharedReads'] {
   const { dispatch, deliver } = endpoints.functions;
   const [one, hundred] = [ofPath(runs, 'delivered'), ofPath(runs, 'delivered_hundred')];
   const each = (
@@ -138,13 +147,13 @@ const sharedReads = (runs: readonly PathRun[], { endpoints }: System): Operation
     queue: each(one, deliver, (item) => item.endsWith(' META')),
     subscription: each(one, deliver, (item) => item.includes(' SUB#')),
   };
-};
+}
 
-const reconcileRuns = async ({
+async function reconcileRuns({
   endpoints,
   log,
   reconcile,
-}: System): Promise<{ units: Units; perInvocation: Cost }> => {
+}: System): Promise<{ units: Units; perInvocation: Cost }> {
   const from = log().length;
   for (let run = 0; run < RECONCILE_RUNS; run += 1) await reconcile();
   const entries: CallLogEntry[] = log().slice(from);
@@ -165,14 +174,18 @@ const reconcileRuns = async ({
       cpuMs: mean(cpuMsOf),
     },
   };
-};
+}
 
 const templateSchema = z.looseObject({ Resources: z.unknown() });
 
-const alarmMetricsIn = (template: unknown): number =>
-  alarmsIn(templateSchema.parse(template).Resources).reduce((sum, { metrics }) => sum + metrics.length, 0);
+function alarmMetricsIn(template: unknown): number {
+  return alarmsIn(templateSchema.parse(template).Resources).reduce(
+    (sum, { metrics }) => sum + metrics.length,
+    0,
+  );
+}
 
-const monitoring = async (endpoint: string): Promise<OperationTable['monitoring']> => {
+async function monitoring(endpoint: string): Promise<OperationTable['monitoring']> {
   const { stacks } = await deployedStacks(endpoint);
   const types = stacks.flatMap(({ resources }) => [...resources.values()].map(({ type }) => type));
   const count = (wanted: string): number => types.filter((type) => type === wanted).length;
@@ -183,4 +196,4 @@ const monitoring = async (endpoint: string): Promise<OperationTable['monitoring'
     dashboards: count('AWS::CloudWatch::Dashboard'),
     keys: count('AWS::KMS::Key'),
   };
-};
+}

@@ -24,7 +24,9 @@ const reliable: Subscriber = { every: Infinity, policy: noRetries, failures: 0 }
 /** Nor is their number: two chunks, of sizes that vary. */
 export const subscribers: readonly Subscriber[] = [...failing, ...Array.from({ length: 9 }, () => reliable)];
 
-const failuresOf = ({ every, failures }: Subscriber): number => Math.floor(MESSAGES / every) * failures;
+function failuresOf({ every, failures }: Subscriber): number {
+  return Math.floor(MESSAGES / every) * failures;
+}
 
 /** Requests that subscribers get, in all. */
 export const REQUESTS =
@@ -38,7 +40,7 @@ export const KEPT = Array.from({ length: MESSAGES }, (_, number) => number).filt
 type Request = { headers: Record<string, string | string[] | undefined> };
 
 /** Messages are numbered; others than those with the prefix `m` succeed. */
-export const answersOf = ({ every, failures }: Subscriber) => {
+export function answersOf({ every, failures }: Subscriber) {
   const failed = new Map<string, number>();
   return ({ headers }: Request) => {
     const id = String(headers['webhook-id']);
@@ -49,11 +51,11 @@ export const answersOf = ({ every, failures }: Subscriber) => {
       ? { status: 503, body: 'unavailable' }
       : {};
   };
-};
+}
 
 /** @param single deliveries with jobs of their own: those to subscribers that fail now and then */
-export const groupsOf = (single: number): Group[] =>
-  subscribers.flatMap((subscriber): Group[] => {
+export function groupsOf(single: number): Group[] {
+  return subscribers.flatMap((subscriber): Group[] => {
     const { every, policy, failures } = subscriber;
     const failingDeliveries = Math.floor(MESSAGES / every);
     const { policy: whole } = completeRetryPolicy(policy, DEFAULT_RETRY_POLICY);
@@ -64,3 +66,4 @@ export const groupsOf = (single: number): Group[] =>
       { deliveries: failingDeliveries, apart, failures, exhausted: false, retries },
     ];
   });
+}

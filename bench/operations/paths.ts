@@ -44,19 +44,23 @@ export const noRetries = {
   maximum_delay_retries: 0,
 } satisfies PartialRetryPolicy;
 
-export const bySqs = (retries: number): PartialRetryPolicy => ({
-  ...noRetries,
-  minimum_delay_retries: retries,
-  minimum_delay: SHORT_SECONDS,
-  maximum_delay: SHORT_SECONDS,
-});
+export function bySqs(retries: number): PartialRetryPolicy {
+  return {
+    ...noRetries,
+    minimum_delay_retries: retries,
+    minimum_delay: SHORT_SECONDS,
+    maximum_delay: SHORT_SECONDS,
+  };
+}
 
-export const byScheduler = (retries: number): PartialRetryPolicy => ({
-  ...noRetries,
-  minimum_delay_retries: retries,
-  minimum_delay: LONG_SECONDS,
-  maximum_delay: LONG_SECONDS,
-});
+export function byScheduler(retries: number): PartialRetryPolicy {
+  return {
+    ...noRetries,
+    minimum_delay_retries: retries,
+    minimum_delay: LONG_SECONDS,
+    maximum_delay: LONG_SECONDS,
+  };
+}
 
 /** As many retries as the default policy makes, in its phases. */
 export const DEFAULT_SHAPE: PartialRetryPolicy = {
@@ -105,7 +109,7 @@ export const paths: readonly Path[] = [
 ];
 
 /** Requests that subscribers get, in all. */
-export const requestsOf = ({ messages, fanOut, failures, oneFails, path }: Path): number => {
+export function requestsOf({ messages, fanOut, failures, oneFails, path }: Path): number {
   const retries = path === 'exhausted' ? failures - 1 : failures;
   return messages * (fanOut + retries * (oneFails === true ? 1 : fanOut));
-};
+}

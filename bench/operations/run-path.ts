@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CallLogEntry } from '../../local/call-log.ts';
-import { observed } from './observe.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { pollUntil } from '../../local/poll-until.ts';
 import { requestsOf, type Path, type PathName } from './paths.ts';
 import type { System } from './system.ts';
 
@@ -12,17 +13,17 @@ export type PathRun = Path & {
 };
 
 /** @throws when it was not run */
-export const ofPath = (runs: readonly PathRun[], name: PathName): PathRun => {
+export function ofPath(runs: readonly PathRun[], name: PathName): PathRun {
   const found = runs.find(({ path }) => path === name);
   if (found === undefined) throw new Error(`${name} was not run`);
   return found;
-};
+}
 
 /** Between messages that are sent by themselves: each is fetched before the next one comes. */
 const APART_MS = 300;
 
 /** One path, alone on the system. */
-export const runPath = async (system: System, path: Path): Promise<PathRun> => {
+export async function runPath(system: System, path: Path): Promise<PathRun> {
   const { receiver } = system;
   const queue = `operations-${path.path}`;
   const failed = new Map<string, number>();
@@ -49,31 +50,85 @@ export const runPath = async (system: System, path: Path): Promise<PathRun> => {
   const requests = receiver.received().slice(from);
   const bytes = requests.reduce((total, { body, headers }) => total + body.length + headerBytes(headers), 0);
   return { ...path, entries, requestEnvelopeBytes: bytes / requests.length - path.payloadBytes };
-};
+}
 
 /** Of the subscriber with that number. */
-const failuresOf = ({ failures, oneFails }: Path, index: number): number =>
-  oneFails === true && index > 0 ? 0 : failures;
+function failuresOf({ failures, oneFails }: Path, index: number): number {
+  return oneFails === true && index > 0 ? 0 : failures;
+}
 
-const publishAll = async (system: System, bodies: readonly string[], alone: number): Promise<void> => {
+async function publishAll(system: System, bodies: readonly string[], alone: number): Promise<void> {
   for (const body of bodies.slice(0, alone)) {
     await system.publish([body]);
     await pause(APART_MS, undefined, { signal: system.signal });
   }
   await system.publish(bodies.slice(alone));
-};
+}
 
 /** A batch of SQS takes 1 MiB; so do ten of the largest. */
-export const bodiesOf = (
+export function bodiesOf(
   queue: string,
   prefix: string,
   { messages, payloadBytes }: Pick<Path, 'messages' | 'payloadBytes'>,
-): string[] =>
-  Array.from({ length: messages }, (_, index) =>
+): string[] {
+  return Array.from({ length: messages }, (_, index) =>
     // With its quotes the data is as long as was asked for.
     JSON.stringify({ queue, id: `${prefix}-${index}`, data: 'x'.repeat(payloadBytes - 2) }),
   );
+}
 
 /** A line each: name, colon and blank, value, CR and LF. */
-const headerBytes = (headers: Record<string, string | string[] | undefined>): number =>
-  Object.entries(headers).reduce((total, [name, value]) => total + name.length + String(value).length + 4, 0);
+function headerBytes(headers: Record<string, string | string[] | undefined>): number {
+  return Object.entries(headers).reduce(
+    (total, [name, value]) => total + name.length + String(value).length + 4,
+    0,
+  );
+}
+
+/** The log is whole when nothing was added for this long: longer than any step of a path takes. */
+const QUIET_MS = 2_500;
+
+const PATIENCE_MS = 120_000;
+
+const INTERVAL = { floor: 0.1, ceiling: 0.5 };
+
+/**
+ * What the functions of the pipeline asked while `work` was done and until the subscribers have got so many more requests.
+ * @throws Problem when they have not got them in time, or have got more
+ */
+export async function observed(
+  system: System,
+  requests: number,
+  work: () => Promise<void>,
+): Promise<CallLogEntry[]> {
+  const { receiver, signal } = system;
+  const [before, from] = [receiver.received().length, system.log().length];
+  const came = (): number => receiver.received().length - before;
+  await work();
+  await waitFor(system, requests, before);
+  await quiet(system);
+  if (came() !== requests)
+    throw new Problem(`Subscribers were to get ${requests} requests, and got ${came()}.`);
+  signal.throwIfAborted();
+  return system.log().slice(from);
+}
+
+/** Until subscribers have got so many requests beyond those that they had. */
+async function waitFor({ receiver, signal }: System, requests: number, before: number): Promise<void> {
+  const came = (): number => receiver.received().length - before;
+  const look = () => Promise.resolve(came() >= requests ? true : undefined);
+  if ((await pollUntil(look, { withinMs: PATIENCE_MS, interval: INTERVAL, signal })) === undefined)
+    throw new Problem(`Of ${requests} requests subscribers got ${came()} in ${PATIENCE_MS / 1000} s.`);
+}
+
+/** What reconcile does each minute is no part of it. */
+async function quiet({ log, endpoints, signal }: System): Promise<void> {
+  const { dispatch, deliver } = endpoints.functions;
+  const size = (): number =>
+    log().filter((entry) => 'function' in entry && [dispatch, deliver].includes(entry.function)).length;
+  let last = -1;
+  for (let now = size(); now !== last; now = size()) {
+    last = now;
+    await pause(QUIET_MS, undefined, { signal });
+  }
+}

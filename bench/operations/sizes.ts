@@ -6,18 +6,18 @@ import type { System } from './system.ts';
 import { isChunk, isDelivery } from './tally.ts';
 
 /** After each attempt, on average: the first write makes the item, a retry at once is one write more, any other two. */
-export const itemSizes = ({ entries, policy }: PathRun): number[] => {
+export function itemSizes({ entries, policy }: PathRun): number[] {
   const all = [...sizesByItem(entries, isDelivery).values()];
   const writes = Math.min(...all.map(({ length }) => length));
   const mean = (write: number): number =>
     Math.round(all.reduce((total, sizes) => total + (sizes[write] ?? 0), 0) / all.length);
   return recordingWrites(policy.retries_with_no_delay ?? 0, writes).map(mean);
-};
+}
 
-const sizesByItem = (
+function sizesByItem(
   entries: readonly CallLogEntry[],
   isWanted: (call: Call) => boolean,
-): ReadonlyMap<string, number[]> => {
+): ReadonlyMap<string, number[]> {
   const sizes = new Map<string, number[]>();
   for (const call of entries.filter((entry) => entry.kind === 'call').filter(isWanted)) {
     const { item, itemBytes, writeUnits, refused } = call;
@@ -26,50 +26,48 @@ const sizesByItem = (
     sizes.set(item, [...(sizes.get(item) ?? []), itemBytes]);
   }
   return sizes;
-};
+}
 
 /** Which of an item's writes, counted from 0, record an attempt. What comes after the last one pays what is owed. */
-const recordingWrites = (atOnce: number, writes: number): number[] => {
+function recordingWrites(atOnce: number, writes: number): number[] {
   const recording = [1];
   for (let next = 2; next < writes - 1; next += recording.length <= atOnce ? 1 : 2) recording.push(next);
   return recording;
-};
+}
 
 type Grown = OperationTable['chunkItemBytes']['claimed'];
 
 /** Of a CHUNK item as its first write leaves it, and its last: by the line through two numbers of members, all successes. */
-export const chunkSizes = (few: PathRun, many: PathRun): OperationTable['chunkItemBytes'] => {
+export function chunkSizes(few: PathRun, many: PathRun): OperationTable['chunkItemBytes'] {
   const line = (write: number): Grown =>
     lineThrough([few.fanOut, meanSize(few, write)], [many.fanOut, meanSize(many, write)]);
   return { claimed: line(0), recorded: line(-1) };
-};
+}
 
-const meanSize = ({ entries }: PathRun, write: number): number => {
+function meanSize({ entries }: PathRun, write: number): number {
   const sizes = [...sizesByItem(entries, isChunk).values()].map((written) => written.at(write) ?? 0);
   return sizes.reduce((total, size) => total + size, 0) / sizes.length;
-};
+}
 
 /** What there is of something without any members, and what each of them adds. */
-const lineThrough = (
+function lineThrough(
   [few, ofFew]: readonly [members: number, bytes: number],
   [many, ofMany]: readonly [members: number, bytes: number],
-): Grown => {
+): Grown {
   const member = (ofMany - ofFew) / (many - few);
   return { shared: ofFew - few * member, member };
-};
+}
 
-export const messageItemBytes = ({ entries }: PathRun): number =>
-  Math.max(
+export function messageItemBytes({ entries }: PathRun): number {
+  return Math.max(
     ...entries
       .filter((entry) => entry.kind === 'call')
       .filter(({ item, writeUnits }) => item?.endsWith(' MESSAGE') === true && writeUnits !== undefined)
       .map(({ itemBytes }) => itemBytes ?? 0),
   );
+}
 
-export const envelopes = (
-  runs: readonly PathRun[],
-  { endpoints }: System,
-): OperationTable['envelopeBytes'] => {
+export function envelopes(runs: readonly PathRun[], { endpoints }: System): OperationTable['envelopeBytes'] {
   const record = (name: PathName, queueUrl: string): number => {
     const queue = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
     const fed = ofPath(runs, name)
@@ -91,4 +89,4 @@ export const envelopes = (
     wakeUp: record('retried_by_sqs', endpoints.retryQueueUrl),
     request: Math.round(requestEnvelopeBytes),
   };
-};
+}

@@ -1,6 +1,6 @@
 import type { OperationTable } from '../../cli/commands/plan/tables.ts';
 import type { PathName } from './paths.ts';
-import { atLeastZero, difference, rounded, sum, times, type Units } from './units.ts';
+import { atLeastZero, difference, rounded, sum, times, type Units } from './tally.ts';
 
 /** A path as it was counted, what each invocation costs by itself left out. */
 export type PathCount = {

@@ -27,7 +27,7 @@ export type System = {
 };
 
 /** The deployed system on a local AWS of its own, and a receiver; both end with the stack. */
-export const startSystem = async (stack: AsyncDisposableStack, signal: AbortSignal): Promise<System> => {
+export async function startSystem(stack: AsyncDisposableStack, signal: AbortSignal): Promise<System> {
   const folder = runFolder('operations');
   const callLog = join(folder, 'calls.jsonl');
   const { endpoints, makeQueue, subscribe, publish } = await startDeployed(stack, {
@@ -51,4 +51,4 @@ export const startSystem = async (stack: AsyncDisposableStack, signal: AbortSign
       await lambda.send(new InvokeCommand({ FunctionName: endpoints.functions.reconcile }));
     },
   };
-};
+}

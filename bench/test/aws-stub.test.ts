@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { dynamoStub, updated } from '../harness/stub-dynamo.ts';
 
-const text = (S: string) => ({ S });
+function text(S: string) {
+  return { S };
+}
 
 describe('the stub of DynamoDB', () => {
   it('sets, appends and removes as an update of ours says', () => {
@@ -40,26 +42,5 @@ describe('the stub of DynamoDB', () => {
       Attributes: { ...Key, status: text('delivered'), x: text('y') },
     });
     expect(setting('z', 'y')).toEqual({ Attributes: { ...Key, z: text('y') } });
-  });
-
-  it('gives a long list page by page, each item once', () => {
-    const stub = dynamoStub();
-    const items = Array.from({ length: 4_000 }, (_, index) => ({
-      pk: text('QUEUE#orders'),
-      sk: text(`SUB#${index}`),
-    }));
-    stub.addQueue(items);
-    const read: unknown[] = [];
-    let from: object = {};
-    for (;;) {
-      const page: { Items?: unknown[]; LastEvaluatedKey?: object } = stub.answer('Query', {
-        ExpressionAttributeValues: { ':queue': text('QUEUE#orders') },
-        ...from,
-      });
-      read.push(...(page.Items ?? []));
-      if (page.LastEvaluatedKey === undefined) break;
-      from = { ExclusiveStartKey: page.LastEvaluatedKey };
-    }
-    expect(read).toEqual(items);
   });
 });

@@ -2,32 +2,36 @@ import { describe, expect, it } from 'vitest';
 import { atNoRecords, sentAlone, tallyOf } from '../operations/tally.ts';
 import type { Call, Invocation } from '../../local/call-log.ts';
 
-const call = (given: Partial<Call>): Call => ({
-  kind: 'call',
-  at: 0,
-  caller: 'arn:aws:sts::000000000000:assumed-role/DeliverRole/Deliver',
-  service: 'dynamodb',
-  operation: 'UpdateItem',
-  status: 200,
-  repeat: false,
-  requestBytes: 100,
-  responseBytes: 100,
-  ...given,
-});
+function call(given: Partial<Call>): Call {
+  return {
+    kind: 'call',
+    at: 0,
+    caller: 'arn:aws:sts::000000000000:assumed-role/DeliverRole/Deliver',
+    service: 'dynamodb',
+    operation: 'UpdateItem',
+    status: 200,
+    repeat: false,
+    requestBytes: 100,
+    responseBytes: 100,
+    ...given,
+  };
+}
 
-const invocation = (given: Partial<Invocation>): Invocation => ({
-  kind: 'invocation',
-  at: 0,
-  function: 'Deliver',
-  memoryMegabytes: 512,
-  ms: 10,
-  cpuMs: 5,
-  cold: false,
-  logBytes: 300,
-  records: 1,
-  recordBytes: 100,
-  ...given,
-});
+function invocation(given: Partial<Invocation>): Invocation {
+  return {
+    kind: 'invocation',
+    at: 0,
+    function: 'Deliver',
+    memoryMegabytes: 512,
+    ms: 10,
+    cpuMs: 5,
+    cold: false,
+    logBytes: 300,
+    records: 1,
+    recordBytes: 100,
+    ...given,
+  };
+}
 
 const of = { functionName: 'Deliver', retryQueue: 'Retry' };
 

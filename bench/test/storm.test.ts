@@ -1,29 +1,26 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { faultsIn } from '../storm/measure.ts';
-import { measureStorm, type VirtualStorm } from '../storm/one-storm.ts';
-import { addresses, type StormPlan } from '../storm/play.ts';
+import { brokenIn, drainOf, mostWithin, retriedOf, type Request } from '../storm/figures.ts';
+import { faultsIn, measureStorm, type VirtualStorm } from '../storm/measure.ts';
+import type { StormPlan } from '../storm/play.ts';
 import type { Sabotage } from '../storm/world.ts';
 
 const plan: StormPlan = {
   retries: 300,
-  others: 300,
   quotas: { createPerSecond: 20, invokePerSecond: 1_000 },
 };
 
-const storm = (more: Partial<StormPlan> = {}, sabotage?: Sabotage): Promise<VirtualStorm> =>
-  measureStorm('a storm', { ...plan, ...more }, sabotage);
+function storm(more: Partial<StormPlan> = {}, sabotage?: Sabotage): Promise<VirtualStorm> {
+  return measureStorm('a storm', { ...plan, ...more }, sabotage);
+}
 
 describe('a storm in virtual time', () => {
-  it('is drained at nearly the configured rate, with nothing lost or early and others as fast as without', async () => {
-    const { drain, broken, waits, attemptMs, schedules } = await storm();
+  it('is drained at nearly the configured rate, with nothing lost or early', async () => {
+    const { drain, broken, attemptMs, schedules } = await storm();
     expect(broken).toEqual({ lost: 0, early: 0 });
-    expect(drain).toMatchObject({ retries: 300, repeated: 0 });
+    expect(drain).toMatchObject({ retries: 300 });
     expect(attemptMs).toBeGreaterThan(1_000);
     expect(drain.seconds / drain.idealSeconds).toBeLessThan(1.6);
-    expect(waits.storm.messages).toBeGreaterThan(50);
-    expect(waits.storm).toEqual(waits.calm);
-    expect(schedules.throttled).toBeGreaterThan(0);
+    expect(schedules.asked).toBeGreaterThan(schedules.made);
     expect(schedules.mostMade).toBe(20);
   });
 
@@ -77,38 +74,67 @@ describe('what is not right in a storm is found out', () => {
       `a storm: ${crowd.drain.mostInTenSeconds} requests a second, where 5 are allowed.`,
     ]);
   });
+});
 
-  it("where others' first attempts are held up by it", async () => {
-    let busy = 0;
-    const { waits } = await storm({}, ({ subscriber, clock }) => ({
-      subscriber: {
-        post: async (request, timeoutMs) => {
-          if (request.url === addresses.others) {
-            await clock.sleep(busy);
-            return await subscriber.post(request, timeoutMs);
-          }
-          busy += 1;
-          const reply = await subscriber.post(request, timeoutMs);
-          busy -= 1;
-          return reply;
-        },
-      },
-    }));
-    expect(waits.storm.p99).toBeGreaterThan(waits.calm.p99 + 50);
+function sending<Port extends { sendDelayed: unknown }>({ sendDelayed }: Port): Pick<Port, 'sendDelayed'> {
+  return { sendDelayed };
+}
+
+function request(id: string, at: number, statusCode = 200): Request {
+  return { id, at, answeredAt: at + 500, statusCode };
+}
+
+describe('the figures of a storm', () => {
+  /** Due ten seconds after the first answer. */
+  const retried = (ids: string[], ...requests: Request[]) =>
+    retriedOf(ids, requests, ({ answeredAt }) => answeredAt + 9_500);
+
+  it.each([
+    [[], 0],
+    [[0, 999, 1_000, 1_001], 3],
+    [[0, 1_000, 2_000], 1],
+    [[1_500, 0, 700, 900, 1_400], 4],
+  ])('find of %j in the fullest second %d', (times, most) => {
+    expect(mostWithin(times, 1_000)).toBe(most);
   });
-});
 
-const sending = <Port extends { sendDelayed: unknown }>({
-  sendDelayed,
-}: Port): Pick<Port, 'sendDelayed'> => ({
-  sendDelayed,
-});
+  it('count a message as lost that was only failed or never asked about, and a request as early a moment before it is due', () => {
+    const all = retried(
+      ['a', 'b', 'c'],
+      request('a', 0, 503),
+      request('a', 10_000, 500),
+      request('c', 0, 503),
+      request('c', 9_999),
+    );
+    expect(brokenIn(all)).toEqual({ lost: 2, early: 1 });
+    expect(brokenIn(retried(['a'], request('a', 0, 503), request('a', 10_000)))).toEqual({
+      lost: 0,
+      early: 0,
+    });
+  });
 
-describe('npm run bench:storm', () => {
-  it('answers what it does not know with a usage line, and measures nothing', () => {
-    const entry = new URL('../storm/storm.ts', import.meta.url).pathname;
-    const { status, stdout, stderr } = spawnSync(process.execPath, [entry, '--fast'], { encoding: 'utf8' });
-    expect([status, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^usage: npm run bench:storm /);
+  it('time a drain from when the first was due until the last was answered', () => {
+    const all = retried(
+      ['a', 'b', 'c'],
+      ...[request('a', 0, 503), request('b', 1_000, 503), request('c', 1_000, 503)],
+      ...[request('a', 10_000), request('b', 11_400), request('c', 12_300), request('c', 13_000)],
+    );
+    expect(drainOf(all, 2)).toEqual({
+      retries: 4,
+      dueWithin: 1,
+      seconds: 3.5,
+      idealSeconds: 2,
+      perSecond: 2,
+      mostInOneSecond: 2,
+      mostInTenSeconds: 0.4,
+    });
+  });
+
+  it('take for ideal what cannot be faster than retries become due, nor than they may be made', () => {
+    const due = (...times: number[]) => times.map((dueAt) => ({ dueAt, retries: [request('a', dueAt)] }));
+    const ideal = (...times: number[]) => drainOf(due(...times), 4).idealSeconds;
+    expect([ideal(0, 0, 0, 0), ideal(0, 0, 0, 10_000), ideal(0, 9_900, 9_900, 10_000)]).toEqual([
+      1, 10.25, 10.65,
+    ]);
   });
 });

@@ -1,6 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { variable } from './variable.ts';
 
 const dynamo = DynamoDBDocumentClient.from(new DynamoDBClient());
 
@@ -8,12 +7,12 @@ const dynamo = DynamoDBDocumentClient.from(new DynamoDBClient());
 const SHARDS = 8;
 
 /** The calls of reconcile and operate where nothing is found, and nothing of what they are for. */
-export const handler = async (): Promise<void> => {
+export async function handler(): Promise<void> {
   await Promise.all(
     Array.from({ length: SHARDS }, (_, shard) =>
       dynamo.send(
         new QueryCommand({
-          TableName: variable('DELIVERIES_TABLE'),
+          TableName: process.env['DELIVERIES_TABLE'],
           IndexName: 'overdue',
           KeyConditionExpression: 'overduePk = :shard',
           ExpressionAttributeValues: { ':shard': String(shard) },
@@ -21,4 +20,4 @@ export const handler = async (): Promise<void> => {
       ),
     ),
   );
-};
+}
