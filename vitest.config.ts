@@ -9,11 +9,11 @@ const timed = [
 
 /**
  * Deployed tests that the others would disturb, run after those: they measure how late something comes, with one local AWS
- * on a few cores, or empty dead-letter queues.
+ * on a few cores, empty dead-letter queues, or kill every function.
  */
 const alone = [
   'test/contract/{scheduler-wake-ups,sqs-queues}.test.ts',
-  'test/deployed/{rate-limit,redrive,retries}.test.ts',
+  'test/deployed/{killed,rate-limit,redrive,retries}.test.ts',
 ];
 
 export default defineConfig({

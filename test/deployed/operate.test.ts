@@ -9,7 +9,7 @@ import { callApi, deleteSubscription, deliveriesOf, putQueue, subscribe } from '
 import { aSubscription } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { isKilled, isWorkerIn, processes } from '../support/processes.ts';
+import { killWorkersIn } from '../support/processes.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
 
@@ -91,15 +91,6 @@ const ended = (queue: string, id: string, withinMs?: number): Promise<RecoveryVi
     withinMs,
   );
 
-/** Answers how many workers it killed. */
-const killOperate = async (): Promise<number> => {
-  const folder = inject('folder');
-  const workers = (await processes()).filter(
-    (one) => isWorkerIn(folder, one) && one.command.includes(endpoints.functions.operate),
-  );
-  return workers.filter(({ pid }) => isKilled(pid)).length;
-};
-
 // Side by side, because they mostly wait. What else operate's death interrupts is brought again, too.
 describe.concurrent('a recovery on the deployed system', () => {
   it('that is killed in the middle goes on, and makes each delivery once', async () => {
@@ -115,7 +106,7 @@ describe.concurrent('a recovery on the deployed system', () => {
       if (Date.now() > deadline) throw new Error('the recovery never began');
       await pause(25);
     }
-    expect(await killOperate()).toBeGreaterThan(0);
+    expect(await killWorkersIn(inject('folder'), endpoints.functions.operate)).toBeGreaterThan(0);
     expect(await recoveries.find(queue, id)).toMatchObject({ state: 'running' });
 
     expect(await ended(queue, id, 60_000)).toMatchObject({

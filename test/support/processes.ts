@@ -16,6 +16,14 @@ export const processes = async (): Promise<Process[]> => {
 export const isWorkerIn = (folder: string, { command }: Process): boolean =>
   command.includes(`${folder}/tmp/`) && command.endsWith('/_worker.js');
 
+/** Kills the emulator's workers of a run, or those of one function. Answers how many. */
+export const killWorkersIn = async (folder: string, functionName = ''): Promise<number> => {
+  const workers = (await processes()).filter(
+    (one) => isWorkerIn(folder, one) && one.command.includes(functionName),
+  );
+  return workers.filter(({ pid }) => isKilled(pid)).length;
+};
+
 /** Kills a process at once. False: it had ended meanwhile. */
 export const isKilled = (pid: number): boolean => {
   try {
