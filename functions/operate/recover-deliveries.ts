@@ -18,7 +18,15 @@ import {
 import type { RecoverySaving } from '../../shared/ports/deliveries.ts';
 import type { RetryRefusal } from '../../shared/domain/vocabulary.ts';
 import { reopenDelivery } from '../../shared/steps/by-hand.ts';
-import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remaining } from './context.ts';
+import {
+  goOnLater,
+  noteFailed,
+  PAGE_MS,
+  SIDE_BY_SIDE,
+  worked,
+  type OperateContext,
+  type Remaining,
+} from './context.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 
 /** Deliveries of a page. Their keys stand on the recovery's record while they are worked on: some 7 KB. */
@@ -121,10 +129,11 @@ async function nextPage({ ports }: OperateContext, { selection, cursor }: Recove
   return { keys: items.filter(({ status }) => isRecoverable(status)).map(({ key }) => key), marker };
 }
 
+/** The next ten of the batch: what the recovery's record says of its progress is at most so many behind, also after a crash. */
 async function handleBatch(context: OperateContext, recovery: Recovery, remaining: Remaining) {
-  const { batch } = recovery;
-  if (batch.length === 0) return { results: [], rest: [] };
-  const { deliveries, unreadable } = await context.ports.deliveryListings.records(batch);
+  const now = recovery.batch.slice(0, SIDE_BY_SIDE);
+  if (now.length === 0) return { results: [], rest: [] };
+  const { deliveries, unreadable } = await context.ports.deliveryListings.records(now);
   const { results, failed, rest } = await worked(deliveries, remaining, (delivery) =>
     handle(context, recovery, delivery),
   );
@@ -132,7 +141,8 @@ async function handleBatch(context: OperateContext, recovery: Recovery, remainin
     ...unreadable.map(({ key, error }) => faultOf(context, key, error)),
     ...failed.map(({ item, error }) => faultOf(context, item.key, error)),
   ];
-  return { results: [...results, ...faults], rest: rest.map(({ key }) => key) };
+  const left = [...rest.map(({ key }) => key), ...recovery.batch.slice(SIDE_BY_SIDE)];
+  return { results: [...results, ...faults], rest: left };
 }
 
 /** A service that is down comes back; a record that cannot be read or written is given up after the last look. */

@@ -96,7 +96,7 @@ describe('a recovery', () => {
     const recovery = await order();
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: count, reopened: count });
-    expect(batches).toEqual([50, 50, 20, 0]);
+    expect(batches).toEqual([50, 40, 30, 20, 10, 50, 40, 30, 20, 10, 20, 10, 0]);
   });
 
   it('goes on in a new message when the time runs short, and loses nothing on the way', async () => {
