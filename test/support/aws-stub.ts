@@ -1,14 +1,15 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 export type StubRequest = { method: string; path: string; headers: IncomingHttpHeaders; body: string };
 /**
- * `pieces`: the bytes of each that the body is sent in.
+ * `pieces`: the bytes of each that the body is sent in. `afterMs`: when the answer begins.
  * `hang_up`: no answer at all; `cut_off`: the connection breaks in the middle of one; `stall`: it stops there.
  */
 export type StubAnswer =
-  | { status?: number; headers?: Record<string, string>; body?: string; pieces?: number }
+  | { status?: number; headers?: Record<string, string>; body?: string; pieces?: number; afterMs?: number }
   | 'hang_up'
   | 'silence'
   | 'cut_off'
@@ -25,6 +26,8 @@ export type AwsStub = {
   requests: StubRequest[];
   /** How many were made to it so far. */
   connections: () => number;
+  /** How many of them are open. */
+  openConnections: () => Promise<number>;
   /** It goes on listening. */
   closeConnections: () => void;
   close: () => Promise<void>;
@@ -58,6 +61,7 @@ export const awsStub = async (
     },
     requests,
     connections: () => connections,
+    openConnections: promisify(server.getConnections.bind(server)),
     closeConnections: () => {
       server.closeAllConnections();
     },
@@ -85,10 +89,15 @@ const give = (outgoing: ServerResponse, answer: StubAnswer): void => {
       writeHalf(outgoing);
       return;
     default:
-      outgoing.writeHead(answer.status ?? 200, answer.headers ?? {});
-      if (answer.pieces === undefined) outgoing.end(answer.body ?? '{}');
-      else void writePieces(outgoing, Buffer.from(answer.body ?? '{}'), answer.pieces);
+      if (answer.afterMs === undefined) answerBy(outgoing, answer);
+      else setTimeout(answerBy, answer.afterMs, outgoing, answer);
   }
+};
+
+const answerBy = (outgoing: ServerResponse, answer: Exclude<StubAnswer, string>): void => {
+  outgoing.writeHead(answer.status ?? 200, answer.headers ?? {});
+  if (answer.pieces === undefined) outgoing.end(answer.body ?? '{}');
+  else void writePieces(outgoing, Buffer.from(answer.body ?? '{}'), answer.pieces);
 };
 
 const writePieces = async (outgoing: ServerResponse, body: Buffer, size: number): Promise<void> => {

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { MOST_ATTEMPTS_AT_ONCE } from '../../domain/delivery/fan-out.ts';
 import { OutOfTimeError, requestMs, type CallDeadline } from '../lambda/invocation-deadline.ts';
 
 /** In milliseconds. A service that does not connect within this is asked again on another connection. */
@@ -7,6 +8,12 @@ const CONNECTION_TIMEOUT_MS = 1_000;
 
 /** In milliseconds; far above what these services take for the at most 1 MiB that we send and read. */
 const REQUEST_TIMEOUT_MS = 3_000;
+
+/**
+ * A full batch finds a connection for each of its calls: a call that waits for one counts the wait as time to connect, and is
+ * given up. The SDK's own bound is 50. Of the connections, 50 are kept when there is nothing to do.
+ */
+const CONNECTIONS = { keepAlive: true, maxSockets: MOST_ATTEMPTS_AT_ONCE, maxFreeSockets: 50 };
 
 type Handle = NodeHttpHandler['handle'];
 
@@ -22,7 +29,12 @@ export class RequestsUntilDeadline extends NodeHttpHandler {
   readonly #form: AnswerForm;
 
   constructor(deadline: CallDeadline, form: AnswerForm) {
-    super({ connectionTimeout: CONNECTION_TIMEOUT_MS, throwOnRequestTimeout: true });
+    super({
+      connectionTimeout: CONNECTION_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+      httpAgent: CONNECTIONS,
+      httpsAgent: CONNECTIONS,
+    });
     this.#deadline = deadline;
     this.#form = form;
   }

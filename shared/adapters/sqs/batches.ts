@@ -28,7 +28,7 @@ export class MessagesNotSentError extends Error {
 const MAX_ENTRIES = 10;
 const MAX_BYTES = 1024 * 1024;
 
-/** Requests side by side: enough to be quick, and ten records of one invocation together stay within the SDK's 50 sockets. */
+/** Requests side by side: enough to be quick, and 100 records of one invocation together stay within a client's 500 connections. */
 const SIDE_BY_SIDE = 5;
 
 /** How often a message is sent before it is given up, and the upper bound of the first wait, which doubles. */

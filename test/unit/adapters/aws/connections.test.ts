@@ -12,7 +12,9 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const MOST = 50;
+/** As many attempts as an invocation may make at once. */
+const MOST = 500;
+const MOST_IDLE = 50;
 
 const queueThat = async (answer: (index: number) => StubAnswer, invocation: Invocation = {}) => {
   const stub = await awsStub((_, index) => {
@@ -65,11 +67,22 @@ describe('a connection to a service', () => {
     expect(journal.facts).toMatchObject([{ reason: 'TimeoutError', repeated: true }]);
   });
 
-  it('is one of fifty at most: who finds none waits for one', async () => {
+  it('is there for each call of a full batch: none waits for one while the service is slow to answer', async () => {
+    const journal = inMemoryJournal();
+    // Longer than a connection may take to be made.
+    const { stub, send } = await queueThat(() => ({ afterMs: 1_500 }), { journal });
+    const sent = await Promise.allSettled(Array.from({ length: MOST }, (_, index) => send(`${index}`)));
+    expect(sent.filter(({ status }) => status === 'rejected')).toEqual([]);
+    expect(journal.facts).toEqual([]);
+    expect(stub.requests).toHaveLength(MOST);
+  });
+
+  it(`is one of ${MOST} at most, of which ${MOST_IDLE} are kept`, async () => {
     const { stub, send } = await queueThat(() => ({}));
-    await Promise.all(Array.from({ length: 3 * MOST }, (_, index) => send(`${index}`)));
-    expect(stub.requests).toHaveLength(3 * MOST);
+    await Promise.all(Array.from({ length: MOST + 100 }, (_, index) => send(`${index}`)));
+    expect(stub.requests).toHaveLength(MOST + 100);
     expect(stub.connections()).toBe(MOST);
+    await expect.poll(() => stub.openConnections()).toBe(MOST_IDLE);
   });
 
   it('that nobody answers on is given up after three tries, by an error that says why', async () => {
