@@ -28,7 +28,7 @@ const createQueue = async (life: string): Promise<void> => {
 const urlOf = (life: string, name: string): string => `https://${name}.${life}.test/`;
 
 const recreate = async (): Promise<void> => {
-  await world.subscriptions.deleteQueue('orders');
+  await world.subscriptions.deleteQueue('orders', world.clock.now());
   await world.clock.run(world.clock.now() + 60_000);
   await createQueue('new');
 };
@@ -99,7 +99,7 @@ describe('a message id that was used before its queue was deleted and made again
     world.subscriber.script(urlOf('new', 'a'), [status(503), status(200)]);
     await world.dispatch({ ok: true, message: first });
     await world.clock.run(world.clock.now() + 1_000);
-    await world.subscriptions.deleteQueue('orders');
+    await world.subscriptions.deleteQueue('orders', world.clock.now());
     await createQueue('new');
     await world.dispatch({ ok: true, message: second });
     await world.clock.run(world.clock.now() + 3 * HOUR);
