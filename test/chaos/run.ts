@@ -1,27 +1,35 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { isRunning } from '../../local/install/lock.mjs';
 import { localFolder } from '../../local/install/paths.mjs';
 import { startLocalSystem } from '../../local/local-system.ts';
 import { seededChance } from '../support/chance.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { wholeNumber } from '../support/whole-number.ts';
-import { booksOf, duplicatesOf, explainedBy, isLost, type Books } from './books.ts';
+import { type Books, booksOf, duplicatesOf, explainedBy, isLost } from './books.ts';
 import { redriveAll } from './dead-letters.ts';
-import { callBy, messagesOn, reconcileOnce, subscribeAll, systemAt, type System } from './deployed-system.ts';
+import { callBy, messagesOn, reconcileOnce, subscribeAll, type System, systemAt } from './deployed-system.ts';
 import { startFaultProxy } from './fault-proxy.ts';
 import { faultTally, type FaultTally } from './fault-tally.ts';
-import { ledgerOf, type Ledger, type NamedPair } from './ledger.ts';
-import { settings } from './settings.ts';
+import { type Ledger, ledgerOf, type NamedPair } from './ledger.ts';
 import { listen } from './subscribers.ts';
 import { messagesFor, publishAll } from './traffic.ts';
 import { killWorkers } from './worker-killer.ts';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+const settings = {
+  apiAuthorization: 'none',
+  // Short, so that what a crash left behind heals soon: deliver's visibility timeout is this + 20 s.
+  attemptTimeoutSeconds: '2',
+  schedulerThreshold: '4',
+  subscriptionCacheSeconds: '0',
+  overdueAfterSeconds: '5',
+};
 
 export type ChaosRequest = { messages: number; seed: number };
 
-export type ChaosResult = { books: Books; faults: Record<string, number>; seconds: number };
+type ChaosResult = { books: Books; faults: Record<string, number>; seconds: number };
 
 /** What the command is asked for. Undefined: not to be understood. */
 export const chaosRequestOf = (args: readonly string[]): (ChaosRequest & { json: boolean }) | undefined => {

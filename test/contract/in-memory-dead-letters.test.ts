@@ -1,4 +1,4 @@
-import { inMemoryDeadLetterQueue } from '../support/in-memory/in-memory-dead-letter-queue.ts';
+import { inMemoryDeadLetterQueue } from '../support/in-memory/in-memory-queues.ts';
 import { describeDeadLetterQueueContract } from './dead-letter-queue.contract.ts';
 
 describeDeadLetterQueueContract('in memory', () => {

@@ -1,6 +1,10 @@
-import { inMemoryDeliveryQueue } from '../support/in-memory/in-memory-delivery-queue.ts';
-import { inMemoryIngress, type PublishedMessage } from '../support/in-memory/in-memory-ingress.ts';
-import { inMemoryDeadLetters, inMemoryUndeliverables } from '../support/in-memory/in-memory-letters.ts';
+import {
+  inMemoryDeadLetters,
+  inMemoryDeliveryQueue,
+  inMemoryIngress,
+  inMemoryUndeliverables,
+  type PublishedMessage,
+} from '../support/in-memory/in-memory-queues.ts';
 import { inMemoryPayloads } from '../support/in-memory/in-memory-payloads.ts';
 import { inMemoryWakeUps } from '../support/in-memory/in-memory-wake-ups.ts';
 import { virtualClock } from '../support/in-memory/virtual-clock.ts';

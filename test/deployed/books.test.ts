@@ -1,14 +1,36 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { isBalanced } from '../../shared/domain/message/books.ts';
-import { allBooks } from '../support/all-books.ts';
-import { aBarePolicy } from '../support/builders.ts';
+import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../shared/domain/message/books.ts';
+import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import { callApi, putQueue, subscribe } from '../support/api-client.ts';
+import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { sendTogether } from '../support/sqs-messages.ts';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
+
+/** All pages of the books of a queue, added up. `get` asks the API. @throws when it does not give them */
+const allBooks = async (
+  queue: string,
+  since: string,
+  get: (path: string) => Promise<Response>,
+): Promise<Books> => {
+  let books = EMPTY_BOOKS;
+  let path: string | undefined = `/v2/queues/${queue}/books?since=${since}`;
+  while (path !== undefined) {
+    const response = await get(path);
+    const answer: unknown = await response.json();
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
+    const view = page.parse(answer);
+    books = sumOfBooks(books, view.books);
+    path = view.links[0]?.href;
+  }
+  return books;
+};
 
 let receiver: Receiver;
 

@@ -1,6 +1,89 @@
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
-import { hostileRequestOf, runHostile, type HostileRequest } from './campaign.ts';
-import { report } from './report.ts';
+import { bounds } from './bounds.ts';
+import { type HostileRequest, hostileRequestOf, type HostileResult, runHostile } from './campaign.ts';
+import type { Latencies } from './latencies.ts';
+import { HEALTHY_ANSWER_MS } from './receivers.ts';
+
+type Row = readonly string[];
+
+const MB = 1024 * 1024;
+
+/** The result for people: what was measured, how, and the figures. */
+const report = (result: HostileResult, { seed, attemptTimeoutMs }: HostileRequest): string => {
+  const { kinds, broken, seconds } = result;
+  return [
+    `Every kind by itself: the deliver function in a process of its own gets ten deliveries to it at once, no retries, attempt`,
+    `timeout ${attemptTimeoutMs / 1000} s; where they were over within a second, ten more. Time: the longest, from the queue to the record.`,
+    `Memory: the most that the process needed beyond what it needs at rest (bound ${bounds.memory / MB} MB).`,
+    '',
+    ...table(
+      ['kind', 'what it does', 'outcome', 'attempts', 'time s', 'memory MB'],
+      kinds.map((kind) => [
+        kind.kind,
+        kind.what,
+        kind.outcomes.join(' | '),
+        String(kind.attempts),
+        (kind.longestMs / 1000).toFixed(2),
+        (kind.memory / MB).toFixed(0),
+      ]),
+    ),
+    '',
+    ...neighbourhood(result, seed),
+    '',
+    ...(broken.length === 0
+      ? ['All within bounds.']
+      : ['Against the bounds:', ...broken.map((what) => `  ${what}`)]),
+    `${seconds} s.`,
+  ].join('\n');
+};
+
+const neighbourhood = ({ model, beside }: HostileResult, seed: number): string[] => [
+  `Beside deliveries that are well: ${model.healthyDeliveries} of them to ${model.healthySubscribers} subscribers that answer after ${HEALTHY_ANSWER_MS} ms, and so many to hostile ones of`,
+  `${model.kinds.length} kinds, in an order by seed ${seed}, all within ${model.handedOverMs / 1000} s. Modelled of AWS: the delivery queue hands out ten at a time to`,
+  `${model.deliverConcurrency} environments (deliverConcurrency); one is free again when the slowest of its ten has ended. Failures are retried by the default`,
+  `policy, by a retry queue with ${model.retryConcurrency} environments. The environments share ${model.processes} processes here, and so the processor. The control run is`,
+  `made at the same time, with as many environments of its own. Times from the queue to the record (to the request, in brackets).`,
+  '',
+  ...table(
+    [
+      '',
+      'p50 ms',
+      'p99 ms',
+      'control p50',
+      'control p99',
+      'times',
+      'bound',
+      'environments',
+      'hostile attempts',
+    ],
+    beside.map((crowd) => [
+      `beside ${crowd.ofEach} of each`,
+      worded(crowd.beside, 'p50'),
+      worded(crowd.beside, 'p99'),
+      worded(crowd.control, 'p50'),
+      worded(crowd.control, 'p99'),
+      crowd.slowdown.toFixed(2),
+      crowd.atMost.toFixed(1),
+      String(crowd.mostBusy),
+      String(crowd.hostileAttempts),
+    ]),
+  ),
+];
+
+const worded = ({ done, waited }: Latencies, quantile: 'p50' | 'p99'): string =>
+  `${done[quantile]} (${waited[quantile]})`;
+
+const table = (head: Row, rows: readonly Row[]): string[] => {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((cells) => cells[column]?.length ?? 0)),
+  );
+  const line = (cells: Row): string =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)];
+};
 
 const USAGE =
   'usage: npm run hostile -- [--seed S (0 to 4294967295)] [--timeout SECONDS (of an attempt, 2 to 30, 15 by default)] [--json]';

@@ -1,19 +1,18 @@
-import { randomUUID } from 'node:crypto';
-
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../support/builders.ts';
-import { attemptsSeen, type AttemptsSeen } from './attempts-seen.ts';
-import { startChild, type Child } from './child.ts';
+import { type Child, startChild } from './child.ts';
 import { allKinds, type KindName } from './kinds/all-kinds.ts';
 import {
+  type AttemptSeen,
   fromFunction,
-  fromReceivers,
   type FromFunction,
+  fromReceivers,
   type FromReceivers,
   type Memory,
   type ToFunction,
   type ToReceivers,
 } from './messages.ts';
+import { randomUUID } from 'node:crypto';
 
 /** The name of the receivers that are well. */
 export const HEALTHY = 'healthy';
@@ -37,7 +36,7 @@ export type FunctionUnderTest = {
   stop: () => Promise<void>;
 };
 
-export type FunctionSettings = Omit<Extract<ToFunction, { kind: 'start' }>, 'kind' | 'trustedCertificates'>;
+type FunctionSettings = Omit<Extract<ToFunction, { kind: 'start' }>, 'kind' | 'trustedCertificates'>;
 
 /** Starts processes, and ends them with `stack`, or when the signal says so. */
 export type Processes = { stack: AsyncDisposableStack; signal: AbortSignal };
@@ -124,4 +123,53 @@ export const jobFor = (subscriptionId: string, name: KindName | typeof HEALTHY):
     acceptedAt: Date.now(),
     body: { kind: 'inline', message },
   });
+};
+
+/** The attempts of a run by the name of their receiver, as they come in. */
+type AttemptsSeen = {
+  add: (attempt: AttemptSeen) => void;
+  of: (name: string) => readonly AttemptSeen[];
+  /** Resolves once there are so many first attempts. @throws when they have not come within `withinMs` */
+  firstOf: (name: string, count: number, withinMs: number) => Promise<void>;
+};
+
+type Waiter = { isOver: () => boolean; done: () => void };
+
+/** A receiver has as many subscriptions as it likes: `name-1`, `name-2` … */
+const nameOf = (subscriptionId: string): string => subscriptionId.replace(/-\d+$/, '');
+
+const attemptsSeen = (): AttemptsSeen => {
+  const byName = new Map<string, AttemptSeen[]>();
+  const waiters = new Set<Waiter>();
+  const of = (name: string): AttemptSeen[] => byName.get(name) ?? [];
+
+  return {
+    of,
+    add: (attempt) => {
+      const name = nameOf(attempt.subscriptionId);
+      byName.set(name, [...of(name), attempt]);
+      for (const waiter of waiters) if (waiter.isOver()) waiter.done();
+    },
+    firstOf: (name, count, withinMs) =>
+      new Promise((resolve, reject) => {
+        const came = () => of(name).filter(({ number }) => number === 1).length;
+        if (came() >= count) {
+          resolve();
+          return;
+        }
+        const timer = setTimeout(() => {
+          waiters.delete(waiter);
+          reject(new Error(`${name}: ${came()} of ${count} first attempts ended within ${withinMs} ms`));
+        }, withinMs);
+        const waiter: Waiter = {
+          isOver: () => came() >= count,
+          done: () => {
+            clearTimeout(timer);
+            waiters.delete(waiter);
+            resolve();
+          },
+        };
+        waiters.add(waiter);
+      }),
+  };
 };

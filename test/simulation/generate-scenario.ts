@@ -1,7 +1,6 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { seededChance, type Chance } from '../support/chance.ts';
-import { generateAnswers } from './generate-answers.ts';
-import { generatePartialPolicy, generatePolicy } from './generate-policy.ts';
+import { generateAnswers, generatePartialPolicy, generatePolicy } from './generate-subscription.ts';
 import {
   DAY,
   HOUR,

@@ -1,13 +1,90 @@
-import { describe, expect, it } from 'vitest';
+import type { MessageRecords } from '../../shared/ports/messages.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { FIRST_SEED, isCaught } from './is-caught.ts';
+import type { StepPorts } from './ports.ts';
 import { runScenario } from './run-scenario.ts';
-import {
-  bodiesKeptById,
-  livesForgotten,
-  recreatedMeanwhile,
-  versionsForgotten,
-} from './sabotage-identity.ts';
+import { type Scenario, SECOND } from './scenario.ts';
+import type { Sabotage } from './simulated-world.ts';
+import { describe, expect, it } from 'vitest';
+
+/** The ports with other records of messages; a proxy keeps its methods to itself. */
+const withRecords = (
+  ports: StepPorts,
+  change: (records: MessageRecords) => Partial<MessageRecords>,
+): StepPorts => {
+  const { messageRecords } = ports;
+  const records: MessageRecords = {
+    accept: (record, sentAt) => messageRecords.accept(record, sentAt),
+    find: (key) => messageRecords.find(key),
+    keepBody: (message, body, until) => messageRecords.keepBody(message, body, until),
+    eraseBody: (key, at) => messageRecords.eraseBody(key, at),
+  };
+  return { ...ports, messageRecords: { ...records, ...change(records) } };
+};
+
+/** The record does not say which version was accepted, so a repeat sends its own. */
+const versionsForgotten: Sabotage = {
+  ports: (ports) =>
+    withRecords(ports, (records) => ({
+      accept: ({ accepted: _forgotten, ...record }, sentAt) => records.accept(record, sentAt),
+    })),
+};
+
+/** The record does not say in which life of its queue the message was accepted. */
+const livesForgotten: Sabotage = {
+  ports: (ports) =>
+    withRecords(ports, (records) => ({
+      accept: ({ life: _forgotten, ...record }, sentAt) => records.accept(record, sentAt),
+    })),
+};
+
+/** A body is kept on the record of its id, whichever message that is of by now. */
+const bodiesKeptById: Sabotage = {
+  ports: (ports) =>
+    withRecords(ports, (records) => ({
+      keepBody: async (message, body, until) => {
+        const { acceptedAt = message.acceptedAt } = (await records.find(message.key)) ?? {};
+        return records.keepBody({ ...message, acceptedAt }, body, until);
+      },
+    })),
+};
+
+/** A first attempt fails slowly, and meanwhile the queue is made anew and has another message under the same id. */
+const recreatedMeanwhile = (scenario: Scenario): Scenario => {
+  const [subscription] = scenario.subscriptions;
+  const [message] = scenario.messages;
+  if (subscription === undefined || message === undefined)
+    throw new RangeError('There is nothing to change.');
+  const failing = { takesMs: 12 * SECOND, says: { status: 500 } };
+  return {
+    ...scenario,
+    settings: { ...scenario.settings, attemptTimeoutMs: 15 * SECOND, cacheSeconds: 0 },
+    subscriptions: [
+      { ...subscription, id: 'old', ttlSeconds: undefined, answers: { first: [], then: failing } },
+      {
+        ...subscription,
+        id: 'new',
+        at: 3 * SECOND,
+        ttlSeconds: undefined,
+        policy: { retries_with_no_delay: 0, minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
+        answers: { first: [failing], then: { takesMs: 100, says: { status: 200 } } },
+      },
+    ],
+    messages: [
+      {
+        ...message,
+        at: 0,
+        ttlSeconds: undefined,
+        delaySeconds: undefined,
+        repeats: [{ at: 4 * SECOND, data: '{"life":2}' }],
+      },
+    ],
+    changes: [{ at: 2 * SECOND, kind: 'queue_recreated', afterMs: 0 }],
+    interventions: [],
+    standstills: [],
+    rates: { calls: 0, messages: 0 },
+  };
+};
 
 describe('the simulation catches a pipeline', () => {
   it('whose records do not tell versions apart: a repeat sends what was not accepted', async () => {

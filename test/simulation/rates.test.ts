@@ -1,9 +1,58 @@
-import { describe, expect, it } from 'vitest';
 import { generateScenario } from './generate-scenario.ts';
 import { runScenario } from './run-scenario.ts';
-import { nobodyStandsInLine, slotsNeverTooOld, waitsWithoutMessage } from './sabotage-rates.ts';
-import { HOUR, MINUTE, SECOND, type Scenario } from './scenario.ts';
+import { withWrite } from './sabotage.ts';
+import { HOUR, MINUTE, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
+import { describe, expect, it } from 'vitest';
+
+/** Whoever asks gets a slot that is now, whoever else has it. */
+const nobodyStandsInLine: Sabotage = {
+  ports: (ports) => ({
+    ...ports,
+    rateLimits: {
+      reserve: (_limited, { epoch }) => Promise.resolve({ at: ports.clock.now(), epoch }),
+    },
+  }),
+};
+
+/** A slot that was missed is used all the same, as if it were now. */
+const slotsNeverTooOld: Sabotage = {
+  ports: (ports) =>
+    withWrite(ports, async (transition) => {
+      const result = await ports.deliveries.write(transition);
+      if (result.kind !== 'written' || result.delivery.slot === undefined) return result;
+      const { slot } = result.delivery;
+      const at = Math.max(slot.at, ports.clock.now());
+      return transition.name === 'await_slot'
+        ? result
+        : { ...result, delivery: { ...result.delivery, slot: { ...slot, at } } };
+    }),
+};
+
+/** A first attempt that has to wait is put on record without its message. */
+const waitsWithoutMessage: Sabotage = {
+  ports: (ports) => {
+    const held: (() => Promise<unknown>)[] = [];
+    const { messageRecords, deliveries } = ports;
+    const keepingLater = {
+      ...ports,
+      messageRecords: {
+        accept: messageRecords.accept.bind(messageRecords),
+        find: messageRecords.find.bind(messageRecords),
+        eraseBody: messageRecords.eraseBody.bind(messageRecords),
+        keepBody: (...asked: Parameters<typeof messageRecords.keepBody>) => {
+          held.push(() => messageRecords.keepBody(...asked));
+          return Promise.resolve('kept' as const);
+        },
+      },
+    };
+    return withWrite(keepingLater, async (transition) => {
+      const kept = held.splice(0);
+      if (transition.name !== 'await_slot') for (const keep of kept) await keep();
+      return await deliveries.write(transition);
+    });
+  },
+};
 
 const RATES = [0.1, 0.5, 1, 3, 7, 10];
 

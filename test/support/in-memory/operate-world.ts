@@ -16,7 +16,7 @@ import { inMemoryDeliveries } from './in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
 import { inMemoryJournal } from './in-memory-journal.ts';
 import { inMemoryMessageRecords } from './in-memory-message-records.ts';
-import { inMemoryOperations, type OrderedOperation } from './in-memory-operations.ts';
+import { inMemoryOperations, type OrderedOperation } from './in-memory-queues.ts';
 import { inMemoryPayloads } from './in-memory-payloads.ts';
 import { inMemoryRecoveries } from './in-memory-recoveries.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';

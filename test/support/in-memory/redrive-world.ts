@@ -4,7 +4,7 @@ import {
   type RedriveOrder,
   type RedrivePorts,
 } from '../../../cli/commands/redrive/redrive-letters.ts';
-import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from './in-memory-dead-letter-queue.ts';
+import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from './in-memory-queues.ts';
 
 export const START = Date.UTC(2026, 0, 1);
 

@@ -1,11 +1,47 @@
-import { setTimeout as pause } from 'node:timers/promises';
-
-import { afterEach, describe, expect, it } from 'vitest';
-
+import * as z from 'zod';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
-import { startBlackHole } from '../../support/black-hole.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from 'vitest';
+
+/** An address at which connections are never made, as behind a firewall that drops everything. */
+type BlackHole = { port: number; close: () => Promise<void> };
+
+/** Listens, and never again lets its event loop run, so that nothing is accepted. */
+const LISTENER = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const server = require('node:net').createServer().listen({ ...workerData, backlog: 1 }, () => {
+    parentPort.postMessage(server.address().port);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });`;
+
+const MOST_IN_BACKLOG = 64;
+/** Milliseconds, in which a connection on loopback is made if it ever is. */
+const SOON_MS = 200;
+
+/** A server on loopback whose backlog is full: the system drops what comes on top of it. */
+const startBlackHole = async (host: string): Promise<BlackHole> => {
+  const worker = new Worker(LISTENER, { eval: true, workerData: { host, port: 0 } });
+  const [port] = z.tuple([z.number()]).parse(await once(worker, 'message'));
+  const filling: Socket[] = [];
+  let isFull = false;
+  while (!isFull && filling.length < MOST_IN_BACKLOG) {
+    const socket = connect({ host, port }).on('error', () => undefined);
+    filling.push(socket);
+    isFull = (await Promise.race([once(socket, 'connect'), pause(SOON_MS)])) === undefined;
+  }
+  return {
+    port,
+    close: async () => {
+      for (const socket of filling) socket.destroy();
+      await worker.terminate();
+    },
+  };
+};
 
 const OK: Reply = { kind: 'answered', statusCode: 200 };
 const BLACK_HOLE = '127.0.0.3';

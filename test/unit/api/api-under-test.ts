@@ -13,7 +13,7 @@ import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deli
 import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-listings.ts';
 import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
 import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-operator-events.ts';
-import { inMemoryOperations, type OrderedOperation } from '../../support/in-memory/in-memory-operations.ts';
+import { inMemoryOperations, type OrderedOperation } from '../../support/in-memory/in-memory-queues.ts';
 import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';

@@ -1,0 +1,138 @@
+import type {
+  DeadLetter,
+  RedrivenMessage,
+  UndeliverableNotice,
+} from '../../../shared/domain/delivery/dead-letter.ts';
+import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
+import type { Operation } from '../../../shared/domain/recovery/operation.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type {
+  DeadLetterQueue,
+  DeadLetters,
+  DeliveryQueue,
+  Ingress,
+  Operations,
+  Undeliverables,
+  WorkQueues,
+} from '../../../shared/ports/queues.ts';
+import type { ModelledSqs } from '../modelled-sqs.ts';
+
+export type PublishedMessage = Parameters<Ingress['publish']>[0][number];
+
+/** The ingress queue, as one who publishes sees it. */
+export const inMemoryIngress = (queue: Pick<ModelledSqs<PublishedMessage>, 'send'>): Ingress => ({
+  publish: (messages) => {
+    for (const message of messages) queue.send(message, message.delaySeconds);
+    return Promise.resolve();
+  },
+});
+
+/** The delivery queue, as dispatch and deliver see it. */
+export const inMemoryDeliveryQueue = <Job extends FirstJob>(
+  queue: Pick<ModelledSqs<Job>, 'send'>,
+): DeliveryQueue<Job> => ({
+  send: (jobs, delaySeconds) => {
+    for (const job of jobs) queue.send(job, delaySeconds);
+    return Promise.resolve();
+  },
+});
+
+export type OrderedOperation = { operation: Operation; delaySeconds: number };
+
+/** Puts the orders on a list. */
+export const inMemoryOperations = (ordered: OrderedOperation[]): Operations => ({
+  send: (operation, delaySeconds = 0) => {
+    ordered.push(structuredClone({ operation, delaySeconds }));
+    return Promise.resolve();
+  },
+});
+
+type SentLetter = { body: string; id: string; attributes?: Record<string, string>; reason: string };
+type InMemoryDeadLetters = DeadLetters & { readonly sent: readonly SentLetter[] };
+type InMemoryUndeliverables = Undeliverables & { readonly sent: readonly UndeliverableNotice[] };
+
+export const inMemoryDeadLetters = (): InMemoryDeadLetters => {
+  const sent: SentLetter[] = [];
+  return {
+    sent,
+    send: (original, reason) => {
+      sent.push({ ...original, reason });
+      return Promise.resolve();
+    },
+  };
+};
+
+export const inMemoryUndeliverables = (): InMemoryUndeliverables => {
+  const sent: UndeliverableNotice[] = [];
+  return {
+    sent,
+    send: (notice) => {
+      sent.push(structuredClone(notice));
+      return Promise.resolve();
+    },
+  };
+};
+
+type InMemoryDeadLetterQueue = DeadLetterQueue & {
+  put(...letters: Omit<DeadLetter, 'receipt'>[]): void;
+  /** Ids of those that anybody would be shown now. */
+  readonly visible: readonly string[];
+  /** Ids of all. */
+  readonly ids: readonly string[];
+};
+
+type InMemoryWorkQueues = WorkQueues & { readonly sent: readonly RedrivenMessage[] };
+
+type Entry = { letter: Omit<DeadLetter, 'receipt'>; visibleAt: number; receives: number };
+
+const HELD_MS = 300_000;
+
+/** Every receive gives a letter another receipt, and only the last one releases it. */
+export const inMemoryDeadLetterQueue = (clock: Pick<Clock, 'now'>): InMemoryDeadLetterQueue => {
+  const entries = new Map<string, Entry>();
+  const receiptOf = ({ letter, receives }: Entry): string => `${letter.id}/${receives}`;
+  const shown = (): Entry[] => [...entries.values()].filter(({ visibleAt }) => visibleAt <= clock.now());
+
+  return {
+    put: (...letters) => {
+      for (const letter of letters) entries.set(letter.id, { letter, visibleAt: 0, receives: 0 });
+    },
+    get visible() {
+      return shown().map(({ letter }) => letter.id);
+    },
+    get ids() {
+      return [...entries.keys()];
+    },
+    receive: (most) => {
+      const received = shown().slice(0, most);
+      for (const entry of received) {
+        entry.receives += 1;
+        entry.visibleAt = clock.now() + HELD_MS;
+      }
+      return Promise.resolve(received.map((entry) => ({ ...entry.letter, receipt: receiptOf(entry) })));
+    },
+    remove: (letters) => {
+      for (const { id } of letters) entries.delete(id);
+      return Promise.resolve();
+    },
+    release: (letters) => {
+      for (const { id, receipt } of letters) {
+        const entry = entries.get(id);
+        if (entry !== undefined && receiptOf(entry) === receipt) entry.visibleAt = 0;
+      }
+      return Promise.resolve();
+    },
+    count: () => Promise.resolve(entries.size),
+  };
+};
+
+export const inMemoryWorkQueues = (): InMemoryWorkQueues => {
+  const sent: RedrivenMessage[] = [];
+  return {
+    sent,
+    send: (messages) => {
+      sent.push(...structuredClone(messages));
+      return Promise.resolve();
+    },
+  };
+};
