@@ -23,6 +23,7 @@ export type Change =
       subscriptionId: string;
     } & Difference<SubscriptionDigest>)
   | { change: 'subscription_confirmed'; queue: string; subscriptionId: string }
+  | { change: 'subscription_unconfirmed'; queue: string; subscriptionId: string }
   | { change: 'subscription_deleted'; queue: string; subscriptionId: string; before: SubscriptionDigest }
   | {
       change: 'secret_rotated';

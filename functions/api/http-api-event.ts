@@ -103,7 +103,7 @@ function isServedBy(routeKey: string, path: string): boolean {
 }
 
 /** No route leads here. */
-const UNROUTED_PATH = '/';
+const UNROUTED_PATH = '/unrouted';
 
 function bytesOf({ body, isBase64Encoded }: Pick<HttpApiEvent, 'body' | 'isBase64Encoded'>) {
   return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');

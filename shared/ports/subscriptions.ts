@@ -73,7 +73,7 @@ export type Changed<Of> =
 /** Which subscription, and when it is changed (milliseconds since the epoch): claims that expired by then are free. */
 export type SubscriptionAt = { queue: string; subscriptionId: string; now: number };
 
-/** Queues and subscriptions as they are administered. Every read is strongly consistent, except the list of queues. */
+/** Queues and subscriptions as they are administered. Every read is strongly consistent, except the list of queues and their number. */
 export interface Registry {
   /** Creates the queue or replaces its metadata; an existing queue keeps its createdAt. @throws QueueBeingDeletedError */
   putQueue(queue: Queue): Promise<{ kind: 'created' } | { kind: 'replaced'; before: Queue }>;
@@ -86,8 +86,10 @@ export interface Registry {
   /** Creates the queue if there is none, and leaves an existing one untouched. @throws QueueBeingDeletedError */
   ensureQueue(queue: Queue): Promise<void>;
   findQueue(name: string): Promise<Queue | undefined>;
-  /** By name. @throws InvalidMarkerError */
-  listQueues(page: PageRequest): Promise<Page<Queue>>;
+  /** By name; those whose name contains `part`, if it is given. @throws InvalidMarkerError */
+  listQueues(page: PageRequest, part?: string): Promise<Page<Queue>>;
+  /** How many queues there are, or how many whose name contains `part`. */
+  countQueues(part?: string): Promise<number>;
   /**
    * From now on there is no such queue for anybody, and none of its subscriptions. What is left of them is for
    * `removeDeletedQueue`. Nothing to delete is no error.

@@ -51,6 +51,21 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
       expect(await registry.listSubscriptions('none', { limit: 5 })).toEqual({ items: [] });
     });
 
+    it('lists and counts the queues whose name contains a text, page after page', async () => {
+      const registry = await make();
+      const part = randomUUID().slice(0, 13);
+      const names = ['a', 'b', 'c'].map((end) => `x-${part}-${end}`);
+      for (const name of [...names, `y-${randomUUID()}`]) await registry.putQueue(aQueue({ name }));
+      const first = await registry.listQueues({ limit: 2 }, part);
+      expect(first.items.map(({ name }) => name)).toEqual(names.slice(0, 2));
+      const marker = first.marker ?? '';
+      expect((await registry.listQueues({ limit: 2, marker }, part)).items.map(({ name }) => name)).toEqual(
+        names.slice(2),
+      );
+      expect(await registry.countQueues(part)).toBe(3);
+      expect(await registry.countQueues()).toBe(4);
+    });
+
     it('does not list a queue that was deleted', async () => {
       const { registry, queue } = await withSubscriptions();
       await registry.deleteQueue(queue, SOME_TIME);

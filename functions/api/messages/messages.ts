@@ -7,6 +7,7 @@ import type { MessageListings, MessageRecords, MessageWindow } from '../../../sh
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import { postRulesOf } from '../queues/metadata.ts';
 
 /** The size of an SQS message, in bytes (Amazon SQS developer guide, "Message quotas"). */
 const MAX_INGRESS_BYTES = 1_048_576;
@@ -28,20 +29,34 @@ export type PostedMessage = {
   delay?: number;
 };
 
-/** `ids`: the ids of the messages' records, in the order of the request. `index`: the message that is too large. */
+/**
+ * `ids`: the ids of the messages' records, in the order of the request. `index`: the message that is too large. `most`: the bytes
+ * of the largest post that the queue takes.
+ */
 export type PublishResult =
-  { kind: 'published'; ids: readonly string[] } | { kind: 'too_large'; index: number };
+  | { kind: 'published'; ids: readonly string[] }
+  | { kind: 'too_large'; index: number }
+  | { kind: 'post_too_large'; most: number };
 
 /**
- * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does.
+ * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does. What a message
+ * does not say about its life and its delay, the metadata of its queue may. `bytes`: those of the request.
  * @throws when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
  */
 export async function publish(
   context: PublishContext,
   queue: string,
-  messages: readonly PostedMessage[],
+  { messages, bytes }: { messages: readonly PostedMessage[]; bytes: number },
 ): Promise<PublishResult> {
-  const named = messages.map((message) => ({ ...message, id: message.id ?? context.newId() }));
+  const rules = postRulesOf((await context.registry.findQueue(queue))?.metadata ?? {});
+  const { _default_message_ttl: ttl, _default_message_delay: delay, _max_messages_post_size: most } = rules;
+  if (most !== undefined && bytes > most) return { kind: 'post_too_large', most };
+  const named = messages.map((message) => ({
+    ...(ttl === undefined ? {} : { ttl }),
+    ...(delay === undefined ? {} : { delay }),
+    ...message,
+    id: message.id ?? context.newId(),
+  }));
   const bodies = named.map((message) => ingressBody(queue, message));
   const index = bodies.findIndex((body) => Buffer.byteLength(body) > MAX_INGRESS_BYTES);
   if (index !== -1) return { kind: 'too_large', index };

@@ -53,8 +53,14 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const result = await publish(dependencies, queue, parseMessages(await readJson(context.req)));
+      const posted = await readJson(context.req);
+      const result = await publish(dependencies, queue, {
+        messages: parseMessages(posted),
+        bytes: Buffer.byteLength(posted.source),
+      });
       if (result.kind === 'too_large') throw tooLarge(result.index);
+      if (result.kind === 'post_too_large')
+        throw new RefusedRequest('too_large', `the queue takes posts of at most ${result.most} bytes`);
       const { ids } = result;
       audit(context.env.caller, { change: 'messages_posted', queue, messageIds: ids });
       const answer: z.input<typeof publishedSchema> = {

@@ -6,7 +6,8 @@ import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { CONFIRM_SUBSCRIPTIONS } from '../../../shared/domain/subscription/confirmation.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
-import { retryPolicyAt } from '../fields.ts';
+import { MAX_DELAY_SECONDS } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { MAX_TTL_SECONDS, retryPolicyAt, seconds } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 
 /** Zaqar's default, and well under the 400 KB of a DynamoDB item. */
@@ -15,10 +16,29 @@ const MAX_METADATA_BYTES = 65_536;
 /** Deeper than anyone nests by hand. */
 const MAX_METADATA_DEPTH = 32;
 
+/** What Zaqar's names say of messages that are posted: what they have where they say nothing, and how large a post may be. */
+const postRulesSchema = z.object({
+  _default_message_ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
+  _default_message_delay: seconds(0, MAX_DELAY_SECONDS).exactOptional(),
+  _max_messages_post_size: z
+    .int('must be a whole number of bytes')
+    .min(1, 'must be at least 1 byte')
+    .exactOptional(),
+});
+
+/** In seconds and bytes. */
+export type PostRules = z.output<typeof postRulesSchema>;
+
+/** The rules in a queue's metadata. Those from before they were checked count only if they are right. */
+export function postRulesOf(metadata: Record<string, unknown>): PostRules {
+  return postRulesSchema.safeParse(metadata).data ?? {};
+}
+
 /** For the OpenAPI document: any object; these members have a meaning. `parseQueueFields` checks it. */
 export const queueMetadataSchema = z.looseObject({
   _retry_policy: retryPolicySchema.exactOptional(),
   [CONFIRM_SUBSCRIPTIONS]: z.boolean().exactOptional(),
+  ...postRulesSchema.shape,
 });
 
 /**
@@ -34,6 +54,7 @@ export function parseQueueFields(
   if (typeof confirms !== 'boolean') {
     throw invalidFields([{ field: CONFIRM_SUBSCRIPTIONS, message: 'must be true or false' }]);
   }
+  parseWith(postRulesSchema, metadata);
   if (given === undefined) return { metadata };
   return { metadata, retryPolicy: retryPolicyAt('_retry_policy', given, defaults) };
 }

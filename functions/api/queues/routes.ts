@@ -41,16 +41,25 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       refuses: [400],
     },
     async (context) => {
-      const { detailed, ...request } = parseWith(queueListQuery, context.req.query());
-      const page = await fittingPage(
-        request,
-        (asked) => registry.listQueues(asked),
-        (queue) => listed(queue, detailed),
-      );
-      const links = nextLinks(QUEUES, page, { limit: request.limit, detailed });
+      const { detailed, with_count, name, ...request } = parseWith(queueListQuery, context.req.query());
+      const [page, count] = await Promise.all([
+        fittingPage(
+          request,
+          (asked) => registry.listQueues(asked, name),
+          (queue) => listed(queue, detailed),
+        ),
+        with_count ? registry.countQueues(name) : undefined,
+      ]);
+      const links = nextLinks(QUEUES, page, {
+        limit: request.limit,
+        detailed,
+        with_count,
+        ...(name === undefined ? {} : { name }),
+      });
       const answer: z.input<typeof queueListSchema> = {
         queues: [...page.items],
         links: [...links],
+        ...(count === undefined ? {} : { count }),
       };
       return context.json(answer);
     },
@@ -148,13 +157,19 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
   );
 }
 
-export const queueListQuery = pageQuery.extend({ detailed: flag });
+/** As in Zaqar: `name` is a part of the name; `with_count` asks how many there are in all. */
+export const queueListQuery = pageQuery.extend({
+  detailed: flag,
+  with_count: flag,
+  name: z.string().min(1).max(64).exactOptional(),
+});
 
 export const queueListSchema = z.object({
   queues: z.array(
     z.object({ name: z.string(), href: z.string(), metadata: queueMetadataSchema.exactOptional() }),
   ),
   links: linksSchema,
+  count: z.int().exactOptional(),
 });
 
 function listed({ name, metadata }: Queue, detailed: boolean) {

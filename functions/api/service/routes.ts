@@ -24,6 +24,17 @@ export const homeSchema = z.object({
   ),
 });
 
+/** The versions of the API, in Zaqar's form. */
+const versionsSchema = z.object({
+  versions: z.array(
+    z.object({
+      id: z.string(),
+      status: z.literal('CURRENT'),
+      links: z.array(z.object({ href: z.string(), rel: z.literal('self') })),
+    }),
+  ),
+});
+
 /**
  * The routes about the service itself.
  * @param routes all routes of the API, complete once the first request comes
@@ -54,6 +65,24 @@ export function addServiceRoutes(
         described = { url, text: JSON.stringify(document) };
       }
       return context.body(described.text, 200, { 'content-type': 'application/json' });
+    },
+  );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: '/',
+      id: 'listVersions',
+      tag: 'service',
+      summary: 'The versions of the API',
+      answers: { 300: json('There is one.', versionsSchema) },
+      refuses: [],
+    },
+    (context) => {
+      const answer: z.input<typeof versionsSchema> = {
+        versions: [{ id: '2', status: 'CURRENT', links: [{ href: '/v2', rel: 'self' }] }],
+      };
+      return context.json(answer, 300);
     },
   );
 

@@ -86,6 +86,23 @@ export async function confirm(
 }
 
 /**
+ * Confirms by hand, or takes a confirmation back: then nothing is sent until somebody confirms it. One that is as was asked
+ * stays as it is.
+ */
+export function setConfirmed(
+  context: ChangeContext & ConfirmationContext,
+  name: SubscriptionName,
+  confirmed: boolean,
+): Promise<ChangeResult> {
+  const now = context.clock.now();
+  const { tokenHash, at } = newConfirmation(context).unconfirmed;
+  return changePresent(context, name, ({ unconfirmed, ...subscription }) => {
+    if (confirmed) return unconfirmed && { ...subscription, confirmedAt: now };
+    return unconfirmed === undefined ? { ...subscription, unconfirmed: { tokenHash, at } } : undefined;
+  });
+}
+
+/**
  * Deletes a subscription at once; operate then cancels its pending deliveries. Undefined: there was none.
  * @throws when the order for operate could not be sent; a repeat sends it
  */

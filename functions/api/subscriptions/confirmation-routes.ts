@@ -2,14 +2,17 @@ import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../errors.ts';
-import { isSubscriptionId } from '../paths.ts';
-import { type AddRoute, json } from '../route.ts';
-import { confirm } from './change.ts';
+import { isSubscriptionId, subscriptionName } from '../paths.ts';
+import { parseWith, readJson } from '../request-json.ts';
+import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
+import { confirm, setConfirmed } from './change.ts';
 
 /** Longer than any token that we give out. */
 const MAX_TOKEN_LENGTH = 256;
 
 const confirmationQuery = z.object({ token: z.string().min(1).max(MAX_TOKEN_LENGTH) });
+
+const confirmationSchema = z.strictObject({ confirmed: z.boolean('must be true or false') });
 
 const confirmedSchema = z.object({ confirmed: z.literal(true) });
 
@@ -20,10 +23,35 @@ const OPERATIONS = [
 ] as const;
 
 /**
- * The target of a confirmation link, open to every caller who has it. Every refusal gets the same answer, so that a caller
+ * The target of a confirmation link, open to every caller who has it; by PUT, for those who are authorised, the same without. Every refusal gets the same answer, so that a caller
  * learns nothing from it.
  */
 export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'PUT',
+      path: '/v2/queues/:queue/subscriptions/:subscription/confirm',
+      id: 'setConfirmation',
+      tag: 'subscriptions',
+      summary: 'Confirms a subscription, or has it wait for a confirmation, by hand',
+      body: jsonBody(confirmationSchema),
+      answers: { 204: noBody('It is as was asked.') },
+      refuses: [400, 404, 409, 413],
+    },
+    async (context) => {
+      const name = subscriptionName(context.req.param());
+      const { confirmed } = parseWith(confirmationSchema, (await readJson(context.req)).value);
+      const result = await setConfirmed(dependencies, name, confirmed);
+      if (result.kind === 'missing') throw notFound('such subscription');
+      if (result.kind === 'changed')
+        dependencies.audit(context.env.caller, {
+          change: confirmed ? 'subscription_confirmed' : 'subscription_unconfirmed',
+          ...name,
+        });
+      return context.body(null, 204);
+    },
+  );
+
   for (const operation of OPERATIONS) {
     addRoute(
       {

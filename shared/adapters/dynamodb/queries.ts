@@ -2,18 +2,26 @@ import * as z from 'zod';
 import { listedAttribute } from '../../config/tables.ts';
 import { type Direction, placesIn, type ReadPart } from './merged-page.ts';
 import { decoded } from './record.ts';
-import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 
 type Item = Record<string, unknown>;
 
-/** The pages of a query, one request each, read as they are asked for. */
-export async function* pagesOf(client: DynamoDBDocument, query: QueryCommandInput): AsyncGenerator<Item[]> {
+/** The answers to a query, one for each request, as they are asked for. */
+export async function* answersOf(
+  client: DynamoDBDocument,
+  query: QueryCommandInput,
+): AsyncGenerator<QueryCommandOutput> {
   let ExclusiveStartKey = query.ExclusiveStartKey;
   do {
-    const { Items = [], LastEvaluatedKey } = await client.query({ ...query, ExclusiveStartKey });
-    yield Items;
-    ExclusiveStartKey = LastEvaluatedKey;
+    const answer = await client.query({ ...query, ExclusiveStartKey });
+    yield answer;
+    ExclusiveStartKey = answer.LastEvaluatedKey;
   } while (ExclusiveStartKey !== undefined);
+}
+
+/** The pages of a query, one request each, read as they are asked for. */
+export async function* pagesOf(client: DynamoDBDocument, query: QueryCommandInput): AsyncGenerator<Item[]> {
+  for await (const { Items = [] } of answersOf(client, query)) yield Items;
 }
 
 /** The items of a query, pages followed until `atMost` are found or there are no more. */

@@ -1,8 +1,8 @@
-import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Registry } from '../../ports/subscriptions.ts';
 import { changeQueue, deleteQueue, ensureQueue, putQueue, removeDeletedQueue } from './queues.ts';
-import { queriedItems } from './queries.ts';
+import { answersOf, queriedItems } from './queries.ts';
 import { changeSubscription, markDeleted } from './subscription-changes.ts';
 import { addSubscription, type RegistryTable, removeMarked } from './subscription-writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
@@ -45,22 +45,28 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
       const found = await item(queueItemKey(name));
       return found === undefined || isDeletedQueue(found) ? undefined : queueOf(found);
     },
-    listQueues: async (page) => {
+    listQueues: async (page, part) => {
       const last = lastOf(QUEUE_LISTING, page);
-      const { name, partition, sort } = subscriptionIndexes.queues;
+      const { partition, sort } = subscriptionIndexes.queues;
       const items = await queriedItems(
         client,
         {
-          TableName: tableName,
-          IndexName: name,
-          KeyConditionExpression: `${partition} = :queues`,
-          ExpressionAttributeValues: { ':queues': QUEUES },
+          ...queryOfQueues(tableName, part),
           ExclusiveStartKey:
             last === undefined ? undefined : { ...queueItemKey(last), [partition]: QUEUES, [sort]: last },
         },
         page.limit + 1,
       );
       return pageOf(QUEUE_LISTING, items.map(queueOf), page.limit, (queue) => queue.name);
+    },
+    countQueues: async (part) => {
+      let count = 0;
+      for await (const { Count = 0 } of answersOf(client, {
+        ...queryOfQueues(tableName, part),
+        Select: 'COUNT',
+      }))
+        count += Count;
+      return count;
     },
     deleteQueue: (name, now) => deleteQueue(table, name, now),
     removeDeletedQueue: (name, hasTime) => removeDeletedQueue(table, name, hasTime),
@@ -88,5 +94,23 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     changeSubscription: (target, change) => changeSubscription(table, target, change),
     markDeleted: (target) => markDeleted(table, target),
     removeMarked: (queue, subscriptionId) => removeMarked(table, queue, subscriptionId),
+  };
+}
+
+/** All queues, or those whose name contains a text. A name cannot be filtered by as the index's key, but by its copy. */
+function queryOfQueues(tableName: string, part: string | undefined): QueryCommandInput {
+  const { name, partition } = subscriptionIndexes.queues;
+  const all = {
+    TableName: tableName,
+    IndexName: name,
+    KeyConditionExpression: `${partition} = :queues`,
+    ExpressionAttributeValues: { ':queues': QUEUES },
+  };
+  if (part === undefined) return all;
+  return {
+    ...all,
+    FilterExpression: 'contains(#name, :part)',
+    ExpressionAttributeNames: { '#name': 'name' },
+    ExpressionAttributeValues: { ...all.ExpressionAttributeValues, ':part': part },
   };
 }

@@ -63,6 +63,7 @@ type QueueMethods = Pick<
   | 'ensureQueue'
   | 'findQueue'
   | 'listQueues'
+  | 'countQueues'
   | 'deleteQueue'
   | 'removeDeletedQueue'
 >;
@@ -93,13 +94,17 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
     return answer(undefined);
   },
   findQueue: (name) => answer(entries.get(name)?.queue),
-  listQueues: (page) =>
+  listQueues: (page, part = '') =>
     pageAsked(
       QUEUE_LISTING,
-      [...entries.values()].map(({ queue }) => queue).sort((one, other) => order(one.name, other.name)),
+      [...entries.values()]
+        .map(({ queue }) => queue)
+        .filter(({ name }) => name.includes(part))
+        .sort((one, other) => order(one.name, other.name)),
       page,
       ({ name }) => name,
     ),
+  countQueues: (part = '') => answer([...entries.keys()].filter((name) => name.includes(part)).length),
   deleteQueue: (name) => {
     entries.delete(name);
     return answer(undefined);

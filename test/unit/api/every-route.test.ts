@@ -13,6 +13,7 @@ const ROUTES = [
   ['GET', '/v2/queues/{queue}/subscriptions'],
   ['GET', '/v2/queues/{queue}/subscriptions/id-1'],
   ['DELETE', '/v2/queues/{queue}/subscriptions/id-1'],
+  ['PUT', '/v2/queues/{queue}/subscriptions/id-1/confirm'],
   ['POST', '/v2/queues/{queue}/subscriptions/id-1/enable'],
   ['POST', '/v2/queues/{queue}/subscriptions/id-1/disable'],
   ['POST', '/v2/queues/{queue}/subscriptions/id-1/secret/rotate'],
@@ -39,6 +40,7 @@ const BODIES = [
   ['POST', '/v2/queues/orders/recoveries'],
   ['PATCH', '/v2/queues/orders'],
   ['PATCH', '/v2/queues/orders/subscriptions/id-1'],
+  ['PUT', '/v2/queues/orders/subscriptions/id-1/confirm'],
 ] as const;
 
 const NOTHING = { queues: [], subscriptions: [], published: [], changes: [] };
@@ -98,7 +100,7 @@ describe('a body that is missing', () => {
 
 describe('a route that is not there', () => {
   it.each([
-    ['GET', '/'],
+    ['GET', '/unrouted'],
     ['GET', '/v3'],
     ['GET', '/v1/queues'],
     ['GET', '/v2/queues/orders/claims'],
@@ -114,7 +116,7 @@ describe('a route that is not there', () => {
     ['POST', '/v2/queues/orders', 'GET, PUT, PATCH, DELETE'],
     ['DELETE', '/v2/queues/orders/subscriptions', 'GET, POST'],
     ['PUT', '/v2/queues/orders/subscriptions/id-1', 'GET, PATCH, DELETE'],
-    ['PUT', '/v2/queues/orders/subscriptions/id-1/confirm', 'GET, POST'],
+    ['DELETE', '/v2/queues/orders/subscriptions/id-1/confirm', 'GET, POST, PUT'],
     ['GET', '/v2/queues/orders/subscriptions/id-1/enable', 'POST'],
     ['GET', '/v2/queues/orders/subscriptions/id-1/test', 'POST'],
     ['POST', '/v2/queues/orders/export', 'GET'],

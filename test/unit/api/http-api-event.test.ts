@@ -41,7 +41,7 @@ describe('an event of an HTTP API', () => {
     '/v2/queues/or\tders',
   ])('leads nowhere where the URL parser would make another path of %s', (rawPath) => {
     const { request } = parseHttpApiEvent(event({ method: 'DELETE', rawPath }));
-    expect(new URL(request.url).pathname).toBe('/');
+    expect(new URL(request.url).pathname).toBe('/unrouted');
   });
 
   it.each(['/v2/queues/a..b', '/v2/queues/..a', '/v2/queues/a.b'])('leaves %s as it is', (rawPath) => {
@@ -138,7 +138,7 @@ describe('a request by a route that authorises nobody', () => {
     '/v2/queues/orders/subscriptions/id-1/confirm/',
     '/x/v2/ping',
   ])('reaches nothing else: %s', (path) => {
-    expect(by('GET /v2/ping', path)).toBe('/');
+    expect(by('GET /v2/ping', path)).toBe('/unrouted');
     expect(by('$default', path)).toBe(path);
   });
 });

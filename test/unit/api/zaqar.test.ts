@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+
+const listed = z.strictObject({
+  queues: z.array(z.looseObject({ name: z.string() })),
+  links: z.array(z.object({ href: z.string() })),
+  count: z.number().optional(),
+});
+
+describe('GET /', () => {
+  it('names the versions, as a client of OpenStack asks first', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', '/')).toMatchObject({
+      status: 300,
+      body: { versions: [{ id: '2', status: 'CURRENT', links: [{ href: '/v2', rel: 'self' }] }] },
+    });
+  });
+});
+
+describe('the list of queues', () => {
+  const api = async () => {
+    const { call } = apiUnderTest();
+    for (const name of ['bills', 'orders', 'orders-eu', 'reorders']) await call('PUT', `/v2/queues/${name}`);
+    return async (path: string) => listed.parse((await call('GET', path)).body);
+  };
+  const namesOf = ({ queues }: z.output<typeof listed>): string[] => queues.map(({ name }) => name);
+
+  it('has those whose name contains what was asked for, page after page', async () => {
+    const list = await api();
+    const first = await list('/v2/queues?name=order&limit=2');
+    expect(namesOf(first)).toEqual(['orders', 'orders-eu']);
+    const next = await list(first.links[0]?.href ?? '');
+    expect(namesOf(next)).toEqual(['reorders']);
+    expect(next.links).toEqual([]);
+  });
+
+  it('says how many there are in all, where it is asked for', async () => {
+    const list = await api();
+    expect((await list('/v2/queues?limit=1')).count).toBeUndefined();
+    const first = await list('/v2/queues?limit=1&with_count=true');
+    expect(first.count).toBe(4);
+    expect((await list(first.links[0]?.href ?? '')).count).toBe(4);
+    expect((await list('/v2/queues?with_count=true&name=eu')).count).toBe(1);
+  });
+});
+
+describe('what a queue says of messages that are posted to it', () => {
+  const post = { messages: [{ body: 1 }, { body: 2, ttl: 7, delay: 0 }] };
+
+  it('is their life and delay where they say nothing', async () => {
+    const { call, published } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', { _default_message_ttl: 600, _default_message_delay: 30 });
+    expect((await call('POST', '/v2/queues/orders/messages', post)).status).toBe(201);
+    expect(published.map((text): unknown => JSON.parse(text))).toEqual([
+      { queue: 'orders', id: 'id-1', ttl: 600, delay: 30, data: 1 },
+      { queue: 'orders', id: 'id-2', ttl: 7, delay: 0, data: 2 },
+    ]);
+  });
+
+  it('is how many bytes a post may have', async () => {
+    const { call, published } = apiUnderTest();
+    const bytes = Buffer.byteLength(JSON.stringify(post));
+    await call('PUT', '/v2/queues/orders', { _max_messages_post_size: bytes - 1 });
+    expect(await call('POST', '/v2/queues/orders/messages', post)).toMatchObject({
+      status: 413,
+      body: faultOf('too_large'),
+    });
+    expect(published).toEqual([]);
+    await call('PUT', '/v2/queues/orders', { _max_messages_post_size: bytes });
+    expect((await call('POST', '/v2/queues/orders/messages', post)).status).toBe(201);
+  });
+
+  it.each([
+    ['_default_message_ttl', 0],
+    ['_default_message_ttl', '60'],
+    ['_default_message_delay', 901],
+    ['_max_messages_post_size', 0],
+    ['_max_messages_post_size', 1.5],
+  ])('is refused where %s is %j', async (name, value) => {
+    const { call } = apiUnderTest();
+    expect(await call('PUT', '/v2/queues/orders', { [name]: value })).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', name),
+    });
+  });
+});
+
+describe('PUT /v2/queues/{queue}/subscriptions/{subscription}/confirm', () => {
+  const underTest = async () => {
+    const api = apiUnderTest();
+    await api.call('PUT', '/v2/queues/orders');
+    await api.call('POST', '/v2/queues/orders/subscriptions', { subscriber: 'https://hooks.example/a' });
+    const [subscription] = (await api.registry.listSubscriptions('orders', { limit: 1 })).items;
+    const id = subscription?.id ?? '';
+    const confirm = (body: unknown) => api.call('PUT', `/v2/queues/orders/subscriptions/${id}/confirm`, body);
+    const found = () => api.registry.findSubscription('orders', id);
+    return { ...api, id, confirm, found };
+  };
+
+  it('takes a confirmation back, so that nothing is sent until somebody confirms it, and asks nobody', async () => {
+    const { confirm, found, jobs, changes, id } = await underTest();
+    expect((await confirm({ confirmed: false })).status).toBe(204);
+    expect(await found()).toMatchObject({ unconfirmed: { at: NOON } });
+    expect((await found())?.unconfirmed).not.toHaveProperty('owed');
+    expect(jobs).toEqual([]);
+    expect(changes.at(-1)).toMatchObject({
+      change: 'subscription_unconfirmed',
+      queue: 'orders',
+      subscriptionId: id,
+    });
+  });
+
+  it('confirms it by hand, and changes nothing of one that is confirmed', async () => {
+    const { confirm, found, changes, time } = await underTest();
+    await confirm({ confirmed: false });
+    time.now += 5;
+    expect((await confirm({ confirmed: true })).status).toBe(204);
+    const confirmed = await found();
+    expect(confirmed?.unconfirmed).toBeUndefined();
+    expect(confirmed?.confirmedAt).toBe(NOON + 5);
+    const before = changes.length;
+    time.now += 5;
+    expect((await confirm({ confirmed: true })).status).toBe(204);
+    expect(await found()).toEqual(confirmed);
+    expect(changes).toHaveLength(before);
+  });
+
+  it('refuses what is no answer, and a subscription that is not there', async () => {
+    const { confirm, call } = await underTest();
+    expect(await confirm({ confirmed: 'yes' })).toMatchObject({ status: 400 });
+    expect(await confirm({})).toMatchObject({ status: 400 });
+    const path = '/v2/queues/orders/subscriptions/nobody/confirm';
+    expect(await call('PUT', path, { confirmed: true })).toMatchObject({ status: 404 });
+  });
+});
