@@ -88,7 +88,7 @@ export const deploymentSettings = {
     rule: wholeNumber('messages', 1, 100),
     default: 10,
     description:
-      'Most messages, and first jobs, that an invocation takes at once. Over 10 needs `batchWindowSeconds`; times `firstAttemptsPerJob` it may be 500. Retries: always 10.',
+      'Most messages, and first jobs, that an invocation takes at once. Over 10 needs `batchWindowSeconds`. Times `firstAttemptsPerJob` at most 500. Retries: always 10.',
   },
   batchWindowSeconds: {
     // With a window, a quiet queue is waited on for up to 20 s, also where the window is shorter (the same page).

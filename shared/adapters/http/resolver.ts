@@ -28,10 +28,7 @@ const MUTE_FOR_MS = 60_000;
 /** Names remembered as mute; the oldest is forgotten first. */
 const MOST_MUTE_NAMES = 1_000;
 
-/**
- * A question is sent again after 1.5 s, or after 0.25 s once c-ares knows the server to be quick, and then after twice as long each
- * time. Six times take longer than the 5 s that an attempt has to connect.
- */
+/** A question is sent again after 1.5 s (0.25 s where c-ares knows the server to be quick), then twice as late each time: for over 5 s. */
 const QUESTIONS = { timeout: 1_500, tries: 6 };
 
 /**
@@ -56,7 +53,8 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
   const muteLane = new Lane(MOST_MUTE_LOOKUPS);
 
   const begin = (name: string): SharedLookup => {
-    // Each look-up has one of its own, since `cancel` ends all questions of a resolver. One that was answered is used again.
+    // A resolver for each look-up, because `cancel` ends all its questions. It is used again if it was answered; a new one reads
+    // /etc/resolv.conf, where the name servers may have changed.
     const resolver = idle.pop() ?? new Resolver(QUESTIONS);
     if (servers !== undefined) resolver.setServers(servers);
     let isOver = false;

@@ -101,7 +101,7 @@ describe('a look-up', () => {
     await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ code });
   });
 
-  it('of what cannot be a name fails with ENOTFOUND', async () => {
+  it('of a text that cannot be a name fails with ENOTFOUND', async () => {
     const { resolve } = await resolverOn(() => 'SERVFAIL');
     await expect(resolve(`${'a'.repeat(64)}.example`, PATIENT)).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
@@ -118,7 +118,7 @@ describe('a look-up', () => {
     await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ name: 'RequestNotSentError' });
   });
 
-  it('is shared by those who ask while it is under way, and made anew after that', async () => {
+  it('is shared by callers that ask while it is under way, and made again for the next one', async () => {
     const { dns, resolve } = await resolverOn(({ name, type }, time) =>
       type === 'A' ? [a(name, `192.0.2.${time}`)] : [],
     );
@@ -129,7 +129,7 @@ describe('a look-up', () => {
     expect(dns.questions()).toHaveLength(4);
   });
 
-  it('goes on for those who still wait when others have given up', async () => {
+  it('goes on for callers that still wait when another has given up', async () => {
     let answers = false;
     const { dns, resolve } = await resolverOn((question) =>
       answers ? ofType(['192.0.2.1'], [])(question, 1) : undefined,
@@ -146,14 +146,14 @@ describe('a look-up', () => {
     expect(dns.questions()).toHaveLength(4);
   });
 
-  it('is not made for somebody who has given up already', async () => {
+  it('is not made for a caller that has given up already', async () => {
     const { dns, resolve } = await resolverOn(ofType(['192.0.2.1'], []));
     await expect(resolve(NAME, AbortSignal.abort())).rejects.toThrow('aborted');
     expect(await addressesOf(resolve, 'other.example')).toEqual(['192.0.2.1']);
     expect(dns.questions()).toHaveLength(2);
   });
 
-  it('begins anew for somebody who comes after the last one has given up', async () => {
+  it('begins again for a caller that comes after the last one has given up', async () => {
     const { dns, resolve } = await resolverOn((question, time) =>
       time === 1 ? undefined : ofType(['192.0.2.1'], [])(question, time),
     );
@@ -167,7 +167,7 @@ describe('a look-up', () => {
     expect(dns.questions()).toHaveLength(4);
   });
 
-  it('ends with the last attempt that waits for it', async () => {
+  it('ends with the last caller that waits for it', async () => {
     const { dns, resolve } = await resolverOn(() => undefined);
     await expect(resolve(NAME, AbortSignal.timeout(200))).rejects.toThrow();
     // Else the question would be sent again after 1.5 s.
