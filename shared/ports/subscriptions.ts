@@ -26,7 +26,7 @@ export type HealthResult =
 export interface Subscriptions {
   /** Undefined: there is no such queue. */
   list(queue: string, freshness: Freshness): Promise<SubscriptionList | undefined>;
-  /** A subscription beside its queue; either may be undefined because it is gone. */
+  /** A subscription beside its queue, which may be as old as a cached answer; either may be undefined because it is gone. */
   find(
     queue: string,
     subscriptionId: string,

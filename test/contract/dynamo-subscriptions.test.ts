@@ -103,6 +103,16 @@ describe('what is cached of the subscriptions table', () => {
     expect(requests()).toBe(2);
   });
 
+  it('is the queue also where its subscription is asked for afresh, as for every retry', async () => {
+    const { subscriptions, requests, time, queue, subscription } = await kept();
+    for (let retry = 0; retry < 10; retry += 1)
+      expect(await subscriptions.find(queue.name, subscription.id, 'fresh')).toEqual({ queue, subscription });
+    expect(requests()).toBe(1 + 10);
+    time.now += 5_000;
+    await subscriptions.find(queue.name, subscription.id, 'fresh');
+    expect(requests()).toBe(2 + 11);
+  });
+
   it('is neither an empty list nor what is not there', async () => {
     const { subscriptions, requests } = await kept();
     const queue = aQueue({ name: randomUUID() });

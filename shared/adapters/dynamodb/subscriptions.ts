@@ -50,7 +50,8 @@ export function dynamoSubscriptions(
       lists[freshness](queue, () => readList(client, tableName, queue, options.clock)),
     find: async (queue, subscriptionId, freshness) => {
       const [foundQueue, subscription] = await Promise.all([
-        queues[freshness](queue, () => readQueue(client, tableName, queue)),
+        // Not at every retry of the queue: one item takes 3,000 such reads a second (docs/performance.md#ceilings).
+        queues.cached(queue, () => readQueue(client, tableName, queue)),
         subscriptions[freshness](nameOf(queue, subscriptionId), () =>
           readSubscription(client, tableName, queue, subscriptionId),
         ),
