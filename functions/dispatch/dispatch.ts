@@ -129,7 +129,7 @@ async function accept(
   // Erased since it first came: what this copy has put into the bucket must not stay there.
   if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
   const sent =
-    kind === 'accepted' ? { ...first, body, differs: false } : await repeated(ports, record, copy, list);
+    kind === 'accepted' ? { ...first, body, differs: false } : await repeated(context, record, copy, list);
   ports.journal.note({
     fact: 'message_accepted',
     message: record.key,

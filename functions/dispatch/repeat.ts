@@ -1,8 +1,10 @@
+import { DAY_MS } from '../../shared/domain/duration.ts';
 import { addresseesOf, contentOf, type Addressees } from '../../shared/domain/message/addressees.ts';
 import type { MessageBody } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import { asAccepted } from '../../shared/domain/message/version.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
 import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { messageIn } from '../../shared/steps/keep-message.ts';
@@ -13,19 +15,30 @@ export type Copy = { message: Message; body: MessageBody; version: string };
 /** What a repeat sends: the accepted message, and to whom. `matching` is empty where it sends nothing. */
 export type Resent = { body: MessageBody; differs: boolean } & Pick<Addressees, 'matching' | 'undecided'>;
 
+type RepeatContext = {
+  ports: { clock: Pick<Clock, 'now'>; payloads: Payloads; subscriptions: Subscriptions };
+  settings: { retentionMs: number };
+};
+
+/** How long before the end of the window a repeat sends nothing any more: its jobs may wait in SQS. */
+const FOR_ITS_JOBS_MS = DAY_MS;
+
 /**
  * A repeat completes what a crash of dispatch left undone. It only ever sends the version that was accepted, so that all
  * deliveries, and all attempts of each, send the same. A copy that says something else sends nothing: as long as jobs of the
- * accepted version may be missing, its first copy is still in SQS, and brings them about.
+ * accepted version may be missing, its first copy is still in SQS, and brings them about. Neither does one that comes after
+ * the window: the record may live longer, for the body's sake, than those of deliveries that ended well.
  */
 export async function repeated(
-  ports: { payloads: Payloads; subscriptions: Subscriptions },
+  { ports, settings }: RepeatContext,
   record: MessageRecord,
   copy: Copy,
   list: SubscriptionList,
 ): Promise<Resent> {
-  if (record.accepted !== undefined && record.accepted.digest !== copy.version)
-    return { body: copy.body, differs: true, matching: [], undecided: [] };
+  const { acceptedAt, accepted } = record;
+  const differs = accepted !== undefined && accepted.digest !== copy.version;
+  const isLate = ports.clock.now() >= acceptedAt + settings.retentionMs - FOR_ITS_JOBS_MS;
+  if (differs || isLate) return { body: copy.body, differs, matching: [], undecided: [] };
   const { message, body } = await acceptedCopy(ports.payloads, record, copy);
   return { body, differs: false, ...(await addresseesAsOf(ports.subscriptions, record, message, list)) };
 }

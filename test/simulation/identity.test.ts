@@ -3,7 +3,7 @@ import { generateScenario } from './generate-scenario.ts';
 import { FIRST_SEED, isCaught } from './is-caught.ts';
 import type { StepPorts } from './ports.ts';
 import { runScenario } from './run-scenario.ts';
-import { type Scenario, SECOND } from './scenario.ts';
+import { DAY, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
 
@@ -86,6 +86,36 @@ const recreatedMeanwhile = (scenario: Scenario): Scenario => {
   };
 };
 
+/** Of two subscribers one fails once, for which the body is kept; and the message comes again after so many days, of 15. */
+const repeatedAfterDays =
+  (days: number) =>
+  (scenario: Scenario): Scenario => {
+    const [subscription] = scenario.subscriptions;
+    const [message] = scenario.messages;
+    if (subscription === undefined || message === undefined)
+      throw new RangeError('There is nothing to change.');
+    const plain = { ...subscription, at: -DAY, ttlSeconds: undefined, maxPerSecond: undefined, failures: 0 };
+    const taken = { takesMs: 100, says: { status: 200 } };
+    return {
+      ...scenario,
+      settings: { ...scenario.settings, retentionMs: 15 * DAY },
+      subscriptions: [
+        { ...plain, id: 'well', answers: { first: [], then: taken } },
+        {
+          ...plain,
+          id: 'fails',
+          policy: { minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
+          answers: { first: [{ takesMs: 100, says: { status: 500 } }], then: taken },
+        },
+      ],
+      messages: [{ ...message, at: 0, ttlSeconds: undefined, isTimed: false, repeats: [{ at: days * DAY }] }],
+      changes: [],
+      interventions: [],
+      standstills: [],
+      rates: { calls: 0, messages: 0 },
+    };
+  };
+
 describe('the simulation catches a pipeline', () => {
   it('whose records do not tell versions apart: a repeat sends what was not accepted', async () => {
     expect(await isCaught(versionsForgotten, 'the_body_is_unchanged', 300)).toBe(true);
@@ -103,6 +133,17 @@ describe('the simulation catches a pipeline', () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + 100; seed += 1) {
       const { findings } = await runScenario(recreatedMeanwhile(generateScenario(seed)));
       expect(findings).toEqual([]);
+    }
+  });
+});
+
+describe('a message whose record outlives those of its deliveries', () => {
+  it.each([1, 13.9, 14.1, 15.1, 20])('calls nobody again for a repeat after %f days, of 15', async (days) => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + 20; seed += 1) {
+      const { world, findings } = await runScenario(repeatedAfterDays(days)(generateScenario(seed)));
+      expect(findings).toEqual([]);
+      expect(world.history.requests).toHaveLength(3);
+      expect(world.history.acceptances).toHaveLength(1);
     }
   });
 });

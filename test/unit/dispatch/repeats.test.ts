@@ -5,6 +5,7 @@ import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipel
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 const SUBSCRIBERS = ['https://a.test/', 'https://b.test/'];
+const DAY = 86_400_000;
 const KEY = { queue: 'orders', messageId: 'message-1' };
 
 /** Two subscribers that fail twice, a minute apart, and then succeed. */
@@ -129,6 +130,23 @@ describe('a copy of a message', () => {
       });
     },
   );
+
+  it.each([
+    { days: 28.99, sends: 'its jobs', jobs: 2 },
+    { days: 29, sends: 'none', jobs: 1 },
+    { days: 30, sends: 'none', jobs: 1 },
+    { days: 35, sends: 'none', jobs: 1 },
+  ])('that comes after $days of 30 days sends $sends', async ({ days, jobs }) => {
+    const world = await aWorld('all');
+    const held = heldJobs(world);
+    await world.dispatch({ ok: true, message: aMessage() });
+    await world.clock.run(world.clock.now() + days * DAY);
+    await world.dispatch({ ok: true, message: aMessage() });
+
+    expect(held).toHaveLength(jobs);
+    expect(await world.messageRecords.find(KEY)).toMatchObject({ duplicates: 1 });
+    expect(world.journal.facts.at(-1)).not.toHaveProperty('differs');
+  });
 
   it('completes a message whose record is from before records told versions apart', async () => {
     const world = await aWorld('failed');
