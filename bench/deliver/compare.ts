@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Problem } from '../../local/install/problem.mjs';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
-import { median, spreadOf, type Spread } from '../harness/figures.ts';
+import { median, spreadOf, sumOf, type Spread } from '../harness/figures.ts';
 import { startStubAws, subscriptionIdAt, type Counts, type StubAws } from '../harness/stub-aws.ts';
 import { startFunction, type MeasuredFunction, type Run } from './function.ts';
 
@@ -160,7 +160,7 @@ async function round(
   };
   const dispatched = await counted(dispatch, ingressMessages(`fan-out-${fanOut}`, deliveries / fanOut));
   const jobs = stub.takeJobs();
-  const ordered = jobs.reduce((total, job) => total + deliveriesIn(job), 0);
+  const ordered = sumOf(jobs, deliveriesIn);
   if (ordered !== deliveries)
     throw new Problem(`dispatch ordered ${ordered} deliveries where there are ${deliveries}.`);
   return {

@@ -1,10 +1,6 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Settings } from '../../local/assembly.ts';
 import type { Endpoints } from '../../local/endpoints.ts';
-import { isRunning } from '../../local/install/lock.mjs';
-import { localFolder } from '../../local/install/paths.mjs';
 import { localAws } from '../../local/local-aws.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
@@ -21,7 +17,7 @@ export type Deployed = {
 };
 
 export type DeployedOptions = {
-  /** For logs, outputs and temporary files (`runFolder`). */
+  /** For logs, outputs and temporary files (test/support/run-folder.ts). */
   folder: string;
   /** `apiAuthorization` is `none`. */
   settings: Settings;
@@ -29,18 +25,6 @@ export type DeployedOptions = {
   callLog?: string;
   signal: AbortSignal;
 };
-
-/** For this run of a bench; what an earlier one has left is gone. */
-export function runFolder(name: string): string {
-  const prefix = `${name}-`;
-  mkdirSync(localFolder, { recursive: true });
-  for (const found of readdirSync(localFolder)) {
-    const run = found.startsWith(prefix) ? found.slice(prefix.length) : '';
-    if (/^\d+$/.test(run) && !isRunning(Number(run)))
-      rmSync(join(localFolder, found), { recursive: true, force: true });
-  }
-  return join(localFolder, `${prefix}${process.pid}`);
-}
 
 /** For clients of the SDK as it comes: ours give a request up when a function would, and send it again. */
 export function clientOf({ endpoint, region }: Pick<Endpoints, 'endpoint' | 'region'>) {

@@ -1,5 +1,14 @@
 import * as z from 'zod';
 
+export function sumOf<T>(all: readonly T[], value: (one: T) => number): number {
+  return all.reduce((total, one) => total + value(one), 0);
+}
+
+/** NaN of nothing. */
+export function meanOf<T>(all: readonly T[], value: (one: T) => number): number {
+  return sumOf(all, value) / all.length;
+}
+
 /** The value in the middle: one round that met somebody else's work says nothing. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer as createPlainServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -9,6 +8,7 @@ import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/
 import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
+import { closeServer, listen } from '../../test/support/listening.ts';
 import { type DynamoRequest, dynamoStub, isChunk } from './stub-dynamo.ts';
 
 /** How often what was asked; `POST` is what subscribers got. */
@@ -105,14 +105,8 @@ export async function startStubAws(
       );
     };
     const server = tls === undefined ? createPlainServer(listener) : createServer(tls, listener);
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    stack.defer(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('A server listens on no port.');
-    return `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${address.port}`;
+    stack.defer(() => closeServer(server));
+    return `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${await listen(server, '127.0.0.1')}`;
   };
   const endpoint = await listening(aws);
   const subscribers = await Promise.all(Array.from({ length: count }, () => listening(subscriber)));

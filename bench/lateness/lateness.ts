@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { Problem } from '../../local/install/problem.mjs';
 import { pollUntil } from '../../local/poll-until.ts';
 import { type BenchMeans, runBench, type Table } from '../harness/command.ts';
-import type { Ratio } from '../harness/figures.ts';
+import { type Ratio, sumOf } from '../harness/figures.ts';
 import { type CellFigures, faultsOf, figuresOf, p95ByBare, type Results } from './figures.ts';
 import { type By, cellsOf, releasesOf, thresholds } from './load.ts';
 import { startSubscriber, startWorld, type World } from './world.ts';
@@ -77,9 +77,9 @@ const PROGRESS_MS = 60_000;
  */
 async function runLoad(worlds: readonly World[], load: Load, { signal, say }: BenchMeans): Promise<Results> {
   const { count, bareCount, seconds } = load;
-  const cells = worlds.reduce((total, world) => total + world.cells.length, 0);
+  const cells = sumOf(worlds, (world) => world.cells.length);
   const [expected, expectedBare] = [cells * count, cells * bareCount];
-  const arrived = (): number => worlds.reduce((total, world) => total + world.arrived(), 0);
+  const arrived = (): number => sumOf(worlds, (world) => world.arrived());
   const polled = (withinMs: number, isDone: () => Promise<boolean>) => {
     const look = async () => ((await isDone()) ? true : undefined);
     return pollUntil(look, { withinMs, interval: { floor: 1, ceiling: 4 }, signal });
@@ -133,10 +133,9 @@ function demandIdle({ cells, busy }: Figures): void {
 function busyFromNow(): () => number {
   const times = (): [used: number, idle: number] => {
     const all = cpus().map((cpu) => cpu.times);
-    const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
     return [
-      sum(all.map(({ user, nice, sys, irq }) => user + nice + sys + irq)),
-      sum(all.map((time) => time.idle)),
+      sumOf(all, ({ user, nice, sys, irq }) => user + nice + sys + irq),
+      sumOf(all, ({ idle }) => idle),
     ];
   };
   const [usedBefore, idleBefore] = times();

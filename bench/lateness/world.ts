@@ -7,7 +7,8 @@ import { deliveryPrefix } from '../../shared/adapters/dynamodb/delivery-keys.ts'
 import { primaryKey } from '../../shared/config/tables.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
-import { clientOf, runFolder, startDeployed } from '../harness/deployed.ts';
+import { runFolder } from '../../test/support/run-folder.ts';
+import { clientOf, startDeployed } from '../harness/deployed.ts';
 import { bySqs, noRetries } from '../operations/paths.ts';
 import { startBareRetries } from './bare-retries.ts';
 import type { Results } from './figures.ts';

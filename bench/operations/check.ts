@@ -9,10 +9,11 @@ import type { Work } from '../../cli/commands/plan/work.ts';
 import type { CallLogEntry } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { functionSettings } from '../../shared/config/settings.ts';
+import { meanOf, sumOf } from '../harness/figures.ts';
 import { answersOf, groupsOf, KEPT, MESSAGES, PAYLOAD_BYTES, REQUESTS, subscribers } from './mix.ts';
 import { bodiesOf, observed } from './run-path.ts';
 import type { System } from './system.ts';
-import { countOf, invocationsOf, isChunk, sum, tallyOf } from './tally.ts';
+import { countOf, indexUnitsOf, invocationsOf, isChunk, isFedBy, sum, tallyOf } from './tally.ts';
 
 /** How far the plan may be from what was counted. */
 const TOLERANCE = 0.15;
@@ -116,27 +117,19 @@ function countedOf(
   { endpoints }: System,
 ): { operations: Comparable; circumstances: Circumstances } {
   const { functions, retryQueueUrl } = endpoints;
-  const retryQueue = retryQueueUrl.slice(retryQueueUrl.lastIndexOf('/') + 1);
   const names = [functions.dispatch, functions.deliver];
-  const [dispatch, deliver] = [
-    tallyOf(entries, { functionName: functions.dispatch, retryQueue }),
-    tallyOf(entries, { functionName: functions.deliver, retryQueue }),
-  ];
+  const dispatch = tallyOf(entries, { functionName: functions.dispatch, retryQueueUrl });
+  const deliver = tallyOf(entries, { functionName: functions.deliver, retryQueueUrl });
   const invocations = names.map((name) => invocationsOf(entries, name));
   const runs = invocations.flat();
-  const batchOf = (queueUrl: string): number => {
-    const name = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
-    const fed = runs.filter(({ queue }) => queue?.endsWith(`:${name}`) === true);
-    return fed.reduce((total, run) => total + run.records, 0) / fed.length;
-  };
+  const batchOf = (queueUrl: string): number =>
+    meanOf(runs.filter(isFedBy(queueUrl)), ({ records }) => records);
   if (runs.length === 0) throw new Problem('No function ran.');
   const calls = entries
     .filter((entry) => entry.kind === 'call')
     .filter(({ caller }) => names.some((name) => caller.endsWith(`/${name}`)));
-  const total = (value: (call: (typeof calls)[number]) => number): number =>
-    calls.reduce((all, call) => all + value(call), 0);
   const schedules = entries.filter(({ kind }) => kind === 'fired').length;
-  const polled = runs.reduce((all, { recordBytes }) => all + unitsOf(recordBytes, REQUEST_UNIT) + 1, 0);
+  const polled = sumOf(runs, ({ recordBytes }) => unitsOf(recordBytes, REQUEST_UNIT) + 1);
   const chunks = new Set(calls.filter(isChunk).map(({ item }) => item)).size;
   return {
     circumstances: {
@@ -147,14 +140,12 @@ function countedOf(
       single: countOf(deliver, 'firstRecords') - chunks,
     },
     operations: {
-      writeUnits: total(({ writeUnits = 0, indexWriteUnits = {} }) =>
-        Object.values(indexWriteUnits).reduce((all, units) => all + units, writeUnits),
-      ),
-      readUnits: total(({ readUnits = 0 }) => readUnits),
+      writeUnits: sumOf(calls, (call) => (call.writeUnits ?? 0) + indexUnitsOf(call)),
+      readUnits: sumOf(calls, ({ readUnits = 0 }) => readUnits),
       sqsRequests: MESSAGES + countOf(sum(dispatch, deliver), 'sendRequests') + schedules + polled,
       schedules,
       invocations: { dispatch: invocations[0]?.length ?? 0, deliver: invocations[1]?.length ?? 0 },
-      logBytes: runs.reduce((all, { logBytes }) => all + logBytes, 0),
+      logBytes: sumOf(runs, ({ logBytes }) => logBytes),
       awsCalls: { dispatch: countOf(dispatch, 'awsCalls'), deliver: countOf(deliver, 'awsCalls') },
       attempts: REQUESTS,
     },

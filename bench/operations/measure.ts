@@ -10,12 +10,14 @@ import {
   callsOf,
   cpuMsOf,
   invocationsOf,
+  isFedBy,
   rounded,
   sentAlone,
   tallyOf,
   times,
   type Units,
 } from './tally.ts';
+import { meanOf, sumOf } from '../harness/figures.ts';
 import { paths, requestsOf } from './paths.ts';
 import { ofPath, runPath, type PathRun } from './run-path.ts';
 import { chunkSizes, envelopes, itemSizes, messageItemBytes } from './sizes.ts';
@@ -75,16 +77,15 @@ function invocationCost(runs: readonly PathRun[], functionName: string): Cost {
 
 function counted(run: PathRun, system: System, perInvocation: OperationTable['perInvocation']): PathCount {
   const { functions, retryQueueUrl } = system.endpoints;
-  const retryQueue = retryQueueUrl.slice(retryQueueUrl.lastIndexOf('/') + 1);
   const { path, messages, fanOut, entries } = run;
   const of = (functionName: string, cost: Cost, sendsOf: (units: Units) => number): Units => {
-    const made = tallyOf(entries, { functionName, retryQueue });
+    const made = tallyOf(entries, { functionName, retryQueueUrl });
     const records = ofRecords(invocationsOf(entries, functionName), cost);
     return { ...sentAlone(made, callsOf(entries, functionName), sendsOf(made)), ...records };
   };
   const fired = entries.filter(({ kind }) => kind === 'fired').length;
   const delivering = invocationsOf(entries, functions.deliver);
-  const retries = delivering.filter(({ queue }) => queue?.endsWith(`:${retryQueue}`) === true).length;
+  const retries = delivering.filter(isFedBy(retryQueueUrl)).length;
   // A wake-up is a send; so are the jobs of a message together, since no path makes more of them than a request takes.
   const deliver = of(functions.deliver, perInvocation.deliver, ({ joinedMessages = 0 }) => joinedMessages);
   const dispatch = of(functions.dispatch, perInvocation.dispatch, () => messages);
@@ -107,14 +108,13 @@ function counted(run: PathRun, system: System, perInvocation: OperationTable['pe
  */
 function ofRecords(all: readonly Invocation[], cost: Cost): Pick<Units, 'logBytes' | 'cpuMs'> {
   const warm = all.filter(({ cold }) => !cold);
-  const records = (some: readonly Invocation[]): number =>
-    some.reduce((total, invocation) => total + invocation.records, 0);
   if (warm.length === 0)
     throw new Problem('All invocations of a path were cold starts: nothing can be said of it.');
+  const records = (some: readonly Invocation[]): number => sumOf(some, (invocation) => invocation.records);
   const scale = records(all) / records(warm);
   return {
-    logBytes: scale * warm.reduce((total, { logBytes }) => total + logBytes - cost.logBytes, 0),
-    cpuMs: scale * warm.reduce((total, invocation) => total + cpuMsOf(invocation) - cost.cpuMs, 0),
+    logBytes: scale * sumOf(warm, ({ logBytes }) => logBytes - cost.logBytes),
+    cpuMs: scale * sumOf(warm, (invocation) => cpuMsOf(invocation) - cost.cpuMs),
   };
 }
 
@@ -133,7 +133,7 @@ function sharedReads(runs: readonly PathRun[], { endpoints }: System): Operation
       .filter(({ repeat, readUnits }) => !repeat && readUnits !== undefined)
       .filter(({ item = '' }) => isCounted(item));
     const invocations = invocationsOf(entries, functionName).length;
-    const units = reads.reduce((total, { readUnits = 0 }) => total + readUnits, 0);
+    const units = sumOf(reads, ({ readUnits = 0 }) => readUnits);
     return { units: units / invocations, calls: reads.length / invocations };
   };
   const [list, longList] = [each(one, dispatch), each(hundred, dispatch)];
@@ -160,18 +160,16 @@ async function reconcileRuns({
   const functionName = endpoints.functions.reconcile;
   const all = invocationsOf(entries, functionName);
   const warm = all.filter(({ cold }) => !cold);
-  const mean = (value: (invocation: Invocation) => number): number =>
-    warm.reduce((total, invocation) => total + value(invocation), 0) / warm.length;
   const calls = tallyOf(
     entries.filter(({ kind }) => kind === 'call'),
-    { functionName, retryQueue: '' },
+    { functionName, retryQueueUrl: '' },
   );
   return {
     units: rounded(times(calls, 1 / all.length)),
     perInvocation: {
       memoryMegabytes: warm[0]?.memoryMegabytes ?? 0,
-      logBytes: mean(({ logBytes }) => logBytes),
-      cpuMs: mean(cpuMsOf),
+      logBytes: meanOf(warm, ({ logBytes }) => logBytes),
+      cpuMs: meanOf(warm, cpuMsOf),
     },
   };
 }
@@ -179,10 +177,7 @@ async function reconcileRuns({
 const templateSchema = z.looseObject({ Resources: z.unknown() });
 
 function alarmMetricsIn(template: unknown): number {
-  return alarmsIn(templateSchema.parse(template).Resources).reduce(
-    (sum, { metrics }) => sum + metrics.length,
-    0,
-  );
+  return sumOf(alarmsIn(templateSchema.parse(template).Resources), ({ metrics }) => metrics.length);
 }
 
 async function monitoring(endpoint: string): Promise<OperationTable['monitoring']> {
@@ -191,7 +186,7 @@ async function monitoring(endpoint: string): Promise<OperationTable['monitoring'
   const count = (wanted: string): number => types.filter((type) => type === wanted).length;
   return {
     metrics: Object.keys(metricNames).length,
-    alarmMetrics: stacks.reduce((sum, stack) => sum + alarmMetricsIn(stack.template), 0),
+    alarmMetrics: sumOf(stacks, ({ template }) => alarmMetricsIn(template)),
     compositeAlarms: count('AWS::CloudWatch::CompositeAlarm'),
     dashboards: count('AWS::CloudWatch::Dashboard'),
     keys: count('AWS::KMS::Key'),

@@ -4,6 +4,7 @@ import {
   DEFAULT_RETRY_POLICY,
   type PartialRetryPolicy,
 } from '../../shared/domain/retry/policy.ts';
+import { sumOf } from '../harness/figures.ts';
 import { byScheduler, bySqs, DEFAULT_SHAPE, noRetries, THRESHOLD_SECONDS } from './paths.ts';
 
 export const MESSAGES = 120;
@@ -29,8 +30,7 @@ function failuresOf({ every, failures }: Subscriber): number {
 }
 
 /** Requests that subscribers get, in all. */
-export const REQUESTS =
-  MESSAGES * subscribers.length + subscribers.reduce((total, one) => total + failuresOf(one), 0);
+export const REQUESTS = MESSAGES * subscribers.length + sumOf(subscribers, failuresOf);
 
 /** Messages of which some delivery fails. */
 export const KEPT = Array.from({ length: MESSAGES }, (_, number) => number).filter((number) =>

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { CallLogEntry } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { pollUntil } from '../../local/poll-until.ts';
+import { sumOf } from '../harness/figures.ts';
 import { requestsOf, type Path, type PathName } from './paths.ts';
 import type { System } from './system.ts';
 
@@ -48,7 +49,7 @@ export async function runPath(system: System, path: Path): Promise<PathRun> {
     publishAll(system, bodiesOf(queue, 'm', path), path.alone),
   );
   const requests = receiver.received().slice(from);
-  const bytes = requests.reduce((total, { body, headers }) => total + body.length + headerBytes(headers), 0);
+  const bytes = sumOf(requests, ({ body, headers }) => body.length + headerBytes(headers));
   return { ...path, entries, requestEnvelopeBytes: bytes / requests.length - path.payloadBytes };
 }
 
@@ -79,10 +80,7 @@ export function bodiesOf(
 
 /** A line each: name, colon and blank, value, CR and LF. */
 function headerBytes(headers: Record<string, string | string[] | undefined>): number {
-  return Object.entries(headers).reduce(
-    (total, [name, value]) => total + name.length + String(value).length + 4,
-    0,
-  );
+  return sumOf(Object.entries(headers), ([name, value]) => name.length + String(value).length + 4);
 }
 
 /** The log is whole when nothing was added for this long: longer than any step of a path takes. */

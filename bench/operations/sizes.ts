@@ -1,17 +1,18 @@
 import type { OperationTable } from '../../cli/commands/plan/tables.ts';
-import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
+import type { Call, CallLogEntry } from '../../local/call-log.ts';
+import { meanOf, sumOf } from '../harness/figures.ts';
 import type { PathName } from './paths.ts';
 import { ofPath, type PathRun } from './run-path.ts';
 import type { System } from './system.ts';
-import { isChunk, isDelivery } from './tally.ts';
+import { isChunk, isDelivery, isFedBy } from './tally.ts';
 
 /** After each attempt, on average: the first write makes the item, a retry at once is one write more, any other two. */
 export function itemSizes({ entries, policy }: PathRun): number[] {
   const all = [...sizesByItem(entries, isDelivery).values()];
   const writes = Math.min(...all.map(({ length }) => length));
-  const mean = (write: number): number =>
-    Math.round(all.reduce((total, sizes) => total + (sizes[write] ?? 0), 0) / all.length);
-  return recordingWrites(policy.retries_with_no_delay ?? 0, writes).map(mean);
+  return recordingWrites(policy.retries_with_no_delay ?? 0, writes).map((write) =>
+    Math.round(meanOf(all, (sizes) => sizes[write] ?? 0)),
+  );
 }
 
 function sizesByItem(
@@ -45,8 +46,7 @@ export function chunkSizes(few: PathRun, many: PathRun): OperationTable['chunkIt
 }
 
 function meanSize({ entries }: PathRun, write: number): number {
-  const sizes = [...sizesByItem(entries, isChunk).values()].map((written) => written.at(write) ?? 0);
-  return sizes.reduce((total, size) => total + size, 0) / sizes.length;
+  return meanOf([...sizesByItem(entries, isChunk).values()], (written) => written.at(write) ?? 0);
 }
 
 /** What there is of something without any members, and what each of them adds. */
@@ -69,13 +69,10 @@ export function messageItemBytes({ entries }: PathRun): number {
 
 export function envelopes(runs: readonly PathRun[], { endpoints }: System): OperationTable['envelopeBytes'] {
   const record = (name: PathName, queueUrl: string): number => {
-    const queue = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
     const fed = ofPath(runs, name)
       .entries.filter((entry) => entry.kind === 'invocation')
-      .filter((entry) => entry.queue?.endsWith(`:${queue}`) === true);
-    const total = (value: (invocation: Invocation) => number): number =>
-      fed.reduce((all, invocation) => all + value(invocation), 0);
-    return Math.round(total(({ recordBytes }) => recordBytes) / total(({ records }) => records));
+      .filter(isFedBy(queueUrl));
+    return Math.round(sumOf(fed, ({ recordBytes }) => recordBytes) / sumOf(fed, ({ records }) => records));
   };
   const { payloadBytes, requestEnvelopeBytes } = ofPath(runs, 'delivered');
   const chunkJob = (name: 'delivered_two' | 'delivered_ten') => {

@@ -1,5 +1,6 @@
 import { counters, REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/tables.ts';
 import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
+import { meanOf, sumOf } from '../harness/figures.ts';
 import { Problem } from '../../local/install/problem.mjs';
 
 /** A point: how many records an invocation had, and what was measured of it. */
@@ -10,31 +11,29 @@ type Point = { records: number; value: number };
  * squares), never below 0. With points of one size only there is no such line, and nothing is ascribed to the invocation.
  */
 export function atNoRecords(points: readonly Point[]): number {
-  const mean = (value: (point: Point) => number): number =>
-    points.reduce((total, point) => total + value(point), 0) / points.length;
   if (points.length === 0) return 0;
-  const [records, values] = [mean((point) => point.records), mean(({ value }) => value)];
-  const spread = mean((point) => (point.records - records) ** 2);
+  const records = meanOf(points, (point) => point.records);
+  const values = meanOf(points, ({ value }) => value);
+  const spread = meanOf(points, (point) => (point.records - records) ** 2);
   if (spread === 0) return 0;
-  const slope = mean((point) => (point.records - records) * (point.value - values)) / spread;
+  const slope = meanOf(points, (point) => (point.records - records) * (point.value - values)) / spread;
   return Math.max(0, values - slope * records);
 }
 
 /**
  * What a function's calls weigh, by what AWS counts, and the messages it got. What the SDK repeated because this machine was
- * slow is not counted again. `retryQueue`: the name at the end of its ARN.
+ * slow is not counted again.
  */
 export function tallyOf(
   entries: readonly CallLogEntry[],
-  { functionName, retryQueue }: { functionName: string; retryQueue: string },
+  { functionName, retryQueueUrl }: { functionName: string; retryQueueUrl: string },
 ): Units {
   return sum(
     ...callsOf(entries, functionName)
       .filter(({ repeat }) => !repeat)
       .map(weightOf),
     ...invocationsOf(entries, functionName).map((invocation) => ({
-      [invocation.queue?.endsWith(`:${retryQueue}`) === true ? 'retryRecords' : 'firstRecords']:
-        invocation.records,
+      [isFedBy(retryQueueUrl)(invocation) ? 'retryRecords' : 'firstRecords']: invocation.records,
     })),
   );
 }
@@ -51,6 +50,12 @@ export function invocationsOf(entries: readonly CallLogEntry[], functionName: st
     .filter((entry) => entry.function === functionName);
 }
 
+/** Whether an invocation got its records from that queue. */
+export function isFedBy(queueUrl: string): (invocation: Pick<Invocation, 'queue'>) => boolean {
+  const name = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
+  return ({ queue }) => queue?.endsWith(`:${name}`) === true;
+}
+
 /** @throws Problem where the machine does not say: a figure that was not measured is not written down */
 export function cpuMsOf({ cpuMs }: Pick<Invocation, 'cpuMs'>): number {
   if (cpuMs === null)
@@ -58,6 +63,7 @@ export function cpuMsOf({ cpuMs }: Pick<Invocation, 'cpuMs'>): number {
   return cpuMs;
 }
 
+/** @throws Problem where it is not known what AWS would count */
 function weightOf(call: Call): Units {
   const weighed = weigh(call);
   if (weighed === undefined)
@@ -65,13 +71,15 @@ function weightOf(call: Call): Units {
   return { awsCalls: 1, ...weighed };
 }
 
-/** Undefined: not known what AWS would count. */
 function weigh(call: Call): Units | undefined {
   switch (call.service) {
     case 'dynamodb':
       return weighItem(call);
     case 'sqs':
-      return weighSend(call);
+      return {
+        sendRequests: requestUnits(call),
+        joinedMessages: isJoined(call) ? (call.messages ?? 0) : 0,
+      };
     case 'kms':
       return { kmsRequests: 1 };
     case 'events':
@@ -84,13 +92,6 @@ function weigh(call: Call): Units | undefined {
     default:
       return undefined;
   }
-}
-
-function weighSend(call: Call): Units {
-  return {
-    sendRequests: requestUnits(call),
-    joinedMessages: isJoined(call) ? (call.messages ?? 0) : 0,
-  };
 }
 
 /** What a send is charged for, in 64 KB. */
@@ -114,11 +115,11 @@ function weighItem(call: Call): Units | undefined {
   if (call.readUnits !== undefined)
     return isMessage(call) ? { messageReads: 1 } : { otherReadUnits: call.readUnits };
   if (call.writeUnits === undefined) return undefined;
-  const indexWriteUnits = Object.values(call.indexWriteUnits ?? {}).reduce(
-    (total, units) => total + units,
-    0,
-  );
-  return { ...writeOf(call, call.writeUnits), indexWriteUnits };
+  return { ...writeOf(call, call.writeUnits), indexWriteUnits: indexUnitsOf(call) };
+}
+
+export function indexUnitsOf({ indexWriteUnits = {} }: Pick<Call, 'indexWriteUnits'>): number {
+  return sumOf(Object.values(indexWriteUnits), (units) => units);
 }
 
 /** One of an item whose size depends on the plan, or the units of another. */
@@ -146,10 +147,9 @@ export function isChunk({ item }: Pick<Call, 'item'>): boolean {
  */
 export function sentAlone(units: Units, calls: readonly Call[], sends: number): Units {
   const joined = calls.filter((call) => isJoined(call) && !call.repeat);
-  const requests = joined.reduce((total, call) => total + requestUnits(call), 0);
   return {
     ...units,
-    sendRequests: (units.sendRequests ?? 0) - requests + sends,
+    sendRequests: (units.sendRequests ?? 0) - sumOf(joined, requestUnits) + sends,
     awsCalls: (units.awsCalls ?? 0) - joined.length + sends,
   };
 }
@@ -165,7 +165,7 @@ export function countOf(units: Units, counter: Counter): number {
 }
 
 export function sum(...parts: readonly Units[]): Units {
-  return each((counter) => parts.reduce((total, part) => total + countOf(part, counter), 0));
+  return each((counter) => sumOf(parts, (part) => countOf(part, counter)));
 }
 
 export function times(units: Units, factor: number): Units {

@@ -33,7 +33,7 @@ function invocation(given: Partial<Invocation>): Invocation {
   };
 }
 
-const of = { functionName: 'Deliver', retryQueue: 'Retry' };
+const of = { functionName: 'Deliver', retryQueueUrl: 'https://sqs.test/0/Retry' };
 
 describe('what a function asked', () => {
   it('is weighed as AWS counts it', () => {

@@ -1,8 +1,7 @@
-import { isRunning } from '../../local/install/lock.mjs';
-import { localFolder } from '../../local/install/paths.mjs';
 import { startLocalSystem } from '../../local/local-system.ts';
 import { seededChance } from '../support/chance.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { runFolder } from '../support/run-folder.ts';
 import { wholeNumber } from '../support/whole-number.ts';
 import { type Books, booksOf, duplicatesOf, explainedBy, isLost } from './books.ts';
 import { redriveAll } from './dead-letters.ts';
@@ -13,8 +12,7 @@ import { type Ledger, ledgerOf, type NamedPair } from './ledger.ts';
 import { listen } from './subscribers.ts';
 import { messagesFor, publishAll } from './traffic.ts';
 import { killWorkers } from './worker-killer.ts';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
@@ -73,8 +71,7 @@ export const runChaos = async (
   signal: AbortSignal,
 ): Promise<ChaosResult> => {
   const startedAt = Date.now();
-  const folder = join(localFolder, `${FOLDER}${process.pid}`);
-  forgetEarlierRuns();
+  const folder = runFolder('chaos');
   const tally = faultTally();
   await using stack = new AsyncDisposableStack();
   const { emulator, endpoints } = await startLocalSystem({ folder, settings, signal });
@@ -86,16 +83,6 @@ export const runChaos = async (
   if (isBalanced(books)) rmSync(folder, { recursive: true, force: true });
   else say(`The logs are in ${folder}.`);
   return { books, faults: tally.counts(), seconds: Math.round((Date.now() - startedAt) / 1000) };
-};
-
-const FOLDER = 'chaos-';
-
-const forgetEarlierRuns = (): void => {
-  mkdirSync(localFolder, { recursive: true });
-  for (const name of readdirSync(localFolder)) {
-    if (name.startsWith(FOLDER) && !isRunning(Number(name.slice(FOLDER.length))))
-      rmSync(join(localFolder, name), { recursive: true, force: true });
-  }
 };
 
 export const isBalanced = ({ lost, unexplainedDuplicates }: Books): boolean =>

@@ -1,0 +1,16 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isRunning } from '../../local/install/lock.mjs';
+import { localFolder } from '../../local/install/paths.mjs';
+
+/** The path of a folder for this run of a command. What its earlier runs have left is removed. */
+export function runFolder(name: string): string {
+  const prefix = `${name}-`;
+  mkdirSync(localFolder, { recursive: true });
+  for (const found of readdirSync(localFolder)) {
+    const run = found.startsWith(prefix) ? found.slice(prefix.length) : '';
+    if (/^\d+$/.test(run) && !isRunning(Number(run)))
+      rmSync(join(localFolder, found), { recursive: true, force: true });
+  }
+  return join(localFolder, `${prefix}${process.pid}`);
+}
