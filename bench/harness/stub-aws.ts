@@ -1,14 +1,11 @@
 import { hash } from 'node:crypto';
-import { createServer as createPlainServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { createServer } from 'node:https';
-import { text } from 'node:stream/consumers';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
-import { closeServer, listen } from '../../test/support/listening.ts';
+import { awsStub, type StubRequest } from '../../test/support/aws-stub.ts';
 import { type DynamoRequest, dynamoStub, isChunk } from './stub-dynamo.ts';
 
 /** How often what was asked; `POST` is what subscribers got. */
@@ -86,30 +83,21 @@ export async function startStubAws(
     else last.chunkRecord = request;
   };
 
-  const aws = async (incoming: IncomingMessage): Promise<string> => {
-    const request: unknown = JSON.parse(await text(incoming));
-    return JSON.stringify(answerTo(String(incoming.headers['x-amz-target']), request));
+  const started = async (answer: (request: StubRequest) => string): Promise<string> => {
+    const server = await awsStub((request) => ({ body: answer(request) }), { tls, keepsRequests: false });
+    stack.defer(server.close);
+    return server.config.endpoint;
   };
-  const subscriber = async (incoming: IncomingMessage): Promise<string> => {
-    await text(incoming);
-    counts['POST'] = (counts['POST'] ?? 0) + 1;
-    last.headers = incoming.headers;
-    return 'ok';
-  };
-
-  const listening = async (answer: (incoming: IncomingMessage) => Promise<string>): Promise<string> => {
-    const listener: RequestListener = (incoming, outgoing) => {
-      answer(incoming).then(
-        (body) => outgoing.end(body),
-        (error: unknown) => outgoing.writeHead(500).end(String(error)),
-      );
-    };
-    const server = tls === undefined ? createPlainServer(listener) : createServer(tls, listener);
-    stack.defer(() => closeServer(server));
-    return `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${await listen(server, '127.0.0.1')}`;
-  };
-  const endpoint = await listening(aws);
-  const subscribers = await Promise.all(Array.from({ length: count }, () => listening(subscriber)));
+  const endpoint = await started(({ headers, body }) =>
+    JSON.stringify(answerTo(String(headers['x-amz-target']), JSON.parse(body))),
+  );
+  const subscriber = () =>
+    started(({ headers }) => {
+      counts['POST'] = (counts['POST'] ?? 0) + 1;
+      last.headers = headers;
+      return 'ok';
+    });
+  const subscribers = await Promise.all(Array.from({ length: count }, subscriber));
   const subscriberAt = (index: number): string => `${subscribers[index % count] ?? ''}/hook/${index}`;
 
   return {

@@ -1,6 +1,7 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { setImmediate } from 'node:timers/promises';
+import { closeServer, listen } from './listening.ts';
 import { promisify } from 'node:util';
 
 export type StubRequest = { method: string; path: string; headers: IncomingHttpHeaders; body: string };
@@ -23,6 +24,7 @@ export type AwsStub = {
     credentials: { accessKeyId: string; secretAccessKey: string };
     maxAttempts: number;
   };
+  /** Those that were kept. */
   requests: StubRequest[];
   /** How many were made to it so far. */
   connections: () => number;
@@ -33,28 +35,37 @@ export type AwsStub = {
   close: () => Promise<void>;
 };
 
+type StubOptions = {
+  /** Its certificate for 127.0.0.1, where it is called by TLS. */
+  tls?: { cert: string; key: string } | undefined;
+  /** @default true */
+  keepsRequests?: boolean;
+};
+
 /** A service on loopback that answers as told: the client's own serialisation and error handling are part of the test. */
 export const awsStub = async (
   answer: (request: StubRequest, index: number) => StubAnswer,
+  { tls, keepsRequests = true }: StubOptions = {},
 ): Promise<AwsStub> => {
   const requests: StubRequest[] = [];
-  const server = createServer((incoming, outgoing) => {
+  let asked = 0;
+  const listener: RequestListener = (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       const { method = '', url = '', headers } = incoming;
       const request = { method, path: url, headers, body: Buffer.concat(chunks).toString() };
-      const index = requests.push(request) - 1;
-      give(outgoing, answer(request, index));
+      if (keepsRequests) requests.push(request);
+      give(outgoing, answer(request, asked++));
     });
-  });
+  };
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   let connections = 0;
   server.on('connection', () => (connections += 1));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server, '127.0.0.1');
   return {
     config: {
-      endpoint: `http://127.0.0.1:${port}`,
+      endpoint: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
       region: 'us-east-1',
       credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
       maxAttempts: 1,
@@ -65,13 +76,7 @@ export const awsStub = async (
     closeConnections: () => {
       server.closeAllConnections();
     },
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.closeAllConnections();
-        server.close(() => {
-          resolve();
-        });
-      }),
+    close: () => closeServer(server),
   };
 };
 
