@@ -42,7 +42,7 @@ export const simulatedReceivers = (
       grant: deliveries.grantOf(actor.owner, delivery),
       url: request.url,
       webhookId,
-      body: request.body,
+      body: request.body.toString(),
       reply,
     };
     // Our own refusal: no request is made.

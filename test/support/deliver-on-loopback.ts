@@ -18,6 +18,8 @@ export type OnLoopback = {
   attemptTimeoutMs: number;
   /** PEM texts of authorities that are trusted beside the public ones. */
   trustedCertificates?: readonly string[];
+  /** @default in memory */
+  payloads?: DeliverPorts['payloads'];
   deliveryQueue: DeliverPorts['deliveryQueue'];
   wakeUps: DeliverPorts['wakeUps'];
 };
@@ -36,6 +38,7 @@ export const deliverOnLoopback = (options: OnLoopback) => {
     const context: DeliverContext = {
       ports: {
         ...world.deliverContext.ports,
+        ...(options.payloads === undefined ? {} : { payloads: options.payloads }),
         clock: systemClock,
         journal,
         subscriptions,

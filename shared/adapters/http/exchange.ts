@@ -55,7 +55,7 @@ export function exchange(
 ): Promise<{ reply: Reply; isReusable: boolean }> {
   return new Promise((resolve) => {
     const reading = readReply();
-    const body = Buffer.from(request.body);
+    const { body } = request;
     let hasEnded = false;
     let informational = 0;
     let bodyTimer: NodeJS.Timeout | undefined;

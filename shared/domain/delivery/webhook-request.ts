@@ -9,7 +9,8 @@ export type WebhookRequest = {
   url: string;
   /** Lower-case names. */
   headers: Record<string, string>;
-  body: string;
+  /** Shared by the requests of a message: not to be written to. */
+  body: Buffer;
 };
 
 /** Header names a subscription cannot set: ours, and those that frame the request (RFC 9110, RFC 9112). */
@@ -47,12 +48,29 @@ export function bodyOf(message: Message): string {
 /** Where the body goes in a `post_data` template; once, so that a template cannot multiply what a producer sends. */
 export const ZAQAR_MESSAGE = '"$zaqar_message$"';
 
-function renderedBody(message: Message, { options, unconfirmed }: Subscription): string {
+function renderedBody(message: Message, { options, unconfirmed }: Subscription): Buffer {
   // Whoever is asked to confirm has to be able to read the question, whatever form the answer to it will bring about.
-  if (unconfirmed !== undefined && message.id === confirmationIdOf(unconfirmed)) return bodyOf(message);
-  if (options.raw_delivery === true) return message.data;
-  const body = bodyOf(message);
-  return options.post_data === undefined ? body : options.post_data.replace(ZAQAR_MESSAGE, () => body);
+  if (unconfirmed !== undefined && message.id === confirmationIdOf(unconfirmed)) return usualBody(message);
+  if (options.raw_delivery === true) return rawBody(message);
+  if (options.post_data === undefined) return usualBody(message);
+  const { post_data: template } = options;
+  const at = template.indexOf(ZAQAR_MESSAGE);
+  if (at < 0) return Buffer.from(template);
+  const [before, after] = [template.slice(0, at), template.slice(at + ZAQAR_MESSAGE.length)];
+  return Buffer.concat([Buffer.from(before), usualBody(message), Buffer.from(after)]);
+}
+
+const usualBody = renderedOnce(bodyOf);
+const rawBody = renderedOnce(({ data }) => data);
+
+/** The first attempts of a chunk share one rendering: with up to 1 MiB for each of a hundred the function is out of memory. */
+function renderedOnce(render: (message: Message) => string): (message: Message) => Buffer {
+  const rendered = new WeakMap<Message, Buffer>();
+  return (message) => {
+    const bytes = rendered.get(message) ?? Buffer.from(render(message));
+    rendered.set(message, bytes);
+    return bytes;
+  };
 }
 
 /** What an attempt adds to what is sent. `startedAt` is in milliseconds since the epoch. */
@@ -106,8 +124,8 @@ type SignedContent = {
   id: string;
   /** `webhook-timestamp`: the attempt's start, in whole seconds since the epoch. */
   timestamp: number;
-  /** The text whose UTF-8 bytes are sent. */
-  body: string;
+  /** What is sent: the bytes, or a text whose UTF-8 bytes they are. */
+  body: Uint8Array | string;
 };
 
 /**
@@ -115,15 +133,16 @@ type SignedContent = {
  * receiver that knows one of them finds its own while another takes its place.
  */
 export function signatureHeader(secrets: readonly SigningSecret[], content: SignedContent): string {
-  const signed = Buffer.from(`${content.id}.${content.timestamp}.${content.body}`);
-  return secrets.map((secret) => `${secret.scheme},${signatureOf(secret, signed)}`).join(' ');
+  return secrets.map((secret) => `${secret.scheme},${signatureOf(secret, content)}`).join(' ');
 }
 
-function signatureOf({ scheme, key }: SigningSecret, signed: Buffer): string {
+function signatureOf({ scheme, key }: SigningSecret, { id, timestamp, body }: SignedContent): string {
+  const head = `${id}.${timestamp}.`;
   switch (scheme) {
     case 'v1':
-      return createHmac('sha256', key).update(signed).digest('base64');
+      // In two pieces: put together, they would be a copy of the body for each request.
+      return createHmac('sha256', key).update(head).update(body).digest('base64');
     case 'v1a':
-      return sign(null, signed, key).toString('base64');
+      return sign(null, Buffer.concat([Buffer.from(head), Buffer.from(body)]), key).toString('base64');
   }
 }

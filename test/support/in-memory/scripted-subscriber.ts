@@ -3,7 +3,10 @@ import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-req
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-export type SeenRequest = { at: number; request: WebhookRequest; reply: Reply };
+/** A request with its body as text. */
+export type TextRequest = Omit<WebhookRequest, 'body'> & { body: string };
+
+export type SeenRequest = { at: number; request: TextRequest; reply: Reply };
 
 /** What a subscriber answers, and how long it takes over it in milliseconds. */
 export type ScriptedReply = Reply & { takesMs?: number };
@@ -41,7 +44,7 @@ export const scriptedSubscriber = (clock: VirtualClock): ScriptedSubscriber => {
     onRequest: () => Promise.resolve(),
     post: async (request) => {
       const { takesMs = 0, ...reply } = nextReply(request.url);
-      seen.push({ at: clock.now(), request, reply });
+      seen.push({ at: clock.now(), request: { ...request, body: request.body.toString() }, reply });
       await subscriber.onRequest(request, seen.length);
       if (takesMs > 0) await clock.sleep(takesMs);
       return reply;

@@ -34,7 +34,10 @@ describe('the sender at a forbidden address', () => {
   const connections = (): number => canaries.reduce((total, canary) => total + canary.connections(), 0);
 
   const post = (url: string, options: Partial<HttpSubscriberOptions> = {}): Promise<Reply> =>
-    httpSubscriber({ allowedAddresses: [], ...options }).post({ url, headers: {}, body: '{}' }, DEADLINE_MS);
+    httpSubscriber({ allowedAddresses: [], ...options }).post(
+      { url, headers: {}, body: Buffer.from('{}') },
+      DEADLINE_MS,
+    );
 
   /** What a sender does that has no guard. */
   const statusWithoutGuard = (host: string): Promise<number | undefined> =>

@@ -76,7 +76,7 @@ describe('connecting to a subscriber', () => {
     });
     const startedAt = performance.now();
     const url = `http://hooks.example:${port}/`;
-    const reply = await subscriber.post({ url, headers: {}, body: '{}' }, timeoutMs);
+    const reply = await subscriber.post({ url, headers: {}, body: Buffer.from('{}') }, timeoutMs);
     return { reply, tookMs: performance.now() - startedAt };
   };
 

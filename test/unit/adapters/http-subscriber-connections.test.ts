@@ -16,7 +16,7 @@ const OK = { kind: 'answered', statusCode: 200 };
 const subscriberWith = (options: Partial<HttpSubscriberOptions> = {}): Subscriber =>
   httpSubscriber({ allowedAddresses: ['127.0.0.0/8', '::1/128'], ...options });
 const postTo = (subscriber: Subscriber, url: string, timeoutMs = DEADLINE_MS) =>
-  subscriber.post({ url, headers: {}, body: '{}' }, timeoutMs);
+  subscriber.post({ url, headers: {}, body: Buffer.from('{}') }, timeoutMs);
 
 /** Ends the server's side of a connection; the client's has got the FIN or RST in its system, and may not have read it. */
 const endWith = async (how: 'destroy' | 'resetAndDestroy', socket: Socket | undefined): Promise<void> => {
@@ -216,7 +216,7 @@ describe('connections to subscribers', () => {
     const program = `
       const { httpSubscriber } = await import(${JSON.stringify(adapter.href)});
       const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
-      const reply = await subscriber.post({ url: '${receiver.url()}', headers: {}, body: '' }, 10_000);
+      const reply = await subscriber.post({ url: '${receiver.url()}', headers: {}, body: Buffer.from('') }, 10_000);
       process.stdout.write(JSON.stringify(reply));
       setTimeout(() => process.stdout.write('kept alive'), 1_000).unref();`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);

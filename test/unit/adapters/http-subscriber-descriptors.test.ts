@@ -36,7 +36,7 @@ const crowd = async (hostOf: string): Promise<z.output<typeof results>> => {
     const { nameResolver } = await import('${new URL('resolver.ts', ADAPTERS).href}');
     const resolve = nameResolver({ servers: ${JSON.stringify(servers)} });
     const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'], resolve });
-    const post = (index) => subscriber.post({ url: 'http://' + (${hostOf}) + ':${port}/', headers: {}, body: '' }, 10_000);
+    const post = (index) => subscriber.post({ url: 'http://' + (${hostOf}) + ':${port}/', headers: {}, body: Buffer.from('') }, 10_000);
     const settled = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => post(index)));
     const results = settled.map(({ value, reason }) => reason?.name ?? value.statusCode ?? value.detail);
     const counts = Object.entries(Object.groupBy(results, (one) => one)).map(([one, all]) => [one, all.length]);
@@ -81,7 +81,10 @@ describe('a lack of ours', () => {
       allowedAddresses: [],
       resolve: () => Promise.reject(errorOf('EMFILE')),
     });
-    const posted = subscriber.post({ url: 'http://hooks.example/', headers: {}, body: '' }, 1_000);
+    const posted = subscriber.post(
+      { url: 'http://hooks.example/', headers: {}, body: Buffer.from('') },
+      1_000,
+    );
     await expect(posted).rejects.toMatchObject({ name: 'RequestNotSentError' });
   });
 });

@@ -13,7 +13,7 @@ const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
 const sender = (): Subscriber => httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
 const postTo = (subscriber: Subscriber, url: string, body = '{}', timeoutMs = DEADLINE_MS): Promise<Reply> =>
-  subscriber.post({ url, headers: {}, body }, timeoutMs);
+  subscriber.post({ url, headers: {}, body: Buffer.from(body) }, timeoutMs);
 
 /** Whole requests with a body of two bytes, in what has come on one connection. */
 const wholeRequests = (text: string): number => text.split('\r\n\r\n{}').length - 1;

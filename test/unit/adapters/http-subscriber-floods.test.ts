@@ -30,7 +30,10 @@ describe('a subscriber that sends without end', () => {
     });
     const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
     const startedAt = performance.now();
-    const reply = await subscriber.post({ url: server.url, headers: {}, body: '{}' }, DEADLINE_MS);
+    const reply = await subscriber.post(
+      { url: server.url, headers: {}, body: Buffer.from('{}') },
+      DEADLINE_MS,
+    );
     return { reply, tookMs: performance.now() - startedAt };
   };
 
@@ -97,7 +100,7 @@ describe('many subscribers at once', () => {
     });
     const { url } = server;
     const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
-    const post = () => subscriber.post({ url, headers: {}, body: '{}' }, DEADLINE_MS);
+    const post = () => subscriber.post({ url, headers: {}, body: Buffer.from('{}') }, DEADLINE_MS);
     return Promise.race(Array.from({ length: requests }, post));
   };
 
@@ -132,7 +135,9 @@ describe('many subscribers at once', () => {
     const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] });
     const startedAt = performance.now();
     const replies = await Promise.all(
-      Array.from({ length: 100 }, () => subscriber.post({ url, headers: {}, body: '{}' }, 60_000)),
+      Array.from({ length: 100 }, () =>
+        subscriber.post({ url, headers: {}, body: Buffer.from('{}') }, 60_000),
+      ),
     );
     for (const reply of replies) expect(reply).toMatchObject({ error: 'invalid_response' });
     expect(performance.now() - startedAt).toBeLessThan(15_000);

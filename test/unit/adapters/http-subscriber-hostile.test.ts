@@ -18,7 +18,10 @@ describe('httpSubscriber at a hostile subscriber:', () => {
   afterAll(() => receiver.close());
 
   const postTo = (url: string, timeoutMs = DEADLINE_MS): Promise<Reply> =>
-    httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] }).post({ url, headers: {}, body: '{}' }, timeoutMs);
+    httpSubscriber({ allowedAddresses: ['127.0.0.0/8'] }).post(
+      { url, headers: {}, body: Buffer.from('{}') },
+      timeoutMs,
+    );
 
   /** What comes of an attempt, and the requests that it took. */
   const attempt = async (script: Script, timeoutMs = DEADLINE_MS) => {

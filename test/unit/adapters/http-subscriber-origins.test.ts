@@ -79,7 +79,7 @@ describe(`${ORIGINS} origins`, () => {
         while (next < to) {
           next += 1;
           const url = `http://origin-${next}.example:${port}/`;
-          kinds.add((await subscriber.post({ url, headers: {}, body: '{}' }, DEADLINE_MS)).kind);
+          kinds.add((await subscriber.post({ url, headers: {}, body: Buffer.from('{}') }, DEADLINE_MS)).kind);
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, caller));

@@ -29,7 +29,7 @@ describe('subscribers over TLS', () => {
   });
 
   const post = (host: string, port: string): Promise<Reply> =>
-    subscriber.post({ url: `https://${host}:${port}/`, headers: {}, body: '{}' }, DEADLINE_MS);
+    subscriber.post({ url: `https://${host}:${port}/`, headers: {}, body: Buffer.from('{}') }, DEADLINE_MS);
   const postWith = async (tls: ReceiverOptions['tls'], host = 'hooks.example'): Promise<Reply> => {
     receiver = await startReceiver(tls === undefined ? {} : { tls });
     return post(host, new URL(receiver.url()).port);

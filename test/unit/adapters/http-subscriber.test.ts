@@ -32,7 +32,10 @@ describe('httpSubscriber', () => {
     request: { body?: string; headers?: Record<string, string> } = {},
   ): Promise<Reply> => {
     if (script !== undefined) receiver.script(path, script);
-    return subscriber.post({ url: receiver.url(path), headers: {}, body: '{}', ...request }, DEADLINE_MS);
+    return subscriber.post(
+      { url: receiver.url(path), headers: {}, ...request, body: Buffer.from(request.body ?? '{}') },
+      DEADLINE_MS,
+    );
   };
   const raw = (text: string, encoding: BufferEncoding = 'latin1'): Script => [
     { raw: Buffer.from(text, encoding) },
@@ -63,7 +66,7 @@ describe('httpSubscriber', () => {
 
     it('keeps the path and query of the URL, and leaves the fragment off', async () => {
       const url = receiver.url(`${path}?a=b%20c&d=é#part`);
-      await subscriber.post({ url, headers: {}, body: '' }, DEADLINE_MS);
+      await subscriber.post({ url, headers: {}, body: Buffer.from('') }, DEADLINE_MS);
       expect(receiver.received(path)).toMatchObject([{ query: 'a=b%20c&d=%C3%A9' }]);
     });
 

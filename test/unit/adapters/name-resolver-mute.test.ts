@@ -80,7 +80,7 @@ describe('names whose servers are mute', () => {
     const { port } = new URL(receiver.url());
     const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'], resolve });
     const post = (name: string): Promise<Reply> =>
-      subscriber.post({ url: `http://${name}:${port}/`, headers: {}, body: '{}' }, 1_000);
+      subscriber.post({ url: `http://${name}:${port}/`, headers: {}, body: Buffer.from('{}') }, 1_000);
     /** The p99 of sixty requests, which are of other origins in each round. */
     const slowestOf = async (kind: string, round: number): Promise<number> => {
       const times = await Promise.all(
@@ -177,7 +177,7 @@ describe('names whose servers are mute', () => {
       const { httpSubscriber } = await import('${new URL('subscriber.ts', folder).href}');
       const { nameResolver } = await import('${new URL('resolver.ts', folder).href}');
       const subscriber = httpSubscriber({ allowedAddresses: [], resolve: nameResolver({ servers: ['${dns.address}'] }) });
-      const reply = await subscriber.post({ url: 'http://mute.example/', headers: {}, body: '' }, 300);
+      const reply = await subscriber.post({ url: 'http://mute.example/', headers: {}, body: Buffer.from('') }, 300);
       process.stdout.write(JSON.stringify(reply));
       setTimeout(() => process.stdout.write('kept alive'), 500).unref();`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);

@@ -43,7 +43,7 @@ describe('a name server that gives other answers than before', () => {
     httpSubscriber({ allowedAddresses: [`${PUBLIC}/32`], resolve: await resolveBy(answer), ...options });
 
   const postBy = (sender: Subscriber, name = 'hooks.example'): Promise<Reply> =>
-    sender.post({ url: `http://${name}:${port}/`, headers: {}, body: '{}' }, DEADLINE_MS);
+    sender.post({ url: `http://${name}:${port}/`, headers: {}, body: Buffer.from('{}') }, DEADLINE_MS);
 
   const connectionsInside = (): number => canaries.reduce((total, canary) => total + canary.connections(), 0);
 
@@ -152,7 +152,10 @@ describe('a name server that gives other answers than before', () => {
   it('that never answers costs the deadline at most', async () => {
     const sender = await senderWith(() => undefined);
     const startedAt = performance.now();
-    const reply = await sender.post({ url: `http://mute.example:${port}/`, headers: {}, body: '{}' }, 200);
+    const reply = await sender.post(
+      { url: `http://mute.example:${port}/`, headers: {}, body: Buffer.from('{}') },
+      200,
+    );
     expect(reply).toEqual({ kind: 'unanswered', error: 'timeout', detail: 'while the name was resolved' });
     expect(performance.now() - startedAt).toBeLessThan(1_000);
   });

@@ -8,8 +8,7 @@ import {
 } from '../../../shared/domain/subscription/secret-rotation.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
-import { status } from '../../support/in-memory/scripted-subscriber.ts';
-import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
+import { status, type TextRequest } from '../../support/in-memory/scripted-subscriber.ts';
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
 const { subscriber: URL } = aSubscription();
@@ -39,7 +38,7 @@ const publish = async (): Promise<void> => {
 };
 
 /** The official library's verdict, by the clock of the moment at which the request came. */
-const verifies = (fill: number, { request, at }: { request: WebhookRequest; at: number }): boolean => {
+const verifies = (fill: number, { request, at }: { request: TextRequest; at: number }): boolean => {
   vi.useFakeTimers({ now: at, toFake: ['Date'] });
   try {
     new Webhook(secretText(secretOf(fill))).verify(request.body, request.headers);

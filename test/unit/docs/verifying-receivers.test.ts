@@ -40,12 +40,14 @@ const written = (name: string, source: string): string => {
   return file;
 };
 
-const requestOf = (secret: SigningSecret) =>
-  webhookRequest(aMessage({ data: '"é"' }), aSubscription(), {
+const requestOf = (secret: SigningSecret) => {
+  const request = webhookRequest(aMessage({ data: '"é"' }), aSubscription(), {
     startedAt: Date.now(),
     userAgent: 'Posthaste/test',
     secrets: [secret],
   });
+  return { ...request, body: request.body.toString() };
+};
 
 describe("the manual's receiver for Node.js", () => {
   const secret = makeSecret('v1', randomBytes);

@@ -60,8 +60,11 @@ describe('a subscription that waits for its confirmation', () => {
     (options) => {
       const attempt = { startedAt: 0, userAgent: 'test', secrets: [] };
       const bodyFor = (id: string) =>
-        webhookRequest(aMessage({ id, data: '{"a":1}' }), aSubscription({ unconfirmed, options }), attempt)
-          .body;
+        webhookRequest(
+          aMessage({ id, data: '{"a":1}' }),
+          aSubscription({ unconfirmed, options }),
+          attempt,
+        ).body.toString();
       expect(JSON.parse(bodyFor(asked))).toMatchObject({ id: asked, queue: 'orders', data: { a: 1 } });
       expect(bodyFor('message-1')).not.toContain('orders');
     },

@@ -20,24 +20,22 @@ const messageOf = (fields: Partial<Message> = {}): Message => ({
   data: '{"total":1}',
   ...fields,
 });
+const subscriptionWith = (options: SubscriptionOptions): Subscription => ({
+  id: 's1',
+  queue: 'orders',
+  subscriber: 'https://example.com/hook?a=b',
+  options,
+  createdAt: 0,
+});
 const requestWith = (
   options: SubscriptionOptions,
   fields?: Partial<Message>,
   secrets: readonly SigningSecret[] = [],
-) => {
-  const subscription: Subscription = {
-    id: 's1',
-    queue: 'orders',
-    subscriber: 'https://example.com/hook?a=b',
-    options,
-    createdAt: 0,
-  };
-  return webhookRequest(messageOf(fields), subscription, { ...attempt, secrets });
-};
+) => webhookRequest(messageOf(fields), subscriptionWith(options), { ...attempt, secrets });
 
 describe('the body of a webhook', () => {
   it('is the envelope with the data in it', () => {
-    expect(requestWith({}).body).toBe(
+    expect(requestWith({}).body.toString()).toBe(
       '{"id":"m1","queue":"orders","type":"order.paid","timestamp":"2026-05-01T10:00:00.000Z","data":{"total":1}}',
     );
   });
@@ -50,7 +48,9 @@ describe('the body of a webhook', () => {
   });
 
   it("shows the producer's own id where ours was made from it", () => {
-    expect(JSON.parse(requestWith({}, { id: 'x_hash', originalId: 'urn:a/b "c"' }).body)).toMatchObject({
+    expect(
+      JSON.parse(requestWith({}, { id: 'x_hash', originalId: 'urn:a/b "c"' }).body.toString()),
+    ).toMatchObject({
       id: 'urn:a/b "c"',
     });
   });
@@ -68,7 +68,7 @@ describe('the body of a webhook', () => {
 
   it.each(sources)('carries the data %s as it was published', (data) => {
     expect(bodyOf(messageOf({ data })).endsWith(`,"data":${data}}`)).toBe(true);
-    expect(requestWith({ raw_delivery: true }, { data }).body).toBe(data);
+    expect(requestWith({ raw_delivery: true }, { data }).body.toString()).toBe(data);
   });
 
   it('is JSON for any data and any texts around it', () => {
@@ -85,18 +85,41 @@ describe('the body of a webhook', () => {
     const data = '"$& $1 $$ $` \\"$zaqar_message$\\""';
     const post_data = '{"first":"$zaqar_message$","again":["$zaqar_message$"],"text":"$zaqar_message"}';
     const body = bodyOf(messageOf({ data }));
-    expect(requestWith({ post_data }, { data }).body).toBe(
+    expect(requestWith({ post_data }, { data }).body.toString()).toBe(
       `{"first":${body},"again":["$zaqar_message$"],"text":"$zaqar_message"}`,
     );
   });
 
   it('is the template alone where the template has no mark', () => {
-    expect(requestWith({ post_data: '{"ping":true}' }).body).toBe('{"ping":true}');
+    expect(requestWith({ post_data: '{"ping":true}' }).body.toString()).toBe('{"ping":true}');
   });
 
   it('is the bare data, template or not, where that was asked for', () => {
-    expect(requestWith({ raw_delivery: true, post_data: '{"ping":true}' }).body).toBe('{"total":1}');
-    expect(requestWith({ raw_delivery: false }).body).toBe(bodyOf(messageOf()));
+    expect(requestWith({ raw_delivery: true, post_data: '{"ping":true}' }).body.toString()).toBe(
+      '{"total":1}',
+    );
+    expect(requestWith({ raw_delivery: false }).body.toString()).toBe(bodyOf(messageOf()));
+  });
+});
+
+describe('the bytes of a body', () => {
+  const requestsWith = (...options: SubscriptionOptions[]) => {
+    const message = messageOf();
+    return options.map((one) => webhookRequest(message, subscriptionWith(one), { ...attempt, secrets: [] }));
+  };
+
+  it.each([{}, { raw_delivery: true }])('are the same for all requests of a message with %j', (options) => {
+    const [one, other] = requestsWith(options, { ...options, post_headers: { a: 'b' } });
+    expect(one?.body).toBe(other?.body);
+  });
+
+  it('are those of each form of their own', () => {
+    const bodies = requestsWith({}, { raw_delivery: true }, { post_data: '["$zaqar_message$"]' });
+    expect(bodies.map(({ body }) => body.toString())).toEqual([
+      bodyOf(messageOf()),
+      messageOf().data,
+      `[${bodyOf(messageOf())}]`,
+    ]);
   });
 });
 

@@ -99,8 +99,14 @@ describe.each<SigningScheme>(['v1', 'v1a'])('a request signed with %s', (scheme)
   });
 
   it.each<[string, (request: WebhookRequest) => WebhookRequest]>([
-    ['a byte of its body', (request) => ({ ...request, body: request.body.replace('12345', '12346') })],
-    ['a blank after its body', (request) => ({ ...request, body: `${request.body} ` })],
+    [
+      'a byte of its body',
+      (request) => ({ ...request, body: Buffer.from(request.body.toString().replace('12345', '12346')) }),
+    ],
+    [
+      'a blank after its body',
+      (request) => ({ ...request, body: Buffer.from(`${request.body.toString()} `) }),
+    ],
     ['its id', (request) => withHeader(request, 'webhook-id', (id) => `${id}1`)],
     ['its timestamp', (request) => withHeader(request, 'webhook-timestamp', later)],
   ])('is refused in Python when %s has been changed', async (_what, change) => {

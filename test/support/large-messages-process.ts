@@ -1,0 +1,53 @@
+import { s3Client } from '../../shared/adapters/s3/client.ts';
+import { s3Payloads } from '../../shared/adapters/s3/payloads.ts';
+import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
+import { aQueue, aSubscription } from './builders.ts';
+import { deliverOnLoopback } from './deliver-on-loopback.ts';
+import { anSqsRecord } from './sqs-event.ts';
+
+/**
+ * The deliver function with a batch of large messages, in a process of its own whose memory can be measured. It prints how much
+ * that was at most, and which messages failed.
+ */
+const [s3 = '', receiver = '', jobs = '', members = ''] = process.argv.slice(2);
+
+const faults: string[] = [];
+const journal = {
+  note: () => undefined,
+  fault: (error: unknown) => void faults.push(String(error)),
+  flush: () => undefined,
+};
+const sentAgain: unknown[] = [];
+const sendAgain = (again: unknown): Promise<void> => {
+  sentAgain.push(again);
+  return Promise.resolve();
+};
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+const client = s3Client({ endpoint: s3, region: 'us-east-1', credentials, forcePathStyle: true });
+const { environment, subscriptions } = deliverOnLoopback({
+  journal,
+  attemptTimeoutMs: 15_000,
+  payloads: s3Payloads(client, 'payloads'),
+  deliveryQueue: { send: sendAgain },
+  wakeUps: { sendDelayed: sendAgain, schedule: () => Promise.resolve('scheduled') },
+});
+await subscriptions.putQueue(aQueue());
+const ids = Array.from({ length: Number(members) }, (_, index) => `s-${index}`);
+for (const id of ids)
+  await subscriptions.addSubscription(aSubscription({ id, subscriber: `${receiver}/${id}` }));
+
+const jobOf = (index: number): string =>
+  encodeFirstJob({
+    kind: 'chunk',
+    key: { queue: 'orders', messageId: `m-${index}`, bucket: 0, chunk: 0 },
+    subscriptionIds: ids,
+    acceptedAt: Date.now(),
+    body: { kind: 'stored', payloadKey: `orders/m-${index}/digest` },
+  });
+const records = Array.from({ length: Number(jobs) }, (_, index) => anSqsRecord(jobOf(index)));
+const { batchItemFailures } = await environment()(records);
+const peakMegabytes = Math.round(process.resourceUsage().maxRSS / 1024);
+process.stdout.write(
+  JSON.stringify({ peakMegabytes, failed: batchItemFailures.length, sentAgain: sentAgain.length, faults }),
+);
+process.exit(0);

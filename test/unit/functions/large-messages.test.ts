@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { encodeMessage } from '../../../shared/wire/jobs/message-body.ts';
+import { aMessage } from '../../support/builders.ts';
+
+const run = promisify(execFile);
+const PROGRAM = fileURLToPath(new URL('../../support/large-messages-process.ts', import.meta.url));
+
+/** The function has 512. */
+const MOST_MEGABYTES = 350;
+
+const JOBS = 10;
+const MEMBERS = 10;
+
+const closing: (() => unknown)[] = [];
+afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
+
+const serve = async (listener: RequestListener): Promise<string> => {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+const MEBIBYTE = 1024 * 1024;
+
+const kinds: Record<string, () => string> = {
+  text: () => JSON.stringify('x'.repeat(MEBIBYTE - 2)),
+  'text that takes two bytes a character in memory': () =>
+    JSON.stringify('\u{1f4e6}' + 'x'.repeat(MEBIBYTE - 10)),
+  rows: () => {
+    const row = '{"sku":"A-1","n":2,"price":1995},';
+    return `[${row.repeat(Math.floor(MEBIBYTE / row.length))}{}]`;
+  },
+};
+
+const result = z.object({
+  peakMegabytes: z.number(),
+  failed: z.number(),
+  sentAgain: z.number(),
+  faults: z.array(z.string()),
+});
+
+/** What the function needs for its batch, and the sum of what the receiver got. */
+const measured = async (data: string) => {
+  const payload = Buffer.from(encodeMessage(aMessage({ data })));
+  let received = { requests: 0, bytes: 0 };
+  const s3 = await serve((_request, response) => response.end(payload));
+  const receiver = await serve((request, response) => {
+    request.on('data', (piece: Buffer) => {
+      received = { ...received, bytes: received.bytes + piece.length };
+    });
+    request.on('end', () => {
+      received = { ...received, requests: received.requests + 1 };
+      setTimeout(() => response.end('ok'), 300);
+    });
+  });
+  const args = [`--max-old-space-size=${MOST_MEGABYTES}`, PROGRAM, s3, receiver, `${JOBS}`, `${MEMBERS}`];
+  const { stdout } = await run(process.execPath, args);
+  return { ...result.parse(JSON.parse(stdout)), received };
+};
+
+describe('a batch of ten chunks of ten subscribers, each with a message of 1 MiB', () => {
+  it.each(Object.keys(kinds))(
+    'of %s takes less than 350 MB, and all of it is delivered at once',
+    async (kind) => {
+      const data = kinds[kind]?.() ?? '';
+      const { peakMegabytes, received, ...others } = await measured(data);
+      expect(others).toEqual({ failed: 0, sentAgain: 0, faults: [] });
+      expect(received.requests).toBe(JOBS * MEMBERS);
+      expect(received.bytes).toBeGreaterThan(JOBS * MEMBERS * Buffer.byteLength(data));
+      expect(peakMegabytes).toBeLessThan(MOST_MEGABYTES);
+    },
+  );
+});
