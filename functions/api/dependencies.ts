@@ -7,7 +7,7 @@ import type { DeliveryQueue, Ingress, Operations, QueueDepths } from '../../shar
 import type { MessageListings, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
-import type { Registry, SecretSealer } from '../../shared/ports/subscriptions.ts';
+import type { RateLimits, Registry, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { Audit, Caller } from './audit.ts';
 
@@ -21,6 +21,8 @@ export type ApiPorts = {
   payloads: Payloads;
   deliveries: Deliveries;
   deliveryListings: DeliveryListings;
+  /** Whose places in a line are given back when deliveries are cancelled. */
+  rateLimits: Pick<RateLimits, 'leave'>;
   recoveries: Recoveries;
   ingress: Ingress;
   /** Takes our own messages to one subscription, which skip dispatch. */

@@ -6,6 +6,7 @@ import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
@@ -66,6 +67,7 @@ function apiPorts(): ApiPorts {
       },
     }),
     deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
+    rateLimits: dynamoRateLimits(dynamo, deliveriesTable, systemClock),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     secretSealer: kmsSecretSealer(kmsClient(invocation), environment.secretsKeyArn),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),

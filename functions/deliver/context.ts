@@ -19,7 +19,7 @@ export type DeliverPorts = {
   messageRecords: MessageRecords;
   payloads: Payloads;
   subscriptions: Subscriptions;
-  rateLimits: RateLimits;
+  rateLimits: Pick<RateLimits, 'reserve'>;
   subscriber: Subscriber;
   secretOpener: SecretOpener;
   deliveryQueue: DeliveryQueue;

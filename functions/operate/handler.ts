@@ -2,6 +2,7 @@ import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
@@ -70,6 +71,7 @@ function portsOf(environment: Environment, journal: Journal, deadline: CallDeadl
     journal,
     deliveries: dynamoDeliveries(dynamo, deliveriesTable),
     deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
+    rateLimits: dynamoRateLimits(dynamo, deliveriesTable, clock),
     messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),

@@ -138,9 +138,11 @@ export type Limited = { queue: string; subscriptionId: string };
 export interface RateLimits {
   /**
    * The next slot that nobody has, reserved for the caller alone; where the line is too long, one without an epoch, which says
-   * when to ask again. It is too long for a message that expires (`until`, milliseconds since the epoch) before its turn. Whoever does not use a slot need not give it back: the line is as fast as its limit, not faster.
+   * when to ask again. It is too long for a message that expires (`until`, milliseconds since the epoch) before its turn. Whoever misses its slot need not give it back: the line is as fast as its limit, not faster.
    */
   reserve(limited: Limited, limit: RateLimit, until?: number): Promise<Slot>;
+  /** Gives back a slot that is not used, for whoever comes next. Each once. One of a line that is over is nobody's. */
+  leave(limited: Limited, slot: Slot): Promise<void>;
 }
 
 /** Whose secret it is. What was sealed for one owner cannot be opened for another. */

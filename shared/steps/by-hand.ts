@@ -8,7 +8,7 @@ import type { Deliveries, DeliveryListings } from '../ports/deliveries.ts';
 import type { Journal } from '../ports/journal.ts';
 import type { MessageRecords } from '../ports/messages.ts';
 import type { Payloads } from '../ports/bodies.ts';
-import type { Subscriptions } from '../ports/subscriptions.ts';
+import type { RateLimits, Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
 import type { RetryRefusal } from '../domain/vocabulary.ts';
 import { keptForAnotherRound } from './keep-message.ts';
@@ -22,6 +22,7 @@ export type ByHandContext = {
     messageRecords: MessageRecords;
     payloads: Payloads;
     subscriptions: Pick<Subscriptions, 'find'>;
+    rateLimits: Pick<RateLimits, 'leave'>;
     wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
     journal: Journal;
   };

@@ -2,6 +2,7 @@ import { withRetriedWrites } from '../domain/contention.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { wasThere } from '../domain/message/addressees.ts';
+import { canBeLeft } from '../domain/subscription/rate-limit.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { removeSchedule, type ByHandContext } from './by-hand.ts';
 import type { CancelReason, CancelRefusal } from '../domain/vocabulary.ts';
@@ -28,11 +29,20 @@ export async function cancelDelivery(
       return { kind: 'refused', ...decision, ...(current === undefined ? {} : { delivery: current }) };
     const writing = await ports.deliveries.write(decision.transition);
     if (writing.kind === 'refused') return 'again';
-    if (current !== undefined) await removeSchedule(context, current);
+    if (current !== undefined) await leaveBehind(context, current);
     ports.journal.note({ fact: 'delivery_cancelled', key, reason });
     return { kind: 'cancelled', delivery: writing.delivery };
   });
   return result === 'again' ? { kind: 'refused', why: 'contended' } : result;
+}
+
+/** Its schedule, and its place in the line of a subscription that limits the rate: those behind it need not wait for it. */
+async function leaveBehind(context: ByHandContext, before: Delivery): Promise<void> {
+  const { clock, rateLimits } = context.ports;
+  await removeSchedule(context, before);
+  const { key, slot, lease } = before;
+  if (slot !== undefined && lease === undefined && canBeLeft(slot, clock.now()))
+    await rateLimits.leave(key, slot);
 }
 
 type Decision = { transition: Transition } | { why: CancelRefusal };

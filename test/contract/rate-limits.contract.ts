@@ -98,6 +98,42 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(slot).toEqual({ at: SOME_TIME + 300, epoch: 'e' });
     });
 
+    it('give the slots that were left to those who come next, the earliest first, each once', async () => {
+      const { rateLimits } = begun();
+      const limited = somebody();
+      const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
+      for (const index of [7, 3]) await rateLimits.leave(limited, slots[index] ?? { at: 0 });
+      const next = [];
+      for (let count = 0; count < 4; count += 1) next.push(await rateLimits.reserve(limited, limit));
+      expect(next.map(({ at }) => at - SOME_TIME)).toEqual([300, 700, 1_000, 1_100]);
+      expect(next.every(({ epoch }) => epoch === 'e')).toBe(true);
+    });
+
+    it('give ten who ask at once what was left and what comes after it', async () => {
+      const { rateLimits } = begun();
+      const limited = somebody();
+      const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
+      for (const slot of slots.slice(2, 8)) await rateLimits.leave(limited, slot);
+      expect(after(await reserved(rateLimits, limited, 10))).toEqual([
+        200, 300, 400, 500, 600, 700, 1_000, 1_100, 1_200, 1_300,
+      ]);
+    });
+
+    it('give nobody a slot that was left when it is over, too late for them, or of another limit', async () => {
+      const { rateLimits, setTime } = begun();
+      const limited = somebody();
+      const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
+      for (const index of [3, 8]) await rateLimits.leave(limited, slots[index] ?? { at: 0 });
+      setTime(SOME_TIME + 500);
+      expect((await rateLimits.reserve(limited, limit, SOME_TIME + 799)).epoch).toBeUndefined();
+      expect(after([await rateLimits.reserve(limited, limit)])).toEqual([800]);
+      await rateLimits.leave(limited, slots[9] ?? { at: 0 });
+      const later = { ...limit, epoch: 'f' };
+      expect(await rateLimits.reserve(limited, later)).toEqual({ at: SOME_TIME + 500, epoch: 'f' });
+      await rateLimits.leave(limited, slots[7] ?? { at: 0 });
+      expect(await rateLimits.reserve(limited, later)).toEqual({ at: SOME_TIME + 600, epoch: 'f' });
+    });
+
     it('give a hundred who ask at once a hundred slots', async () => {
       const { rateLimits } = begun();
       const slots = await reserved(rateLimits, somebody(), 100);

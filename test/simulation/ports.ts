@@ -4,4 +4,4 @@ import type { DeliverPorts } from '../../functions/deliver/context.ts';
 
 /** What any of the steps asks for. */
 export type StepPorts = DeliverPorts &
-  Pick<ByHandContext['ports'], 'deliveryListings' | 'wakeUps'> & { chunks: Chunks };
+  Pick<ByHandContext['ports'], 'deliveryListings' | 'rateLimits' | 'wakeUps'> & { chunks: Chunks };

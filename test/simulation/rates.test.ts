@@ -10,6 +10,7 @@ const nobodyStandsInLine: Sabotage = {
   ports: (ports) => ({
     ...ports,
     rateLimits: {
+      ...ports.rateLimits,
       reserve: (_limited, { epoch }) => Promise.resolve({ at: ports.clock.now(), epoch }),
     },
   }),

@@ -59,13 +59,14 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 
 function byHandContextOf(dependencies: ApiDependencies): ByHandContext {
   const { deliveries, deliveryListings, messageRecords, registry } = dependencies;
-  const { clock, payloads, wakeUps, journal, settings } = dependencies;
+  const { clock, payloads, rateLimits, wakeUps, journal, settings } = dependencies;
   return {
     ports: {
       clock,
       deliveries,
       deliveryListings,
       payloads,
+      rateLimits,
       wakeUps,
       journal,
       messageRecords,

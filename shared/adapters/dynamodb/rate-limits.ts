@@ -7,18 +7,21 @@ import {
   isStanding,
   latestEnd,
   type Line,
+  MOST_LEFT,
   noSlot,
   noSlotYet,
   type RateLimit,
   type Slot,
   slotsFrom,
+  slotsLeftIn,
 } from '../../domain/subscription/rate-limit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Limited, RateLimits } from '../../ports/subscriptions.ts';
 import { slotsItemKey } from './delivery-keys.ts';
+import { gathered } from '../gathered.ts';
 import { expression, type Expression } from './expressions.ts';
 import { decoded, RECORD_VERSION, ttlOf } from './record.ts';
-import { conditional } from './writes.ts';
+import { conditional, ifConditionHolds } from './writes.ts';
 import type { DynamoDBDocument, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 
 /** Milliseconds within which the deliveries of one batch ask, since they are claimed side by side. */
@@ -49,16 +52,12 @@ export function dynamoRateLimits(
   const reserve = gathered<Asked & { line: string }, Slot>(
     GATHER_MS,
     async (_, { line: key, ...asked }, count) => {
-      const { limit } = asked;
       const now = clock.now();
       const first: Way = (ends.get(key) ?? 0) > now ? 'lengthen' : 'begin';
-      const line = await lineAfter(client, tableName, { ...asked, count, now, first });
+      const { reservedUpTo, slots } = await reservation(client, tableName, { ...asked, count, now, first });
       if (ends.size >= MOST_REMEMBERED) ends.clear();
-      ends.set(key, line.reservedUpTo);
-      const { instead } = line;
-      return instead === undefined
-        ? slotsFrom(line.reservedUpTo - count * limit.intervalMs, count, limit)
-        : Array.from({ length: count }, () => instead);
+      ends.set(key, reservedUpTo);
+      return slots;
     },
   );
   return {
@@ -67,28 +66,43 @@ export function dynamoRateLimits(
       const expiring = until === undefined ? '' : Math.ceil(until / EXPIRING_TOGETHER_MS);
       return reserve(`${line}${expiring}`, { limited, limit, until, line });
     },
+    leave: async (limited, slot) => {
+      await ifConditionHolds(client.update(leavingOf(tableName, limited, slot, clock.now())));
+    },
   };
 }
 
 type Wanted = Asked & { count: number; now: number; first: Way };
+type Way = 'lengthen' | 'begin';
 
-/** The line with the slots that were wanted at its end, or as it is where there are none, and what there is instead. */
-async function lineAfter(
+/** The slots that were wanted, or where there are none what there is instead; and the end of the line after it. */
+type Reservation = { reservedUpTo: number; slots: readonly Slot[] };
+
+async function reservation(
   client: DynamoDBDocument,
   tableName: string,
   wanted: Wanted,
-): Promise<Line & { instead?: Slot }> {
-  const { limited, limit, until, now } = wanted;
-  let way = wanted.first;
-  const reserved = await withRetriedWrites<Line & { instead?: Slot }>(
+): Promise<Reservation> {
+  const { limited, limit, until, now, count } = wanted;
+  const instead = ({ reservedUpTo }: Line, slot: Slot): Reservation => ({
+    reservedUpTo,
+    slots: Array.from({ length: count }, () => slot),
+  });
+  let write = writes[wanted.first](tableName, wanted);
+  const reserved = await withRetriedWrites<Reservation>(
     async () => {
-      const result = await updated(client, requestOf[way](tableName, wanted));
-      if (result.kind === 'written') return result.line;
+      const result = await updated(client, write.request);
+      if (result.kind === 'written')
+        return { reservedUpTo: result.line.reservedUpTo, slots: write.slotsIn(result.line) };
       const { line } = result;
-      if (line !== undefined && isOvertaken(line, limit, now)) return { ...line, instead: noSlotYet(now) };
-      if (!isStanding(line, limit, now)) way = 'begin';
-      else if (line.reservedUpTo > latestEnd(now, until)) return { ...line, instead: noSlot(now, until) };
-      else way = 'lengthen';
+      if (line !== undefined && isOvertaken(line, limit, now)) return instead(line, noSlotYet(now));
+      if (!isStanding(line, limit, now)) {
+        write = writes.begin(tableName, wanted);
+        return 'again';
+      }
+      const { added } = slotsLeftIn(line, count, wanted);
+      if (added > 0 && line.reservedUpTo > latestEnd(now, until)) return instead(line, noSlot(now, until));
+      write = line.left === undefined ? writes.lengthen(tableName, wanted) : fill(tableName, wanted, line);
       return 'again';
     },
     { tries: RESERVATION_TRIES },
@@ -98,20 +112,24 @@ async function lineAfter(
   return reserved;
 }
 
-type Way = 'lengthen' | 'begin';
+/** A conditional write, and the slots that it reserved in the line as it is after it. */
+type LineWrite = { request: UpdateCommandInput; slotsIn: (line: Line) => readonly Slot[] };
 
-const requestOf: Record<Way, (tableName: string, wanted: Wanted) => UpdateCommandInput> = {
+const writes: Record<Way, (tableName: string, wanted: Wanted) => LineWrite> = {
   lengthen: (tableName, { limited, limit, until, count, now }) => {
     const to = expression();
     const end = to.name('reservedUpTo');
     return {
-      TableName: tableName,
-      Key: slotsItemKey(limited),
-      UpdateExpression: `SET ${end} = ${end} + ${to.value(count * limit.intervalMs)}, ${lifetimeOf(to, now)}`,
-      // Domain `isStanding`, and room for more.
-      ConditionExpression: `${to.name('epoch')} = ${to.value(limit.epoch)} AND ${end} > ${to.value(now)} AND ${end} <= ${to.value(latestEnd(now, until))}`,
-      ...ANSWER,
-      ...to.attributes(),
+      slotsIn: atTheEnd(count, limit),
+      request: {
+        TableName: tableName,
+        Key: slotsItemKey(limited),
+        UpdateExpression: `SET ${end} = ${end} + ${to.value(count * limit.intervalMs)}, ${lifetimeOf(to, now)}`,
+        // Domain `isStanding`, room for more, and no slots before the end.
+        ConditionExpression: `${to.name('epoch')} = ${to.value(limit.epoch)} AND ${end} > ${to.value(now)} AND ${end} <= ${to.value(latestEnd(now, until))} AND attribute_not_exists(${to.name('left')})`,
+        ...ANSWER,
+        ...to.attributes(),
+      },
     };
   },
   begin: (tableName, { limited, limit, count, now }) => {
@@ -119,15 +137,61 @@ const requestOf: Record<Way, (tableName: string, wanted: Wanted) => UpdateComman
     const end = to.name('reservedUpTo');
     const epoch = to.name('epoch');
     return {
-      TableName: tableName,
-      Key: slotsItemKey(limited),
-      UpdateExpression: `SET ${end} = ${to.value(now + count * limit.intervalMs)}, ${epoch} = ${to.value(limit.epoch)}, ${to.name('v')} = ${to.value(RECORD_VERSION)}, ${lifetimeOf(to, now)}`,
-      ConditionExpression: `attribute_not_exists(${to.name(primaryKey.partition)}) OR ${epoch} < ${to.value(limit.epoch)} OR ${end} <= ${to.value(now)}`,
-      ...ANSWER,
-      ...to.attributes(),
+      slotsIn: atTheEnd(count, limit),
+      request: {
+        TableName: tableName,
+        Key: slotsItemKey(limited),
+        UpdateExpression: `SET ${end} = ${to.value(now + count * limit.intervalMs)}, ${epoch} = ${to.value(limit.epoch)}, ${to.name('v')} = ${to.value(RECORD_VERSION)}, ${lifetimeOf(to, now)} REMOVE ${to.name('left')}`,
+        ConditionExpression: `attribute_not_exists(${to.name(primaryKey.partition)}) OR ${epoch} < ${to.value(limit.epoch)} OR ${end} <= ${to.value(now)}`,
+        ...ANSWER,
+        ...to.attributes(),
+      },
     };
   },
 };
+
+function atTheEnd(count: number, limit: RateLimit): LineWrite['slotsIn'] {
+  return ({ reservedUpTo }) => slotsFrom(reservedUpTo - count * limit.intervalMs, count, limit);
+}
+
+/** Takes the slots that were left in a line as it was read. */
+function fill(tableName: string, wanted: Wanted, line: Line): LineWrite {
+  const { limited, limit, count, now } = wanted;
+  const { slots, added, left } = slotsLeftIn(line, count, wanted);
+  const to = expression();
+  const [end, leftName] = [to.name('reservedUpTo'), to.name('left')];
+  const sets = [`${end} = ${end} + ${to.value(added * limit.intervalMs)}`, lifetimeOf(to, now)];
+  const rest = left.length === 0 ? ` REMOVE ${leftName}` : `, ${leftName} = ${to.value(left)}`;
+  return {
+    slotsIn: () => slots,
+    request: {
+      TableName: tableName,
+      Key: slotsItemKey(limited),
+      UpdateExpression: `SET ${sets.join(', ')}${rest}`,
+      ConditionExpression: `${to.name('epoch')} = ${to.value(line.epoch)} AND ${end} = ${to.value(line.reservedUpTo)} AND ${leftName} = ${to.value(line.left)}`,
+      ...ANSWER,
+      ...to.attributes(),
+    },
+  };
+}
+
+/** Puts a slot among those that were left, as long as its line stands. */
+function leavingOf(
+  tableName: string,
+  limited: Limited,
+  { at, epoch }: Slot,
+  now: number,
+): UpdateCommandInput {
+  const to = expression();
+  const left = to.name('left');
+  return {
+    TableName: tableName,
+    Key: slotsItemKey(limited),
+    UpdateExpression: `SET ${left} = list_append(if_not_exists(${left}, ${to.value([])}), ${to.value([at])})`,
+    ConditionExpression: `${to.name('epoch')} = ${to.value(epoch)} AND ${to.name('reservedUpTo')} > ${to.value(now)} AND (attribute_not_exists(${left}) OR size(${left}) < ${to.value(MOST_LEFT)})`,
+    ...to.attributes(),
+  };
+}
 
 const ANSWER = { ReturnValues: 'ALL_NEW', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
 
@@ -139,6 +203,7 @@ function lifetimeOf(to: Expression, now: number): string {
 const lineSchema = z.object({
   reservedUpTo: z.number(),
   epoch: z.string(),
+  left: z.array(z.number()).exactOptional(),
 } satisfies Record<keyof Line, z.ZodType>);
 
 type LineResult = { kind: 'written'; line: Line } | { kind: 'refused'; line: Line | undefined };
@@ -149,45 +214,4 @@ async function updated(client: DynamoDBDocument, request: UpdateCommandInput): P
     return { kind: 'written', line: decoded(lineSchema, result.output.Attributes) };
   const { item } = result;
   return { kind: 'refused', line: item === undefined ? undefined : decoded(lineSchema, item) };
-}
-
-/** A call that waits for others like it. */
-type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void };
-
-/**
- * Makes one call of those that come within `gatherMs` under the same key: `call` gets how many they are, and answers with as
- * many results, handed out in the order in which they came. Where it throws, each of them does.
- */
-export function gathered<Asked, Result>(
-  gatherMs: number,
-  call: (key: string, asked: Asked, count: number) => Promise<readonly Result[]>,
-): (key: string, asked: Asked) => Promise<Result> {
-  const open = new Map<string, Waiting<Result>[]>();
-
-  const close = async (key: string, asked: Asked): Promise<void> => {
-    const waiting = open.get(key) ?? [];
-    open.delete(key);
-    try {
-      const results = await call(key, asked, waiting.length);
-      waiting.forEach(({ resolve, reject }, index) => {
-        const result = results[index];
-        if (result === undefined)
-          reject(new RangeError(`${results.length} results for ${waiting.length} calls`));
-        else resolve(result);
-      });
-    } catch (error) {
-      for (const { reject } of waiting) reject(error);
-    }
-  };
-
-  return (key, asked) =>
-    new Promise((resolve, reject) => {
-      const waiting = open.get(key);
-      if (waiting !== undefined) {
-        waiting.push({ resolve, reject });
-        return;
-      }
-      open.set(key, [{ resolve, reject }]);
-      setTimeout(() => void close(key, asked), gatherMs);
-    });
 }

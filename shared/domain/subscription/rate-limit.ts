@@ -14,8 +14,11 @@ export type Slot = {
   epoch?: string | undefined;
 };
 
-/** The state of a subscription's line: up to when slots are given out, in milliseconds. */
-export type Line = { reservedUpTo: number; epoch: string };
+/**
+ * The state of a subscription's line: up to when slots are given out, in milliseconds. `left`: slots before that whose
+ * deliveries left the line, for those who come next.
+ */
+export type Line = { reservedUpTo: number; epoch: string; left?: readonly number[] };
 
 /** The least and the most requests a second that a subscription may ask for. */
 export const LEAST_PER_SECOND = 0.01;
@@ -111,6 +114,36 @@ export function latestEnd(now: number, until = Infinity): number {
 /** `count` slots from `first` on. */
 export function slotsFrom(first: number, count: number, { intervalMs, epoch }: RateLimit): Slot[] {
   return Array.from({ length: count }, (_, index) => ({ at: Math.ceil(first + index * intervalMs), epoch }));
+}
+
+/** No more slots that were left are remembered; they take 9 KB of an item. */
+export const MOST_LEFT = 1_000;
+
+/** Milliseconds. A slot that is nearer may be under way already, and nobody else could be there in time. */
+const LEFT_BEFORE_MS = 2_000;
+
+/** Whether the slot of a delivery that ended, and that nobody was at, can be somebody else's. */
+export function canBeLeft(slot: Slot, now: number): boolean {
+  return slot.epoch !== undefined && slot.at - now > LEFT_BEFORE_MS;
+}
+
+/**
+ * Slots of a line that stands, in which some were left: these first, the earliest first, then those at its end. `added` is how
+ * many of the latter there are, `left` what is left after it. `until`: when the message expires.
+ */
+export function slotsLeftIn(
+  { left = [], reservedUpTo }: Line,
+  count: number,
+  { limit, now, until = Infinity }: { limit: RateLimit; now: number; until?: number | undefined },
+): { slots: Slot[]; added: number; left: number[] } {
+  const toCome = left.filter((at) => at > now).sort((one, other) => one - other);
+  const taken = toCome.filter((at) => at <= until).slice(0, count);
+  const added = count - taken.length;
+  return {
+    slots: [...taken.map((at) => ({ at, epoch: limit.epoch })), ...slotsFrom(reservedUpTo, added, limit)],
+    added,
+    left: toCome.filter((at) => !taken.includes(at)),
+  };
 }
 
 /** What those get who are overtaken: they are looked at again when they read the subscription as it is. */

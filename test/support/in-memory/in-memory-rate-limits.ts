@@ -4,7 +4,7 @@ import {
   latestEnd,
   noSlot,
   noSlotYet,
-  slotsFrom,
+  slotsLeftIn,
   type Line,
   type Slot,
 } from '../../../shared/domain/subscription/rate-limit.ts';
@@ -22,11 +22,19 @@ export const inMemoryRateLimits = (
       const key = `${queue}#${subscriptionId}`;
       const line = lines.get(key);
       if (line !== undefined && isOvertaken(line, limit, now)) return answer(noSlotYet(now));
-      const first = isStanding(line, limit, now) ? line.reservedUpTo : now;
-      if (first > latestEnd(now, until)) return answer(noSlot(now, until));
-      lines.set(key, { reservedUpTo: first + limit.intervalMs, epoch: limit.epoch });
-      const [slot = noSlot(now)] = slotsFrom(first, 1, limit);
-      return answer(slot);
+      const standing = isStanding(line, limit, now) ? line : { reservedUpTo: now, epoch: limit.epoch };
+      const { slots, added, left } = slotsLeftIn(standing, 1, { limit, now, until });
+      const end = standing.reservedUpTo;
+      if (added > 0 && end > latestEnd(now, until)) return answer(noSlot(now, until));
+      lines.set(key, { reservedUpTo: end + added * limit.intervalMs, epoch: limit.epoch, left });
+      return answer(slots[0] ?? noSlot(now));
+    },
+    leave: ({ queue, subscriptionId }, { at, epoch }) => {
+      const key = `${queue}#${subscriptionId}`;
+      const line = lines.get(key);
+      if (line !== undefined && line.epoch === epoch && line.reservedUpTo > clock.now())
+        lines.set(key, { ...line, left: [...(line.left ?? []), at] });
+      return Promise.resolve();
     },
   };
 };

@@ -18,6 +18,7 @@ import { inMemoryJournal } from './in-memory-journal.ts';
 import { inMemoryMessageRecords } from './in-memory-message-records.ts';
 import { inMemoryOperations, type OrderedOperation } from './in-memory-queues.ts';
 import { inMemoryPayloads } from './in-memory-payloads.ts';
+import { inMemoryRateLimits } from './in-memory-rate-limits.ts';
 import { inMemoryRecoveries } from './in-memory-recoveries.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
 
@@ -50,6 +51,7 @@ export const operateWorld = () => {
     deliveryListings: inMemoryDeliveryListings(deliveries),
     messageRecords: inMemoryMessageRecords(),
     payloads: inMemoryPayloads(),
+    rateLimits: inMemoryRateLimits(clock),
     recoveries: inMemoryRecoveries(),
     operations: inMemoryOperations(ordered),
     journal: inMemoryJournal(),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { gathered } from '../../../shared/adapters/dynamodb/rate-limits.ts';
+import { gathered } from '../../../shared/adapters/gathered.ts';
 
 describe('gathered calls', () => {
   it('that come together under one key are one call, and each gets a result of its own, in their order', async () => {

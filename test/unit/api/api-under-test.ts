@@ -15,6 +15,7 @@ import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-messag
 import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-operator-events.ts';
 import { inMemoryOperations, type OrderedOperation } from '../../support/in-memory/in-memory-queues.ts';
 import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
+import { inMemoryRateLimits } from '../../support/in-memory/in-memory-rate-limits.ts';
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { inMemorySubscriptions } from '../../support/in-memory/in-memory-subscriptions.ts';
@@ -57,6 +58,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     payloads,
     deliveries,
     deliveryListings: inMemoryDeliveryListings(deliveries),
+    rateLimits: inMemoryRateLimits(clock),
     ingress: {
       publish: (messages) => {
         published.push(...messages.map(({ body }) => body));

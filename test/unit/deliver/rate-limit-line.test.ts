@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { updateSubscription } from '../../../functions/api/subscriptions/change.ts';
 import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import { limitedWorld, type LimitedWorld } from '../../support/in-memory/limited-world.ts';
@@ -137,5 +138,38 @@ describe('the line of a subscription with max_per_second', () => {
 
     expect(requestedAt()).toEqual([0, 40]);
     expect(latenesses()).toEqual([60_000, 29_500]);
+  });
+
+  it('has nobody wait for those who were cancelled: who comes next takes their places', async () => {
+    await subscribe(0.1);
+    await publish(200);
+    await world.clock.run(startedAt + 5_000);
+    for (let index = 1; index < 200; index += 1)
+      await cancelDelivery(world.byHandContext, (await deliveryOf(`m${index}`)).key, 'manual');
+    const wantedAt = world.clock.now();
+    await publish(2, 200);
+    await world.clock.run();
+
+    const waited = requestedAt().map((at) => at - (wantedAt - startedAt) / 1000);
+    // The first of the flood was made at once.
+    expect(waited).toHaveLength(3);
+    expect(waited[1]).toBeLessThan(20);
+    expect(waited[2]).toBeLessThan(30);
+  });
+
+  it('keeps to its rate where places are given to others', async () => {
+    await subscribe(1);
+    await publish(60);
+    await world.clock.run(startedAt + 5_500);
+    for (let index = 10; index < 60; index += 2)
+      await cancelDelivery(world.byHandContext, (await deliveryOf(`m${index}`)).key, 'manual');
+    await publish(40, 60);
+    await world.clock.run();
+
+    const times = requestedAt();
+    expect(times).toHaveLength(75);
+    for (const at of times)
+      expect(times.filter((one) => one >= at && one < at + 10).length).toBeLessThanOrEqual(11);
+    expect(times.at(-1)).toBeLessThan(90);
   });
 });
