@@ -25,7 +25,7 @@ import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscri
 import { dividedUp, firstJobsFor, type Sending } from './first-jobs.ts';
 import { repeated, type Copy } from './repeat.ts';
 import { placeOf } from '../../shared/steps/keep-message.ts';
-import { keptUntil } from '../../shared/steps/retention.ts';
+import { keptUntil, recordedUntil } from '../../shared/steps/retention.ts';
 
 export type DispatchContext = {
   ports: {
@@ -178,7 +178,7 @@ async function draftRecord(
     ...dividedUp(matching, buckets, settings.firstAttemptsPerJob),
     accepted: acceptedVersion(version, message),
     ...(kept === undefined ? {} : { body: kept }),
-    expiresAt: kept === undefined ? acceptedAt + settings.retentionMs : keptUntil(acceptedAt, settings),
+    expiresAt: (kept === undefined ? recordedUntil : keptUntil)(acceptedAt, settings),
   };
 }
 

@@ -55,6 +55,7 @@ type BooksContext = {
   messageListings: MessageListings;
   messageRecords: Pick<MessageRecords, 'find'>;
   deliveryListings: Pick<DeliveryListings, 'tally'>;
+  settings: { retentionMs: number };
 };
 
 /** No further page is read after this: half of the time that a request has. */
@@ -73,8 +74,9 @@ export async function countBooks(
   window: MessageWindow,
   from: string | undefined,
 ): Promise<{ books: Books; marker?: string }> {
-  const { clock, messageListings } = context;
+  const { clock, messageListings, settings } = context;
   const startedAt = clock.now();
+  const forgottenBefore = startedAt - settings.retentionMs;
   let books = EMPTY_BOOKS;
   let marker = from;
   do {
@@ -82,19 +84,25 @@ export async function countBooks(
       limit: PAGE,
       ...(marker === undefined ? {} : { marker }),
     });
-    const counted = await Promise.all(page.items.map(({ key }) => countMessage(context, key)));
+    const counted = await Promise.all(
+      page.items.map(({ key }) => countMessage(context, key, forgottenBefore)),
+    );
     books = counted.reduce(sumOfBooks, books);
     ({ marker } = page);
   } while (marker !== undefined && clock.now() - startedAt < COUNTING_MS);
   return marker === undefined ? { books } : { books, marker };
 }
 
-/** The listing is eventually consistent: its record may have expired since. */
+/**
+ * The listing is eventually consistent: its record may have expired since. Of a message that is older than the retention the
+ * records of some deliveries may be gone, so it is left out.
+ */
 async function countMessage(
   { messageRecords, deliveryListings }: BooksContext,
   key: MessageKey,
+  forgottenBefore: number,
 ): Promise<Books> {
   const record = await messageRecords.find(key);
-  if (record === undefined) return EMPTY_BOOKS;
+  if (record === undefined || record.acceptedAt <= forgottenBefore) return EMPTY_BOOKS;
   return booksOfMessage(record, await deliveryListings.tally(record));
 }

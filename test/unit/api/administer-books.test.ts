@@ -33,6 +33,7 @@ const booksWorld = (stepMs = 0) => {
         },
       },
       deliveryListings: inMemoryDeliveryListings(deliveries),
+      settings: { retentionMs: 30 * 86_400_000 },
     },
     messageRecords,
     accept: async (

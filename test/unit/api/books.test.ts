@@ -45,6 +45,16 @@ describe('GET /v2/queues/{queue}/books', () => {
     });
   });
 
+  it('leave out messages that are older than the retention, because some of their deliveries are forgotten', async () => {
+    const api = await apiWithOrders();
+    await recordMessage(api, { messageId: 'old', acceptedAt: NOON - 720 * HOUR, matched: 1 });
+    await recordMessage(api, { messageId: 'young', acceptedAt: NOON - 720 * HOUR + 1, matched: 0 });
+    expect(await booksAt(api, `${PATH}?since=2026-10-01T00:00:00Z`)).toMatchObject({
+      balances: true,
+      books: { accepted: 1, matched: 0 },
+    });
+  });
+
   it('do not balance while a delivery that was asked for is not on record', async () => {
     const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 1, matched: 2 });

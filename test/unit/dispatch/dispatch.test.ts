@@ -3,6 +3,7 @@ import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/buil
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
+const DAY = 86_400_000;
 const key = { queue: 'orders', messageId: 'message-1' };
 
 let world: PipelineWorld;
@@ -150,6 +151,21 @@ describe('dispatch', () => {
 
     expect(await world.messageRecords.find(key)).toMatchObject({ body: { kind } });
   });
+
+  it.each([1, 2])(
+    'keeps the record of a message longer than those of its %i deliveries that come four days late',
+    async (count) => {
+      await subscribe(count);
+      const { deliveryQueue } = world.dispatchContext.ports;
+      const send = deliveryQueue.send.bind(deliveryQueue);
+      deliveryQueue.send = (jobs) => send(jobs, (4 * DAY) / 1000);
+      await world.dispatch({ ok: true, message: aMessage() });
+      await world.clock.run();
+
+      const { expiresAt = 0 } = (await world.messageRecords.find(key)) ?? {};
+      expect(expiresAt - (await world.delivery()).expiresAt).toBeGreaterThan(2 * DAY);
+    },
+  );
 
   it('keeps every message where the deployment says so', async () => {
     world.settings.retainMessages = 'all';

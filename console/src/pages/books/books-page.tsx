@@ -84,7 +84,7 @@ function Report({ books, links }: { books: Books; links: FlowLinks }): JSX.Eleme
         <Notice tone="warning" title="The books do not balance yet">
           <p>
             Deliveries that wait for their first attempt are on record nowhere. If it stays so, something is
-            lost, or its records have expired in part.
+            lost.
           </p>
         </Notice>
       )}
