@@ -15,7 +15,7 @@ const { state, pipeline, monitoring } = templatesFor();
 
 const outputsOf = (template: Template): string[] =>
   Object.keys(template.findOutputs('*'))
-    .filter((name) => !name.startsWith('ExportsOutput'))
+    .filter((name) => !/^(?:Exports|Publish)Output/.test(name))
     .toSorted();
 
 describe('the app', () => {
@@ -53,6 +53,12 @@ describe('the stacks', () => {
   it('can all be deleted on a laptop', () => {
     const stacks = placeStacks(testApp(), parseSettings({ local: true }));
     expect(stacks.state.terminationProtection).toBe(false);
+  });
+
+  it('are not kept by the monitoring from replacing what it watches', () => {
+    const text = JSON.stringify(monitoring.toJSON());
+    expect(text).toContain('Fn::GetStackOutput');
+    expect(text).not.toContain('Fn::ImportValue');
   });
 
   it('say what they made', () => {

@@ -51,8 +51,12 @@ export type Widget = z.output<typeof body>['widgets'][number];
 
 const joined = z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) });
 
-/** The logical id or the name of an export that a reference leads to. */
+const output = z.object({ 'Fn::GetStackOutput': z.object({ OutputName: z.string() }) });
+
+/** The logical id or the name of an output that a reference leads to. */
 function referred(reference: unknown): string {
+  const found = output.safeParse(reference);
+  if (found.success) return found.data['Fn::GetStackOutput'].OutputName;
   const names = z.record(z.string(), z.union([z.string(), z.array(z.string())])).parse(reference);
   return Object.values(names).flat()[0] ?? '';
 }
