@@ -6,6 +6,7 @@ import {
 } from '../../shared/domain/retry/policy.ts';
 import { sumOf } from '../harness/figures.ts';
 import { byScheduler, bySqs, DEFAULT_SHAPE, noRetries, THRESHOLD_SECONDS } from './paths.ts';
+import { failingFirst } from './run-path.ts';
 
 export const MESSAGES = 120;
 export const PAYLOAD_BYTES = 700;
@@ -37,20 +38,12 @@ export const KEPT = Array.from({ length: MESSAGES }, (_, number) => number).filt
   failing.some(({ every }) => number % every === 0),
 ).length;
 
-type Request = { headers: Record<string, string | string[] | undefined> };
-
 /** Messages are numbered; others than those with the prefix `m` succeed. */
 export function answersOf({ every, failures }: Subscriber) {
-  const failed = new Map<string, number>();
-  return ({ headers }: Request) => {
-    const id = String(headers['webhook-id']);
+  return failingFirst((id) => {
     const [prefix, number] = id.split('-');
-    const count = failed.get(id) ?? 0;
-    failed.set(id, count + 1);
-    return prefix === 'm' && Number(number) % every === 0 && count < failures
-      ? { status: 503, body: 'unavailable' }
-      : {};
-  };
+    return prefix === 'm' && Number(number) % every === 0 ? failures : 0;
+  });
 }
 
 /** @param single deliveries with jobs of their own: those to subscribers that fail now and then */

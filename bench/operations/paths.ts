@@ -1,25 +1,11 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 
-export type PathName =
-  | 'delivered'
-  | 'delivered_two'
-  | 'delivered_ten'
-  | 'delivered_hundred'
-  | 'delivered_from_bucket'
-  | 'retried_at_once'
-  | 'retried_at_once_in_ten'
-  | 'retried_by_sqs'
-  | 'retried_by_sqs_thrice'
-  | 'retried_by_sqs_from_bucket'
-  | 'retried_by_scheduler'
-  | 'exhausted';
-
 /**
  * What is counted, each by itself. A subscriber's first `failures` requests for a message are answered 503: every
  * subscriber's, or, where `oneFails`, that of one of them.
  */
 export type Path = {
-  path: PathName;
+  path: string;
   messages: number;
   fanOut: number;
   payloadBytes: number;
@@ -45,21 +31,16 @@ export const noRetries = {
 } satisfies PartialRetryPolicy;
 
 export function bySqs(retries: number): PartialRetryPolicy {
-  return {
-    ...noRetries,
-    minimum_delay_retries: retries,
-    minimum_delay: SHORT_SECONDS,
-    maximum_delay: SHORT_SECONDS,
-  };
+  return after(SHORT_SECONDS, retries);
 }
 
 export function byScheduler(retries: number): PartialRetryPolicy {
-  return {
-    ...noRetries,
-    minimum_delay_retries: retries,
-    minimum_delay: LONG_SECONDS,
-    maximum_delay: LONG_SECONDS,
-  };
+  return after(LONG_SECONDS, retries);
+}
+
+function after(seconds: number, retries: number): PartialRetryPolicy {
+  const delay = { minimum_delay: seconds, maximum_delay: seconds };
+  return { ...noRetries, minimum_delay_retries: retries, ...delay };
 }
 
 /** As many retries as the default policy makes, in its phases. */
@@ -72,41 +53,33 @@ export const DEFAULT_SHAPE: PartialRetryPolicy = {
   maximum_delay: 2 * SHORT_SECONDS,
 };
 
-export const DEFAULT_RETRIES = 19;
+const DEFAULT_RETRIES = 19;
 
 const usual = { messages: 15, fanOut: 1, payloadBytes: KILOBYTE, failures: 0, policy: noRetries, alone: 4 };
 
 const atOnce: PartialRetryPolicy = { ...noRetries, retries_with_no_delay: 1 };
 
-export const paths: readonly Path[] = [
+const once = { ...usual, failures: 1 };
+const largeBody = { payloadBytes: 100 * KILOBYTE };
+const keptBody = { payloadBytes: 20 * KILOBYTE };
+
+export const paths = [
   { ...usual, path: 'delivered', messages: 25 },
   { ...usual, path: 'delivered_two', fanOut: 2 },
   { ...usual, path: 'delivered_ten', fanOut: 10 },
   { ...usual, path: 'delivered_hundred', fanOut: 100, messages: 8 },
-  { ...usual, path: 'delivered_from_bucket', payloadBytes: 100 * KILOBYTE },
-  { ...usual, path: 'retried_at_once', failures: 1, policy: atOnce },
+  { ...usual, path: 'delivered_from_bucket', ...largeBody },
+  { ...once, path: 'retried_at_once', policy: atOnce },
   // Each by itself: whoever is failing when a message comes is in no chunk of it, and it recovers at once.
-  {
-    ...usual,
-    path: 'retried_at_once_in_ten',
-    fanOut: 10,
-    oneFails: true,
-    failures: 1,
-    policy: atOnce,
-    alone: 15,
-  },
-  { ...usual, path: 'retried_by_sqs', failures: 1, policy: bySqs(1) },
+  { ...once, path: 'retried_at_once_in_ten', fanOut: 10, oneFails: true, policy: atOnce, alone: 15 },
+  { ...once, path: 'retried_by_sqs', policy: bySqs(1) },
   { ...usual, path: 'retried_by_sqs_thrice', failures: 3, policy: bySqs(3) },
-  {
-    ...usual,
-    path: 'retried_by_sqs_from_bucket',
-    failures: 1,
-    policy: bySqs(1),
-    payloadBytes: 20 * KILOBYTE,
-  },
-  { ...usual, path: 'retried_by_scheduler', failures: 1, policy: byScheduler(1) },
+  { ...once, path: 'retried_by_sqs_from_bucket', policy: bySqs(1), ...keptBody },
+  { ...once, path: 'retried_by_scheduler', policy: byScheduler(1) },
   { ...usual, path: 'exhausted', failures: 1 + DEFAULT_RETRIES, policy: DEFAULT_SHAPE },
-];
+] as const satisfies readonly Path[];
+
+export type PathName = (typeof paths)[number]['path'];
 
 /** Requests that subscribers get, in all. */
 export function requestsOf({ messages, fanOut, failures, oneFails, path }: Path): number {

@@ -27,16 +27,14 @@ const APART_MS = 300;
 export async function runPath(system: System, path: Path): Promise<PathRun> {
   const { receiver } = system;
   const queue = `operations-${path.path}`;
-  const failed = new Map<string, number>();
   await system.makeQueue(queue, path.policy);
   for (let index = 0; index < path.fanOut; index += 1) {
     const subscriber = `/${queue}/${index}`;
-    receiver.script(subscriber, ({ headers }) => {
-      const attempt = `${subscriber} ${String(headers['webhook-id'])}`;
-      const failures = failed.get(attempt) ?? 0;
-      failed.set(attempt, failures + 1);
-      return failures < failuresOf(path, index) ? { status: 503, body: 'unavailable' } : {};
-    });
+    const failures = path.oneFails === true && index > 0 ? 0 : path.failures;
+    receiver.script(
+      subscriber,
+      failingFirst(() => failures),
+    );
     await system.subscribe(queue, subscriber);
   }
   // What a function reads once for all, such as a secret, is read before the count begins.
@@ -53,9 +51,17 @@ export async function runPath(system: System, path: Path): Promise<PathRun> {
   return { ...path, entries, requestEnvelopeBytes: bytes / requests.length - path.payloadBytes };
 }
 
-/** Of the subscriber with that number. */
-function failuresOf({ failures, oneFails }: Path, index: number): number {
-  return oneFails === true && index > 0 ? 0 : failures;
+type Request = { headers: Record<string, string | string[] | undefined> };
+
+/** A subscriber that fails so many of the first requests for a message, by its id. */
+export function failingFirst(failuresOf: (id: string) => number) {
+  const requests = new Map<string, number>();
+  return ({ headers }: Request) => {
+    const id = String(headers['webhook-id']);
+    const before = requests.get(id) ?? 0;
+    requests.set(id, before + 1);
+    return before < failuresOf(id) ? { status: 503, body: 'unavailable' } : {};
+  };
 }
 
 async function publishAll(system: System, bodies: readonly string[], alone: number): Promise<void> {
@@ -79,7 +85,7 @@ export function bodiesOf(
 }
 
 /** A line each: name, colon and blank, value, CR and LF. */
-function headerBytes(headers: Record<string, string | string[] | undefined>): number {
+function headerBytes(headers: Request['headers']): number {
   return sumOf(Object.entries(headers), ([name, value]) => name.length + String(value).length + 4);
 }
 
@@ -103,20 +109,14 @@ export async function observed(
   const [before, from] = [receiver.received().length, system.log().length];
   const came = (): number => receiver.received().length - before;
   await work();
-  await waitFor(system, requests, before);
+  const look = () => Promise.resolve(came() >= requests ? true : undefined);
+  if ((await pollUntil(look, { withinMs: PATIENCE_MS, interval: INTERVAL, signal })) === undefined)
+    throw new Problem(`Of ${requests} requests subscribers got ${came()} in ${PATIENCE_MS / 1000} s.`);
   await quiet(system);
   if (came() !== requests)
     throw new Problem(`Subscribers were to get ${requests} requests, and got ${came()}.`);
   signal.throwIfAborted();
   return system.log().slice(from);
-}
-
-/** Until subscribers have got so many requests beyond those that they had. */
-async function waitFor({ receiver, signal }: System, requests: number, before: number): Promise<void> {
-  const came = (): number => receiver.received().length - before;
-  const look = () => Promise.resolve(came() >= requests ? true : undefined);
-  if ((await pollUntil(look, { withinMs: PATIENCE_MS, interval: INTERVAL, signal })) === undefined)
-    throw new Problem(`Of ${requests} requests subscribers got ${came()} in ${PATIENCE_MS / 1000} s.`);
 }
 
 /** What reconcile does each minute is no part of it. */

@@ -4,7 +4,7 @@ import { atLeastZero, difference, rounded, sum, times, type Units } from './tall
 
 /** A path as it was counted, what each invocation costs by itself left out. */
 export type PathCount = {
-  path: PathName;
+  path: string;
   messages: number;
   fanOut: number;
   invocations: { dispatch: number; first: number };
