@@ -1,6 +1,7 @@
 import type { DeliverContext, DeliverPorts } from '../../functions/deliver/context.ts';
 import { deliver } from '../../functions/deliver/deliver.ts';
 import { healthNotes } from '../../functions/deliver/health.ts';
+import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import { schedulerWakeUps } from '../../shared/adapters/scheduler/wake-ups.ts';
@@ -91,7 +92,12 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
     const { journal, ...stores } = deliverContext.ports;
     const slow = slowed({ ...stores, deliveryQueue, wakeUps }, time);
     const ports = { ...slow, clock: time, journal, subscriber };
-    return { ports: { ...ports, ...sabotage(ports) }, settings, healthNotes: healthNotes(time) };
+    return {
+      ports: { ...ports, ...sabotage(ports) },
+      settings,
+      healthNotes: healthNotes(time),
+      memory: memoryBudget(time),
+    };
   };
 
   const queue = <T>(

@@ -44,6 +44,7 @@ export type DeliverContext = {
   settings: DeliverSettings;
   /** Of this instance of the function. */
   healthNotes: HealthNotes;
+  memory: MemoryBudget;
 };
 
 /** Which changes of subscriptions' health the attempts of one instance have asked for (health.ts). */
@@ -53,6 +54,12 @@ export type HealthNotes = {
    * made, or refused for good. If not, or if it throws, the next attempt that asks for the change makes it.
    */
   once(name: string, startedAt: number, make: () => Promise<boolean>): Promise<void>;
+};
+
+/** Memory that the jobs of large messages of one instance share, in the order in which they asked (memory-budget.ts). */
+export type MemoryBudget = {
+  /** Waits for so many megabytes. Gives them back by the function it answers with; undefined: they were not to be had in time. */
+  take: (megabytes: number, waitMs: number) => Promise<(() => void) | undefined>;
 };
 
 /** One receive of an SQS message. */

@@ -16,6 +16,7 @@ import { claimDelivery, followRefusal, type ClaimResult } from './claim.ts';
 import { hasTimeForAttempt, leaseFor, ownerFor, type DeliverContext, type Receipt } from './context.ts';
 import { noteAbsence } from './health.ts';
 import { cancelHeld, releasedOnFault, type Held, type Loaded } from './held.ts';
+import { withMemoryFor } from './memory-budget.ts';
 import { recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
@@ -66,8 +67,13 @@ export async function deliver(
 ): Promise<void> {
   if (await sendAgainIfEarly(context, work, work.dueAt)) return;
   if (!hasTimeForAttempt(context, receipt)) await handBack(context, work);
-  else if (work.kind === 'chunk') await deliverChunk(context, work, receipt);
-  else await deliverOne(context, work, receipt);
+  else if (work.kind === 'wake_up') await deliverOne(context, work, receipt);
+  else if (!(await withMemoryFor(context, work, receipt, () => deliverFirst(context, work, receipt))))
+    await handBack(context, work);
+}
+
+function deliverFirst(context: DeliverContext, job: FirstJob, receipt: Receipt): Promise<void> {
+  return job.kind === 'chunk' ? deliverChunk(context, job, receipt) : deliverOne(context, job, receipt);
 }
 
 /** As a new message, so that it does not count as a failed receive. */

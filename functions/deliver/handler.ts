@@ -30,6 +30,7 @@ import type { Journal } from '../../shared/ports/journal.ts';
 import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver.ts';
 import { healthNotes } from './health.ts';
+import { memoryBudget } from './memory-budget.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
 // Once per cold start
@@ -68,6 +69,7 @@ function deliverContextOf(
   return {
     ports: portsOf(environment, journal, deadline),
     healthNotes: healthNotes(clock),
+    memory: memoryBudget(clock),
     settings: {
       attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
       schedulerThresholdSeconds: environment.schedulerThreshold,

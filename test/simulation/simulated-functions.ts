@@ -1,8 +1,9 @@
-import { ownerFor, type DeliverContext, type HealthNotes } from '../../functions/deliver/context.ts';
+import { ownerFor, type DeliverContext } from '../../functions/deliver/context.ts';
 import { jobOfMember } from '../../shared/domain/delivery/job.ts';
 import { deliver } from '../../functions/deliver/deliver.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
 import { healthNotes } from '../../functions/deliver/health.ts';
+import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import type { Receipt } from '../support/modelled-sqs.ts';
 import { deliveryName, type Actor, type Invocation } from './history.ts';
@@ -47,8 +48,9 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
     },
     deliver: (batch) => {
       // An instance has one invocation at a time, and dies with it; what it noted in an earlier one concerns no attempt of this.
-      const notes = healthNotes(machineFor(batch[0]?.label ?? '').clock);
-      invoke(batch, (receipt, running) => runDeliver(receipt, running, notes));
+      const { clock } = machineFor(batch[0]?.label ?? '');
+      const instance = { healthNotes: healthNotes(clock), memory: memoryBudget(world.time) };
+      invoke(batch, (receipt, running) => runDeliver(receipt, running, instance));
     },
   };
 };
@@ -65,10 +67,13 @@ const runDispatch = async (receipt: Receipt<Published>, running: Running): Promi
   );
 };
 
+/** What the messages of an instance share. */
+type Instance = Pick<DeliverContext, 'healthNotes' | 'memory'>;
+
 /** Less than any attempt needs. */
 const SHORT_MS = 3 * SECOND;
 
-const runDeliver = async (receipt: Receipt<Work>, running: Running, notes: HealthNotes): Promise<void> => {
+const runDeliver = async (receipt: Receipt<Work>, running: Running, instance: Instance): Promise<void> => {
   const { world, machine } = running;
   const work = world.sabotage.work?.(receipt.value, world.deliveries) ?? receipt.value;
   const { receiveCount } = receipt;
@@ -86,7 +91,7 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, notes: Healt
       subscriptionCacheMs: actor.settings.cacheSeconds * SECOND,
       userAgent: USER_AGENT,
     },
-    healthNotes: notes,
+    ...instance,
   };
   const remainingMs = () => endsAt - world.time.now();
   const received = { id: receipt.id, text: '{}', receiveCount, owner, remainingMs };

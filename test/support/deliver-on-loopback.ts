@@ -7,6 +7,7 @@ import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { LambdaJournal } from '../../shared/adapters/log/journal.ts';
 import type { DeliverContext, DeliverPorts } from '../../functions/deliver/context.ts';
 import { healthNotes } from '../../functions/deliver/health.ts';
+import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { inMemorySubscriptions } from './in-memory/in-memory-subscriptions.ts';
 import { pipelineWorld } from './in-memory/pipeline-world.ts';
 import { anInvocation } from './sqs-event.ts';
@@ -48,6 +49,7 @@ export const deliverOnLoopback = (options: OnLoopback) => {
       },
       settings: { ...world.settings, attemptTimeoutMs },
       healthNotes: healthNotes(systemClock),
+      memory: memoryBudget(systemClock),
     };
     const handler = sqsHandler(journal, {
       handleRecord: (record, invocation) => deliverRecord(context, record, invocation),

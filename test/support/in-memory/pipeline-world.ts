@@ -7,6 +7,7 @@ import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-del
 import { deliver } from '../../../functions/deliver/deliver.ts';
 import { ownerFor, type DeliverContext } from '../../../functions/deliver/context.ts';
 import { healthNotes } from '../../../functions/deliver/health.ts';
+import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
 import { dispatch, type DispatchContext, type IngressReading } from '../../../functions/dispatch/dispatch.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
@@ -104,6 +105,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     ports: { ...ports, deliveryQueue, wakeUps },
     settings,
     healthNotes: healthNotes(clock),
+    memory: memoryBudget(clock),
   };
   const dispatchContext: DispatchContext = { ports: { ...ports, deliveryQueue }, settings };
 
