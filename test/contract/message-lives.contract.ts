@@ -36,6 +36,13 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       expect(await records.accept(anew(key), LIFE)).toMatchObject({ kind: 'duplicate' });
     });
 
+    it('counts a copy of one that a function accepted whose clock runs behind', async () => {
+      const records = make();
+      const early = anew(aKey(), { acceptedAt: LIFE - 5 });
+      await records.accept(early, LIFE);
+      expect(await records.accept(anew(early.key), LIFE)).toMatchObject({ kind: 'duplicate' });
+    });
+
     it('counts a copy that was sent in the earlier life and comes late', async () => {
       const records = make();
       const earlier = aRecord();

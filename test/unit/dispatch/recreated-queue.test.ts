@@ -111,6 +111,24 @@ describe('a message id that was used before its queue was deleted and made again
     ]);
   });
 
+  it('leaves the notice of an old delivery without a body where only the new message has one', async () => {
+    world.settings.retainMessages = 'all';
+    world.settings.firstAttemptsPerJob = 1;
+    world.subscriber.script(urlOf('old', 'a'), [status(404)]);
+    const { ports } = world.deliverContext;
+    ports.undeliverables = { send: () => Promise.reject(new Error('SQS is down')) };
+    await world.dispatch({ ok: true, message: first });
+    await world.clock.run(world.clock.now() + 1_000);
+    await world.subscriptions.deleteQueue('orders', world.clock.now());
+    await createQueue('new');
+    await world.dispatch({ ok: true, message: second });
+    ports.undeliverables = world.undeliverables;
+    await world.clock.run();
+
+    expect(world.undeliverables.sent).toMatchObject([{ delivery: { key: { subscriptionId: 'old-a' } } }]);
+    expect(world.undeliverables.sent[0]).not.toHaveProperty('body');
+  });
+
   it('gives a job of the old message that comes late to nobody', async () => {
     await world.dispatch({ ok: true, message: first, delaySeconds: 900 });
     await recreate();

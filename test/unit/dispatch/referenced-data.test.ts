@@ -110,6 +110,22 @@ describe('a message that refers to its data', () => {
     },
   );
 
+  it('is completed for those who asked for the data that was accepted, though its object is another', async () => {
+    await world.subscriptions.addSubscription(
+      aSubscription({ id: 'choosy', subscriber: 'https://choosy.test/', options: { filter: { n: [1] } } }),
+    );
+    objects.put(dataRef, Buffer.from('{"n":1}'));
+    const { deliveryQueue } = world.dispatchContext.ports;
+    world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
+    await expect(accept()).rejects.toThrow('crash');
+    world.dispatchContext.ports.deliveryQueue = deliveryQueue;
+    objects.put(dataRef, Buffer.from('{"n":2}'));
+    await accept();
+    await world.clock.run();
+
+    expect(world.subscriber.seen.map(({ request }) => request.url)).toContain('https://choosy.test/');
+  });
+
   it('is dead-lettered where its object is gone and another version is kept under its id', async () => {
     objects.put(dataRef, Buffer.from(data));
     await accept();

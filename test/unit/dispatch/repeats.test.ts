@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
@@ -130,6 +131,22 @@ describe('a copy of a message', () => {
       });
     },
   );
+
+  it('of a large message that was erased before its jobs were sent brings about no request', async () => {
+    const world = await aWorld('failed');
+    const message = aMessage({ data: JSON.stringify('x'.repeat(70_000)) });
+    const { deliveryQueue } = world.dispatchContext.ports;
+    world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
+    await expect(world.dispatch({ ok: true, message })).rejects.toThrow('crash');
+    world.dispatchContext.ports.deliveryQueue = deliveryQueue;
+    await eraseBody(world, KEY);
+    await world.dispatch({ ok: true, message });
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toEqual([]);
+    expect(await world.delivery('s-0')).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
+    expect(world.payloads.stored.size).toBe(0);
+  });
 
   it.each([
     { days: 28.99, sends: 'its jobs', jobs: 2 },
