@@ -86,7 +86,8 @@ export async function dispatch(
     ? { ...context.settings, retainMessages: 'all' as const }
     : context.settings;
   const body = await placeOf(context.ports.payloads, message, MAX_BODY_IN_JOB);
-  await accept({ ...context, settings }, { message, body, version }, list, {
+  const isFetched = reading.keepBody === true;
+  await accept({ ...context, settings }, { message, body, version, isFetched }, list, {
     sentAt: original.sentAt,
     delayMs: (reading.delaySeconds ?? 0) * 1000,
   });
@@ -129,7 +130,9 @@ async function accept(
   // Erased since it first came: what this copy has put into the bucket must not stay there.
   if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
   const sent =
-    kind === 'accepted' ? { ...first, body, differs: false } : await repeated(context, record, copy, list);
+    kind === 'accepted'
+      ? { ...first, body, differs: false, late: false }
+      : await repeated(context, record, copy, list);
   ports.journal.note({
     fact: 'message_accepted',
     message: record.key,
@@ -137,6 +140,7 @@ async function accept(
     filtered: record.filtered,
     duplicate: kind === 'duplicate',
     ...(sent.differs ? { differs: true } : {}),
+    ...(sent.late ? { late: true } : {}),
   });
   noteUndecided(ports.journal, record.key, sent.undecided);
   // A repeat waits for what is left of the delay, not for all of it once more.

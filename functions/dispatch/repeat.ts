@@ -9,11 +9,14 @@ import type { MessageRecord } from '../../shared/ports/messages.ts';
 import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { messageIn } from '../../shared/steps/keep-message.ts';
 
-/** One SQS message's copy of a message. `body`: where jobs have it from. */
-export type Copy = { message: Message; body: MessageBody; version: string };
+/** One SQS message's copy of a message. `body`: where jobs have it from. `isFetched`: its data was read from where it refers to. */
+export type Copy = { message: Message; body: MessageBody; version: string; isFetched: boolean };
 
-/** What a repeat sends: the accepted message, and to whom. `matching` is empty where it sends nothing. */
-export type Resent = { body: MessageBody; differs: boolean } & Pick<Addressees, 'matching' | 'undecided'>;
+/** What a repeat sends: the accepted message, and to whom. `matching` is empty where it `differs` or is `late`. */
+export type Resent = { body: MessageBody; differs: boolean; late: boolean } & Pick<
+  Addressees,
+  'matching' | 'undecided'
+>;
 
 type RepeatContext = {
   ports: { clock: Pick<Clock, 'now'>; payloads: Payloads; subscriptions: Subscriptions };
@@ -37,19 +40,25 @@ export async function repeated(
 ): Promise<Resent> {
   const { acceptedAt, accepted } = record;
   const differs = accepted !== undefined && accepted.digest !== copy.version;
-  const isLate = ports.clock.now() >= acceptedAt + settings.retentionMs - FOR_ITS_JOBS_MS;
-  if (differs || isLate) return { body: copy.body, differs, matching: [], undecided: [] };
+  const late = ports.clock.now() >= acceptedAt + settings.retentionMs - FOR_ITS_JOBS_MS;
+  if (differs || late) return { body: copy.body, differs, late, matching: [], undecided: [] };
   const { message, body } = await acceptedCopy(ports.payloads, record, copy);
-  return { body, differs: false, ...(await addresseesAsOf(ports.subscriptions, record, message, list)) };
+  return { body, differs, late, ...(await addresseesAsOf(ports.subscriptions, record, message, list)) };
 }
 
-/** From the record where it keeps a body: data that a message refers to may have changed since it was accepted. */
+/**
+ * The body from the record where it keeps one. The data of the same version is the same, unless the message only refers to it:
+ * then it may have changed since the message was accepted.
+ */
 async function acceptedCopy(
   payloads: Payloads,
   { body, accepted }: MessageRecord,
   copy: Copy,
-): Promise<Omit<Copy, 'version'>> {
-  if (body !== undefined) return { body, message: (await messageIn(payloads, body)) ?? copy.message };
+): Promise<Pick<Copy, 'message' | 'body'>> {
+  if (body !== undefined) {
+    const kept = copy.isFetched ? await messageIn(payloads, body) : undefined;
+    return { body, message: kept ?? copy.message };
+  }
   // Stored, and not on record: it was erased, and deliver has to find that out.
   if (accepted === undefined || copy.body.kind === 'stored') return copy;
   const message = asAccepted(copy.message, accepted);

@@ -8,9 +8,12 @@
  */
 const HANDING_OVER_SECONDS = 5;
 
+/** With any window, Lambda may hold what it received from a quiet queue for so long (the same page). */
+const LEAST_WINDOW_SECONDS = 20;
+
 /** How long SQS hides a message once a function has received it. `window`: how long Lambda gathers a batch. All in seconds. */
 export function visibilityTimeout(functionTimeout: number, window = 0): number {
-  return functionTimeout + HANDING_OVER_SECONDS + window;
+  return functionTimeout + HANDING_OVER_SECONDS + (window === 0 ? 0 : Math.max(LEAST_WINDOW_SECONDS, window));
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Operation } from '../domain/recovery/operation.ts';
 
 /** What happened, in the field's words. Adapters make log lines and metrics of it; never payloads, never secrets. */
 export type Fact =
-  /** `matched`: deliveries that jobs were sent for. `differs`: the repeat is not what was accepted under its id. */
+  /** `matched`: deliveries that jobs were sent for. `differs`: the repeat is not what was accepted under its id. `late`: it came after the window of its message. */
   | {
       fact: 'message_accepted';
       message: MessageKey;
@@ -15,6 +15,7 @@ export type Fact =
       filtered: number;
       duplicate: boolean;
       differs?: true;
+      late?: true;
     }
   /** Filters that would have taken too many steps on this message: it went to their subscriptions. The first ten by id. */
   | {

@@ -38,7 +38,7 @@ describe('a topic for alarms', () => {
       Object.values(monitoring.findResources(type)),
     );
     const told = composed.filter((alarm) => JSON.stringify(alarm).includes('AlarmActions'));
-    expect(told).toHaveLength(31);
+    expect(told).toHaveLength(32);
     for (const alarm of told) expect(alarm['DependsOn']).toContain(id);
   });
 

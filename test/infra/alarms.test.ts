@@ -215,6 +215,7 @@ describe('"deliveries do not flow"', () => {
       'IngressAge',
       'DeliveryAge',
       'RetryAge',
+      'IngressStalled',
       'DeliveryStalled',
       'RetryStalled',
       'AttemptsStopped',

@@ -73,7 +73,7 @@ describe('the dashboard', () => {
 
   it('shows every alarm that tells somebody, the one to get up for first', () => {
     const [first] = widgets.filter((widget) => widget.type === 'alarm');
-    expect(first?.properties.alarms).toHaveLength(31);
+    expect(first?.properties.alarms).toHaveLength(32);
     expect(first?.properties.alarms[0]).toMatch(/DeliveriesDoNotFlow/);
   });
 

@@ -138,7 +138,7 @@ describe('event source mappings', () => {
     expect(sizesOf('PipelineDeliverRetries')).toEqual([10, undefined]);
     const hiddenFor = (path: string): unknown =>
       resourceAt(gathering, QUEUE, path).Properties['VisibilityTimeout'];
-    expect(hiddenFor('PipelineDeliveryQueue')).toBe(Number(hiddenFor('PipelineRetryQueue')) + 3);
+    expect(hiddenFor('PipelineDeliveryQueue')).toBe(Number(hiddenFor('PipelineRetryQueue')) + 20);
   });
 
   it('gives operate one order at a time, and five jobs side by side', () => {

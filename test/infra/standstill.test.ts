@@ -50,50 +50,57 @@ const queueOver = ({ sent, dealtWith, areFailedHidden }: Traffic): Period[] => {
   });
 };
 
-describe.each([{ alarm: 'DeliveryStalled' }, { alarm: 'RetryStalled' }])('$alarm', ({ alarm }) => {
-  it('is raised while every message fails and is hidden until it may be received again', () => {
-    const failing = { sent: [3, 0, 0, 0, 0], dealtWith: () => 0 };
-    expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(true);
-  });
+describe.each([{ alarm: 'IngressStalled' }, { alarm: 'DeliveryStalled' }, { alarm: 'RetryStalled' }])(
+  '$alarm',
+  ({ alarm }) => {
+    it('is raised while every message fails and is hidden until it may be received again', () => {
+      const failing = { sent: [3, 0, 0, 0, 0], dealtWith: () => 0 };
+      expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(true);
+    });
 
-  it('is raised while no worker takes what waits', () => {
-    const waiting = { sent: [3, 3, 3, 3, 3], dealtWith: () => 0 };
-    expect(isRaised(alarm, queueOver({ ...waiting, areFailedHidden: false }))).toBe(true);
-  });
+    it('is raised while no worker takes what waits', () => {
+      const waiting = { sent: [3, 3, 3, 3, 3], dealtWith: () => 0 };
+      expect(isRaised(alarm, queueOver({ ...waiting, areFailedHidden: false }))).toBe(true);
+    });
 
-  it('is silent where a crash holds one message back for some minutes', () => {
-    const crashed = {
-      sent: [1, 0, 0, 0, 0],
-      dealtWith: (there: number, minute: number) => (minute < 4 ? 0 : there),
-    };
-    expect(isRaised(alarm, queueOver({ ...crashed, areFailedHidden: true }))).toBe(false);
-  });
+    it('is silent where a crash holds one message back for some minutes', () => {
+      const crashed = {
+        sent: [1, 0, 0, 0, 0],
+        dealtWith: (there: number, minute: number) => (minute < 4 ? 0 : there),
+      };
+      expect(isRaised(alarm, queueOver({ ...crashed, areFailedHidden: true }))).toBe(false);
+    });
 
-  it('is silent while most messages fail and others are dealt with', () => {
-    const failing = { sent: [10, 10, 10, 10, 10], dealtWith: () => 1 };
-    expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(false);
-  });
+    it('is silent while most messages fail and others are dealt with', () => {
+      const failing = { sent: [10, 10, 10, 10, 10], dealtWith: () => 1 };
+      expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(false);
+    });
 
-  it('is silent over an empty queue, and over one that SQS says nothing of', () => {
-    expect(
-      isRaised(alarm, queueOver({ sent: [0, 0, 0, 0, 0], dealtWith: () => 0, areFailedHidden: true })),
-    ).toBe(false);
-    expect(isRaised(alarm, [{}, {}, {}, {}, {}])).toBe(false);
-  });
-});
+    it('is silent over an empty queue, and over one that SQS says nothing of', () => {
+      expect(
+        isRaised(alarm, queueOver({ sent: [0, 0, 0, 0, 0], dealtWith: () => 0, areFailedHidden: true })),
+      ).toBe(false);
+      expect(isRaised(alarm, [{}, {}, {}, {}, {}])).toBe(false);
+    });
+  },
+);
 
 describe('AttemptsStopped', () => {
   const minutes = (minute: Period): Period[] => Array.from({ length: 5 }, () => minute);
 
   it('is raised while our own services fail and not one attempt is made', () => {
-    expect(isRaised('AttemptsStopped', minutes({ faults: 4 }))).toBe(true);
+    expect(isRaised('AttemptsStopped', minutes({ faults: 4, matched: 2 }))).toBe(true);
   });
 
   it('is silent while attempts are made, whatever they come to', () => {
-    expect(isRaised('AttemptsStopped', minutes({ faults: 4, attempts: 1 }))).toBe(false);
+    expect(isRaised('AttemptsStopped', minutes({ faults: 4, matched: 2, attempts: 1 }))).toBe(false);
+  });
+
+  it('is silent where there is nothing to attempt, whatever else fails', () => {
+    expect(isRaised('AttemptsStopped', minutes({ faults: 1 }))).toBe(false);
   });
 
   it('is silent where nothing fails', () => {
-    expect(isRaised('AttemptsStopped', minutes({}))).toBe(false);
+    expect(isRaised('AttemptsStopped', minutes({ matched: 2 }))).toBe(false);
   });
 });

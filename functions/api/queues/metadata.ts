@@ -29,9 +29,12 @@ const postRulesSchema = z.object({
 /** In seconds and bytes. */
 export type PostRules = z.output<typeof postRulesSchema>;
 
-/** The rules in a queue's metadata. Those from before they were checked count only if they are right. */
+/** The rules in a queue's metadata. Of those from before they were checked, each counts if it is right. */
 export function postRulesOf(metadata: Record<string, unknown>): PostRules {
-  return postRulesSchema.safeParse(metadata).data ?? {};
+  const right = Object.entries(postRulesSchema.shape).filter(
+    ([name, rule]) => rule.safeParse(metadata[name]).success,
+  );
+  return postRulesSchema.parse(Object.fromEntries(right.map(([name]) => [name, metadata[name]])));
 }
 
 /** For the OpenAPI document: any object; these members have a meaning. `parseQueueFields` checks it. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
-import { deleteQueue } from '../subscriptions/change.ts';
+import { errorOf } from '../../../shared/domain/errors.ts';
+import { deleteQueue, removeAtOnce } from '../subscriptions/change.ts';
 import { fittingPage, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -48,7 +49,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
           (asked) => registry.listQueues(asked, name),
           (queue) => listed(queue, detailed),
         ),
-        with_count ? registry.countQueues(name) : undefined,
+        with_count && request.marker === undefined ? registry.countQueues(name) : undefined,
       ]);
       const links = nextLinks(QUEUES, page, {
         limit: request.limit,
@@ -152,12 +153,16 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const name = queueName(context.req.param('queue'));
       await deleteQueue(dependencies, name);
       audit(context.env.caller, { change: 'queue_deleted', queue: name });
+      // Whatever happens to it, the queue is gone, and operate does the rest.
+      await removeAtOnce(dependencies, name).catch((error: unknown) => {
+        dependencies.reportFault(errorOf(error), { ...context.env.caller, queue: name });
+      });
       return context.body(null, 204);
     },
   );
 }
 
-/** As in Zaqar: `name` is a part of the name; `with_count` asks how many there are in all. */
+/** As in Zaqar: `name` is a part of the name; `with_count` asks how many there are in all, which the first page says. */
 export const queueListQuery = pageQuery.extend({
   detailed: flag,
   with_count: flag,

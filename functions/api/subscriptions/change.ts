@@ -131,7 +131,7 @@ const REMOVING_MS = 1_000;
 const OPERATE_AFTER_SECONDS = 2;
 
 /**
- * Deletes a queue with its subscriptions; operate then removes what is left of them, and cancels its pending deliveries.
+ * Deletes a queue with its subscriptions; operate then removes what `removeAtOnce` left of them, and cancels its pending deliveries.
  * Idempotent: a repeat completes a deletion that a crash cut short.
  * @throws when the order for operate could not be sent; a repeat sends it
  */
@@ -141,7 +141,7 @@ export async function deleteQueue(
     clock,
     operations,
   }: {
-    registry: Pick<Registry, 'deleteQueue' | 'removeDeletedQueue'>;
+    registry: Pick<Registry, 'deleteQueue'>;
     clock: Pick<Clock, 'now'>;
     operations: Operations;
   },
@@ -150,7 +150,15 @@ export async function deleteQueue(
   const deletedAt = clock.now();
   await registry.deleteQueue(queue, deletedAt);
   await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
-  await registry.removeDeletedQueue(queue, () => clock.now() < deletedAt + REMOVING_MS);
+}
+
+/** Removes what is left of a deleted queue as far as a second goes, so that a small one can be made anew at once. */
+export async function removeAtOnce(
+  { registry, clock }: { registry: Pick<Registry, 'removeDeletedQueue'>; clock: Pick<Clock, 'now'> },
+  queue: string,
+): Promise<void> {
+  const until = clock.now() + REMOVING_MS;
+  await registry.removeDeletedQueue(queue, () => clock.now() < until);
 }
 
 /** Treats a deleted or expired subscription as missing. */

@@ -21,6 +21,7 @@ export interface AlarmsProps extends MonitoringProps {
 /** Each of these alone means that messages stay where they are. */
 const STANDSTILL = [
   'IngressAge',
+  'IngressStalled',
   'DeliveryAge',
   'RetryAge',
   'DeliveryStalled',

@@ -42,12 +42,13 @@ export function deliveryAlarms({ settings, pipeline }: MonitoringProps, own: Own
     {
       id: 'AttemptsStopped',
       section: 'Faults',
-      says: 'One of our own services fails, and not one attempt is made.',
+      says: 'One of our own services fails, and of the messages that come not one is attempted.',
       // Deliver gives work back as new messages when it has no time for it, so the queues may look busy meanwhile.
       watches: new MathExpression({
-        expression: 'IF(faults > 0 AND SUM([attempts]) == 0, 1, 0)',
+        expression: 'IF(faults > 0 AND matched > 0 AND SUM([attempts]) == 0, 1, 0)',
         usingMetrics: {
           faults: own(metricNames.faults),
+          matched: own(metricNames.deliveriesMatched),
           // One value for each attempt, whatever it comes to.
           attempts: own(metricNames.attemptDuration, { statistic: 'n' }),
         },

@@ -50,6 +50,13 @@ export function queueAlarms({ settings, pipeline }: MonitoringProps): PlannedAla
       of: 3,
     },
     {
+      id: 'IngressStalled',
+      section: 'IngressAge',
+      says: 'Messages are in the ingress queue, and not one is dealt with.',
+      watches: stalled(ingress),
+      ...FIVE_MINUTES,
+    },
+    {
       id: 'DeliveryStalled',
       says: 'First attempts are in the delivery queue, and not one is dealt with.',
       watches: stalled(delivery),

@@ -31,7 +31,8 @@ export async function queriedItems(
   atMost = Infinity,
 ): Promise<Item[]> {
   const items: Item[] = [];
-  const limit = Number.isFinite(atMost) ? { Limit: atMost } : {};
+  // A limit counts what a filter leaves out as well: many requests for a few items.
+  const limit = Number.isFinite(atMost) && query.FilterExpression === undefined ? { Limit: atMost } : {};
   for await (const page of pagesOf(client, { ...query, ...limit })) {
     items.push(...page);
     if (items.length >= atMost) break;

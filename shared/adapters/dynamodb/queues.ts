@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Queue } from '../../domain/subscription/subscription.ts';
@@ -15,8 +16,6 @@ import {
   queueOf,
   queuePartition,
   subscriberItemKey,
-  subscriptionItemKey,
-  subscriptionOf,
   subscriptionPrefix,
 } from './subscription-item.ts';
 
@@ -120,7 +119,7 @@ export async function removeDeletedQueue(
     const items = await subscriptionItems(table, name);
     const isDeleted = { TableName: tableName, Key, ConditionExpression: 'attribute_exists(deletedAt)' };
     if (items.length === 0) await ifConditionHolds(client.delete(isDeleted));
-    else await transacted(client, clock, [{ ConditionCheck: isDeleted }, ...deletionsOf(table, items)]);
+    else await transacted(client, clock, [{ ConditionCheck: isDeleted }, ...deletionsOf(table, name, items)]);
   } while (hasTime());
   return false;
 }
@@ -138,15 +137,22 @@ function subscriptionItems({ client, tableName }: RegistryTable, queue: string):
   );
 }
 
-function deletionsOf({ tableName }: RegistryTable, items: readonly unknown[]) {
-  const subscriptions = items.map(subscriptionOf);
+/** What a deletion needs of a subscription: not even an item that cannot be read otherwise stays. */
+const removable = z.object({ pk: z.string(), sk: z.string(), subscriber: z.string() });
+
+function deletionsOf({ tableName }: RegistryTable, queue: string, items: readonly unknown[]) {
+  const subscriptions = items.map((item) => removable.parse(item));
   // One that expired and its successor share a subscriber, and a transaction takes an item once.
-  const claims = new Map(subscriptions.map(subscriberItemKey).map((key) => [key.sk, key]));
+  const claims = new Map(
+    subscriptions
+      .map(({ subscriber }) => subscriberItemKey({ queue, subscriber }))
+      .map((key) => [key.sk, key]),
+  );
   return [
-    ...subscriptions.map(({ queue, id, subscriber }) => ({
+    ...subscriptions.map(({ pk, sk, subscriber }) => ({
       Delete: {
         TableName: tableName,
-        Key: subscriptionItemKey(queue, id),
+        Key: { pk, sk },
         ConditionExpression: `attribute_not_exists(${primaryKey.partition}) OR subscriber = :asRead`,
         ExpressionAttributeValues: { ':asRead': subscriber },
       },

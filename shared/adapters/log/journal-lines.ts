@@ -44,7 +44,7 @@ const LEVELS: Record<Fact['fact'], Level> = {
 export function levelOf(fact: Fact): Level {
   if (fact.fact === 'aws_call_failed' && fact.throttled) return 'warn';
   // Its producer believes that it published something else.
-  if (fact.fact === 'message_accepted' && fact.differs === true) return 'warn';
+  if (fact.fact === 'message_accepted' && isDropped(fact)) return 'warn';
   return LEVELS[fact.fact];
 }
 
@@ -53,7 +53,7 @@ export function levelOf(fact: Fact): Level {
  * that gets through at the first try that is all there is. What follows a failure, be it a success, belongs to its story.
  */
 export function successOf(fact: Fact): MessageKey | undefined {
-  if (fact.fact === 'message_accepted') return fact.differs === true ? undefined : fact.message;
+  if (fact.fact === 'message_accepted') return isDropped(fact) ? undefined : fact.message;
   if (fact.fact === 'slot_awaited') return fact.attempt === 1 ? fact.key : undefined;
   return fact.fact === 'attempt_made' && isPlainSuccess(fact.attempt) ? fact.key : undefined;
 }
@@ -137,4 +137,9 @@ function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
 
 function attemptOf({ number, ...attempt }: Attempt) {
   return { ...attempt, attempt: number, snippet: undefined };
+}
+
+/** A repeat that sends nothing, which its producer may not expect. */
+function isDropped({ differs, late }: { differs?: true; late?: true }): boolean {
+  return differs === true || late === true;
 }

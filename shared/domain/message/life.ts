@@ -10,6 +10,9 @@ type Recorded = {
   firstBucket?: number;
 };
 
+/** By how much SQS's clock may be behind ours. A new message taken for a copy of the earlier life would be lost. */
+const CLOCKS_DIFFER_MS = 2_000;
+
 /**
  * Whether a message is a new one though its id is on record: in an earlier life of its queue. A copy that was sent in that
  * life, and comes only now, is none. `sentAt` undefined: not known.
@@ -19,7 +22,11 @@ export function isAnotherLife(
   { life }: Pick<Recorded, 'life'>,
   sentAt: number | undefined,
 ): boolean {
-  return life !== undefined && (earlier.life ?? earlier.acceptedAt) < life && (sentAt ?? life) >= life;
+  return (
+    life !== undefined &&
+    (earlier.life ?? earlier.acceptedAt) < life &&
+    (sentAt ?? life) >= life - CLOCKS_DIFFER_MS
+  );
 }
 
 /** The record of a new message that takes the place of one of an earlier life. Its deliveries get buckets that are free. */

@@ -57,14 +57,21 @@ export function parseIngress(received: ReceivedMessage, routes: Record<string, s
     ...read.content,
     routedBy: [...read.content.routedBy, ...wrapping.routedBy],
   };
-  return accepted(all[QUEUE_ATTRIBUTE] ?? content.queue ?? routedQueue(content, routes), content, received);
+  const queue = all[QUEUE_ATTRIBUTE] ?? content.queue ?? routedQueue(content, routes);
+  // SNS's own time is another for each publication, so it tells no versions apart.
+  const version = versionOf({ ...content, timestamp: read.content.timestamp });
+  return accepted(queue, content, { ...received, version });
 }
 
 function refused(reason: UnreadableReason): ParsedIngress {
   return { ok: false, reason };
 }
 
-function accepted(queue: string | undefined, content: Content, received: ReceivedMessage): ParsedIngress {
+function accepted(
+  queue: string | undefined,
+  content: Content,
+  { version, ...received }: ReceivedMessage & { version: string },
+): ParsedIngress {
   if (queue === undefined) return refused('queue_missing');
   if (!isQueueName(queue)) return refused('invalid_field:queue');
   const { type, timestamp, data, ttl, delay } = content;
@@ -76,7 +83,7 @@ function accepted(queue: string | undefined, content: Content, received: Receive
     ...(ttl === undefined ? {} : { expiresAt: received.sentAt + ttl * 1000 }),
   };
   const rest = {
-    version: versionOf({ type, timestamp, ttl, delay, data }),
+    version,
     ...(delay === undefined ? {} : { delaySeconds: delay }),
   };
   return typeof data === 'string'

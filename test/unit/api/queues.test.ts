@@ -203,6 +203,17 @@ describe('DELETE /v2/queues/{queue}', () => {
     ]);
   });
 
+  it('is done, and on the audit trail, where the removal of what is left fails', async () => {
+    const { registry } = apiUnderTest();
+    const fault = new Error('throttled');
+    const { call, changes, faults } = apiUnderTest({
+      registry: { ...registry, removeDeletedQueue: () => Promise.reject(fault) },
+    });
+    expect(await call('DELETE', '/v2/queues/orders')).toMatchObject({ status: 204 });
+    expect(changes).toMatchObject([{ change: 'queue_deleted', queue: 'orders' }]);
+    expect(faults).toMatchObject([{ fault }]);
+  });
+
   it('answers 409 to whoever makes it anew while it is still being removed', async () => {
     const { registry } = apiUnderTest();
     const { call } = apiUnderTest({

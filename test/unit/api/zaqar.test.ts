@@ -40,7 +40,7 @@ describe('the list of queues', () => {
     expect((await list('/v2/queues?limit=1')).count).toBeUndefined();
     const first = await list('/v2/queues?limit=1&with_count=true');
     expect(first.count).toBe(4);
-    expect((await list(first.links[0]?.href ?? '')).count).toBe(4);
+    expect((await list(first.links[0]?.href ?? '')).count).toBeUndefined();
     expect((await list('/v2/queues?with_count=true&name=eu')).count).toBe(1);
   });
 });

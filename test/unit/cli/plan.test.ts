@@ -78,10 +78,10 @@ describe('posthaste plan', () => {
     const { stdout } = await plan('--messages-per-day', '1', '--payload-bytes', '1');
     expect(stdout).toContain('1 message a day, each of 1 byte and to 1 subscription.');
     expect(stdout).toContain('Assumed: 1 message in an invocation');
-    expect(stdout).toMatch(/^CloudWatch, metrics that alarms look at \(always\) +57 +5\.70$/m);
+    expect(stdout).toMatch(/^CloudWatch, metrics that alarms look at \(always\) +61 +6\.10$/m);
     expect(stdout).toMatch(/^CloudWatch, metrics \(always, at most\) +33 +9\.90$/m);
     expect(stdout).toContain('metrics are charged only for the hours in which they are written');
-    expect(stdout).toContain('leave out the stack PosthasteMonitoring (9.70 USD)');
+    expect(stdout).toContain('leave out the stack PosthasteMonitoring (10.10 USD)');
   });
 
   it('prints one line of JSON with --json, with what an outage does where it was asked', async () => {

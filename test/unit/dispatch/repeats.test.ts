@@ -44,6 +44,20 @@ describe.each([
 ] as const)('a message of $size bytes, kept where it is $retain', ({ size, retain }) => {
   const first = aMessage({ data: JSON.stringify('x'.repeat(size)) });
 
+  it('is completed by a repeat without reading the payload bucket, which dispatch may not', async () => {
+    const world = await aWorld(retain);
+    await world.dispatch({ ok: true, message: first });
+    await world.clock.run(world.clock.now() + 5_000);
+    const get = world.payloads.get.bind(world.payloads);
+    world.payloads.get = () => Promise.reject(new Error('AccessDenied'));
+    await world.dispatch({ ok: true, message: first });
+    world.payloads.get = get;
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(6);
+    expect(bodies(world).size).toBe(1);
+  });
+
   it.each(Object.entries(OTHERS))(
     'is sent as first accepted after a repeat with another %s',
     async (_what, other) => {

@@ -47,7 +47,11 @@ describe('the visibility timeout', () => {
   });
 
   it('begins when Lambda receives the message, so it lasts for the batch to be gathered as well', () => {
-    expect(visibilityTimeout(30, 3)).toBe(visibilityTimeout(30) + 3);
+    expect(visibilityTimeout(30, 30)).toBe(visibilityTimeout(30) + 30);
+  });
+
+  it('lasts for the 20 s that a quiet queue is waited on with any window', () => {
+    expect(visibilityTimeout(30, 1)).toBe(visibilityTimeout(30) + 20);
   });
 
   it('has a crash of every receive make a dead letter after nearly half an hour', () => {

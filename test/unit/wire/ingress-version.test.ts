@@ -34,6 +34,19 @@ describe('the version of a published message', () => {
     expect(versionIn({ ...rest, ttl: 7 })).not.toBe(versionIn({ ...rest, delay: 7 }));
   });
 
+  it('is the same however often SNS is given it', () => {
+    const through = (Timestamp: string, MessageId: string) =>
+      versionIn({
+        Type: 'Notification',
+        TopicArn: 'arn:aws:sns:us-east-1:000000000000:orders',
+        Message: JSON.stringify(said),
+        Timestamp,
+        MessageId,
+      });
+    expect(through('2026-11-22T12:00:05.000Z', 'b')).toBe(through('2026-11-22T12:00:00.000Z', 'a'));
+    expect(through('2026-11-22T12:00:00.000Z', 'a')).toBe(versionIn(said));
+  });
+
   it('is another where the producer gives another time', () => {
     const later = { ...cloudEvent, queue: 'orders', time: '2018-04-05T17:31:01Z' };
     expect(versionIn(later)).not.toBe(versionIn({ ...later, time: cloudEvent.time }));
