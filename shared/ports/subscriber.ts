@@ -1,7 +1,7 @@
 import type { Reply } from '../domain/delivery/outcome.ts';
 import type { WebhookRequest } from '../domain/delivery/webhook-request.ts';
 
-/** The sender itself lacks something: descriptors, memory, a name server. The subscriber had no part in it, and nothing was sent. */
+/** The sender itself lacks something: descriptors, memory, a name server, a place for a look-up. The subscriber had no part in it, and nothing was sent. */
 export class RequestNotSentError extends Error {
   override readonly name = 'RequestNotSentError';
   /** `lack`: a code of errno(3), or our own words; it must not hold an address. */

@@ -11,10 +11,9 @@ export type DnsQuestion = { name: string; type: 'A' | 'AAAA' };
 export type DnsRefusal = keyof typeof RESPONSE_CODES;
 
 /** The answer to the `time`th question of this name and type, from 1. Undefined: no answer at all. */
-export type DnsAnswer = (
-  question: DnsQuestion,
-  time: number,
-) => readonly DnsRecord[] | DnsRefusal | undefined;
+export type DnsAnswer = (question: DnsQuestion, time: number) => Given | Promise<Given>;
+
+type Given = readonly DnsRecord[] | DnsRefusal | undefined;
 
 export type DnsServer = {
   /** As `setServers` takes it. */
@@ -24,25 +23,31 @@ export type DnsServer = {
   close: () => Promise<void>;
 };
 
-/** A name server on loopback that answers over UDP as it is told, and what is too long for that over TCP (RFC 1035 §4). */
-export const startDnsServer = async (answer: DnsAnswer): Promise<DnsServer> => {
+/**
+ * A name server on loopback that answers over UDP as it is told, and what is too long for that over TCP (RFC 1035 §4), if it
+ * takes TCP.
+ */
+export const startDnsServer = async (
+  answer: DnsAnswer,
+  { takesTcp = true }: { takesTcp?: boolean } = {},
+): Promise<DnsServer> => {
   const asked: DnsQuestion[] = [];
-  const responseTo = (query: Buffer): Buffer | undefined => {
+  const respondTo = async (query: Buffer, send: (answered: Buffer) => void): Promise<void> => {
     const question = questionOf(query);
-    if (question === undefined) return undefined;
+    if (question === undefined) return;
     asked.push(question);
     const time = asked.filter(({ name, type }) => name === question.name && type === question.type).length;
-    const given = answer(question, time);
-    return given === undefined ? undefined : response(query, given);
+    const given = await answer(question, time);
+    if (given !== undefined) send(response(query, given));
   };
   const overTcp = createServer((connection) => {
     connection.on('error', () => undefined);
     connection.on('data', (piece) => {
-      const answered = responseTo(piece.subarray(LENGTH_BYTES));
-      if (answered === undefined) return;
-      const length = Buffer.alloc(LENGTH_BYTES);
-      length.writeUInt16BE(answered.length);
-      connection.end(Buffer.concat([length, answered]));
+      void respondTo(piece.subarray(LENGTH_BYTES), (answered) => {
+        const length = Buffer.alloc(LENGTH_BYTES);
+        length.writeUInt16BE(answered.length);
+        connection.end(Buffer.concat([length, answered]));
+      });
     });
   });
   overTcp.listen(0, '127.0.0.1');
@@ -51,20 +56,22 @@ export const startDnsServer = async (answer: DnsAnswer): Promise<DnsServer> => {
   if (bound === null || typeof bound === 'string') throw new Error('The server has no port.');
   const socket = createSocket({ type: 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES });
   socket.on('message', (query, from) => {
-    const answered = responseTo(query);
-    if (answered === undefined) return;
-    const sent = answered.length > MOST_UDP_BYTES ? truncated(answered) : answered;
-    socket.send(sent, from.port, from.address);
+    void respondTo(query, (answered) => {
+      const sent = answered.length > MOST_UDP_BYTES ? truncated(answered) : answered;
+      socket.send(sent, from.port, from.address);
+    });
   });
   socket.bind(bound.port, '127.0.0.1');
   await once(socket, 'listening');
+  const tcpClosed = once(overTcp, 'close');
+  if (!takesTcp) overTcp.close();
   return {
     address: `127.0.0.1:${bound.port}`,
     questions: () => [...asked],
     close: async () => {
       socket.close();
-      overTcp.close();
-      await Promise.all([once(socket, 'close'), once(overTcp, 'close')]);
+      if (overTcp.listening) overTcp.close();
+      await Promise.all([once(socket, 'close'), tcpClosed]);
     },
   };
 };

@@ -23,7 +23,7 @@ export async function connect(url: URL, connector: Connector, connecting: Connec
   connecting.signal.throwIfAborted();
   connecting.reached('resolving');
   if (!guard.allowsPort(port)) throw new ForbiddenAddress();
-  const addresses = await untilAborted(connecting.signal, addressesOf(hostname, resolve, connecting.signal));
+  const addresses = await addressesOf(hostname, resolve, connecting.signal);
   // One forbidden address among allowed ones is an attempt to get in by chance.
   if (!addresses.every(({ address }) => guard.allows(address, port))) throw new ForbiddenAddress();
   connecting.signal.throwIfAborted();
@@ -32,19 +32,6 @@ export async function connect(url: URL, connector: Connector, connecting: Connec
   return url.protocol === 'https:'
     ? established(tlsSocket(target, secureContext), 'secureConnect', connecting)
     : established(connectTcp(optionsFor(target)), 'connect', connecting);
-}
-
-/** A look-up that other attempts share goes on without this one. */
-function untilAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      reject(new Error('The connection was given up.'));
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => {
-      signal.removeEventListener('abort', abort);
-    });
-  });
 }
 
 async function addressesOf(

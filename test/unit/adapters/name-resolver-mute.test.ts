@@ -11,6 +11,7 @@ import { startReceiver } from '../../support/receiver.ts';
 
 const MOST_LOOKUPS = 256;
 const MOST_MUTE_LOOKUPS = 32;
+const MUTE_AFTER_MS = 3_000;
 const MUTE_FOR_MS = 60_000;
 const MOST_MUTE_NAMES = 1_000;
 
@@ -58,11 +59,19 @@ const asking = (resolve: Resolve, names: readonly string[]) => {
   };
 };
 
-/** Has these names counted as mute. */
-const silence = async (dns: DnsServer, resolve: Resolve, names: readonly string[]): Promise<void> => {
+/** Asks for these names without an answer, and gives up after so long: by default they count as mute then. */
+const silence = async (
+  dns: DnsServer,
+  resolve: Resolve,
+  names: readonly string[],
+  silentMs = MUTE_AFTER_MS,
+): Promise<void> => {
   const before = dns.questions().length;
+  const askedAt = Date.now();
+  vi.setSystemTime(askedAt);
   const first = asking(resolve, names);
   await expect.poll(() => asked(dns, before).size).toBe(names.length);
+  vi.setSystemTime(askedAt + silentMs);
   await first.giveUp();
 };
 
@@ -127,6 +136,41 @@ describe('names whose servers are mute', () => {
     await again.giveUp();
   });
 
+  it('are not those that impatient attempts gave up', async () => {
+    const { dns, resolve } = await startDns();
+    const names = numbered('mute', 40);
+    await silence(dns, resolve, names, MUTE_AFTER_MS - 1);
+    // All at once.
+    await silence(dns, resolve, names, 0);
+  });
+
+  it('stay mute when an impatient attempt gives up', async () => {
+    const { dns, resolve } = await startDns();
+    const names = numbered('mute', 40);
+    await silence(dns, resolve, names);
+    await silence(dns, resolve, names.slice(0, 20), 0);
+    const before = dns.questions().length;
+    const again = asking(resolve, names);
+    await settled(resolve);
+    const muteAsked = [...asked(dns, before)].filter((name) => name.startsWith('mute'));
+    expect(muteAsked).toHaveLength(MOST_MUTE_LOOKUPS);
+    await again.giveUp();
+  });
+
+  it('are blamed for what they did not answer, and never for a question that found no place', async () => {
+    const { dns, resolve } = await startDns();
+    const subscriber = httpSubscriber({ allowedAddresses: [], resolve });
+    const all = asking(resolve, numbered('mute', MOST_LOOKUPS));
+    await expect.poll(() => asked(dns).size).toBe(MOST_LOOKUPS);
+    const post = (name: string): Promise<Reply> =>
+      subscriber.post({ url: `http://${name}/`, headers: {}, body: Buffer.from('{}') }, 200);
+    const [askedFor, waiting] = await Promise.allSettled([post('mute-0.example'), post('waiting.example')]);
+    expect(askedFor).toMatchObject({ value: { error: 'timeout', detail: 'while the name was resolved' } });
+    expect(waiting).toMatchObject({ reason: { name: 'RequestNotSentError' } });
+    expect(asked(dns)).not.toContain('waiting.example');
+    await all.giveUp();
+  });
+
   it('get their turn as soon as others answer, and count as healthy once they have', async () => {
     const { dns, state, resolve } = await startDns();
     const names = numbered('mute', 40);
@@ -142,9 +186,8 @@ describe('names whose servers are mute', () => {
   it('count as mute for a minute', async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', 40);
-    const start = Date.now();
-    vi.useFakeTimers({ toFake: ['Date'], now: start });
     await silence(dns, resolve, names);
+    const start = Date.now();
     vi.setSystemTime(start + MUTE_FOR_MS - 1);
     const before = dns.questions().length;
     const again = asking(resolve, names);

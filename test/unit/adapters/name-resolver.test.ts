@@ -135,14 +135,14 @@ describe('a look-up', () => {
       answers ? ofType(['192.0.2.1'], [])(question, 1) : undefined,
     );
     const impatient = new AbortController();
-    const given = resolve(NAME, impatient.signal);
+    const given = expect(resolve(NAME, impatient.signal)).rejects.toThrow('given up');
     const waiting = addressesOf(resolve);
     await expect.poll(() => dns.questions().length).toBe(2);
     answers = true;
     impatient.abort();
+    await given;
     // The question is sent again after 1.5 s.
     expect(await waiting).toEqual(['192.0.2.1']);
-    await given;
     expect(dns.questions()).toHaveLength(4);
   });
 

@@ -1,0 +1,86 @@
+import { Resolver } from 'node:dns/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { nameResolver } from '../../../shared/adapters/http/resolver.ts';
+import { type DnsAnswer, type DnsRecord, startDnsServer } from '../../support/dns-server.ts';
+
+const FOUR = '192.0.2.1';
+const SIX = '2001:db8::1';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+/** The addresses by a name server that answers so. */
+const lookUpBy = async (answer: DnsAnswer, options?: { takesTcp: boolean }) => {
+  const dns = await startDnsServer(answer, options);
+  closing.push(dns.close);
+  const resolve = nameResolver({ servers: [dns.address], hostsFile: '/nowhere' });
+  return async (name: string): Promise<string[]> => {
+    const found = await resolve(name, AbortSignal.timeout(5_000));
+    return found.map(({ address }) => address);
+  };
+};
+
+const oneOf = (name: string, type: 'A' | 'AAAA'): DnsRecord[] => [
+  { name, type, value: type === 'A' ? FOUR : SIX },
+];
+
+/** Too many addresses for one datagram. */
+const manyOf = (name: string, type: 'A' | 'AAAA'): DnsRecord[] =>
+  Array.from({ length: 100 }, () => oneOf(name, type)).flat();
+
+describe('a look-up of which one family is not answered', () => {
+  it.each([
+    ['A', FOUR, 1_000],
+    ['AAAA', SIX, 4_000],
+  ])('has the addresses of %s alone, soon', async (answered, address, withinMs) => {
+    const lookUp = await lookUpBy(({ name, type }) => (type === answered ? oneOf(name, type) : undefined));
+    const startedAt = performance.now();
+    expect(await lookUp('half.example')).toEqual([address]);
+    expect(performance.now() - startedAt).toBeLessThan(withinMs);
+  });
+
+  it('waits a moment for AAAA', async () => {
+    const lookUp = await lookUpBy(async ({ name, type }) => {
+      if (type === 'AAAA') await pause(60);
+      return oneOf(name, type);
+    });
+    expect(await lookUp('slow.example')).toEqual([FOUR, SIX]);
+  });
+
+  it('asks for A a second time', async () => {
+    const lookUp = await lookUpBy(({ name, type }, time) =>
+      type === 'A' && time === 1 ? undefined : oneOf(name, type),
+    );
+    expect(await lookUp('lost.example')).toEqual([FOUR, SIX]);
+  });
+});
+
+describe('a look-up that a name server refuses', () => {
+  const answerOf: DnsAnswer = ({ name, type }) => {
+    if (name === 'long.example') return manyOf(name, type);
+    return name === 'short.example' ? oneOf(name, type) : 'NXDOMAIN';
+  };
+
+  it('for one name, whose answer is too long without TCP, is a fault of the name', async () => {
+    const lookUp = await lookUpBy(answerOf, { takesTcp: false });
+    await expect(lookUp('long.example')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+    expect(await lookUp('short.example')).toEqual([FOUR, SIX]);
+  });
+
+  it('is the last of its resolver, while one that was answered is used again', async () => {
+    const lookUp = await lookUpBy(answerOf, { takesTcp: false });
+    const resolvers = vi.spyOn(Resolver.prototype, 'setServers').mock.contexts;
+    await lookUp('short.example');
+    await expect(lookUp('long.example')).rejects.toThrow();
+    await lookUp('short.example');
+    const [first, second, third] = resolvers;
+    expect(second).toBe(first);
+    expect(third).not.toBe(second);
+  });
+});
