@@ -9,12 +9,15 @@ const timed = [
 
 /**
  * Deployed tests that the others would disturb, run after those: they measure how late something comes, with one local AWS
- * on a few cores, empty dead-letter queues, or kill every function.
+ * on a few cores, or empty dead-letter queues.
  */
 const alone = [
   'test/contract/{scheduler-wake-ups,sqs-queues}.test.ts',
-  'test/deployed/{killed,rate-limit,redrive,retries}.test.ts',
+  'test/deployed/{rate-limit,redrive,retries}.test.ts',
 ];
+
+/** Kills every function, under the feet of whatever else runs: `npm run test:killed`. */
+const killing = 'test/deployed/killed.test.ts';
 
 export default defineConfig({
   test: {
@@ -75,7 +78,7 @@ export default defineConfig({
         test: {
           name: 'deployed',
           include: ['test/contract/**/*.test.ts', 'test/deployed/**/*.test.ts'],
-          exclude: ['test/contract/in-memory*.test.ts', ...alone],
+          exclude: ['test/contract/in-memory*.test.ts', killing, ...alone],
           globalSetup: ['test/support/deployed-system.ts'],
           // They mostly wait. One copy of the AWS clients for all files of a worker: loading them takes longer than most files.
           isolate: false,
@@ -94,6 +97,15 @@ export default defineConfig({
           maxWorkers: 4,
           sequence: { groupOrder: 4 },
           testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'killed',
+          include: [killing],
+          globalSetup: ['test/support/deployed-system.ts'],
+          sequence: { groupOrder: 7 },
           hookTimeout: 60_000,
         },
       },

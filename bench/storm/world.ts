@@ -146,7 +146,7 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
       dispatch(
         dispatching,
         { ok: true, message, version: versionOf(message) },
-        { id, body: '{}', attributes: {}, sentAt },
+        { sqsMessageId: id, body: '{}', attributes: {}, sentAt },
       ),
   );
 

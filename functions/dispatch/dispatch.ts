@@ -22,6 +22,7 @@ import type { Journal } from '../../shared/ports/journal.ts';
 import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { ReceivedMessage } from '../../shared/wire/ingress/message.ts';
 import { dividedUp, firstJobsFor, type Sending } from './first-jobs.ts';
 import { repeated, type Copy } from './repeat.ts';
 import { placeOf } from '../../shared/steps/keep-message.ts';
@@ -46,20 +47,12 @@ export type DispatchContext = {
   };
 };
 
-/** An ingress message as it came, to be dead-lettered verbatim if it can never be delivered. `sentAt`: milliseconds since the epoch. */
-export type IngressOriginal = {
-  id: string;
-  body: string;
-  attributes: Record<string, string>;
-  sentAt?: number;
-};
-
 /**
  * What the ingress message says, or why it says nothing (shared/wire/ingress/message.ts). `version` tells apart what is
- * published under one id. `keepBody`: its data has to be found by its record from the start.
+ * published under one id. `isFetched`: its data was read from where it refers to, and has to be found by its record from the start.
  */
 export type IngressReading =
-  | { ok: true; message: Message; version: string; delaySeconds?: number; keepBody?: true }
+  | { ok: true; message: Message; version: string; delaySeconds?: number; isFetched?: true }
   | { ok: false; reason: DeadLetterReason };
 
 /**
@@ -70,40 +63,36 @@ export type IngressReading =
 export async function dispatch(
   context: DispatchContext,
   reading: IngressReading,
-  original: IngressOriginal,
+  received: ReceivedMessage,
 ): Promise<void> {
   if (!reading.ok) {
-    await refuse(context, original, reading.reason);
+    await refuse(context, received, reading.reason);
     return;
   }
-  const { message, version } = reading;
+  const { message, version, delaySeconds = 0, isFetched = false } = reading;
   const list = await context.ports.subscriptions.list(message.queue, 'cached');
   if (list === undefined) {
-    await refuse(context, original, 'unknown_queue', { queue: message.queue, messageId: message.id });
+    await refuse(context, received, 'unknown_queue', { queue: message.queue, messageId: message.id });
     return;
   }
-  const settings = reading.keepBody
-    ? { ...context.settings, retainMessages: 'all' as const }
-    : context.settings;
   const body = await placeOf(context.ports.payloads, message, MAX_BODY_IN_JOB);
-  const isFetched = reading.keepBody === true;
-  await accept({ ...context, settings }, { message, body, version, isFetched }, list, {
-    sentAt: original.sentAt,
-    delayMs: (reading.delaySeconds ?? 0) * 1000,
+  await accept(context, { message, body, version, isFetched }, list, {
+    sentAt: received.sentAt,
+    delayMs: delaySeconds * 1000,
   });
 }
 
 /** A message that a repeat cannot mend is dead-lettered, so that it neither blocks the batch nor is tried fifty times. */
 async function refuse(
   { ports }: DispatchContext,
-  original: IngressOriginal,
+  { sqsMessageId: id, body, attributes }: ReceivedMessage,
   reason: DeadLetterReason,
   message?: MessageKey,
 ): Promise<void> {
-  await ports.deadLetters.send(original, reason);
+  await ports.deadLetters.send({ id, body, attributes }, reason);
   ports.journal.note({
     fact: 'message_refused',
-    id: original.id,
+    id,
     reason,
     ...(message === undefined ? {} : { message }),
   });
@@ -165,10 +154,15 @@ function noteUndecided(journal: Journal, message: MessageKey, undecided: Address
 
 async function draftRecord(
   { ports, settings }: DispatchContext,
-  { message, body, version }: Copy,
+  { message, body, version, isFetched }: Copy,
   { acceptedAt, listedAt, matching, filtered }: Acceptance & Addressees,
 ): Promise<MessageRecord> {
-  const kept = await keptFromStart(settings.retainMessages, ports.payloads, message, body);
+  const kept = await keptFromStart(
+    isFetched ? 'all' : settings.retainMessages,
+    ports.payloads,
+    message,
+    body,
+  );
   const buckets = bucketsFor(matching.length);
   return {
     key: { queue: message.queue, messageId: message.id },

@@ -7,7 +7,7 @@ import type { MessageHead } from '../../shared/domain/message/message.ts';
 import type { Payloads, ReadData, ReferencedData } from '../../shared/ports/bodies.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
 import { messageIn } from '../../shared/steps/keep-message.ts';
-import { parseIngress, type ReceivedMessage } from '../../shared/wire/ingress/message.ts';
+import { parseIngress, type ParsedIngress, type ReceivedMessage } from '../../shared/wire/ingress/message.ts';
 import { dispatch, type DispatchContext, type IngressReading } from './dispatch.ts';
 import type { SQSMessageAttributes, SQSRecord } from 'aws-lambda';
 
@@ -20,10 +20,8 @@ export type IngressContext = DispatchContext &
 /** What dispatch does for every SQS record. A throw means a transient fault, and the message comes again. */
 export async function dispatchRecord(context: IngressContext, record: SQSRecord): Promise<void> {
   const received = receivedAs(record);
-  const { body, attributes, sentAt } = received;
-  const original = { id: record.messageId, body, attributes, sentAt };
   const reading = parseIngress(received, context.settings.ingressRoutes);
-  await dispatch(context, await withReferencedData(context, reading), original);
+  await dispatch(context, await withReferencedData(context, reading), received);
 }
 
 /** The ids of the message in a record, as far as it can be read. */
@@ -54,23 +52,18 @@ export type ReferencedDataContext = {
   settings: { payloadSources: readonly PayloadSource[] };
 };
 
-/** What an ingress message says, where it may only say where its data lies. */
-export type ReferringReading =
-  | IngressReading
-  | { ok: true; message: MessageHead; dataRef: DataReference; version: string; delaySeconds?: number };
-
 /**
  * What an ingress message says, its data fetched if it lies elsewhere. Such a message is kept from the start, so that the
  * object is not needed any more once the message is on record. Throws for faults that pass.
  */
 export async function withReferencedData(
   context: ReferencedDataContext,
-  reading: ReferringReading,
+  reading: ParsedIngress,
 ): Promise<IngressReading> {
   if (!reading.ok || !('dataRef' in reading)) return reading;
   const { message, dataRef, ...rest } = reading;
   const read = await dataOf(context, { ...message, version: rest.version }, dataRef);
-  return read.ok ? { ...rest, message: { ...message, data: read.data }, keepBody: true } : read;
+  return read.ok ? { ...rest, message: { ...message, data: read.data }, isFetched: true } : read;
 }
 
 async function dataOf(

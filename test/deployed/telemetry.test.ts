@@ -74,7 +74,8 @@ const liveThroughEverything = async (): Promise<void> => {
   });
   await publish({ queue, id: messageId, data: { data: plant('data') } });
   expect((await finishedDelivery(queue, messageId)).status).toBe('exhausted');
-  await callApi('POST', `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}/retry`);
+  const retry = `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}/retry`;
+  expect((await callApi('POST', retry)).status).toBe(202);
   await eventually('a delivery by hand', async () => {
     const delivery = await finishedDelivery(queue, messageId);
     return delivery.status === 'delivered' ? delivery : undefined;

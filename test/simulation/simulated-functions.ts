@@ -63,7 +63,7 @@ const runDispatch = async (receipt: Receipt<Published>, running: Running): Promi
   await dispatch(
     { ports, settings: actor.settings },
     { ok: true, message, version, ...(delaySeconds === undefined ? {} : { delaySeconds }) },
-    { id: message.id, body: message.data, attributes: {}, sentAt },
+    { sqsMessageId: message.id, body: message.data, attributes: {}, sentAt },
   );
 };
 

@@ -127,7 +127,12 @@ export const pipelineWorld = (clock = virtualClock()) => {
     wakeUps,
     /** Dispatches what was read from an ingress message. */
     dispatch: (reading: Published, body = '{}', sentAt = clock.now()) =>
-      dispatch(dispatchContext, withVersion(reading), { id: 'ingress-1', body, attributes: {}, sentAt }),
+      dispatch(dispatchContext, withVersion(reading), {
+        sqsMessageId: 'ingress-1',
+        body,
+        attributes: {},
+        sentAt,
+      }),
     reconcile: (): Promise<Reconciliation> =>
       reconcile({ ports: { ...ports, wakeUps }, settings }, () => settings.invocationMs),
     delivery: async (subscriptionId = 'subscription-1', messageId = 'message-1'): Promise<Delivery> => {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DataReference } from '../../../shared/domain/message/data-reference.ts';
-import { withReferencedData, type ReferringReading } from '../../../functions/dispatch/ingress-record.ts';
+import { withReferencedData } from '../../../functions/dispatch/ingress-record.ts';
+import type { ParsedIngress } from '../../../shared/wire/ingress/message.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { inMemoryReferencedData } from '../../support/in-memory/in-memory-referenced-data.ts';
@@ -24,7 +25,7 @@ beforeEach(async () => {
   );
 });
 
-const read = (reading: ReferringReading) =>
+const read = (reading: ParsedIngress) =>
   withReferencedData(
     {
       ports: { ...world, referencedData: objects },
