@@ -49,6 +49,15 @@ const bodiesKeptById: Sabotage = {
     })),
 };
 
+/** The record of a message is gone when those of its deliveries may go. */
+const recordsEndEarly: Sabotage = {
+  ports: (ports) =>
+    withRecords(ports, (records) => ({
+      accept: (record, sentAt) =>
+        records.accept({ ...record, expiresAt: record.expiresAt - 7 * DAY }, sentAt),
+    })),
+};
+
 /** A first attempt fails slowly, and meanwhile the queue is made anew and has another message under the same id. */
 const recreatedMeanwhile = (scenario: Scenario): Scenario => {
   const [subscription] = scenario.subscriptions;
@@ -128,6 +137,12 @@ describe('the simulation catches a pipeline', () => {
 
   it('that keeps the body of an old message for a new one of the same id: its retries send the old', async () => {
     expect(await isCaught(bodiesKeptById, 'the_body_is_unchanged', 20, recreatedMeanwhile)).toBe(true);
+  });
+
+  it('whose records of messages end early: a late repeat calls everybody again', async () => {
+    expect(await isCaught(recordsEndEarly, 'ids_are_accepted_once', 20, repeatedAfterDays(15.1, 0))).toBe(
+      true,
+    );
   });
 
   it('and finds nothing in the right one where a queue is made anew in the middle of an attempt', async () => {

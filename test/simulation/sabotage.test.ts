@@ -11,6 +11,7 @@ import {
   noLease,
   nothingOwed,
   recoveryForgotten,
+  retriesReadCache,
   scheduleNamesWithoutDueTime,
   takenOverWithoutMessage,
   wakeUpBeforeRecord,
@@ -60,6 +61,32 @@ const repairedMeanwhile = (scenario: Scenario): Scenario => ({
       kind: seconds % 30 === 5 ? ('subscription_enabled' as const) : ('subscription_url' as const),
       id,
     })),
+  ),
+});
+
+/** Receivers that are asked every two seconds until they are well, and move every three. */
+const movedDuringRetries = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  // What a function writes of the health of a subscription drops what it has cached.
+  settings: { ...scenario.settings, cacheSeconds: 5, disableFailingAfterMs: 0 },
+  subscriptions: scenario.subscriptions.map((one) => ({
+    ...one,
+    at: -HOUR,
+    failures: 0,
+    policy: { retries_with_no_delay: 0, minimum_delay_retries: 6, minimum_delay: 2, maximum_delay: 2 },
+    answers: {
+      first: Array.from({ length: 5 }, () => ({ takesMs: 100, says: { status: 500 } })),
+      then: { takesMs: 100, says: { status: 200 } },
+    },
+  })),
+  changes: scenario.messages.flatMap(({ at }) =>
+    scenario.subscriptions.flatMap(({ id }) =>
+      [1, 4, 7, 10].map((seconds) => ({
+        at: at + seconds * SECOND,
+        kind: 'subscription_url' as const,
+        id,
+      })),
+    ),
   ),
 });
 
@@ -158,6 +185,10 @@ describe('the simulation catches a pipeline', () => {
     expect(await isCaught(takenOverWithoutMessage, 'the_body_is_kept', 3_000)).toBe(true);
   });
 
+  it('whose retries read a cache: they go to where the subscriber was', async () => {
+    expect(await isCaught(retriesReadCache, 'only_who_is_there', 300, movedDuringRetries)).toBe(true);
+  });
+
   it('that does not note successes: a subscription is disabled that was not failing', async () => {
     expect(await isCaught(successUnnoted, 'disabled_as_failing', 300, wellAgain)).toBe(true);
   });
@@ -179,6 +210,7 @@ describe('the simulation catches a pipeline', () => {
     ['everything goes by Scheduler', byScheduler],
     ['successes come late', withLateSuccesses],
     ['subscribers are repaired meanwhile', repairedMeanwhile],
+    ['subscribers move between retries', movedDuringRetries],
     ['failures come in bursts', failingInBursts],
     ['subscribers are well again after each failure', wellAgain],
   ])('and not one that is right, where %s', async (_, adapted) => {

@@ -200,6 +200,22 @@ export const recoveryForgotten: Sabotage = {
   }),
 };
 
+/** A retry goes by what its machine read some seconds ago. */
+export const retriesReadCache: Sabotage = {
+  ports: (ports) => {
+    const { subscriptions } = ports;
+    return {
+      ...ports,
+      subscriptions: {
+        list: (queue, freshness) => subscriptions.list(queue, freshness),
+        find: (queue, id) => subscriptions.find(queue, id, 'cached'),
+        disable: (...given) => subscriptions.disable(...given),
+        changeHealth: (...given) => subscriptions.changeHealth(...given),
+      },
+    };
+  },
+};
+
 /** Whoever takes over a first attempt leaves its message to the job alone. */
 export const takenOverWithoutMessage: Sabotage = {
   ports: (ports) => {

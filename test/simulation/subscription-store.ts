@@ -63,7 +63,7 @@ export const subscriptionStore = (time: VirtualClock): SubscriptionStore => {
     return {
       list: (queue, freshness) => lists[freshness](queue, () => Promise.resolve(readList())),
       find: async (queue, id, freshness) => ({
-        queue: await queues[freshness](queue, () => Promise.resolve(queueNow())),
+        queue: await queues.cached(queue, () => Promise.resolve(queueNow())),
         subscription: await members[freshness](id, () => Promise.resolve(find(id))),
       }),
       disable: (_queue, id, disabled, changedAt) => {

@@ -1,5 +1,7 @@
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { SeenRequest, Write } from '../history.ts';
+import { DAY } from '../scenario.ts';
+import type { SimulatedWorld } from '../simulated-world.ts';
 import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
 /** Requests beyond those that are numbered on record: what a subscriber may see twice. */
@@ -65,6 +67,25 @@ const heldOf = (record: Delivery | undefined): number =>
   record?.lease !== undefined && isOpen(record.status) ? 1 : 0;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+
+/** For so long an id is known beyond the retention of its deliveries (docs/ingress.md, "After the window"). */
+const IDS_OUTLIVE_MS = 7 * DAY;
+
+/** In each life of its queue an id is accepted once, and every later copy of it is a repeat. */
+export const idsAreAcceptedOnce = ({ history }: SimulatedWorld): Finding[] =>
+  history.acceptances.flatMap(({ at, actor, record }, index) =>
+    history.acceptances
+      .slice(index + 1)
+      .filter(
+        (later) =>
+          later.record.key.messageId === record.key.messageId &&
+          later.record.life === record.life &&
+          later.at < at + actor.settings.retentionMs + IDS_OUTLIVE_MS,
+      )
+      .map((later) =>
+        violation('ids_are_accepted_once', { name: record.key.messageId }, `at ${at} and ${later.at}`),
+      ),
+  );
 
 /** One lease, one request, made while the lease outlives it. */
 export const oneRequestPerLease: Invariant = (one) => {

@@ -2,7 +2,7 @@ import type { SimulatedWorld } from '../simulated-world.ts';
 import { attemptsAreNumbered, oncePerRecovery, recordsTellTheTruth } from './attempts.ts';
 import { everythingEnds, nothingOwedIsForgotten } from './completeness.ts';
 import { deliveryCases, type Finding, type Invariant } from './delivery-case.ts';
-import { duplicatesAreExplained, oneRequestPerLease } from './duplicates.ts';
+import { duplicatesAreExplained, idsAreAcceptedOnce, oneRequestPerLease } from './duplicates.ts';
 import { requestsAreFaithful } from './fidelity.ts';
 import { healthIsTrue } from './health.ts';
 import { policyIsKept } from './policy.ts';
@@ -47,6 +47,7 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
     ...everythingEnds(world, cases),
     ...healthIsTrue(world),
     ...ratesAreKept(world),
+    ...idsAreAcceptedOnce(world),
     ...cases.flatMap((one) => INVARIANTS.flatMap((invariant) => invariant(one))),
   ];
 };
