@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Unit tests that measure how long something takes: one after another, with the processor to themselves. */
 const timed = [
-  'test/unit/adapters/{http-subscriber*,name-resolver*,rebinding-dns,invocation-deadline,aws/{connections,repeats}}.test.ts',
+  'test/unit/adapters/{http-subscriber*,name-resolver*,rebinding-dns,invocation-deadline,aws/connections}.test.ts',
   'test/unit/functions/{batch-with-a-hang,out-of-time}.test.ts',
   'test/unit/cli/{listen,entry-point}.test.ts',
 ];
