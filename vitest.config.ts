@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Unit tests that measure how long something takes: one after another, with the processor to themselves. */
+/** Unit tests that measure how long something takes: away from those that take all of the processor. They mostly wait. */
 const timed = [
   'test/unit/adapters/{http-subscriber*,name-resolver*,rebinding-dns,invocation-deadline,aws/connections}.test.ts',
   'test/unit/functions/{batch-with-a-hang,out-of-time}.test.ts',
@@ -40,7 +40,7 @@ export default defineConfig({
           name: 'unit-timed',
           include: timed,
           isolate: false,
-          fileParallelism: false,
+          maxWorkers: 2,
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
         },
