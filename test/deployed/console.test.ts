@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { callApi, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -16,13 +17,6 @@ const MARKUP = '<img src=x onerror="document.title=1"><b>bold</b>';
 const IN_FORCE =
   'It is in forceFor deliveries that fail from now on. What is being retried keeps the policy that it began with.';
 const WITHIN = { timeout: 20_000 };
-
-const NO_RETRIES = {
-  retries_with_no_delay: 0,
-  minimum_delay_retries: 0,
-  backoff_retries: 0,
-  maximum_delay_retries: 0,
-};
 
 let browser: Browser;
 let served: RunningConsole;

@@ -8,6 +8,7 @@ import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import { recoveryViewSchema, type RecoveryView } from '../../shared/wire/views/recovery.ts';
 import { callApi, deleteSubscription, deliveriesOf, putQueue, subscribe } from '../support/api-client.ts';
+import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { killWorkersIn } from '../support/processes.ts';
@@ -15,13 +16,6 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
 
 const { documents, endpoints } = deployment;
-
-const once = {
-  retries_with_no_delay: 0,
-  minimum_delay_retries: 0,
-  backoff_retries: 0,
-  maximum_delay_retries: 0,
-};
 
 let receiver: Receiver;
 
@@ -45,7 +39,7 @@ const exhaustedMessages = async (count: number) => {
   const queue = `operate-${randomUUID()}`;
   const path = `/${queue}`;
   receiver.script(path, [{ status: 503 }]);
-  await putQueue(queue, once);
+  await putQueue(queue, NO_RETRIES);
   await subscribe(queue, receiver.url(path));
   const bodies = Array.from({ length: count }, (_, id) => JSON.stringify({ queue, id: `m-${id}`, data: id }));
   for (let start = 0; start < count; start += 10) {
@@ -139,7 +133,12 @@ describe.concurrent('a subscription that is deleted', () => {
     const queue = `operate-${randomUUID()}`;
     const path = `/${queue}`;
     receiver.script(path, [{ status: 503 }]);
-    await putQueue(queue, { ...once, minimum_delay_retries: 1, minimum_delay: 900, maximum_delay: 900 });
+    await putQueue(queue, {
+      ...NO_RETRIES,
+      minimum_delay_retries: 1,
+      minimum_delay: 900,
+      maximum_delay: 900,
+    });
     const subscriptionId = await subscribe(queue, receiver.url(path));
     await publish({ queue, id: 'm', data: 1 });
     await eventually('its first failure', async () =>
@@ -168,7 +167,7 @@ describe.concurrent('an order that nobody can understand', () => {
 describe.concurrent('a deleted queue that the API had no time to empty', () => {
   it('is gone for everybody; operate removes what is left, and then the name is free', async () => {
     const queue = `operate-${randomUUID()}`;
-    await putQueue(queue, once);
+    await putQueue(queue, NO_RETRIES);
     const id = await subscribe(queue, receiver.url(`/${queue}`));
     const deletedAt = Date.now();
     await dynamoRegistry(documents, endpoints.subscriptionsTable, systemClock).deleteQueue(queue, deletedAt);

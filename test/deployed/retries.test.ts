@@ -3,16 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
 import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { startReceiver, type Answer, type Receiver } from '../support/receiver.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
-
-const bare = {
-  retries_with_no_delay: 0,
-  minimum_delay_retries: 0,
-  backoff_retries: 0,
-  maximum_delay_retries: 0,
-};
 
 let receiver: Receiver;
 
@@ -102,7 +96,7 @@ describe.concurrent('a delivery on the deployed system', () => {
   it('stops at the first success; a copy sent by hand and a late wake-up do nothing', async () => {
     const { queue, path, subscriptionId, delivery } = await delivered({
       answers: [{ status: 503 }, { status: 503 }, { status: 200 }],
-      policy: { ...bare, minimum_delay_retries: 5, minimum_delay: 1 },
+      policy: { ...NO_RETRIES, minimum_delay_retries: 5, minimum_delay: 1 },
     });
     expect(delivery).toMatchObject({
       status: 'delivered',
@@ -128,7 +122,7 @@ describe.concurrent('a delivery on the deployed system', () => {
   it('is retried through EventBridge Scheduler at its time where the delay is long', async () => {
     const { delivery, requests } = await delivered({
       answers: [{ status: 503 }, { status: 200 }],
-      policy: { ...bare, minimum_delay_retries: 1, minimum_delay: 7, maximum_delay: 7 },
+      policy: { ...NO_RETRIES, minimum_delay_retries: 1, minimum_delay: 7, maximum_delay: 7 },
       withinMs: 40_000,
     });
     const [late] = lateness(requests, delivery.attempts, [7]);
@@ -141,7 +135,7 @@ describe.concurrent('a delivery on the deployed system', () => {
   it('makes 25 attempts where its policy says so', async () => {
     const { delivery, requests } = await delivered({
       answers: [{ status: 500 }],
-      policy: { ...bare, retries_with_no_delay: 20, minimum_delay_retries: 4, minimum_delay: 1 },
+      policy: { ...NO_RETRIES, retries_with_no_delay: 20, minimum_delay_retries: 4, minimum_delay: 1 },
       withinMs: 60_000,
     });
 
@@ -176,8 +170,8 @@ describe.concurrent('a delivery on the deployed system', () => {
 });
 
 describe.concurrent('the policy in force', () => {
-  const once = { ...bare, retries_with_no_delay: 1 };
-  const twice = { ...bare, retries_with_no_delay: 2 };
+  const once = { ...NO_RETRIES, retries_with_no_delay: 1 };
+  const twice = { ...NO_RETRIES, retries_with_no_delay: 2 };
 
   it.each([
     { name: "the subscription's before the queue's", queuePolicy: twice, policy: once, requests: 2 },

@@ -6,19 +6,13 @@ import { messageItemKeyOf } from '../../shared/adapters/dynamodb/message-item.ts
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import { callApi, deleteSubscription, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish, send } from '../support/sqs-messages.ts';
 
 const { endpoints, dynamo } = deployment;
-
-const noRetries = {
-  retries_with_no_delay: 0,
-  minimum_delay_retries: 0,
-  backoff_retries: 0,
-  maximum_delay_retries: 0,
-};
 
 const hour = 60 * 60 * 1000;
 
@@ -72,7 +66,7 @@ describe('a message too large for its record', () => {
   const data = 'x'.repeat(20_000);
 
   it('is kept at the first failure: shown, retried by hand and recovered long after', async () => {
-    const { queue, path, subscriptionId } = await newSubscription(noRetries);
+    const { queue, path, subscriptionId } = await newSubscription(NO_RETRIES);
     receiver.script(path, [{ status: 503 }, { status: 503 }, { status: 200 }]);
     await publish({ queue, id: 'm', data });
     expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
@@ -93,7 +87,7 @@ describe('a message too large for its record', () => {
   });
 
   it('that is erased while its first attempt is under way is not kept', async () => {
-    const { queue, path } = await newSubscription(noRetries);
+    const { queue, path } = await newSubscription(NO_RETRIES);
     receiver.script(path, async () => {
       await erase(queue);
       return { status: 503 };
@@ -144,7 +138,7 @@ describe('what is left of a subscription', () => {
 
 describe('the deliveries of one subscription', () => {
   it('that failed are listed', async () => {
-    const { queue, path, subscriptionId } = await newSubscription(noRetries);
+    const { queue, path, subscriptionId } = await newSubscription(NO_RETRIES);
     receiver.script(path, [{ status: 503 }]);
     await publish({ queue, id: 'm', data: 1 });
     await finishedDelivery(queue, 'm');

@@ -1,26 +1,10 @@
-import type { MessageRecords } from '../../shared/ports/messages.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { FIRST_SEED, isCaught } from './is-caught.ts';
-import type { StepPorts } from './ports.ts';
 import { runScenario } from './run-scenario.ts';
+import { withRecords } from './sabotage.ts';
 import { DAY, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
-
-/** The ports with other records of messages; a proxy keeps its methods to itself. */
-const withRecords = (
-  ports: StepPorts,
-  change: (records: MessageRecords) => Partial<MessageRecords>,
-): StepPorts => {
-  const { messageRecords } = ports;
-  const records: MessageRecords = {
-    accept: (record, sentAt) => messageRecords.accept(record, sentAt),
-    find: (key) => messageRecords.find(key),
-    keepBody: (message, body, until) => messageRecords.keepBody(message, body, until),
-    eraseBody: (key, at) => messageRecords.eraseBody(key, at),
-  };
-  return { ...ports, messageRecords: { ...records, ...change(records) } };
-};
 
 /** The record does not say which version was accepted, so a repeat sends its own. */
 const versionsForgotten: Sabotage = {

@@ -1,6 +1,7 @@
 import type { Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
+import type { MessageRecords } from '../../shared/ports/messages.ts';
 import { deliveryName } from './history.ts';
 import type { Sabotage } from './simulated-world.ts';
 import type { StepPorts } from './ports.ts';
@@ -22,6 +23,33 @@ export const withWrite = (ports: StepPorts, write: Write): StepPorts => ({
   ...ports,
   deliveries: { ...portOf(ports.deliveries), write },
 });
+
+/** The ports with other records of messages. */
+export const withRecords = (
+  ports: StepPorts,
+  change: (records: MessageRecords) => Partial<MessageRecords>,
+): StepPorts => {
+  const { messageRecords } = ports;
+  const records: MessageRecords = {
+    accept: (record, sentAt) => messageRecords.accept(record, sentAt),
+    find: (key) => messageRecords.find(key),
+    keepBody: (message, body, until) => messageRecords.keepBody(message, body, until),
+    eraseBody: (key, at) => messageRecords.eraseBody(key, at),
+  };
+  return { ...ports, messageRecords: { ...records, ...change(records) } };
+};
+
+/** The ports with bodies that are kept only when `keep` is called. */
+const withBodiesKeptLate = (ports: StepPorts): { late: StepPorts; keep: () => Promise<unknown> } => {
+  let keep = (): Promise<unknown> => Promise.resolve();
+  const late = withRecords(ports, (records) => ({
+    keepBody: (...given) => {
+      keep = () => records.keepBody(...given);
+      return Promise.resolve('kept');
+    },
+  }));
+  return { late, keep: () => keep() };
+};
 
 const written = (delivery: Delivery | undefined): WriteResult =>
   delivery === undefined ? { kind: 'refused', current: undefined } : { kind: 'written', delivery };
@@ -138,20 +166,7 @@ export const scheduleNamesWithoutDueTime: Sabotage = {
 /** A failure is on record, its message not yet. */
 export const bodyKeptAfterRecord: Sabotage = {
   ports: (ports) => {
-    const { messageRecords } = ports;
-    let keep = (): Promise<unknown> => Promise.resolve();
-    const late: StepPorts = {
-      ...ports,
-      messageRecords: {
-        accept: (record, sentAt) => messageRecords.accept(record, sentAt),
-        find: (key) => messageRecords.find(key),
-        keepBody: (...given) => {
-          keep = () => messageRecords.keepBody(...given);
-          return Promise.resolve('kept');
-        },
-        eraseBody: (key, at) => messageRecords.eraseBody(key, at),
-      },
-    };
+    const { late, keep } = withBodiesKeptLate(ports);
     return withWrite(late, async (transition) => {
       const result = await ports.deliveries.write(transition);
       if (transition.name === 'record') await keep();
@@ -219,20 +234,7 @@ export const retriesReadCache: Sabotage = {
 /** Whoever takes over a first attempt leaves its message to the job alone. */
 export const takenOverWithoutMessage: Sabotage = {
   ports: (ports) => {
-    let keep = (): Promise<unknown> => Promise.resolve();
-    const { messageRecords } = ports;
-    const late: StepPorts = {
-      ...ports,
-      messageRecords: {
-        accept: (record, sentAt) => messageRecords.accept(record, sentAt),
-        find: (key) => messageRecords.find(key),
-        keepBody: (...given) => {
-          keep = () => messageRecords.keepBody(...given);
-          return Promise.resolve('kept');
-        },
-        eraseBody: (key, at) => messageRecords.eraseBody(key, at),
-      },
-    };
+    const { late, keep } = withBodiesKeptLate(ports);
     return withWrite(late, async (transition) => {
       if (transition.name !== 'take_over') await keep();
       return await ports.deliveries.write(transition);

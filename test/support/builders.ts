@@ -7,15 +7,17 @@ export const aPolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy => ({
   ...overrides,
 });
 
+/** No retries; the rest of the policy is the deployment's. */
+export const NO_RETRIES = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 0,
+  backoff_retries: 0,
+  maximum_delay_retries: 0,
+};
+
 /** No retries but those a test asks for. */
 export const aBarePolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy =>
-  aPolicy({
-    retries_with_no_delay: 0,
-    minimum_delay_retries: 0,
-    backoff_retries: 0,
-    maximum_delay_retries: 0,
-    ...overrides,
-  });
+  aPolicy({ ...NO_RETRIES, ...overrides });
 
 export const aMessage = (overrides: Partial<Message> = {}): Message => ({
   queue: 'orders',
