@@ -131,7 +131,7 @@ export const exportSubscriptions = async function* (
   do {
     const { text, headers } = await api.send({
       ...(withCredentials
-        ? { method: 'POST', path: apiPath`/v2/queues/${queue}/export/credentials` }
+        ? { method: 'POST', path: apiPath`/v2/credentials/${queue}` }
         : { method: 'GET', path: apiPath`/v2/queues/${queue}/export` }),
       query: { marker },
     });

@@ -19,7 +19,7 @@ import { addTransferRoutes } from './subscriptions/transfer-routes.ts';
 
 /** The administration API (docs/api.md). API Gateway decides who may call it. */
 export function createApi(dependencies: ApiDependencies): Api {
-  const api: Api = new Hono<ApiEnvironment>({ strict: false });
+  const api: Api = new Hono<ApiEnvironment>();
   const routes: Route[] = [];
   const addRoute: AddRoute = (route, handle) => {
     routes.push(route);

@@ -82,7 +82,7 @@ function requestOf(parsed: HttpApiEvent): Request {
   const method = FORBIDDEN_METHODS.has(asked) ? 'OPTIONS' : asked;
   // The decoded path holds these as parts of a segment; in a URL they would end the path, or be decoded again.
   const path =
-    isAmbiguous(rawPath) || !isServedBy(routeKey, rawPath)
+    !isCanonical(rawPath) || !isServedBy(routeKey, rawPath)
       ? UNROUTED_PATH
       : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
   const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
@@ -90,11 +90,12 @@ function requestOf(parsed: HttpApiEvent): Request {
 }
 
 /**
- * Whether the URL parser would change this path into another one. API Gateway authorised the caller for the path as it
- * came, so `..` must not lead to another queue.
+ * Whether this is the one way to write its path. API Gateway authorised the caller for the path as it came: another spelling
+ * may have passed a policy that allows or denies this one. `..` must not lead to another queue, and `orders/` is not `orders`.
  */
-function isAmbiguous(path: string): boolean {
-  return /\p{Cc}/u.test(path) || path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+function isCanonical(path: string): boolean {
+  const segments = path === '/' ? [] : path.split('/').slice(1);
+  return !/\p{Cc}/u.test(path) && segments.every((segment) => !/^(?:(?:\.|%2e){1,2})?$/i.test(segment));
 }
 
 /** API Gateway authorises no caller of an open route, so such an event reaches open paths only, however it spells them. */

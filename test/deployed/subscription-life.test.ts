@@ -96,7 +96,7 @@ describe('the life of a subscription', () => {
     const [from, to] = [`from-${randomUUID()}`, `to-${randomUUID()}`];
     const options = { post_headers: { authorization: 'Bearer s3cret' } };
     await subscribe(from, receiver.url('/carried'), options);
-    const lines = await (await callApi('POST', `/v2/queues/${from}/export/credentials`)).text();
+    const lines = await (await callApi('POST', `/v2/credentials/${from}`)).text();
     const response = await callApi('POST', `/v2/queues/${to}/import`, JSON.parse(lines));
     expect(await response.json()).toEqual({ imported: 1, replaced: 0, unchanged: 0, failed: [] });
     await finishedDelivery(to, await post(to, 'carried'));

@@ -40,7 +40,7 @@ export const apiDescription = (document: unknown): ((exchange: Exchange) => stri
   const routes = Object.entries(paths).map(([template, operations]) => ({
     template,
     operations,
-    pattern: new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
+    pattern: new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }));
 
   const answerAt = (place: Place, status: string, { $ref }: { $ref?: string | undefined }) => {

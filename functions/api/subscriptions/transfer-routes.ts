@@ -20,6 +20,7 @@ export const exportQuery = z.strictObject({ marker: pageFields.marker });
 export const importQuery = z.object({ replace: flag });
 
 const EXPORT = '/v2/queues/:queue/export';
+const CREDENTIALS = '/v2/credentials/:queue';
 
 const lines = z.string().meta({ description: 'JSON lines: one subscription each.' });
 
@@ -52,15 +53,15 @@ export function addTransferRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     },
   );
 
-  // Its own path and method, so that an IAM policy can allow the one export and deny the other.
+  // Not below /v2/queues, so that whoever may call everything of a queue may still not call this.
   addRoute(
     {
       method: 'POST',
-      path: `${EXPORT}/credentials`,
+      path: CREDENTIALS,
       id: 'exportCredentials',
       tag: 'queues',
       summary: 'The subscriptions of a queue as JSON lines, with their credentials',
-      description: 'A path of its own, to be allowed or denied by itself. It is on the audit trail.',
+      description: 'Not below `/v2/queues`: it has to be allowed by itself. It is on the audit trail.',
       query: exportQuery,
       answers: { 200: exportedLines },
       refuses: [400, 404],
@@ -69,7 +70,7 @@ export function addTransferRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const queue = queueName(context.req.param('queue'));
       const part = await readExport(queue, context.req.query(), wholeLineOf);
       audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions: part.items.length });
-      return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export/credentials`, part));
+      return context.body(part.text, 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
     },
   );
 

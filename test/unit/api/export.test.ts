@@ -3,6 +3,7 @@ import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 
 const HOOK = 'https://hooks.example';
 const EXPORT = '/v2/queues/orders/export';
+const CREDENTIALS = '/v2/credentials/orders';
 const IMPORT = '/v2/queues/orders/import';
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 
@@ -55,12 +56,12 @@ describe('GET /v2/queues/{queue}/export', () => {
   });
 });
 
-describe('POST /v2/queues/{queue}/export/credentials', () => {
+describe('POST /v2/credentials/{queue}', () => {
   it('has the values of credential headers, and is on the audit trail', async () => {
     const { call, changes } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, RICH);
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/b` });
-    const answer = await call('POST', `${EXPORT}/credentials`);
+    const answer = await call('POST', CREDENTIALS);
     expect(answer.headers.get('content-type')).toBe('application/jsonl');
     expect(parsedLines(answer.body)).toEqual([RICH, { subscriber: `${HOOK}/b`, options: {} }]);
     expect(changes.at(-1)).toEqual({
@@ -74,7 +75,7 @@ describe('POST /v2/queues/{queue}/export/credentials', () => {
   it('is not to be had by a GET', async () => {
     const { call } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, RICH);
-    expect(await call('GET', `${EXPORT}/credentials`)).toMatchObject({ status: 405 });
+    expect(await call('GET', CREDENTIALS)).toMatchObject({ status: 405 });
   });
 
   it('goes on behind its link, each part small enough for one import', async () => {
@@ -84,7 +85,7 @@ describe('POST /v2/queues/{queue}/export/credentials', () => {
       await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options: { post_data } });
     }
     const parts: string[] = [];
-    for (let path: string | undefined = `${EXPORT}/credentials`; path !== undefined;) {
+    for (let path: string | undefined = CREDENTIALS; path !== undefined;) {
       const { body, headers } = await call('POST', path);
       parts.push(String(body));
       path = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
@@ -98,7 +99,7 @@ describe('POST /v2/queues/{queue}/export/credentials', () => {
 
 describe.each([
   ['GET', EXPORT],
-  ['POST', `${EXPORT}/credentials`],
+  ['POST', CREDENTIALS],
 ])('%s %s', (method, path) => {
   it('is nothing for a queue without subscriptions, and 404 for one that is not there', async () => {
     const { call, changes } = apiUnderTest();

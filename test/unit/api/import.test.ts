@@ -3,6 +3,7 @@ import { apiUnderTest, faultOf } from './api-under-test.ts';
 
 const HOOK = 'https://hooks.example';
 const EXPORT = '/v2/queues/orders/export';
+const CREDENTIALS = '/v2/credentials/orders';
 const IMPORT = '/v2/queues/orders/import';
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 
@@ -33,10 +34,10 @@ describe('POST /v2/queues/{queue}/import', () => {
     await from.call('POST', SUBSCRIPTIONS, RICH);
     await from.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/b` });
     await from.call('POST', `${SUBSCRIPTIONS}/id-2/disable`);
-    const { body } = await from.call('POST', `${EXPORT}/credentials`);
+    const { body } = await from.call('POST', CREDENTIALS);
     const { call, world } = apiUnderTest();
     expect(await call('POST', IMPORT, body)).toMatchObject(answerOf({ imported: 2 }));
-    expect((await call('POST', `${EXPORT}/credentials`)).body).toBe(body);
+    expect((await call('POST', CREDENTIALS)).body).toBe(body);
     const after = await world();
     expect(await call('POST', IMPORT, body)).toMatchObject(answerOf({ unchanged: 2 }));
     expect(await world()).toEqual(after);

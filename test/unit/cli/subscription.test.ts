@@ -165,7 +165,7 @@ describe('posthaste subscription', () => {
 
   it.each([
     ['redacted', [], 'GET', '/v2/queues/orders/export'],
-    ['with credentials', ['--with-credentials'], 'POST', '/v2/queues/orders/export/credentials'],
+    ['with credentials', ['--with-credentials'], 'POST', '/v2/credentials/orders'],
   ])('exports all parts of an export, %s', async (_name, flags, method, path) => {
     const api = await stubApi({
       [`${method} ${path}`]: ({ path: asked }) =>

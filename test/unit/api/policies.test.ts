@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { createApi } from '../../../functions/api/app.ts';
+import { answerHttpApi } from '../../../functions/api/http-api-event.ts';
+import { apiUnderTest } from './api-under-test.ts';
+
+const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS'];
+
+const policySchema = z.object({
+  Statement: z.array(
+    z.object({
+      Effect: z.literal('Allow'),
+      Action: z.literal('execute-api:Invoke'),
+      Resource: z.array(z.string()),
+    }),
+  ),
+});
+
+/** The policy of docs/api.md for whoever may do everything with the queue `orders`, and nothing with others. */
+const documented = policySchema.parse(
+  JSON.parse(
+    /^```json\n(\{\n {2}"Version".*?)```/ms.exec(
+      readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8'),
+    )?.[1] ?? '',
+  ),
+);
+
+/** As IAM compares: `*` stands for any characters, slashes among them ("IAM JSON policy elements: Resource", IAM user guide). */
+const isAllowed = (method: string, rawPath: string): boolean => {
+  const resource = `arn:aws:execute-api:us-east-1:111122223333:abcdefghij/$default/${method}${rawPath}`;
+  return documented.Statement.some(({ Resource }) =>
+    Resource.some((pattern) =>
+      new RegExp(`^${pattern.replaceAll(/[.$]/g, String.raw`\$&`).replaceAll('*', '.*')}$`).test(resource),
+    ),
+  );
+};
+
+/** As an HTTP API passes it on: decoded, and cut where a question mark comes to light. */
+const passedOn = (rawPath: string): string => decodeURIComponent(rawPath).split('?')[0] ?? '';
+
+/** Other ways to write a path, and ways to make it look as if it were one of `orders`. */
+const spellings = (path: string): string[] => {
+  const segments = path.split('/').slice(1);
+  const encoded = segments.map((segment, index) =>
+    segments.with(index, `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`).join('/'),
+  );
+  const joined = segments.slice(1).map((_, index) => {
+    const [before, after] = [segments.slice(0, index + 1), segments.slice(index + 1)];
+    return `${before.join('/')}%2f${after.join('/')}`;
+  });
+  const aside = ['orders', 'queues/orders', 'v2/queues/orders'];
+  return [
+    path,
+    `${path}/`,
+    `/${path}`,
+    ...encoded.map((spelling) => `/${spelling}`),
+    ...joined.map((spelling) => `/${spelling}`),
+    ...aside.flatMap((suffix) =>
+      ['%3f/', '%23/', '%5c/', '/', '%2f'].map((glue) => `${path}${glue}${suffix}/x`),
+    ),
+    ...['..', '%2e%2e', '.%2e', '%252e%252e'].flatMap((up) => [
+      `/v2/queues/orders/${up}/${segments.slice(2).join('/')}`,
+      `/v2/queues/orders%2f${up}%2f${segments.slice(2).join('%2f')}`,
+      `/v2/queues/orders/${up}/${up}/${segments.slice(1).join('/')}`,
+      `/v2/queues/orders/${up}/${up}/${up}${path}`,
+    ]),
+  ];
+};
+
+const pathsOf = async (queue: string): Promise<string[]> => {
+  const { body } = await apiUnderTest().call('GET', '/v2/openapi.json');
+  const { paths } = z.object({ paths: z.record(z.string(), z.unknown()) }).parse(body);
+  return Object.keys(paths).map((path) => path.replace('{queue}', queue).replaceAll(/\{\w+\}/g, 'id-1'));
+};
+
+/** Whether a call of the API touched this queue, or showed credentials. */
+const observedApi = async (queue: string) => {
+  const { call, dependencies } = apiUnderTest();
+  for (const name of ['orders', queue])
+    await call('POST', `/v2/queues/${name}/subscriptions`, { subscriber: 'https://hooks.example/' });
+  const touched: string[] = [];
+  const observed = <T extends object>(part: T): T =>
+    new Proxy(part, {
+      get: (target, name, receiver) => {
+        const value: unknown = Reflect.get(target, name, receiver);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]): unknown => {
+          if (JSON.stringify(args).includes(queue)) touched.push(String(name));
+          return Reflect.apply(value, target, args);
+        };
+      },
+    });
+  const { registry, messageRecords, deliveryListings, recoveries, ingress, operations } = dependencies;
+  const api = createApi({
+    ...dependencies,
+    registry: observed(registry),
+    messageRecords: observed(messageRecords),
+    deliveryListings: observed(deliveryListings),
+    recoveries: observed(recoveries),
+    ingress: observed(ingress),
+    operations: observed(operations),
+    audit: (_, change) => {
+      if (change.change === 'credentials_exported') touched.push(change.change);
+    },
+  });
+  const touchedBy = async (method: string, rawPath: string): Promise<string[]> => {
+    touched.length = 0;
+    const requestContext = { requestId: 'r', http: { method } };
+    await answerHttpApi(api, { rawPath: passedOn(rawPath), body: '{}', requestContext });
+    return [...touched];
+  };
+  return { touchedBy };
+};
+
+describe('the documented policy for one queue', () => {
+  it('allows its routes', async () => {
+    const ofOrders = (await pathsOf('orders')).filter((path) => path.startsWith('/v2/queues/orders'));
+    expect(ofOrders.length).toBeGreaterThan(15);
+    expect(ofOrders.filter((path) => !isAllowed('GET', path))).toEqual([]);
+  });
+
+  it('leads to no other queue and to no credentials, however a path is written', async () => {
+    const { touchedBy } = await observedApi('victim');
+    const paths = [...(await pathsOf('victim')), ...(await pathsOf('orders'))];
+    const passed: string[] = [];
+    let allowed = 0;
+    for (const rawPath of new Set(paths.flatMap(spellings))) {
+      for (const method of METHODS.filter((one) => isAllowed(one, rawPath))) {
+        allowed += 1;
+        const touched = await touchedBy(method, rawPath);
+        if (touched.length > 0) passed.push(`${method} ${rawPath}: ${touched.join(', ')}`);
+      }
+    }
+    expect(allowed).toBeGreaterThan(1_000);
+    expect(passed).toEqual([]);
+  });
+
+  it('is tried with calls that would be seen', async () => {
+    const { touchedBy } = await observedApi('victim');
+    expect(await touchedBy('GET', '/v2/queues/vic%74im')).toEqual(['findQueue']);
+    expect(await touchedBy('GET', '/v2/queues/victim/export%3f/v2/queues/orders/x')).toContain('findQueue');
+    expect(await touchedBy('POST', '/v2/credentials/orders')).toContain('credentials_exported');
+  });
+});
+
+describe('a grant of a queue with a slash at its end', () => {
+  it('does not allow to delete the queue', async () => {
+    const { touchedBy } = await observedApi('victim');
+    expect(await touchedBy('DELETE', '/v2/queues/victim')).toContain('deleteQueue');
+    expect(await touchedBy('DELETE', '/v2/queues/victim/')).toEqual([]);
+    expect(await touchedBy('DELETE', '/v2/queues/victim%2f')).toEqual([]);
+  });
+});
