@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import {
   confirmationSchema,
+  changedSubscriptionSchema,
   subscriptionViewSchema,
   type SubscriptionView,
 } from '../../shared/wire/views/subscription.ts';
@@ -55,10 +56,10 @@ export function updateSubscription(
   queue: string,
   id: string,
   body: string,
-): Promise<SubscriptionView> {
+): Promise<z.infer<typeof changedSubscriptionSchema>> {
   return api.call(
     { method: 'PATCH', path: apiPath`/v2/queues/${queue}/subscriptions/${id}`, body },
-    subscriptionViewSchema,
+    changedSubscriptionSchema,
   );
 }
 

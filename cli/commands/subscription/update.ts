@@ -6,13 +6,17 @@ import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
 import type { Terminal } from '../../terminal.ts';
+import { printable } from '../../output/printable.ts';
 import { addHowToCall, isSaid, optionsText, ttlOf, type HowToCall } from './how-to-call.ts';
 import { describeSubscription } from './subscription-fields.ts';
 
-type Options = DeploymentOptions & HowToCall & { url?: string; ttl?: number };
+type Options = DeploymentOptions & HowToCall & { url?: string; keepSecret?: true; ttl?: number };
 
 const MORE = `
 What is not given stays as it is. With --options they are replaced as a whole.
+
+A URL at another host gets none of the headers with credentials: give them again with it. Its requests are signed with a new secret,
+which is shown this once, unless --keep-secret is given.
 `;
 
 /** `posthaste subscription update` */
@@ -23,8 +27,9 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
     .argument('<queue>', 'its queue', queueOf)
     .argument('<subscription>', 'its id', idOf)
     .option('--url <URL>', 'another subscriber')
+    .option('--keep-secret', 'sign with the same secret, also if --url is at another host')
     .option('--ttl <TIME>', 'for so long only: seconds, or 30m, 1h, 2d', ttlOf)
-    .action(async (queue: string, id: string, { json, url, ttl, ...options }: Options) => {
+    .action(async (queue: string, id: string, { json, url, keepSecret, ttl, ...options }: Options) => {
       if (url === undefined && ttl === undefined && options.options === undefined && !isSaid(options)) {
         command.error('error: nothing to change: give one of the options');
       }
@@ -34,10 +39,15 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
         ['subscriber', textOf(url)],
         ['ttl', textOf(ttl)],
         ['options', await changedOptions(options, before)],
+        ['secret', keepSecret && textOf('keep')],
       ]);
       const view = await updateSubscription(api, queue, id, body);
       if (json === true) terminal.printJson(view);
-      else terminal.print(describeSubscription(view));
+      else {
+        terminal.print(describeSubscription(view));
+        if (view.secret !== undefined)
+          terminal.print(`Its new secret, which is not shown again: ${printable(view.secret)}`);
+      }
     });
   onDeployment(addHowToCall(command), {
     json: 'the subscription as it is then',

@@ -1,6 +1,11 @@
+import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { notifyDisabledByHand } from '../../../shared/steps/notify-operator.ts';
-import { subscriptionView, subscriptionViewSchema } from '../../../shared/wire/views/subscription.ts';
+import {
+  changedSubscriptionSchema,
+  subscriptionView,
+  subscriptionViewSchema,
+} from '../../../shared/wire/views/subscription.ts';
 import { type Caller, type Change, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
@@ -26,8 +31,13 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       id: 'updateSubscription',
       tag: 'subscriptions',
       summary: 'Changes what is given; options are given as a whole',
+      description:
+        'A `subscriber` at another origin (scheme, host or port) gets none of the headers with credentials that are there: give ' +
+        'them in `options` of the same request. Unless `secret` is `keep`, its requests are signed with a new secret, which is shown here and never again.',
       body: jsonBody(describedSubscriptionPatch),
-      answers: { 200: theSubscription },
+      answers: {
+        200: json('The subscription as it is now, and its secret if that is new.', changedSubscriptionSchema),
+      },
       refuses: [400, 404, 409, 413],
     },
     async (context) => {
@@ -36,8 +46,11 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       const name = subscriptionName(context.req.param());
       const result = await updateSubscription(dependencies, name, patch);
       const { after } = auditChange(caller, 'subscription_changed', result);
+      const { secret } = result;
+      if (secret !== undefined) audit(caller, { change: 'secret_rotated', ...name, scheme: secret.scheme });
       const asked = await sendOwedConfirmation(dependencies, after, publicUrl);
-      return context.json(subscriptionView(asked, clock.now()));
+      const view = subscriptionView(asked, clock.now());
+      return context.json({ ...view, ...(secret && { secret: secretText(secret) }) });
     },
   );
 

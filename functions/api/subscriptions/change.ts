@@ -1,8 +1,9 @@
 import { withOptions } from '../../../shared/domain/message/addressees.ts';
 import { isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
-import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
+import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
-import { asEnabled, hasMoved, moveTo } from '../../../shared/domain/subscription/change.ts';
+import { asEnabled, hasMoved, hasNewOrigin, moveTo } from '../../../shared/domain/subscription/change.ts';
+import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import {
   type Disabled,
   type Subscription,
@@ -11,7 +12,7 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
-import type { Changed, Registry } from '../../../shared/ports/subscriptions.ts';
+import type { Changed, Registry, SecretSealer } from '../../../shared/ports/subscriptions.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
 export type ChangeContext = {
@@ -21,37 +22,52 @@ export type ChangeContext = {
 
 export type SubscriptionName = { queue: string; subscriptionId: string };
 
-/** Absent members stay unchanged. `ttl`: seconds from now, `null` for no end. `disabled: null` enables. */
+/**
+ * Absent members stay unchanged. `ttl`: seconds from now, `null` for no end. `disabled: null` enables. `secret`: the one that
+ * is there goes on signing for a subscriber at another origin.
+ */
 export type SubscriptionChange = {
   subscriber?: string;
+  secret?: 'keep';
   ttl?: number | null;
   options?: SubscriptionOptions;
   disabled?: Disabled | null;
 };
 
+type UpdateContext = ChangeContext & ConfirmationContext & { secretSealer: SecretSealer };
+
+/** `secret`: the new one, where the change made one. It is not shown again. */
+export type UpdateResult = ChangeResult & { secret?: SigningSecret };
+
 export type ChangeResult = Changed<Subscription> | { kind: 'conflict'; subscriptionId: string };
 
 /**
  * Changes a subscription. A redacted header keeps its value. A new subscriber has to confirm where confirmation is
- * required, and an unconfirmed one has to confirm again; `sendOwedConfirmation` sends the link.
+ * required, and an unconfirmed one has to confirm again; `sendOwedConfirmation` sends the link. One at another origin gets
+ * neither the credentials that were given for the one before nor requests signed with its secret.
  * @throws UnknownCredentialsError, ContendedError
  */
 export async function updateSubscription(
-  context: ChangeContext & ConfirmationContext,
+  context: UpdateContext,
   name: SubscriptionName,
   change: SubscriptionChange,
-): Promise<ChangeResult> {
-  if (change.subscriber === undefined)
-    return changePresent(context, name, editOf(change, context.clock.now()));
+): Promise<UpdateResult> {
+  const { subscriber } = change;
+  if (subscriber === undefined) return changePresent(context, name, editOf(change, context.clock.now()));
   const { unconfirmed } = newConfirmation(context);
   const mustConfirmNew = await requiresConfirmation(context, name.queue);
+  const secret = makeSecret('v1', context.randomBytes);
+  const sealed = await context.secretSealer.seal(name, secret);
   const edit = editOf(change, context.clock.now());
-  return changePresent(context, name, (current) => {
-    const after = edit(current);
+  const result = await changePresent(context, name, (current) => {
+    const isRotated = change.secret !== 'keep' && hasNewOrigin(current, subscriber);
+    const after = { ...edit(current), ...(isRotated && { secrets: [{ sealed }] }) };
     if (!mustConfirm(current, after, mustConfirmNew)) return after;
     // It stays unconfirmed since the first link.
     return { ...after, unconfirmed: { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at } };
   });
+  const isRotated = result.kind === 'changed' && result.after.secrets?.[0]?.sealed === sealed;
+  return isRotated ? { ...result, secret } : result;
 }
 
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
@@ -179,7 +195,8 @@ function editOf(change: SubscriptionChange, now: number) {
     const { subscriber, ttl, options, disabled } = change;
     const moved = subscriber === undefined ? current : moveTo(subscriber, current, now);
     const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
-    const edited = options === undefined ? timed : withNewOptions(options, timed, now);
+    const kept = subscriber !== undefined && hasNewOrigin(current, subscriber) ? forAnother(timed) : timed;
+    const edited = options === undefined ? kept : withNewOptions(options, kept, now);
     if (disabled === undefined) return edited;
     return disabled === null ? asEnabled(edited, now) : { ...edited, disabled };
   };
@@ -187,6 +204,10 @@ function editOf(change: SubscriptionChange, now: number) {
 
 function withNewOptions(options: SubscriptionOptions, current: Subscription, now: number): Subscription {
   return withLimitDated(current, withOptions(current, unredacted(options, current.options), now), now);
+}
+
+function forAnother(subscription: Subscription): Subscription {
+  return { ...subscription, options: withoutCredentials(subscription.options) };
 }
 
 function withTtl(ttl: number | null, current: Subscription, now: number): Subscription {

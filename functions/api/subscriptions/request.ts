@@ -17,7 +17,7 @@ const MAX_OPTIONS_DEPTH = 32;
 type SubscriptionFields = { subscriber: string; options: SubscriptionOptions; ttl?: number };
 
 /** Absent members stay unchanged; a `ttl` of null means no end. */
-type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'ttl'>> & { ttl?: number | null };
+type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'ttl'>> & { ttl?: number | null; secret?: 'keep' };
 
 /** A line of an import; `disabled` if it was disabled where it was exported. */
 type SubscriptionLine = SubscriptionFields & { disabled?: Disabled };
@@ -38,13 +38,13 @@ export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFi
 }
 
 /**
- * Parses `{"subscriber"?, "ttl"?, "options"?}`, at least one of them; options replace the current ones as a whole.
+ * Parses `{"subscriber"?, "ttl"?, "options"?, "secret"?}`, at least one of the first three; options replace the current ones as a whole.
  * @throws RefusedRequest
  */
 export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPatch {
   const schema = subscriptionPatchSchema.extend({ subscriber: subscriberSchema(rules).exactOptional() });
   const { options, ...fields } = parseWithOptions(schema, value);
-  if (options === undefined && Object.keys(fields).length === 0) {
+  if (options === undefined && fields.subscriber === undefined && fields.ttl === undefined) {
     throw invalidFields([{ field: 'body', message: 'must hold subscriber, ttl or options' }]);
   }
   return { ...fields, ...(options && { options: parseOptions(options, rules) }) };
@@ -108,6 +108,13 @@ const subscriptionPatchSchema = z.strictObject({
   subscriber: z.string().exactOptional(),
   ttl: seconds(1, MAX_TTL_SECONDS).nullable().exactOptional(),
   options: optionsSchema.exactOptional(),
+  secret: z
+    .literal('keep', 'must be keep')
+    .meta({
+      description:
+        'With a `subscriber` at another origin: the signing secret that is there stays in force. Otherwise it gets a new one.',
+    })
+    .exactOptional(),
 });
 
 /** A line of an export or import. */

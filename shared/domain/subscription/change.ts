@@ -14,6 +14,11 @@ export function moveTo(subscriber: string, current: Subscription, now: number): 
   return hasMoved(current, moved) ? withoutHistory(moved, now) : moved;
 }
 
+/** Whether another host may be there now: scheme, host or port differ. What was given for the one is not for the other. */
+export function hasNewOrigin(before: Subscription, subscriber: string): boolean {
+  return URL.parse(before.subscriber)?.origin !== URL.parse(subscriber)?.origin;
+}
+
 export function hasMoved(before: Subscription, after: Subscription): boolean {
   return subscriberIdentity(before.subscriber) !== subscriberIdentity(after.subscriber);
 }

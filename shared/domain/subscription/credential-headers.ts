@@ -24,12 +24,20 @@ export class UnknownCredentialsError extends Error {
 export function redacted(options: SubscriptionOptions): SubscriptionOptions {
   return withHeaders(options, (headers) =>
     Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [
-        name,
-        CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value) ? REDACTED : value,
-      ]),
+      Object.entries(headers).map(([name, value]) => [name, isCredential(name, value) ? REDACTED : value]),
     ),
   );
+}
+
+/** Options as another host may get them: without the headers that carry credentials. */
+export function withoutCredentials(options: SubscriptionOptions): SubscriptionOptions {
+  return withHeaders(options, (headers) =>
+    Object.fromEntries(Object.entries(headers).filter(([name, value]) => !isCredential(name, value))),
+  );
+}
+
+function isCredential(name: string, value: string): boolean {
+  return CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value);
 }
 
 /**

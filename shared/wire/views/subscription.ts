@@ -42,6 +42,11 @@ export const subscriptionViewSchema = z.object({
   confirmation: confirmationSchema.exactOptional(),
 });
 
+/** The answer to a change. `secret` where it is new: it is not shown again. */
+export const changedSubscriptionSchema = subscriptionViewSchema.extend({
+  secret: z.string().exactOptional(),
+});
+
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 
 export function subscriptionView(subscription: Subscription, now: number): SubscriptionView {

@@ -65,7 +65,7 @@ describe('the audit trail', () => {
     await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { options: { ...options, post_headers } });
     await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { subscriber: `https://b.example/${SECRET}`, ttl: null });
     await call('DELETE', `${SUBSCRIPTIONS}/id-1`);
-    const endless = { ...others, subscriber: 'https://b.example' };
+    const endless = { ...others, subscriber: 'https://b.example', headers: ['accept'] };
     expect(changes).toEqual([
       { ...CALLER, change: 'subscription_created', ...NAME, after: digest },
       {
@@ -80,10 +80,11 @@ describe('the audit trail', () => {
         ...CALLER,
         change: 'subscription_changed',
         ...NAME,
-        changed: ['subscriber', 'ttl'],
+        changed: ['options.post_headers.x-key', 'subscriber', 'ttl'],
         before: digest,
         after: endless,
       },
+      { ...CALLER, change: 'secret_rotated', ...NAME, scheme: 'v1' },
       { ...CALLER, change: 'subscription_deleted', ...NAME, before: endless },
     ]);
     expect(JSON.stringify(changes)).not.toContain(SECRET);

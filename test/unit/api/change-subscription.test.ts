@@ -73,6 +73,8 @@ describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
 
   it.each<[string, unknown, string]>([
     ['nothing to change', {}, 'body'],
+    ['a secret alone', { secret: 'keep' }, 'body'],
+    ['a secret that it should take', { subscriber: `${HOOK}/2`, secret: 'whsec_' }, 'secret'],
     ['a body that is no object', [], 'body'],
     ['an unknown key', { ttl: 5, confirmed: true }, 'confirmed'],
     ['a subscriber of null', { subscriber: null }, 'subscriber'],

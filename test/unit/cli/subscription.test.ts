@@ -105,6 +105,24 @@ describe('posthaste subscription', () => {
     ]);
   });
 
+  it.each([
+    ['a new secret, and shows it', [], '{"subscriber":"https://other.example/"}', 'whsec_new'],
+    [
+      'the same secret',
+      ['--keep-secret'],
+      '{"subscriber":"https://other.example/","secret":"keep"}',
+      undefined,
+    ],
+  ])('moves one to another host with %s', async (_name, options, body, secret) => {
+    const api = await stubApi({ [`PATCH ${ONE}`]: () => json({ ...view, ...(secret && { secret }) }) });
+    const args = ['subscription', 'update', 'orders', 's1', '--url', 'https://other.example/', ...options];
+    const { stdout } = await api.run(args);
+    expect(stdout.includes('Its new secret, which is not shown again: whsec_new\n')).toBe(
+      secret !== undefined,
+    );
+    expect(api.requests.map((request) => request.body)).toEqual([body]);
+  });
+
   it.each(['enable', 'disable'])('can %s one', async (to) => {
     const api = await stubApi({ [`POST ${ONE}/${to}`]: () => json(view) });
     expect((await api.run(['subscription', to, 'orders', 's1'])).stdout).toBe(`Subscription s1 is ${to}d.\n`);
