@@ -43,8 +43,11 @@ const SOURCES = 'a list of up to 10 {"bucket", "prefix"?, "owner"?, "keyArn"?}, 
 const payloadSource = z.strictObject(
   {
     bucket: matching(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'the name of a general purpose bucket'),
-    // It becomes part of an ARN, in which these stand for more than themselves.
-    prefix: matching(/^[^*?$]{0,200}$/, 'at most 200 characters without * ? $').default(''),
+    // It becomes part of an ARN, in which these stand for more than themselves. `tenant-1` would also let in `tenant-10/`.
+    prefix: matching(
+      /^(?:[^*?$]{1,199}\/)?$/,
+      'at most 200 characters without * ? $, with a slash at their end',
+    ).default(''),
     owner: matching(/^[0-9]{12}$/, 'the 12 digits of an account').optional(),
     keyArn: matching(
       /^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key\/[A-Za-z0-9-]+$/,
@@ -138,7 +141,7 @@ export const deploymentSettings = {
     // The account of each is added to it.
     longest: 500,
     description:
-      'Buckets of producers, in this region, in which the [data of a message](ingress.md#data-in-a-bucket-of-yours) may lie: each with the prefix of its keys (default all), the account that owns it (default ours) and, if it is encrypted with a KMS key, that key.',
+      'Buckets of producers, in this region, in which the [data of a message](ingress.md#data-in-a-bucket-of-yours) may lie: each with the prefix of its keys, which ends in a slash (default all), the account that owns it (default ours) and, if it is encrypted with a KMS key, that key.',
   },
   staticAddresses: {
     rule: wholeNumber('addresses', 0, 2),

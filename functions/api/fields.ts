@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { CONFIRMATION_TYPE } from '../../shared/domain/subscription/confirmation.ts';
 import { WHOLE_POLICY } from '../../shared/domain/retry/policy-limits.ts';
 import { parseRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
@@ -40,6 +41,12 @@ export function printable(maxLength: number) {
 
 /** The type of a message. */
 export const messageType = printable(256);
+
+/** The type of a message that a caller publishes. */
+export const publishedType = messageType.refine(
+  (type) => type !== CONFIRMATION_TYPE,
+  'is the type of our own requests for confirmation',
+);
 
 /**
  * Parses the retry policy in the field `at`, and checks it together with the defaults that complete it.

@@ -7,15 +7,17 @@ import type { MessageHead } from '../../shared/domain/message/message.ts';
 import type { Payloads, ReadData, ReferencedData } from '../../shared/ports/bodies.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
 import { messageIn } from '../../shared/steps/keep-message.ts';
-import { parseIngress, type ParsedIngress, type ReceivedMessage } from '../../shared/wire/ingress/message.ts';
+import {
+  type IngressRoutes,
+  parseIngress,
+  type ParsedIngress,
+  type ReceivedMessage,
+} from '../../shared/wire/ingress/message.ts';
 import { dispatch, type DispatchContext, type IngressReading } from './dispatch.ts';
 import type { SQSMessageAttributes, SQSRecord } from 'aws-lambda';
 
-/** Which queue the messages of a source go to, where they name none. */
-type Routes = Record<string, string>;
-
 export type IngressContext = DispatchContext &
-  ReferencedDataContext & { settings: { ingressRoutes: Routes } };
+  ReferencedDataContext & { settings: { ingressRoutes: IngressRoutes } };
 
 /** What dispatch does for every SQS record. A throw means a transient fault, and the message comes again. */
 export async function dispatchRecord(context: IngressContext, record: SQSRecord): Promise<void> {
@@ -25,7 +27,7 @@ export async function dispatchRecord(context: IngressContext, record: SQSRecord)
 }
 
 /** The ids of the message in a record, as far as it can be read. */
-export function messageIdsIn(record: SQSRecord, routes: Routes): Record<string, string> {
+export function messageIdsIn(record: SQSRecord, routes: IngressRoutes): Record<string, string> {
   const parsed = parseIngress(receivedAs(record), routes);
   return parsed.ok ? { queue: parsed.message.queue, messageId: parsed.message.id } : {};
 }

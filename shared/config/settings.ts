@@ -54,6 +54,12 @@ function isPublicUrl(text: string): boolean {
   return text.length <= 200 && /^https?:\/\/[^\s?#{}]*[^\s?#{}/]$/.test(filled) && URL.canParse(filled);
 }
 
+const ROUTES = 'a JSON object of queue names, or of lists of them for topics';
+
+function isTopicArn(key: string): boolean {
+  return /^arn:[a-z-]+:sns:/.test(key);
+}
+
 const queueName = matching(isQueueName, `a queue name (${QUEUE_NAME_RULE})`);
 
 /**
@@ -183,13 +189,22 @@ export const functionSettings = {
   },
   ingressRoutes: {
     rule: z
-      .preprocess(valueOf, z.record(z.string(), queueName, 'must be a JSON object of queue names'))
-      .describe('a JSON object of queue names'),
+      .preprocess(
+        valueOf,
+        z
+          .record(z.string(), z.union([queueName, z.array(queueName).min(1)]), `must be ${ROUTES}`)
+          .refine(
+            (routes) =>
+              Object.entries(routes).every(([key, to]) => typeof to === 'string' || isTopicArn(key)),
+            'must have a list of queues only for the ARN of an SNS topic',
+          ),
+      )
+      .describe(ROUTES),
     default: {},
     unset: 'none',
     longest: 1500,
     description:
-      '[Queue of an event](ingress.md#ingressroutes) that names none, by its source, detail-type or topic.',
+      '[Queue of an event](ingress.md#ingressroutes) that names none, by its source, detail-type or topic. A list for the ARN of a topic: its messages go to these queues and no others.',
     variable: 'INGRESS_ROUTES',
     functions: ['dispatch'],
   },

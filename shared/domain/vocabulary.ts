@@ -136,6 +136,7 @@ export type UnreadableReason =
   | 'message_missing'
   | 'data_missing'
   | 'queue_missing'
+  | 'queue_not_allowed'
   | `invalid_field:${string}`;
 
 /** Why one of our functions put a message into a dead-letter queue. */

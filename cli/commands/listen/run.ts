@@ -3,6 +3,7 @@ import { openApi } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
+import { readInput } from '../../options/input.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -15,7 +16,7 @@ export type ListenOptions = DeploymentOptions & {
   port?: number;
   path: string;
   answer: AnswerScript;
-  secret?: Verifier;
+  secretFile?: string;
   subscribe?: string;
   url?: string;
   policy?: string;
@@ -30,7 +31,7 @@ export async function runListen(
   terminal: Terminal,
 ): Promise<void> {
   const enough = new AbortController();
-  const secret: { verifier: Verifier | undefined } = { verifier: options.secret };
+  const secret = { verifier: await givenVerifier(options, terminal) };
   let answered = 0;
   const receiver = await startWebhookReceiver({
     ...(options.port !== undefined && { port: options.port }),
@@ -61,6 +62,20 @@ export async function runListen(
   } finally {
     await receiver.close();
   }
+}
+
+/** Far more than a secret has. */
+const MOST_BYTES = 4096;
+
+async function givenVerifier(
+  { secretFile }: ListenOptions,
+  terminal: Terminal,
+): Promise<Verifier | undefined> {
+  const secret =
+    secretFile === undefined
+      ? terminal.env['POSTHASTE_WEBHOOK_SECRET']
+      : (await readInput(secretFile, MOST_BYTES, terminal)).trim();
+  return secret === undefined ? undefined : verifierFor(secret);
 }
 
 type Subscribed = { queue: string; verifier?: Verifier; end: () => Promise<void> };

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
-import { InvalidArgumentError } from 'commander';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
+import { Problem } from '../../../local/install/problem.mjs';
 
 export type Verdict = { verified: true } | { verified: false; why: string };
 
@@ -12,7 +12,7 @@ const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 /** As the library allows it for shared secrets. Seconds. */
 const TOLERANCE = 300;
 
-/** For `whsec_…`, the shared secret of v1, or `whpk_…`, the public key of v1a (Standard Webhooks). */
+/** For `whsec_…`, the shared secret of v1, or `whpk_…`, the public key of v1a (Standard Webhooks). @throws Problem, which does not say it */
 export function verifierFor(secret: string): Verifier {
   return secret.startsWith(PUBLIC_PREFIX)
     ? asymmetric(secret.slice(PUBLIC_PREFIX.length))
@@ -36,15 +36,14 @@ function webhookWith(secret: string): Webhook {
   try {
     return new Webhook(secret);
   } catch (cause) {
-    throw new InvalidArgumentError(`It takes whsec_ and base64, or whpk_ and base64: ${String(cause)}`);
+    throw new Problem('The secret is not whsec_ and base64, or whpk_ and base64.', { cause });
   }
 }
 
 /** The library knows v1 only. */
 function asymmetric(base64: string): Verifier {
   const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length !== 32)
-    throw new InvalidArgumentError('A public key is whpk_ and the base64 of 32 bytes.');
+  if (bytes.length !== 32) throw new Problem('The public key is not whpk_ and the base64 of 32 bytes.');
   const key = createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: 'der', type: 'spki' });
   return (body, headers) => {
     const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers;

@@ -1,4 +1,5 @@
 import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
+import { isConfirmationId, withoutLink } from '../../../shared/domain/subscription/confirmation.ts';
 import type { ListedStanding, MessageStanding } from '../../../shared/domain/message/standing.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
@@ -90,7 +91,8 @@ export async function messageStanding(
     deliveryListings.tally(record),
     body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message,
   ]);
-  return { ...record, deliveries, data: kept?.data };
+  const data = kept && isConfirmationId(message.messageId) ? withoutLink(kept.data) : kept?.data;
+  return { ...record, deliveries, data };
 }
 
 type ListContext = {

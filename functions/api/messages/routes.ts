@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { MAX_DELAY_SECONDS } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { elementSources, type Json, propertySource } from '../../../shared/wire/json-slice.ts';
@@ -15,9 +16,9 @@ import {
   bodyFault,
   isWindow,
   MAX_TTL_SECONDS,
-  messageType,
   NO_WINDOW,
   printable,
+  publishedType,
   seconds,
   windowFields,
   windowOf,
@@ -165,8 +166,10 @@ export const postedMessagesSchema = z.strictObject({
   messages: z
     .array(
       z.strictObject({
-        id: printable(1024).exactOptional(),
-        type: messageType.exactOptional(),
+        id: printable(1024)
+          .refine((id) => !isConfirmationId(id), 'looks like the id of a request for confirmation')
+          .exactOptional(),
+        type: publishedType.exactOptional(),
         // We pass on its source text, which is checked instead.
         body: z.unknown().exactOptional(),
         ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),

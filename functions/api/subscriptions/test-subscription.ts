@@ -11,7 +11,7 @@ import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/del
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
-import { bodyFault, messageType } from '../fields.ts';
+import { bodyFault, publishedType } from '../fields.ts';
 import { queueName, subscriptionName } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
 import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
@@ -71,7 +71,7 @@ const REFUSALS: Record<Extract<TestResult, { kind: 'refused' }>['why'], string> 
 
 /** The body of a test. */
 export const testRequestSchema = z.strictObject({
-  type: messageType.exactOptional(),
+  type: publishedType.exactOptional(),
   // We pass on its source text, which is checked instead.
   data: z.unknown().exactOptional(),
 });

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { REDACTED } from './credential-headers.ts';
 import type { Message } from '../message/message.ts';
 
 /** The message that asks a subscriber whether it wants to be one. */
@@ -24,6 +25,18 @@ export function isTokenOf({ tokenHash }: { tokenHash: string }, token: string): 
  */
 export function confirmationIdOf({ tokenHash }: { tokenHash: string }): string {
   return `confirm_${tokenHash}`;
+}
+
+const CONFIRMATION_ID = /^confirm_[\w-]{43}$/;
+
+/** Whether only the id of a request for confirmation looks so: `confirm_` and a hash. */
+export function isConfirmationId(messageId: string): boolean {
+  return CONFIRMATION_ID.test(messageId);
+}
+
+/** The data of a request for confirmation as others than its subscriber may see it: whoever has the link can confirm. */
+export function withoutLink(data: string): string {
+  return JSON.stringify({ ...JSON.parse(data), confirmUrl: REDACTED });
 }
 
 /** `askedAt` is in milliseconds since the epoch. */

@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import { firstField } from '../fields.ts';
-import { eventTime, isObject, typeText, type Content, type ReadContent } from './fields.ts';
+import { eventTime, isObject, text, typeText, type Content, type ReadContent } from './fields.ts';
 import { propertySource, wholeSource, type Json } from '../json-slice.ts';
 
 /** Context attributes (CloudEvents 1.0.2 §3) and our extension `queue`. A null attribute is an unset one (JSON format §2.2). */
 const attributesSchema = z.object({
   specversion: z.literal('1.0'),
-  id: z.string().min(1),
-  source: z.string().min(1),
+  id: text,
+  source: text,
   type: typeText,
   time: eventTime.nullish(),
   queue: z.string().nullish(),

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { firstField } from '../fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
-import { eventTime, typeText, type Content, type ReadContent } from './fields.ts';
+import { eventTime, text, typeText, type Content, type ReadContent } from './fields.ts';
 
 const eventBridgeEvent = z.object({
-  id: z.string().min(1).exactOptional(),
-  source: z.string().min(1),
+  id: text.exactOptional(),
+  source: text,
   'detail-type': typeText,
   time: eventTime.exactOptional(),
   queue: z.string().exactOptional(),

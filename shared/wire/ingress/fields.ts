@@ -22,8 +22,14 @@ export type Content = {
 
 export type ReadContent = { ok: true; content: Content } | { ok: false; reason: UnreadableReason };
 
+/** Text that can be kept: half a character (a lone surrogate) cannot be written in UTF-8. */
+export const text = z
+  .string()
+  .min(1)
+  .refine((given) => given.isWellFormed());
+
 /** A message's type: of any vocabulary, but short, since it is kept on every record of the message. */
-export const typeText = z.string().min(1).max(256);
+export const typeText = text.max(256);
 
 /** An RFC 3339 time, given back in UTC with milliseconds. */
 export const eventTime = z

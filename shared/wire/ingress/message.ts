@@ -1,6 +1,7 @@
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 import { versionOf } from '../../domain/message/version.ts';
+import { CONFIRMATION_TYPE, isConfirmationId } from '../../domain/subscription/confirmation.ts';
 import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
 import { isCloudEventAttribute } from './cloud-event.ts';
 import { readContent } from './envelopes.ts';
@@ -32,14 +33,17 @@ export function isIngressAttribute(name: string): boolean {
   return name === QUEUE_ATTRIBUTE || name === ID_ATTRIBUTE || isCloudEventAttribute(name);
 }
 
+/** The setting `ingressRoutes`: a queue by source, type or topic; for a topic's ARN also a list, and no other queues then. */
+export type IngressRoutes = Readonly<Record<string, string | readonly string[]>>;
+
 /**
  * Normalises what was published (docs/ingress.md). Queue: SQS attribute, else the envelope's own, else `routes`. Whether such
  * a queue exists is for the caller to find out.
  *
- * Reasons: `not_json`, `queue_missing`, `data_missing`, and `invalid_field:<field>` for a wrong type or a value out of
+ * Reasons: `not_json`, `queue_missing`, `queue_not_allowed`, `data_missing`, and `invalid_field:<field>` for a wrong type or a value out of
  * range. Names of fields are the publisher's, nested ones with dots. Unknown fields are ignored.
  */
-export function parseIngress(received: ReceivedMessage, routes: Record<string, string>): ParsedIngress {
+export function parseIngress(received: ReceivedMessage, routes: IngressRoutes): ParsedIngress {
   const outer = parseJson(received.body);
   if (outer === undefined) return refused('not_json');
   const unwrapped = unwrapNotification(outer);
@@ -58,9 +62,12 @@ export function parseIngress(received: ReceivedMessage, routes: Record<string, s
     routedBy: [...read.content.routedBy, ...wrapping.routedBy],
   };
   const queue = all[QUEUE_ATTRIBUTE] ?? content.queue ?? routedQueue(content, routes);
+  if (queue === undefined) return refused('queue_missing');
+  const fault = faultOfQueue(queue, wrapping.routedBy, routes);
+  if (fault !== undefined) return refused(fault);
   // SNS's own time is another for each publication, so it tells no versions apart.
   const version = versionOf({ ...content, timestamp: read.content.timestamp });
-  return accepted(queue, content, { ...received, version });
+  return accepted({ queue, ...identityOf(content, received) }, content, { ...received, version });
 }
 
 function refused(reason: UnreadableReason): ParsedIngress {
@@ -68,19 +75,18 @@ function refused(reason: UnreadableReason): ParsedIngress {
 }
 
 function accepted(
-  queue: string | undefined,
-  content: Content,
-  { version, ...received }: ReceivedMessage & { version: string },
+  named: Pick<MessageHead, 'queue' | 'id' | 'originalId'>,
+  { type, timestamp, data, ttl, delay }: Content,
+  { sentAt, version }: Pick<ReceivedMessage, 'sentAt'> & { version: string },
 ): ParsedIngress {
-  if (queue === undefined) return refused('queue_missing');
-  if (!isQueueName(queue)) return refused('invalid_field:queue');
-  const { type, timestamp, data, ttl, delay } = content;
+  // Ours alone: where confirmation is required, nothing else reaches a subscriber that has not confirmed.
+  if (type === CONFIRMATION_TYPE) return refused('invalid_field:type');
+  if (isConfirmationId(named.id)) return refused('invalid_field:id');
   const head: MessageHead = {
-    queue,
-    ...identityOf(content, received),
+    ...named,
     ...(type === undefined ? {} : { type }),
-    timestamp: timestamp ?? new Date(received.sentAt).toISOString(),
-    ...(ttl === undefined ? {} : { expiresAt: received.sentAt + ttl * 1000 }),
+    timestamp: timestamp ?? new Date(sentAt).toISOString(),
+    ...(ttl === undefined ? {} : { expiresAt: sentAt + ttl * 1000 }),
   };
   const rest = {
     version,
@@ -91,9 +97,22 @@ function accepted(
     : { ok: true, message: head, dataRef: data, ...rest };
 }
 
-function routedQueue({ routedBy }: Content, routes: Record<string, string>): string | undefined {
+function routedQueue({ routedBy }: Content, routes: IngressRoutes): string | undefined {
   const key = routedBy.find((candidate) => Object.hasOwn(routes, candidate));
-  return key === undefined ? undefined : routes[key];
+  const to = key === undefined ? undefined : routes[key];
+  return typeof to === 'object' ? to[0] : to;
+}
+
+/** A topic with a list sends to these queues only, whatever its publishers write. SNS itself says which topic it was. */
+function faultOfQueue(
+  queue: string,
+  topic: readonly string[],
+  routes: IngressRoutes,
+): UnreadableReason | undefined {
+  if (!isQueueName(queue)) return 'invalid_field:queue';
+  const lists = topic.map((key) => (Object.hasOwn(routes, key) ? routes[key] : undefined));
+  const isAllowed = lists.every((list) => typeof list !== 'object' || list.includes(queue));
+  return isAllowed ? undefined : 'queue_not_allowed';
 }
 
 /**

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MAX_DELAY_SECONDS } from '../../domain/retry/wake-up-plan.ts';
 import { firstField } from '../fields.ts';
-import { typeText, type Content, type ReadContent } from './fields.ts';
+import { text, typeText, type Content, type ReadContent } from './fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
 
 /** Longest `ttl`: beyond any retention, and safe to add to a time. */
@@ -10,14 +10,11 @@ const MAX_TTL_SECONDS = 2 ** 31 - 1;
 /** UTF-8 bytes of a key, and characters of a version id, that S3 has at most ("Object key names", S3 user guide). */
 const MAX_S3_NAME = 1024;
 
-const s3Name = z
-  .string()
-  .min(1)
-  .refine((name) => Buffer.byteLength(name) <= MAX_S3_NAME);
+const s3Name = text.refine((name) => Buffer.byteLength(name) <= MAX_S3_NAME);
 
 const ownEnvelope = z.object({
   queue: z.string().exactOptional(),
-  id: z.string().min(1).exactOptional(),
+  id: text.exactOptional(),
   type: typeText.exactOptional(),
   ttl: z.int().min(1).max(MAX_TTL_SECONDS).exactOptional(),
   delay: z.int().min(0).max(MAX_DELAY_SECONDS).exactOptional(),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import { firstField } from '../fields.ts';
-import { eventTime, isObject, typeText, type Content } from './fields.ts';
+import { eventTime, isObject, text, typeText, type Content } from './fields.ts';
 import { parseJson, type Json } from '../json-slice.ts';
 
 /** What an SNS notification adds to the message inside it; the message's own word goes before. */
@@ -13,8 +13,8 @@ export type Wrapping = Pick<Content, 'identity' | 'type' | 'timestamp' | 'routed
 };
 
 const notification = z.object({
-  MessageId: z.string().min(1),
-  TopicArn: z.string().min(1),
+  MessageId: text,
+  TopicArn: text,
   Message: z.string(),
   Subject: typeText.nullish(),
   Timestamp: eventTime,

@@ -84,6 +84,19 @@ describe('a new subscription', () => {
 });
 
 describe.each(['GET', 'POST'])('%s …/confirm', (method) => {
+  it('is not shown in its message, whose data is kept where the request failed', async () => {
+    const { call, jobs, messageRecords } = await asking();
+    const message = messageOf(jobs[0]);
+    const { confirmUrl: link } = question.parse(JSON.parse(message.data));
+    const key = { queue: 'orders', messageId: message.id };
+    await messageRecords.keepBody({ key, acceptedAt: NOON }, { kind: 'inline', message }, NOON + 86_400_000);
+    const { body } = await call('GET', `/v2/queues/orders/messages/${message.id}`);
+    expect(body).toMatchObject({
+      body: { queue: 'orders', subscriptionId: 'id-1', confirmUrl: '***' },
+    });
+    expect(JSON.stringify(body)).not.toContain(link);
+  });
+
   it('confirms by the token of the link, once', async () => {
     const { call, jobs, changes } = await asking();
     const link = linkOf(jobs[0]);

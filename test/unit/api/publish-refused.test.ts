@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import {
+  CONFIRMATION_TYPE,
+  confirmationIdOf,
+  tokenHashOf,
+} from '../../../shared/domain/subscription/confirmation.ts';
 import { apiUnderTest, faultOf } from './api-under-test.ts';
 
+const confirmationId = confirmationIdOf({ tokenHash: tokenHashOf('a token') });
 const PATH = '/v2/queues/orders/messages';
 
 describe('what POST /v2/queues/{queue}/messages refuses', () => {
@@ -22,6 +28,8 @@ describe('what POST /v2/queues/{queue}/messages refuses', () => {
     ['an id too long', second({ body: 1, id: 'x'.repeat(1025) }), 'messages[1].id'],
     ['a control character in an id', second({ body: 1, id: 'a\u0000' }), 'messages[1].id'],
     ['half a character in an id', second({ body: 1, id: '\ud83d' }), 'messages[1].id'],
+    ['the type of our own confirmations', second({ body: 1, type: CONFIRMATION_TYPE }), 'messages[1].type'],
+    ['the id of a confirmation', second({ body: 1, id: confirmationId }), 'messages[1].id'],
     ['a type that is no text', second({ body: 1, type: ['a'] }), 'messages[1].type'],
     ['an empty type', second({ body: 1, type: '' }), 'messages[1].type'],
     ['a type too long', second({ body: 1, type: 'x'.repeat(257) }), 'messages[1].type'],

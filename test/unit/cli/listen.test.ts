@@ -166,6 +166,27 @@ describe('posthaste listen', () => {
     expect(api.requests.at(-1)?.method).toBe('DELETE');
   });
 
+  it.each<[string, string[], string]>([
+    ['a file', ['--secret-file', '-'], ''],
+    ['the environment', [], SECRET],
+  ])(
+    'verifies with the secret of %s, which no other user of the machine can see',
+    async (_name, args, secret) => {
+      const { run } = await stubApi({});
+      const { stdout } = await run(['listen', '--count', '1', '--json', ...args], {
+        input: `${SECRET}\n`,
+        env: { POSTHASTE_WEBHOOK_SECRET: secret },
+        onStart: ({ stderr }) => {
+          stderr.once('data', (data: Buffer) => {
+            const url = /http:[^ .]+\S+?(?=[.,]? )|http:\S+(?=\.)/.exec(String(data))?.[0] ?? '';
+            void fetch(url, { method: 'POST', body: BODY, headers: signed(SECRET) });
+          });
+        },
+      });
+      expect(jsonLines(stdout)).toMatchObject([{ verified: true }]);
+    },
+  );
+
   it('unsubscribes on Ctrl-C and ends with status 0', async () => {
     const api = await stubApi({
       'POST /v2/queues/orders/subscriptions': () => json({ subscription_id: 's1' }, 201),

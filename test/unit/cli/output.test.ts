@@ -9,11 +9,17 @@ import { progressBar } from '../../../cli/output/progress-line.ts';
 import { fieldLines, tableLines } from '../../../cli/output/table.ts';
 
 const anyText = fc.string({ unit: 'binary' });
-const UNSAFE = /[\p{Cc}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u;
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 describe('what others wrote', () => {
   it('never holds anything that a terminal acts on', () => {
     fc.assert(fc.property(anyText, (text) => !UNSAFE.test(printable(text))));
+  });
+
+  it.each(['\u061c', '\u00ad', '\ufff9', '\u{e0041}', '\u202e', '\u001b'])('has no %j in it', (character) => {
+    const shown = printable(`a${character}b`);
+    expect(shown).toMatch(/^a(?:\\u[0-9a-f]{4})+b$/);
+    expect(JSON.parse(`"${shown}"`)).toBe(`a${character}b`);
   });
 
   it('is as it was where it is harmless', () => {

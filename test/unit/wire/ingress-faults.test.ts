@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cloudEvent, eventBridgeEvent, notification, parse } from './ingress-samples.ts';
+import {
+  CONFIRMATION_TYPE,
+  confirmationIdOf,
+  tokenHashOf,
+} from '../../../shared/domain/subscription/confirmation.ts';
+import { cloudEvent, eventBridgeEvent, notification, parse, TOPIC } from './ingress-samples.ts';
 import { jsonText } from './json-text.ts';
+
+const confirmationId = confirmationIdOf({ tokenHash: tokenHashOf('a token') });
 
 describe('a fault is named', () => {
   const own = { queue: 'orders', data: 1 };
@@ -25,6 +32,10 @@ describe('a fault is named', () => {
     ['an empty id', { ...own, id: '' }, 'invalid_field:id'],
     ['a type that is no text', { ...own, type: ['a'] }, 'invalid_field:type'],
     ['a type too long', { ...own, type: 't'.repeat(257) }, 'invalid_field:type'],
+    ['a type with half a character', { ...own, type: 'order\ud800' }, 'invalid_field:type'],
+    ['an id with half a character', { ...own, id: '\udc00' }, 'invalid_field:id'],
+    ['the type of our own confirmations', { ...own, type: CONFIRMATION_TYPE }, 'invalid_field:type'],
+    ['the id of a confirmation', { ...own, id: confirmationId }, 'invalid_field:id'],
     ['a type of null', { ...own, type: null }, 'invalid_field:type'],
     ['a ttl as text', { ...own, ttl: '60' }, 'invalid_field:ttl'],
     ['a ttl of nothing', { ...own, ttl: 0 }, 'invalid_field:ttl'],
@@ -70,6 +81,23 @@ describe('a fault is named', () => {
 
   it('for a body beside CloudEvents attributes that is not JSON', () => {
     expect(parse('text', { 'ce-specversion': '1.0' })).toEqual({ ok: false, reason: 'not_json' });
+  });
+
+  it('for a queue that its topic may not send to, however it is named', () => {
+    const routes = { [TOPIC]: ['returns', 'refunds'] };
+    const reason = 'queue_not_allowed';
+    const own = notification({ queue: 'orders', data: 1 });
+    const byAttribute = notification('1', {
+      MessageAttributes: { queue: { Type: 'String', Value: 'orders' } },
+    });
+    expect(parse(own, {}, routes)).toEqual({ ok: false, reason });
+    expect(parse(byAttribute, {}, routes)).toEqual({ ok: false, reason });
+    expect(parse(notification('1'), { queue: 'orders' }, routes)).toEqual({ ok: false, reason });
+    expect(parse(notification({ queue: 'refunds', data: 1 }), {}, routes)).toMatchObject({
+      message: { queue: 'refunds' },
+    });
+    expect(parse(notification('1'), {}, routes)).toMatchObject({ message: { queue: 'returns' } });
+    expect(parse(own, {}, {})).toMatchObject({ message: { queue: 'orders' } });
   });
 
   it('also where a route is named like a property of every object', () => {

@@ -1,5 +1,9 @@
 import { messageIdOf } from '../../../shared/domain/message/message.ts';
-import { parseIngress, type ReceivedMessage } from '../../../shared/wire/ingress/message.ts';
+import {
+  type IngressRoutes,
+  parseIngress,
+  type ReceivedMessage,
+} from '../../../shared/wire/ingress/message.ts';
 
 const SQS_ID = '5fea7756-0ea4-451a-a703-a558b933e274';
 export const SENT_AT = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -12,11 +16,7 @@ export const received = (body: unknown, attributes: Record<string, string> = {})
 });
 
 /** What was read but for its version, which has tests of its own (ingress-version.test.ts). */
-export const parse = (
-  body: unknown,
-  attributes: Record<string, string> = {},
-  routes: Record<string, string> = {},
-) => {
+export const parse = (body: unknown, attributes: Record<string, string> = {}, routes: IngressRoutes = {}) => {
   const parsed = parseIngress(received(body, attributes), routes);
   if (!parsed.ok) return parsed;
   const { version: _tested, ...rest } = parsed;
