@@ -44,11 +44,31 @@ export type IngressRoutes = Readonly<Record<string, string | readonly string[]>>
  * range. Names of fields are the publisher's, nested ones with dots. Unknown fields are ignored.
  */
 export function parseIngress(received: ReceivedMessage, routes: IngressRoutes): ParsedIngress {
+  const read = unwrapped(received);
+  if (!read.ok) return read;
+  const { content, topic, attributes, version } = read;
+  const queue = attributes[QUEUE_ATTRIBUTE] ?? content.queue ?? routedQueue(content, routes);
+  if (queue === undefined) return refused('queue_missing');
+  const fault = faultOfQueue(queue, topic, routes);
+  if (fault !== undefined) return refused(fault);
+  return accepted({ queue, ...identityOf(content, received) }, content, { ...received, version });
+}
+
+type Unwrapped = {
+  ok: true;
+  content: Content;
+  /** ARN and name of the SNS topic that it came by; empty where it did not. */
+  topic: readonly string[];
+  attributes: Record<string, string>;
+  version: string;
+};
+
+function unwrapped(received: ReceivedMessage): Unwrapped | Extract<ParsedIngress, { ok: false }> {
   const outer = parseJson(received.body);
-  if (outer === undefined) return refused('not_json');
-  const unwrapped = unwrapNotification(outer);
-  if (!unwrapped.ok) return unwrapped;
-  const { inner, attributes, ...wrapping } = unwrapped.wrapping ?? {
+  if (outer === undefined) return { ok: false, reason: 'not_json' };
+  const notification = unwrapNotification(outer);
+  if (!notification.ok) return notification;
+  const { inner, attributes, ...wrapping } = notification.wrapping ?? {
     inner: outer,
     attributes: {},
     routedBy: [],
@@ -56,18 +76,11 @@ export function parseIngress(received: ReceivedMessage, routes: IngressRoutes): 
   const all = { ...attributes, ...received.attributes };
   const read = readContent(inner, all);
   if (!read.ok) return read;
-  const content: Content = {
-    ...wrapping,
-    ...read.content,
-    routedBy: [...read.content.routedBy, ...wrapping.routedBy],
-  };
-  const queue = all[QUEUE_ATTRIBUTE] ?? content.queue ?? routedQueue(content, routes);
-  if (queue === undefined) return refused('queue_missing');
-  const fault = faultOfQueue(queue, wrapping.routedBy, routes);
-  if (fault !== undefined) return refused(fault);
+  const routedBy = [...read.content.routedBy, ...wrapping.routedBy];
+  const content: Content = { ...wrapping, ...read.content, routedBy };
   // SNS's own time is another for each publication, so it tells no versions apart.
   const version = versionOf({ ...content, timestamp: read.content.timestamp });
-  return accepted({ queue, ...identityOf(content, received) }, content, { ...received, version });
+  return { ok: true, content, topic: wrapping.routedBy, attributes: all, version };
 }
 
 function refused(reason: UnreadableReason): ParsedIngress {
