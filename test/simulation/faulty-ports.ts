@@ -66,6 +66,8 @@ export const faultyPorts = (
       };
       later(course.beforeMs, () => {
         const result = course.args === undefined ? undefined : effect(course.args);
+        // An answer that is late, or that nobody hears any more, may be a refusal.
+        if (result instanceof Promise) result.catch(() => undefined);
         later(course.afterMs, () => {
           end(result);
         });

@@ -42,11 +42,12 @@ const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenar
     changes: Array.from({ length: chance.pick([0, 0, 1, 1, 2, 4]) }, () =>
       generateChange(chance, chance.pick(subscriptions).id, calmAt),
     ),
-    interventions: Array.from({ length: chance.pick([0, 0, 0, 1, 2, 6]) }, (_, index) =>
-      generateIntervention(chance, index, { subscriptions, messages, calmAt }),
+    interventions: Array.from({ length: chance.pick([0, 0, 0, 1, 2, 6]) }, () =>
+      generateIntervention(chance, { subscriptions, messages, calmAt }),
     ),
     standstills: chance.happens(0.15) ? [generateStandstill(chance, calmAt)] : [],
     rates: generateRates(chance, isLarge),
+    confirmsSubscriptions: false,
     calmAt,
     skewMs: chance.happens(0.3) ? chance.int(1, 2 * SECOND) : 0,
   };
@@ -174,11 +175,15 @@ const generateChange = (chance: Chance, id: string, calmAt: number): PlannedChan
 /** Often while something is under way, and late enough at times that all is over. */
 const generateIntervention = (
   chance: Chance,
-  index: number,
   { subscriptions, messages, calmAt }: Pick<Scenario, 'subscriptions' | 'messages' | 'calmAt'>,
 ): Intervention => {
   const at = chance.int(0, chance.pick([2 * MINUTE, 2 * MINUTE, calmAt, 3 * calmAt]));
-  if (chance.happens(0.2)) return { at, kind: 'recover', id: `r${chance.pick([index, 0])}` };
+  if (chance.happens(0.3))
+    return {
+      at,
+      kind: 'recover',
+      subscriptionId: chance.happens(0.5) ? chance.pick(subscriptions).id : undefined,
+    };
   return {
     at,
     kind: chance.pick(['retry', 'retry', 'cancel'] as const),

@@ -1,4 +1,5 @@
 import { generateScenario } from './generate-scenario.ts';
+import type { Finding } from './invariants/delivery-case.ts';
 import { runScenario } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
@@ -18,3 +19,14 @@ export const isCaught = async (
   }
   return false;
 };
+
+/** What the right pipeline does wrong in so many scenarios. */
+export async function findingsIn(
+  scenarios: number,
+  adapted: (scenario: Scenario) => Scenario,
+): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + scenarios; seed += 1)
+    found.push(...(await runScenario(adapted(generateScenario(seed)))).findings);
+  return found;
+}

@@ -1,14 +1,15 @@
 import type { DeliverPorts } from '../../functions/deliver/context.ts';
 import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
-import type { DeliveryQueue } from '../../shared/ports/queues.ts';
+import type { DeliveryQueue, Operations } from '../../shared/ports/queues.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
+import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
 import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { faultyPorts } from './faulty-ports.ts';
 import { type Actor, deliveryName, type Invocation } from './history.ts';
 import type { StepPorts } from './ports.ts';
-import { type SimulatedWorld, workName } from './simulated-world.ts';
+import { operationName, type SimulatedWorld, workName } from './simulated-world.ts';
 
 const MACHINES = 3;
 
@@ -85,6 +86,9 @@ const stepPorts = (
     subscriber: faulty('subscriber', world.receivers.portFor(actor)),
     secretOpener: faulty('secretOpener', { open: () => Promise.resolve(SECRET) }),
     deliveryQueue: faulty('deliveryQueue', deliveryQueueOf(world)),
+    registry: faulty('registry', world.registry),
+    recoveries: faulty('recoveries', inMemoryRecoveries(world.recoveries)),
+    operations: faulty('operations', operationsOf(world)),
     wakeUps: faulty('wakeUps', wakeUpsOf(world, actor)),
     undeliverables: faulty('undeliverables', {
       send: ({ delivery }) =>
@@ -112,6 +116,13 @@ const faultyClock = (clock: DeliverPorts['clock'], faulty: DeliverPorts['clock']
 const deliveryQueueOf = (world: SimulatedWorld): DeliveryQueue => ({
   send: (jobs, delaySeconds = 0) => {
     for (const job of jobs) world.queues.delivery.send(job, delaySeconds, workName(job));
+    return Promise.resolve();
+  },
+});
+
+const operationsOf = ({ queues }: SimulatedWorld): Operations => ({
+  send: (operation, delaySeconds = 0) => {
+    queues.operation.send(operation, delaySeconds, operationName(operation));
     return Promise.resolve();
   },
 });

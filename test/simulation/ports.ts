@@ -1,7 +1,17 @@
-import type { ByHandContext } from '../../shared/steps/by-hand.ts';
-import type { Chunks } from '../../shared/ports/deliveries.ts';
 import type { DeliverPorts } from '../../functions/deliver/context.ts';
+import type { Chunks, DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
+import type { Operations } from '../../shared/ports/queues.ts';
+import type { RateLimits } from '../../shared/ports/subscriptions.ts';
+import type { WakeUps } from '../../shared/ports/wake-ups.ts';
+import type { SimulatedRegistry } from './simulated-registry.ts';
 
 /** What any of the steps asks for. */
-export type StepPorts = DeliverPorts &
-  Pick<ByHandContext['ports'], 'deliveryListings' | 'rateLimits' | 'wakeUps'> & { chunks: Chunks };
+export type StepPorts = DeliverPorts & {
+  chunks: Chunks;
+  deliveryListings: DeliveryListings;
+  rateLimits: RateLimits;
+  wakeUps: WakeUps;
+  registry: SimulatedRegistry;
+  recoveries: Recoveries;
+  operations: Operations;
+};

@@ -7,8 +7,8 @@ import type { Answer, Answers } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type Receivers = {
-  /** A receiver's address. The same receiver may have several in its life. */
-  addressOf(subscriptionId: string, version: number): string;
+  /** An address that the receiver did not have before. */
+  newAddressOf(subscriptionId: string): string;
   portFor(actor: Actor): Subscriber;
 };
 
@@ -21,6 +21,7 @@ export const simulatedReceivers = (
 ): Receivers => {
   const { time, history, deliveries } = world;
   const counts = new Map<string, number>();
+  let addresses = 0;
 
   const nextAnswer = (delivery: string, subscriptionId: string): Answer => {
     const count = counts.get(delivery) ?? 0;
@@ -57,7 +58,10 @@ export const simulatedReceivers = (
   };
 
   return {
-    addressOf: (subscriptionId, version) => `https://receiver.test/${subscriptionId}/${version}`,
+    newAddressOf: (subscriptionId) => {
+      addresses += 1;
+      return `https://receiver.test/${subscriptionId}/${addresses}`;
+    },
     portFor: (actor) => ({ post: (request, timeoutMs) => post(actor, request, timeoutMs) }),
   };
 };

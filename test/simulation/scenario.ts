@@ -13,6 +13,8 @@ export type Scenario = {
   /** Windows in which a queue hands nothing out. */
   standstills: readonly Standstill[];
   rates: FaultRates;
+  /** Whether the deployment asks every new subscriber to confirm. */
+  confirmsSubscriptions: boolean;
   /** From then on nothing goes wrong any more. */
   calmAt: number;
   /** How far a function's clock may be off, either way. */
@@ -86,12 +88,13 @@ export type PlannedChange = { at: number } & (
   | { kind: 'settings'; settings: Partial<SimulatedSettings> }
 );
 
-/** What an operator does to one delivery, or to all that are over at that time. */
+/** What an operator does to one delivery, or to all that are over at that time: of one subscription, or of the queue. */
 export type Intervention = { at: number } & (
-  { kind: 'retry' | 'cancel'; messageId: string; subscriptionId: string } | { kind: 'recover'; id: string }
+  | { kind: 'retry' | 'cancel'; messageId: string; subscriptionId: string }
+  | { kind: 'recover'; subscriptionId: string | undefined }
 );
 
-export type QueueName = 'ingress' | 'delivery' | 'retry';
+export type QueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 
 export type Standstill = { queue: QueueName; from: number; to: number };
 

@@ -2,6 +2,8 @@ import { ownerFor, type DeliverContext } from '../../functions/deliver/context.t
 import { jobOfMember } from '../../shared/domain/delivery/job.ts';
 import { deliver } from '../../functions/deliver/deliver.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
+import { operate } from '../../functions/operate/operate.ts';
+import type { Operation } from '../../shared/domain/recovery/operation.ts';
 import { healthNotes } from '../../functions/deliver/health.ts';
 import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
@@ -10,7 +12,7 @@ import { deliveryName, type Actor, type Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf, type Machine, type Running } from './machines.ts';
 import type { Published } from './planned-message.ts';
 import { MINUTE, SECOND } from './scenario.ts';
-import { timeoutMs, type Consumers, type SimulatedWorld, type Work } from './simulated-world.ts';
+import { OPERATE_MS, timeoutMs, type Consumers, type SimulatedWorld, type Work } from './simulated-world.ts';
 
 const USER_AGENT = 'Posthaste/simulation';
 /** The functions as Lambda runs them: a batch side by side, killed when its time is up, acknowledged as a whole. */
@@ -20,9 +22,10 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
   const invoke = <T>(
     batch: readonly Receipt<T>[],
     run: (receipt: Receipt<T>, running: Running) => Promise<void>,
+    functionMs = timeoutMs(world.settings),
   ): void => {
     const invocation: Invocation = { dead: false, faults: [] };
-    const endsAt = world.time.now() + timeoutMs(world.settings);
+    const endsAt = world.time.now() + functionMs;
     world.time.at(endsAt, () => {
       invocation.dead = true;
     });
@@ -51,6 +54,9 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
       const { clock } = machineFor(batch[0]?.label ?? '');
       const instance = { healthNotes: healthNotes(clock), memory: memoryBudget(world.time) };
       invoke(batch, (receipt, running) => runDeliver(receipt, running, instance));
+    },
+    operate: (batch) => {
+      for (const receipt of batch) invoke([receipt], runOperate, OPERATE_MS);
     },
   };
 };
@@ -96,6 +102,13 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, instance: In
   const remainingMs = () => endsAt - world.time.now();
   const received = { id: receipt.id, text: '{}', receiveCount, owner, remainingMs };
   await deliver(context, work, received);
+};
+
+const runOperate = async (receipt: Receipt<Operation>, running: Running): Promise<void> => {
+  const { world, machine, endsAt } = running;
+  const actor = actorOf(running, receipt.label, receipt.label);
+  const ports = portsOf(world, machine, actor, receipt.acknowledge);
+  await operate({ ports, settings: actor.settings }, receipt.value, () => endsAt - world.time.now());
 };
 
 const isForLost = (work: Work): boolean => work.kind === 'job' && work.lost !== undefined;

@@ -1,6 +1,8 @@
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
+import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../shared/domain/recovery/operation.ts';
+import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
 import type { Line } from '../../shared/domain/subscription/rate-limit.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
 import { injectFaults, type Faults, type MessageFault } from './faults.ts';
@@ -11,6 +13,7 @@ import type { StepPorts } from './ports.ts';
 import { simulatedReceivers, type Receivers } from './receivers.ts';
 import { START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
 import { queueFaults, scheduleLateness } from './service-faults.ts';
+import { simulatedRegistry, type SimulatedRegistry } from './simulated-registry.ts';
 import { subscriptionStore, type SubscriptionStore } from './subscription-store.ts';
 import { virtualClock, type VirtualClock } from '../support/in-memory/virtual-clock.ts';
 import { modelledScheduler, type ModelledScheduler } from '../support/modelled-scheduler.ts';
@@ -44,7 +47,15 @@ export type SimulatedWorld = {
   /** Up to when the slots of subscriptions are given out. */
   lines: Map<string, Line>;
   receivers: Receivers;
-  queues: { ingress: ModelledSqs<Published>; delivery: ModelledSqs<Work>; retry: ModelledSqs<Work> };
+  registry: SimulatedRegistry;
+  /** As they are on record. */
+  recoveries: Map<string, Recovery>;
+  queues: {
+    ingress: ModelledSqs<Published>;
+    delivery: ModelledSqs<Work>;
+    retry: ModelledSqs<Work>;
+    operation: ModelledSqs<Operation>;
+  };
   scheduler: ModelledScheduler<WakeUp>;
   /** As they are now. */
   settings: SimulatedSettings;
@@ -53,7 +64,11 @@ export type SimulatedWorld = {
 export type Consumers = {
   dispatch: (batch: readonly Receipt<Published>[]) => void;
   deliver: (batch: readonly Receipt<Work>[]) => void;
+  operate: (batch: readonly Receipt<Operation>[]) => void;
 };
+
+/** The time of an invocation of operate, in milliseconds. */
+export const OPERATE_MS = 1000 * OPERATE_TIMEOUT_SECONDS;
 
 /** An invocation's time, in milliseconds (shared/domain/delivery/lease.ts). */
 export const timeoutMs = (settings: SimulatedSettings): number => invocationMs(settings.attemptTimeoutMs);
@@ -67,15 +82,17 @@ export const simulatedWorld = (
   const faults = injectFaults(scenario, time, options.spared ?? new Set());
   const history = emptyHistory(options.traced ?? false);
   const deliveries = deliveryStore({ time, faults, history });
+  const subscriptions = subscriptionStore(time);
   const queue = <T>(
     name: QueueName,
     sending: readonly MessageFault[],
     consume: (batch: readonly Receipt<T>[]) => void,
+    functionMs = () => timeoutMs(world.settings),
   ): ModelledSqs<T> =>
     modelledSqs<T>({
       name,
       timeline: time,
-      visibilityMs: () => 1000 * visibilityTimeout(timeoutMs(world.settings) / 1000),
+      visibilityMs: () => 1000 * visibilityTimeout(functionMs() / 1000),
       // A function that dies acknowledges nothing, so that the queue does not wait for its end.
       consume: (batch) => {
         consume(batch);
@@ -91,7 +108,9 @@ export const simulatedWorld = (
     deliveries,
     sabotage: options.sabotage ?? {},
     messages: messageStore(time, history),
-    subscriptions: subscriptionStore(time),
+    subscriptions,
+    registry: simulatedRegistry(subscriptions),
+    recoveries: new Map(),
     lines: new Map(),
     receivers: simulatedReceivers(
       { time, history, deliveries },
@@ -107,6 +126,14 @@ export const simulatedWorld = (
       retry: queue<Work>('retry', ['duplicated', 'delayed', 'delayed', 'lost'], (batch) => {
         consumers.deliver(batch);
       }),
+      operation: queue<Operation>(
+        'operation',
+        ['duplicated', 'delayed'],
+        (batch) => {
+          consumers.operate(batch);
+        },
+        () => OPERATE_MS,
+      ),
     },
     scheduler: modelledScheduler<WakeUp>({
       timeline: time,
@@ -126,3 +153,8 @@ export const workName = (work: Work): string => {
   if (work.kind === 'chunk') return `chunk ${messageId}/${work.key.bucket}/${work.key.chunk}`;
   return `${work.kind === 'job' ? 'job' : 'wake'} ${messageId}/${work.key.subscriptionId}/${work.attempt}`;
 };
+
+export const operationName = (operation: Operation): string =>
+  operation.kind === 'recovery'
+    ? `recovery ${operation.recoveryId}`
+    : `cancellation ${operation.subscriptionId ?? 'of the queue'}`;

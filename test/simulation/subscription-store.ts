@@ -1,6 +1,5 @@
 import { readCache } from '../../shared/adapters/read-cache.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import { asEnabled } from '../../shared/domain/subscription/change.ts';
 import { mayDisable, healthChangeHolds, applyHealthChange } from '../../shared/domain/subscription/health.ts';
 import type { Disabled, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
@@ -13,13 +12,14 @@ export type Version<T> = { from: number; value: T };
 export type SubscriptionStore = {
   /** The port on one machine, with that machine's clock and cache. */
   portFor(clock: { now: () => number }, cacheSeconds: number): Subscriptions;
-  putQueue(retryPolicy: PartialRetryPolicy | undefined): void;
-  deleteQueue(): void;
+  /** An existing one keeps its `createdAt`. */
+  putQueue(retryPolicy: PartialRetryPolicy | undefined, createdAt: number): void;
+  findQueue(): Queue | undefined;
+  /** With its subscriptions; answers how many they were. */
+  deleteQueue(): number;
   put(subscription: Subscription): void;
   find(id: string): Subscription | undefined;
-  delete(id: string): void;
-  disable(id: string): void;
-  enable(id: string): void;
+  remove(id: string): void;
   /** Every version there was; undefined where it was not there. */
   queueVersions: readonly Version<Queue | undefined>[];
   versionsOf(id: string): readonly Version<Subscription | undefined>[];
@@ -85,34 +85,28 @@ export const subscriptionStore = (time: VirtualClock): SubscriptionStore => {
 
   return {
     portFor,
-    putQueue: (retryPolicy) => {
-      const known = queueNow();
-      const createdAt = known?.createdAt ?? time.now();
+    putQueue: (retryPolicy, createdAt) => {
       const value = {
         name: QUEUE,
         metadata: {},
-        createdAt,
+        createdAt: queueNow()?.createdAt ?? createdAt,
         ...(retryPolicy === undefined ? {} : { retryPolicy }),
       };
       queueVersions.push({ from: time.now(), value });
     },
+    findQueue: queueNow,
     deleteQueue: () => {
-      for (const { id } of present()) setVersion(id, undefined);
+      const gone = present();
+      for (const { id } of gone) setVersion(id, undefined);
       queueVersions.push({ from: time.now(), value: undefined });
+      return gone.length;
     },
     put: (subscription) => {
       setVersion(subscription.id, subscription);
     },
     find,
-    delete: (id) => {
-      if (find(id) !== undefined) setVersion(id, undefined);
-    },
-    disable: (id) => {
-      disable(id, { reason: 'manual', at: time.now() }, find(id)?.changedAt);
-    },
-    enable: (id) => {
-      const current = find(id);
-      if (current !== undefined) setVersion(id, asEnabled(current, time.now()));
+    remove: (id) => {
+      setVersion(id, undefined);
     },
     queueVersions,
     versionsOf: (id) => subscriptions.get(id) ?? [],

@@ -4,7 +4,6 @@ import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Write } from '../history.ts';
 import { retriesOf } from '../expected-schedule.ts';
 import {
-  acceptanceOf,
   lateRecordOf,
   recordOf,
   violation,
@@ -120,8 +119,8 @@ const endedRightly = (one: DeliveryCase): Finding[] => {
         ? []
         : [violation('ends_by_its_last_attempt', one, `${record.status} after ${outcome}`)];
     }
+    // Told by an invariant of its own.
     case 'cancelled':
-      return cancelledRightly(one);
     case 'pending':
     case 'retrying':
       return [];
@@ -142,20 +141,3 @@ const lateSuccess = (one: DeliveryCase): Finding[] => {
 const isHeardSuccess = (one: DeliveryCase, request: DeliveryCase['requests'][number]): boolean =>
   expectedOutcome(request.reply, undefined) === 'delivered' &&
   (recordOf(one, request) ?? lateRecordOf(one, request)) !== undefined;
-
-const cancelledRightly = (one: DeliveryCase): Finding[] => {
-  const { world, record, subscriptionId } = one;
-  const versions = world.subscriptions.versionsOf(subscriptionId);
-  const isTrue: Partial<Record<string, boolean>> = {
-    subscription_deleted: versions.some(({ value }) => value === undefined),
-    subscription_expired: versions.some(({ value }) => value?.expiresAt !== undefined),
-    disabled: versions.some(({ value }) => value?.disabled !== undefined),
-    manual: world.scenario.interventions.some(({ kind }) => kind === 'cancel'),
-    message_expired: acceptanceOf(one)?.actor.copy?.message.expiresAt !== undefined,
-    // Told by an invariant of its own.
-    body_missing: true,
-  };
-  return isTrue[record?.reason ?? ''] === true
-    ? []
-    : [violation('cancelled_for_a_reason', one, String(record?.reason))];
-};

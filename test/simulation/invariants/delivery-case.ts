@@ -53,6 +53,10 @@ export const acceptanceOf = ({ world, messageId, record }: DeliveryCase): Accept
       acceptance.record.key.messageId === messageId && acceptance.record.acceptedAt === record?.acceptedAt,
   );
 
+/** As it was on record at a time; undefined: not yet. */
+export const recordAt = ({ writes }: DeliveryCase, time: number): Delivery | undefined =>
+  writes.findLast(({ at }) => at <= time)?.after;
+
 export const violation = (invariant: string, { name }: { name: string }, detail: string): Finding => ({
   kind: 'violation',
   invariant,

@@ -45,6 +45,7 @@ const receiverIsRight = (one: DeliveryCase, { url, at, actor, grant }: SeenReque
   const wasThere = validBetween(one.world.subscriptions.versionsOf(one.subscriptionId), from, at).some(
     (subscription) =>
       subscription?.subscriber === url &&
+      subscription.deletedAt === undefined &&
       subscription.disabled === undefined &&
       (subscription.expiresAt ?? Infinity) > at + actor.clockOffset,
   );

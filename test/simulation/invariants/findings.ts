@@ -1,5 +1,6 @@
 import type { SimulatedWorld } from '../simulated-world.ts';
 import { attemptsAreNumbered, oncePerRecovery, recordsTellTheTruth } from './attempts.ts';
+import { cancelledForAReason, deletionsCancel, marksAreRemoved } from './cancellations.ts';
 import { everythingEnds, nothingOwedIsForgotten } from './completeness.ts';
 import { deliveryCases, type Finding, type Invariant } from './delivery-case.ts';
 import { duplicatesAreExplained, idsAreAcceptedOnce, oneRequestPerLease } from './duplicates.ts';
@@ -7,6 +8,7 @@ import { requestsAreFaithful } from './fidelity.ts';
 import { healthIsTrue } from './health.ts';
 import { policyIsKept } from './policy.ts';
 import { ratesAreKept } from './rate.ts';
+import { recoveriesAreTrue } from './recoveries.ts';
 import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
 import { oldCopiesDoNothing, reconcileDoesNotMultiply, schedulesAreTheirOwn } from './wake-ups.ts';
 
@@ -15,6 +17,8 @@ const INVARIANTS: readonly Invariant[] = [
   attemptsAreNumbered,
   oncePerRecovery,
   recordsTellTheTruth,
+  cancelledForAReason,
+  deletionsCancel,
   policyIsKept,
   duplicatesAreExplained,
   oneRequestPerLease,
@@ -48,6 +52,8 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
     ...healthIsTrue(world),
     ...ratesAreKept(world),
     ...idsAreAcceptedOnce(world),
+    ...marksAreRemoved(world, cases),
+    ...recoveriesAreTrue(world, cases),
     ...cases.flatMap((one) => INVARIANTS.flatMap((invariant) => invariant(one))),
   ];
 };

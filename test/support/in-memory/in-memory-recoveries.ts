@@ -3,9 +3,7 @@ import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { Recoveries } from '../../../shared/ports/deliveries.ts';
 
 /** The records of recoveries in a Map. */
-export const inMemoryRecoveries = (): Recoveries => {
-  const records = new Map<string, Recovery>();
-
+export const inMemoryRecoveries = (records = new Map<string, Recovery>()): Recoveries => {
   return {
     create: (recovery) => {
       const id = identityOf(recovery.selection.queue, recovery.id);

@@ -1,0 +1,48 @@
+import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
+import type { Write } from '../history.ts';
+import type { SimulatedWorld } from '../simulated-world.ts';
+import { recordAt, violation, type DeliveryCase, type Finding } from './delivery-case.ts';
+
+/** Every recovery ends, has counted each delivery that it gave another round, and left out none that was over at its order. */
+export const recoveriesAreTrue = (world: SimulatedWorld, cases: readonly DeliveryCase[]): Finding[] =>
+  [...world.recoveries.values()].flatMap((recovery) => {
+    const wrong = (invariant: string, detail: string) => violation(invariant, { name: recovery.id }, detail);
+    const { state, found, reopened, skipped } = recovery;
+    const counted = Object.values(skipped).reduce((sum, count) => sum + count, reopened);
+    const rounds = cases.flatMap(({ writes }) =>
+      writes.filter((write) => isReopenedBy(recovery, write)),
+    ).length;
+    const due = cases.filter((one) => isDue(world, recovery, one)).length;
+    return [
+      ...(state === 'completed' ? [] : [wrong('recoveries_end', state)]),
+      ...(found === counted && reopened === rounds
+        ? []
+        : [
+            wrong(
+              'recoveries_count',
+              `${found} found, ${counted} counted, ${reopened} reopened, ${rounds} rounds`,
+            ),
+          ]),
+      ...(found >= due ? [] : [wrong('recoveries_leave_out_nobody', `${found} found of ${due}`)]),
+    ];
+  });
+
+const isReopenedBy = ({ id }: Recovery, { transition, before, after }: Write): boolean =>
+  transition.name === 'reopen' && after.recoveries.includes(id) && before?.recoveries.includes(id) !== true;
+
+/** It was over in a way that recoveries are about, and nobody else touched it since. */
+const isDue = (world: SimulatedWorld, recovery: Recovery, one: DeliveryCase): boolean => {
+  const { subscriptionId } = recovery.selection;
+  if (subscriptionId !== undefined && subscriptionId !== one.subscriptionId) return false;
+  const orderedAt = recovery.createdAt - 2 * world.scenario.skewMs;
+  const then = recordAt(one, orderedAt);
+  if (then === undefined || !isRecoverable(then)) return false;
+  const next = one.writes.find(({ at, transition }) => at > orderedAt && !MEANWHILE.has(transition.name));
+  return next === undefined || isReopenedBy(recovery, next);
+};
+
+const isRecoverable = ({ status, reason }: Write['after']): boolean =>
+  status === 'rejected' || status === 'exhausted' || (status === 'cancelled' && reason !== 'manual');
+
+/** What is written to a delivery that is over, and leaves it so. */
+const MEANWHILE: ReadonlySet<string> = new Set(['settle', 'postpone']);

@@ -1,0 +1,55 @@
+import type { DeliveryListings } from '../../shared/ports/deliveries.ts';
+import type { StepPorts } from './ports.ts';
+import type { Sabotage } from './simulated-world.ts';
+
+const withOldest = (ports: StepPorts, oldest: DeliveryListings['oldest']): StepPorts => {
+  const { deliveryListings } = ports;
+  return {
+    ...ports,
+    deliveryListings: {
+      oldest,
+      newest: (selection, page) => deliveryListings.newest(selection, page),
+      records: (keys) => deliveryListings.records(keys),
+      ofMessage: (message, page) => deliveryListings.ofMessage(message, page),
+      tally: (message) => deliveryListings.tally(message),
+    },
+  };
+};
+
+/** An order for many leaves out the last of each page. */
+export const lastOfPageForgotten: Sabotage = {
+  ports: (ports) =>
+    withOldest(ports, async (selection, request) => {
+      const page = await ports.deliveryListings.oldest(selection, request);
+      return { ...page, items: page.items.slice(0, -1) };
+    }),
+};
+
+/** The deliveries that a recovery works on are known to the invocation alone. */
+export const pageNotOnRecord: Sabotage = {
+  ports: (ports) => {
+    const { recoveries } = ports;
+    return {
+      ...ports,
+      recoveries: {
+        create: (recovery) => recoveries.create(recovery),
+        find: (queue, id) => recoveries.find(queue, id),
+        list: (queue, page) => recoveries.list(queue, page),
+        save: (recovery) => recoveries.save({ ...recovery, batch: [] }),
+      },
+    };
+  },
+};
+
+/** What is left of an order after its first pass is not sent. */
+export const secondPassForgotten: Sabotage = {
+  ports: (ports) => ({
+    ...ports,
+    operations: {
+      send: (operation, delaySeconds) =>
+        operation.kind === 'cancellation' && operation.subscriptionId !== undefined && (delaySeconds ?? 0) > 0
+          ? Promise.resolve()
+          : ports.operations.send(operation, delaySeconds),
+    },
+  }),
+};

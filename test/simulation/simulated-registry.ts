@@ -1,0 +1,70 @@
+import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import {
+  QueueBeingDeletedError,
+  QueueMissingError,
+  type Registry,
+} from '../../shared/ports/subscriptions.ts';
+import type { SubscriptionStore } from './subscription-store.ts';
+
+/** What the steps of a run ask of the registry. */
+export type SimulatedRegistry = Pick<
+  Registry,
+  | 'putQueue'
+  | 'findQueue'
+  | 'deleteQueue'
+  | 'removeDeletedQueue'
+  | 'addSubscription'
+  | 'changeSubscription'
+  | 'markDeleted'
+  | 'removeMarked'
+>;
+
+/** The subscriptions table as it is administered. A subscriber is unique here by construction, so there are no conflicts. */
+export function simulatedRegistry(store: SubscriptionStore): SimulatedRegistry {
+  /** Subscriptions of a deleted queue that are still to be removed: each call removes half of them. */
+  let left = 0;
+  const removeHalf = (): boolean => {
+    left = Math.floor(left / 2);
+    return left === 0;
+  };
+
+  return {
+    putQueue: (queue) => {
+      if (!removeHalf()) return Promise.reject(new QueueBeingDeletedError(queue.name));
+      const before = store.findQueue();
+      store.putQueue(queue.retryPolicy, queue.createdAt);
+      return Promise.resolve(before === undefined ? { kind: 'created' } : { kind: 'replaced', before });
+    },
+    findQueue: () => Promise.resolve(store.findQueue()),
+    deleteQueue: () => {
+      left += store.deleteQueue();
+      return Promise.resolve();
+    },
+    removeDeletedQueue: () => Promise.resolve(removeHalf()),
+    addSubscription: (subscription) => {
+      if (store.findQueue() === undefined) return Promise.reject(new QueueMissingError(subscription.queue));
+      if (store.versionsOf(subscription.id).length === 0) store.put(subscription);
+      return Promise.resolve({ kind: 'added' });
+    },
+    changeSubscription: ({ subscriptionId }, change) => {
+      const before = store.find(subscriptionId);
+      if (before === undefined || isMarked(before)) return Promise.resolve({ kind: 'missing' });
+      const after = change(before);
+      if (after === undefined) return Promise.resolve({ kind: 'left', current: before });
+      store.put(after);
+      return Promise.resolve({ kind: 'changed', before, after });
+    },
+    markDeleted: ({ subscriptionId, now }) => {
+      const known = store.find(subscriptionId);
+      if (known !== undefined && !isMarked(known)) store.put({ ...known, deletedAt: now });
+      return Promise.resolve(store.find(subscriptionId));
+    },
+    removeMarked: (_queue, subscriptionId) => {
+      const known = store.find(subscriptionId);
+      if (known !== undefined && isMarked(known)) store.remove(subscriptionId);
+      return Promise.resolve();
+    },
+  };
+}
+
+const isMarked = ({ deletedAt }: Subscription): boolean => deletedAt !== undefined;
