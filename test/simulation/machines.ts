@@ -1,8 +1,8 @@
 import type { DeliverPorts } from '../../functions/deliver/context.ts';
-import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
+import { parseSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliveryQueue, Operations } from '../../shared/ports/queues.ts';
-import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { SecretOpener, SecretSealer, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
 import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
@@ -56,8 +56,16 @@ export const portsOf = (
   return world.sabotage.ports?.(ports, { actor, acknowledge, deliveries: world.deliveries }) ?? ports;
 };
 
-/** Whose signature it is does not matter here; that it can fail to be had does. */
-const SECRET = makeSecret('v1', (bytes) => new Uint8Array(bytes));
+/** A secret is sealed as its own text: what matters here is that it can fail to be had. */
+const SECRETS: SecretOpener & SecretSealer = {
+  seal: (_owner, secret) => Promise.resolve(secretText(secret)),
+  open: (owner, sealed) => {
+    const secret = parseSecret(sealed);
+    return secret === undefined
+      ? Promise.reject(new Error(`no secret of ${owner.subscriptionId}`))
+      : Promise.resolve(secret);
+  },
+};
 
 /** The world's ports, all that any of the steps asks for, as one actor has them: with its clock, its faults, and its name on what it does. */
 const stepPorts = (
@@ -84,7 +92,8 @@ const stepPorts = (
     subscriptions: faulty('subscriptions', subscriptions),
     rateLimits: faulty('rateLimits', inMemoryRateLimits(clock, world.lines)),
     subscriber: faulty('subscriber', world.receivers.portFor(actor)),
-    secretOpener: faulty('secretOpener', { open: () => Promise.resolve(SECRET) }),
+    secretOpener: faulty('secretOpener', SECRETS),
+    secretSealer: faulty('secretSealer', SECRETS),
     deliveryQueue: faulty('deliveryQueue', deliveryQueueOf(world)),
     registry: faulty('registry', world.registry),
     recoveries: faulty('recoveries', inMemoryRecoveries(world.recoveries)),

@@ -1,4 +1,5 @@
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { makeChange } from './changes.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
@@ -82,7 +83,7 @@ const subscriptionOf = (
       ...(maxPerSecond === undefined ? {} : { max_per_second: maxPerSecond }),
     },
     createdAt,
-    secrets: [{ sealed: id }],
+    secrets: [{ sealed: secretText(makeSecret('v1', (bytes) => new Uint8Array(bytes))) }],
     ...(failures === 0 ? {} : { failing: { since: START - HOUR, failures } }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: createdAt + ttlSeconds * SECOND }),
   };
