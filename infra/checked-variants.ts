@@ -4,7 +4,12 @@
  */
 export const checkedVariants: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   iam: {},
-  jwt: { apiAuthorization: 'jwt', jwtIssuer: 'https://id.example.com', jwtAudience: 'posthaste' },
+  jwt: {
+    apiAuthorization: 'jwt',
+    jwtIssuer: 'https://id.example.com',
+    jwtAudience: 'posthaste',
+    jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' },
+  },
   traced: { tracing: true, retainMessages: 'all' },
   alarming: { alarmTopicArn: 'arn:aws:sns:us-east-1:123456789012:on-call' },
   addressed: { staticAddresses: 2 },

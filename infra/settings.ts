@@ -102,9 +102,11 @@ function tooLong(key: string, { longest = Infinity }: Setting, value: unknown): 
     : [];
 }
 
-function authorizationOf({ apiAuthorization, local, jwtIssuer, jwtAudience }: Parsed): ApiAuthorization {
+function authorizationOf({ apiAuthorization, local, ...given }: Parsed): ApiAuthorization {
+  const { jwtIssuer, jwtAudience, jwtScopes, jwtQueuesClaim } = given;
   if (apiAuthorization === 'jwt') return { kind: 'jwt', ...tokensOf({ jwtIssuer, jwtAudience }) };
-  const unused = Object.entries({ jwtIssuer, jwtAudience }).filter(([, value]) => value !== undefined);
+  const ofTokens = { jwtIssuer, jwtAudience, jwtScopes, jwtQueuesClaim };
+  const unused = Object.entries(ofTokens).filter(([, value]) => value !== undefined);
   const problems = unused.map(([key]) => `${key} is of use only with apiAuthorization=jwt`);
   if (apiAuthorization === 'none' && !local)
     problems.push('apiAuthorization may be none only with local=true');

@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { messageIdOf } from '../../shared/domain/message/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
 import { errorAnswer, notFound, refusalOf, RefusedRequest } from './errors.ts';
@@ -8,6 +8,7 @@ import { addSubscriptionChangeRoutes } from './subscriptions/change-routes.ts';
 import { addConfirmationRoutes } from './subscriptions/confirmation-routes.ts';
 import { addDeliveryRoutes } from './deliveries/routes.ts';
 import { addMessageRoutes } from './messages/routes.ts';
+import { checkToken } from './permission.ts';
 import type { AddRoute, Route } from './route.ts';
 import { addQueueRoutes } from './queues/routes.ts';
 import { addRecoveryRoutes } from './recoveries/routes.ts';
@@ -23,7 +24,12 @@ export function createApi(dependencies: ApiDependencies): Api {
   const routes: Route[] = [];
   const addRoute: AddRoute = (route, handle) => {
     routes.push(route);
-    api.on(route.method, route.path, handle);
+    const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
+    api.on(route.method, route.path, (context) => {
+      if (!open)
+        checkToken(dependencies.settings, context.env.claims, { permission, queue: queueOf(context) });
+      return handle(context);
+    });
   };
   addQueueRoutes(addRoute, dependencies);
   addSubscriptionRoutes(addRoute, dependencies);
@@ -50,6 +56,11 @@ export function createApi(dependencies: ApiDependencies): Api {
     );
   });
   return api;
+}
+
+/** The queue that a request is about; undefined if it is about none, or about all. */
+function queueOf(context: Context<ApiEnvironment>): string | undefined {
+  return context.req.param('queue');
 }
 
 /** The ids in the path, under their log keys. */

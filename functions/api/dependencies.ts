@@ -10,6 +10,7 @@ import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { RateLimits, Registry, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { Audit, Caller } from './audit.ts';
+import type { Claims, TokenRules } from './permission.ts';
 
 /** What the API works with. */
 export type ApiDependencies = ApiPorts & { settings: ApiSettings };
@@ -47,7 +48,7 @@ export type ApiPorts = {
 };
 
 /** Times in milliseconds. */
-export type ApiSettings = {
+export type ApiSettings = TokenRules & {
   /** The version of Posthaste, for the OpenAPI document. */
   version: string;
   /** Completes a partial policy, and is checked together with it. */
@@ -62,7 +63,7 @@ export type ApiSettings = {
   subscriptionConfirmation: boolean;
 };
 
-/** Hono's environment: each request comes with its caller and with the public URL of the API. */
-export type ApiEnvironment = { Bindings: { caller: Caller; publicUrl: string } };
+/** Hono's environment: each request comes with its caller, the claims of its token, and the public URL of the API. */
+export type ApiEnvironment = { Bindings: { caller: Caller; claims?: Claims; publicUrl: string } };
 
 export type Api = Hono<ApiEnvironment>;

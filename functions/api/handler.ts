@@ -98,5 +98,7 @@ function apiSettings(): ApiSettings {
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     overdueAfterMs: environment.overdueAfterSeconds * 1000,
     subscriptionConfirmation: environment.subscriptionConfirmation,
+    jwtScopes: environment.jwtScopes,
+    jwtQueuesClaim: environment.jwtQueuesClaim,
   };
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { DEFAULT_ROUTE, isOpenPath } from '../../shared/config/open-routes.ts';
 import type { Caller } from './audit.ts';
 import type { Api } from './dependencies.ts';
+import type { Claims } from './permission.ts';
 
 /** The parts that we read of an HTTP API's event, payload format 2.0. Zaqar's own two headers are ignored. */
 const httpApiEvent = z.object({
@@ -19,7 +20,7 @@ const httpApiEvent = z.object({
     authorizer: z
       .object({
         iam: z.object({ userArn: z.string().nullish() }).nullish(),
-        jwt: z.object({ claims: z.object({ sub: z.string().nullish() }).nullish() }).nullish(),
+        jwt: z.object({ claims: z.record(z.string(), z.string()).nullish() }).nullish(),
       })
       .nullish(),
   }),
@@ -30,7 +31,7 @@ type HttpApiEvent = z.infer<typeof httpApiEvent>;
 /** Payload format 2.0. */
 type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; body: string };
 
-type ApiRequest = { request: Request; caller: Caller; publicUrl: string };
+type ApiRequest = { request: Request; caller: Caller; claims?: Claims; publicUrl: string };
 
 /**
  * The API's answer to an event; a fault of ours is an answer too.
@@ -49,10 +50,12 @@ export async function answerHttpApi(api: Api, event: unknown, publicApiUrl?: str
  */
 export function parseHttpApiEvent(event: unknown, publicApiUrl?: string): ApiRequest {
   const parsed = httpApiEvent.parse(event);
-  const { requestId } = parsed.requestContext;
+  const { requestId, authorizer } = parsed.requestContext;
+  const claims = authorizer?.jwt?.claims;
   return {
     request: requestOf(parsed),
     caller: { principal: principalOf(parsed), requestId },
+    ...(claims && { claims }),
     publicUrl: publicUrlOf(parsed, publicApiUrl),
   };
 }
@@ -111,5 +114,5 @@ function bytesOf({ body, isBase64Encoded }: Pick<HttpApiEvent, 'body' | 'isBase6
 }
 
 function principalOf({ requestContext: { authorizer } }: HttpApiEvent): string {
-  return authorizer?.iam?.userArn ?? authorizer?.jwt?.claims?.sub ?? 'anonymous';
+  return authorizer?.iam?.userArn ?? authorizer?.jwt?.claims?.['sub'] ?? 'anonymous';
 }

@@ -151,7 +151,11 @@ const REFUSALS: Record<Refusal, ZodOpenApiResponseObject> = {
 
 const UNAUTHORIZED = {
   401: shared('Unauthorized', 'No valid token; from API Gateway.', gatewayErrorSchema),
-  403: shared('Forbidden', 'No valid signature, or no permission; from API Gateway.', gatewayErrorSchema),
+  403: shared(
+    'Forbidden',
+    'No valid signature, or no permission, from API Gateway; or a token without the scope or the queue that it takes.',
+    z.union([errorSchema, gatewayErrorSchema]),
+  ),
 };
 
 /** Answers that do not depend on the request. */

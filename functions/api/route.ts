@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import type { ApiEnvironment } from './dependencies.ts';
+import type { Permission } from './permission.ts';
 
 /** A route as the OpenAPI document describes it. */
 export type Route<Path extends string = string> = {
@@ -18,6 +19,8 @@ export type Route<Path extends string = string> = {
   /** By status; the answers to a refused request are added. */
   answers: Readonly<Record<string, ZodOpenApiResponseObject>>;
   refuses: readonly Refusal[];
+  /** What it asks of a token. @default `read` for a GET, else `manage` */
+  permission?: Permission;
   /** Callers need no authorisation. */
   open?: boolean;
 };

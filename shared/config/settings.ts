@@ -54,6 +54,12 @@ function isPublicUrl(text: string): boolean {
   return text.length <= 200 && /^https?:\/\/[^\s?#{}]*[^\s?#{}/]$/.test(filled) && URL.canParse(filled);
 }
 
+const SCOPES = 'a JSON object of scopes: {"read", "publish", "manage", "credentials"}';
+
+const scope = matching(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, 'a scope (RFC 6749 §3.3)');
+
+const scopes = { read: scope, publish: scope, manage: scope, credentials: scope };
+
 const ROUTES = 'a JSON object of queue names, or of lists of them for topics';
 
 function isTopicArn(key: string): boolean {
@@ -185,6 +191,26 @@ export const functionSettings = {
     description:
       'Where subscribers reach the API to confirm: a custom domain with its base path. `{host}` and `{apiId}` stand for those of the request that subscribes.',
     variable: 'PUBLIC_API_URL',
+    functions: ['api'],
+  },
+  jwtScopes: {
+    rule: z
+      .preprocess(valueOf, z.strictObject(scopes, `must be ${SCOPES}`))
+      .optional()
+      .describe(SCOPES),
+    unset: 'none: each token may do everything',
+    longest: 500,
+    description:
+      'With `jwt`: the scope that a token needs to look, to publish, to change things, and to [export credentials](api.md#with-tokens).',
+    variable: 'JWT_SCOPES',
+    functions: ['api'],
+  },
+  jwtQueuesClaim: {
+    rule: matching(/^[\w:./-]{1,100}$/, 'the name of a claim').optional(),
+    unset: 'none: each token is for all queues',
+    description:
+      'With `jwt`: the claim that [names the queues](api.md#with-tokens) which the holder of a token may touch, `*` for all.',
+    variable: 'JWT_QUEUES_CLAIM',
     functions: ['api'],
   },
   ingressRoutes: {

@@ -1,6 +1,9 @@
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { resourcesOf, templatesFor } from './templates.ts';
+import { placeStacks } from '../../infra/deployment.ts';
+import { parseSettings } from '../../infra/settings.ts';
+import { resourcesOf, templatesFor, testApp } from './templates.ts';
 
 const routesWith = (settings: Record<string, unknown>) =>
   [...resourcesOf(templatesFor(settings).pipeline, 'AWS::ApiGatewayV2::Route').values()].map(
@@ -15,6 +18,12 @@ const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`].map((key) => 
   authorization: 'NONE',
 }));
 
+const TOKENS = {
+  apiAuthorization: 'jwt',
+  jwtIssuer: 'https://id.example.com',
+  jwtAudience: ['posthaste'],
+};
+
 describe('the API', () => {
   it('asks for IAM signatures unless told otherwise', () => {
     expect(routesWith({})).toEqual([{ key: '$default', authorization: 'AWS_IAM' }, ...OPEN]);
@@ -26,17 +35,26 @@ describe('the API', () => {
   });
 
   it('asks for tokens of the issuer and audience that were set', () => {
-    const settings = {
-      apiAuthorization: 'jwt',
-      jwtIssuer: 'https://id.example.com',
-      jwtAudience: ['posthaste'],
-    };
-    expect(routesWith(settings)).toEqual([{ key: '$default', authorization: 'JWT' }, ...OPEN]);
-    templatesFor(settings).pipeline.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
+    expect(routesWith(TOKENS)).toEqual([{ key: '$default', authorization: 'JWT' }, ...OPEN]);
+    templatesFor(TOKENS).pipeline.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
       AuthorizerType: 'JWT',
       IdentitySource: ['$request.header.Authorization'],
       JwtConfiguration: { Issuer: 'https://id.example.com', Audience: ['posthaste'] },
     });
+  });
+});
+
+describe('a deployment for tokens', () => {
+  const warningsOf = (settings: object) =>
+    Annotations.fromStack(
+      placeStacks(testApp(), parseSettings({ ...TOKENS, ...settings })).pipeline,
+    ).findWarning('*', Match.stringLikeRegexp('jwtScopes'));
+
+  it('warns that each of them may do everything, unless scopes are set', () => {
+    expect(warningsOf({})).toHaveLength(1);
+    expect(
+      warningsOf({ jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' } }),
+    ).toHaveLength(0);
   });
 });
 
@@ -62,12 +80,7 @@ describe('the log of the API', () => {
   });
 
   it('names the subject of the token where callers have one', () => {
-    const settings = {
-      apiAuthorization: 'jwt',
-      jwtIssuer: 'https://id.example.com',
-      jwtAudience: ['posthaste'],
-    };
-    expect(JSON.parse(formatIn(templatesFor(settings)))).toMatchObject({
+    expect(JSON.parse(formatIn(templatesFor(TOKENS)))).toMatchObject({
       caller: '$context.authorizer.claims.sub',
     });
   });

@@ -25,7 +25,7 @@ const environmentOf = (name: string, template = pipeline): Record<string, unknow
     .Variables;
 
 /** Absent where the setting is not given. */
-const optional = new Set([variables.publicApiUrl]);
+const optional = new Set([variables.publicApiUrl, variables.jwtScopes, variables.jwtQueuesClaim]);
 
 const everywhere = [variables.version];
 

@@ -113,6 +113,8 @@ describe('settings', () => {
     ['ingressRoutes', 'orders'],
     ['ingressRoutes', '{"my.shop": ["orders"]}'],
     ['ingressRoutes', '{"arn:aws:sns:us-east-1:123456789012:shop": []}'],
+    ['jwtScopes', { read: 'r' }],
+    ['jwtQueuesClaim', 'a b'],
     ['payloadSources', 'producer'],
     ['payloadSources', '[{"prefix": "a/"}]'],
     ['payloadSources', [{ bucket: 'Producer' }]],
@@ -231,5 +233,6 @@ describe('the authorisation of the API', () => {
 
   it('refuses an issuer that nobody would ask', () => {
     expect(problemsWith({ jwtIssuer: 'https://id.example.com' })[0]).toMatch(/^jwtIssuer /);
+    expect(problemsWith({ jwtQueuesClaim: 'queues' })[0]).toMatch(/^jwtQueuesClaim /);
   });
 });

@@ -31,6 +31,8 @@ export const completeEnvironment: Record<string, string> = {
   [variables.operationDeadLetterUrl]: `${QUEUE}-operation-dead`,
   [variables.queueUrls]: JSON.stringify({ ingress: `${QUEUE}-ingress` }),
   [variables.publicApiUrl]: 'https://hooks.example.com',
+  [variables.jwtScopes]: '{"read":"r","publish":"p","manage":"m","credentials":"c"}',
+  [variables.jwtQueuesClaim]: 'queues',
   [variables.operatorEventBus]: 'operator-events',
   [variables.disableFailingAfterDays]: '0.5',
   [variables.scheduleGroup]: 'group',

@@ -42,6 +42,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       tag: 'messages',
       summary: 'Publishes messages',
       description: 'All of them or none. The queue is created if there is none.',
+      permission: 'publish',
       body: jsonBody(postedMessagesSchema),
       answers: {
         201: withLinks(

@@ -58,6 +58,7 @@ export function addTransferRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     {
       method: 'POST',
       path: CREDENTIALS,
+      permission: 'credentials',
       id: 'exportCredentials',
       tag: 'queues',
       summary: 'The subscriptions of a queue as JSON lines, with their credentials',

@@ -1,4 +1,4 @@
-import { Validations } from 'aws-cdk-lib';
+import { Annotations, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CfnStage,
@@ -84,6 +84,11 @@ export class AdministrationApi extends Construct {
       }),
     );
     acknowledgeOpenRoutes(api, open, settings);
+    if (settings.apiAuthorization.kind === 'jwt' && settings.jwtScopes === undefined)
+      Annotations.of(this).addWarningV2(
+        'posthaste:tokens-without-scopes',
+        'Each token of the issuer for this audience may do everything on every queue, the export of credentials included. Set jwtScopes.',
+      );
     const { apiRateLimit } = settings;
     // The id that CDK gives its own: the name `$default` cannot be taken twice, not even while one stage replaces another.
     const stage = new HttpStage(api, 'DefaultStage', {

@@ -88,6 +88,8 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
       retryAfterCapMs: 3_600_000,
       overdueAfterMs: 30_000,
       subscriptionConfirmation: false,
+      jwtScopes: undefined,
+      jwtQueuesClaim: undefined,
     },
     secretSealer: secrets,
     wakeUps: {

@@ -5,6 +5,7 @@ import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { updateSubscription } from '../../../functions/api/subscriptions/change.ts';
 import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import { limitedWorld, type LimitedWorld } from '../../support/in-memory/limited-world.ts';
+import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 
 let world: LimitedWorld['world'];
 let startedAt: LimitedWorld['startedAt'];
@@ -92,6 +93,7 @@ describe('the line of a subscription with max_per_second', () => {
         clock: world.clock,
         settings: { subscriptionConfirmation: false },
         randomBytes,
+        secretSealer: inMemorySecrets(),
       };
       const options = { max_per_second, _retry_policy: aBarePolicy() };
       await updateSubscription(context, { queue: 'orders', subscriptionId: 'subscription-1' }, { options });

@@ -1,0 +1,56 @@
+import { RefusedRequest } from './errors.ts';
+
+/** What a route asks of a token: to look, to publish, to change, or to see the credentials of subscribers. */
+export const PERMISSIONS = ['read', 'publish', 'manage', 'credentials'] as const;
+
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** How tokens say what their holders may do. IAM says it for itself, so without tokens both are undefined. */
+export type TokenRules = {
+  /** The scope for each permission. @default every token has all of them */
+  jwtScopes: Readonly<Record<Permission, string>> | undefined;
+  /** The claim that names the queues of a token. @default every token has all of them */
+  jwtQueuesClaim: string | undefined;
+};
+
+/** The claims of a token as API Gateway passes them on: a list is text in brackets, with blanks between. */
+export type Claims = Readonly<Record<string, string>>;
+
+/** Stands for all queues in a token's claim. */
+const EVERY_QUEUE = '*';
+
+/** Claims that hold scopes: RFC 8693 §4.2, and what Microsoft Entra and Okta call it. */
+const SCOPE_CLAIMS = ['scope', 'scp'];
+
+/**
+ * Whether a token allows a request. `queue`: the one that the request is about; undefined: all of them.
+ * @throws RefusedRequest `forbidden`, also where rules are given and nobody's token was checked
+ */
+export function checkToken(
+  { jwtScopes, jwtQueuesClaim }: TokenRules,
+  claims: Claims | undefined,
+  { permission, queue = EVERY_QUEUE }: { permission: Permission; queue?: string | undefined },
+): void {
+  if (jwtScopes !== undefined) {
+    const scopes = SCOPE_CLAIMS.flatMap((name) => wordsOf(claims?.[name]));
+    const needed = jwtScopes[permission];
+    if (!scopes.includes(needed)) throw forbidden(`the token has not the scope ${needed}`);
+  }
+  if (jwtQueuesClaim !== undefined) {
+    const queues = wordsOf(claims?.[jwtQueuesClaim]);
+    const named = queue === EVERY_QUEUE ? `all queues (${EVERY_QUEUE})` : 'this queue';
+    if (!queues.includes(queue) && !queues.includes(EVERY_QUEUE))
+      throw forbidden(`the claim ${jwtQueuesClaim} of the token does not name ${named}`);
+  }
+}
+
+function forbidden(why: string): RefusedRequest {
+  return new RefusedRequest('forbidden', why);
+}
+
+function wordsOf(claim = ''): string[] {
+  return claim
+    .replace(/^\[(?<list>.*)\]$/, '$<list>')
+    .split(/[\s,]+/)
+    .filter((word) => word !== '');
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { createApi } from '../../../functions/api/app.ts';
+import type { ApiSettings } from '../../../functions/api/dependencies.ts';
+import { answerHttpApi } from '../../../functions/api/http-api-event.ts';
+import { apiUnderTest } from './api-under-test.ts';
+
+const SCOPES = {
+  read: 'hooks:read',
+  publish: 'hooks:publish',
+  manage: 'hooks:manage',
+  credentials: 'hooks:secrets',
+};
+const ONE = '/v2/queues/orders/subscriptions/id-1';
+
+const POST = JSON.stringify({ messages: [{ body: 1 }] });
+
+/** What each asks of a token, and a request for it. */
+const REQUESTS: [keyof typeof SCOPES, string, string, string?][] = [
+  ['read', 'GET', '/v2/queues/orders'],
+  ['read', 'HEAD', ONE],
+  ['read', 'GET', '/v2/queues/orders/export'],
+  ['publish', 'POST', '/v2/queues/orders/messages', POST],
+  ['manage', 'PATCH', ONE, '{"ttl":60}'],
+  ['manage', 'POST', `${ONE}/secret/rotate`],
+  ['manage', 'PUT', '/v2/queues/orders', '{}'],
+  ['credentials', 'POST', '/v2/credentials/orders'],
+];
+
+const apiWith = async (rules: Partial<ApiSettings>) => {
+  const { call, dependencies, world } = apiUnderTest();
+  await call('POST', '/v2/queues/orders/subscriptions', { subscriber: 'https://hooks.example/' });
+  const api = createApi({ ...dependencies, settings: { ...dependencies.settings, ...rules } });
+  const ask = async (
+    claims: Record<string, string> | undefined,
+    method: string,
+    rawPath: string,
+    body = '',
+  ) => {
+    const authorizer = claims && { jwt: { claims: { sub: 'ada', ...claims } } };
+    const event = { rawPath, body, requestContext: { requestId: 'r', http: { method }, authorizer } };
+    const answer = await answerHttpApi(api, event);
+    return { status: answer.statusCode, body: answer.body };
+  };
+  return { ask, world };
+};
+
+describe('a token, where scopes are set', () => {
+  it.each(REQUESTS)('needs the scope to %s: %s %s', async (permission, method, path, body) => {
+    const { ask, world } = await apiWith({ jwtScopes: SCOPES });
+    const before = await world();
+    const others = Object.values(SCOPES).filter((scope) => scope !== SCOPES[permission]);
+    for (const scope of ['', others.join(' '), `${SCOPES[permission]}s`]) {
+      expect(await ask({ scope }, method, path, body)).toMatchObject({ status: 403 });
+    }
+    expect(await ask(undefined, method, path, body)).toMatchObject({ status: 403 });
+    expect(await world()).toEqual(before);
+    for (const claims of [{ scope: `x ${SCOPES[permission]}` }, { scp: `[x ${SCOPES[permission]}]` }]) {
+      expect((await ask(claims, method, path, body)).status).toBeLessThan(300);
+    }
+  });
+
+  it('is told which scope it has not, and nobody else is asked for one', async () => {
+    const { ask } = await apiWith({ jwtScopes: SCOPES });
+    const { body } = await ask({ scope: 'x' }, 'GET', '/v2/queues/orders');
+    expect(JSON.parse(body)).toEqual({
+      error: { code: 'forbidden', message: 'the token has not the scope hooks:read' },
+    });
+    expect(await ask(undefined, 'GET', '/v2/ping')).toMatchObject({ status: 204 });
+  });
+});
+
+describe('a token, where a claim names the queues', () => {
+  const rules = { jwtQueuesClaim: 'queues' };
+
+  it.each(REQUESTS)(
+    'touches no queue that it does not name: %s, %s %s',
+    async (_permission, method, path, body) => {
+      const { ask, world } = await apiWith(rules);
+      const before = await world();
+      for (const queues of ['', 'order', 'orders2', '[payments returns]'])
+        expect(await ask({ queues }, method, path, body)).toMatchObject({ status: 403 });
+      expect(await ask({}, method, path, body)).toMatchObject({ status: 403 });
+      expect(await world()).toEqual(before);
+      for (const queues of ['orders', '[payments orders]', 'payments,orders', '*'])
+        expect((await ask({ queues }, method, path, body)).status).toBeLessThan(300);
+    },
+  );
+
+  it.each(['/v2/queues', '/v2/health'])(
+    'sees what is of all queues only if it names all: %s',
+    async (path) => {
+      const { ask } = await apiWith(rules);
+      expect(await ask({ queues: 'orders' }, 'GET', path)).toMatchObject({ status: 403 });
+      expect(await ask({ queues: '*' }, 'GET', path)).toMatchObject({ status: 200 });
+    },
+  );
+});
+
+it('asks callers without a token for nothing where no rules are set', async () => {
+  const { ask } = await apiWith({});
+  expect(await ask(undefined, 'GET', '/v2/queues')).toMatchObject({ status: 200 });
+});
