@@ -1,9 +1,7 @@
 import { RefusedRequest } from './errors.ts';
 
 /** What a route asks of a token: to look, to publish, to change, or to see the credentials of subscribers. */
-export const PERMISSIONS = ['read', 'publish', 'manage', 'credentials'] as const;
-
-export type Permission = (typeof PERMISSIONS)[number];
+export type Permission = 'read' | 'publish' | 'manage' | 'credentials';
 
 /** How tokens say what their holders may do. IAM says it for itself, so without tokens both are undefined. */
 export type TokenRules = {
@@ -28,20 +26,23 @@ const SCOPE_CLAIMS = ['scope', 'scp'];
  */
 export function checkToken(
   { jwtScopes, jwtQueuesClaim }: TokenRules,
-  claims: Claims | undefined,
+  claims: Claims = {},
   { permission, queue = EVERY_QUEUE }: { permission: Permission; queue?: string | undefined },
 ): void {
-  if (jwtScopes !== undefined) {
-    const scopes = SCOPE_CLAIMS.flatMap((name) => wordsOf(claims?.[name]));
-    const needed = jwtScopes[permission];
-    if (!scopes.includes(needed)) throw forbidden(`the token has not the scope ${needed}`);
-  }
-  if (jwtQueuesClaim !== undefined) {
-    const queues = wordsOf(claims?.[jwtQueuesClaim]);
-    const named = queue === EVERY_QUEUE ? `all queues (${EVERY_QUEUE})` : 'this queue';
-    if (!queues.includes(queue) && !queues.includes(EVERY_QUEUE))
-      throw forbidden(`the claim ${jwtQueuesClaim} of the token does not name ${named}`);
-  }
+  if (jwtScopes !== undefined) checkScope(claims, jwtScopes[permission]);
+  if (jwtQueuesClaim !== undefined) checkQueue(claims, jwtQueuesClaim, queue);
+}
+
+function checkScope(claims: Claims, needed: string): void {
+  const scopes = SCOPE_CLAIMS.flatMap((name) => wordsOf(claims[name]));
+  if (!scopes.includes(needed)) throw forbidden(`the token has not the scope ${needed}`);
+}
+
+function checkQueue(claims: Claims, claim: string, queue: string): void {
+  const queues = wordsOf(claims[claim]);
+  if (queues.includes(queue) || queues.includes(EVERY_QUEUE)) return;
+  const named = queue === EVERY_QUEUE ? `all queues (${EVERY_QUEUE})` : 'this queue';
+  throw forbidden(`the claim ${claim} of the token does not name ${named}`);
 }
 
 function forbidden(why: string): RefusedRequest {

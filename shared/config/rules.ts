@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isQueueName, QUEUE_NAME_RULE } from '../domain/message/message.ts';
 
 /** The Lambda functions, by their folders. */
 export const everyFunction = ['dispatch', 'deliver', 'reconcile', 'operate', 'api'] as const;
@@ -80,4 +81,35 @@ export function matching(form: RegExp | ((given: string) => boolean), text: stri
 export function listOfEach<T extends z.ZodType>(item: T, text: string, { most = 100, least = 0 } = {}) {
   const error = `must be ${text}`;
   return z.preprocess(listOf, z.array(item, error).min(least, error).max(most, error)).describe(text);
+}
+
+const SCOPES = 'a JSON object of scopes: {"read", "publish", "manage", "credentials"}';
+
+const scope = matching(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, 'a scope (RFC 6749 §3.3)');
+
+export const tokenScopes = z
+  .preprocess(
+    valueOf,
+    z.strictObject({ read: scope, publish: scope, manage: scope, credentials: scope }, `must be ${SCOPES}`),
+  )
+  .describe(SCOPES);
+
+const ROUTES = 'a JSON object of queue names, or of lists of them for topics';
+
+const queueName = matching(isQueueName, `a queue name (${QUEUE_NAME_RULE})`);
+
+export const ingressRoutes = z
+  .preprocess(
+    valueOf,
+    z
+      .record(z.string(), z.union([queueName, z.array(queueName).min(1)]), `must be ${ROUTES}`)
+      .refine(
+        (routes) => Object.entries(routes).every(([key, to]) => typeof to === 'string' || isTopicArn(key)),
+        'must have a list of queues only for the ARN of an SNS topic',
+      ),
+  )
+  .describe(ROUTES);
+
+function isTopicArn(key: string): boolean {
+  return /^arn:[a-z-]+:sns:/.test(key);
 }

@@ -1,12 +1,13 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/delivery/lease.ts';
-import { isQueueName, QUEUE_NAME_RULE } from '../domain/message/message.ts';
 import { completePolicySchema } from '../domain/retry/policy.ts';
 import { parseDefaultRetryPolicy } from '../domain/retry/policy-schema.ts';
 import { parsePortRange } from '../domain/subscription/subscriber-url.ts';
 import { RETAINED_MESSAGES } from '../domain/vocabulary.ts';
 import {
   everyFunction,
+  ingressRoutes,
+  tokenScopes,
   flag,
   listOf,
   listOfEach,
@@ -53,20 +54,6 @@ function isPublicUrl(text: string): boolean {
   const filled = text.replaceAll('{host}', 'host').replaceAll('{apiId}', 'id');
   return text.length <= 200 && /^https?:\/\/[^\s?#{}]*[^\s?#{}/]$/.test(filled) && URL.canParse(filled);
 }
-
-const SCOPES = 'a JSON object of scopes: {"read", "publish", "manage", "credentials"}';
-
-const scope = matching(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, 'a scope (RFC 6749 §3.3)');
-
-const scopes = { read: scope, publish: scope, manage: scope, credentials: scope };
-
-const ROUTES = 'a JSON object of queue names, or of lists of them for topics';
-
-function isTopicArn(key: string): boolean {
-  return /^arn:[a-z-]+:sns:/.test(key);
-}
-
-const queueName = matching(isQueueName, `a queue name (${QUEUE_NAME_RULE})`);
 
 /**
  * The settings that functions get. A new one is a row here and its reader; docs/settings.md is generated. Settings that only
@@ -194,10 +181,7 @@ export const functionSettings = {
     functions: ['api'],
   },
   jwtScopes: {
-    rule: z
-      .preprocess(valueOf, z.strictObject(scopes, `must be ${SCOPES}`))
-      .optional()
-      .describe(SCOPES),
+    rule: tokenScopes.optional(),
     unset: 'none: each token may do everything',
     longest: 500,
     description:
@@ -214,18 +198,7 @@ export const functionSettings = {
     functions: ['api'],
   },
   ingressRoutes: {
-    rule: z
-      .preprocess(
-        valueOf,
-        z
-          .record(z.string(), z.union([queueName, z.array(queueName).min(1)]), `must be ${ROUTES}`)
-          .refine(
-            (routes) =>
-              Object.entries(routes).every(([key, to]) => typeof to === 'string' || isTopicArn(key)),
-            'must have a list of queues only for the ARN of an SNS topic',
-          ),
-      )
-      .describe(ROUTES),
+    rule: ingressRoutes,
     default: {},
     unset: 'none',
     longest: 1500,

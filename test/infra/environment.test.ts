@@ -123,7 +123,14 @@ describe('the environment', () => {
   });
 
   it('has every variable that there is, in one function at least', () => {
-    const { pipeline: template } = templatesFor({ publicApiUrl: 'https://hooks.example.com' });
+    const { pipeline: template } = templatesFor({
+      publicApiUrl: 'https://hooks.example.com',
+      apiAuthorization: 'jwt',
+      jwtIssuer: 'https://id.example.com',
+      jwtAudience: 'posthaste',
+      jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' },
+      jwtQueuesClaim: 'queues',
+    });
     const set = new Set(functions.flatMap(({ name }) => Object.keys(environmentOf(name, template))));
     expect([...set].toSorted()).toEqual(['UV_THREADPOOL_SIZE', ...Object.values(variables)].toSorted());
   });

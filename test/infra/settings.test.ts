@@ -113,7 +113,7 @@ describe('settings', () => {
     ['ingressRoutes', 'orders'],
     ['ingressRoutes', '{"my.shop": ["orders"]}'],
     ['ingressRoutes', '{"arn:aws:sns:us-east-1:123456789012:shop": []}'],
-    ['jwtScopes', { read: 'r' }],
+    ['jwtScopes', { read: 'r', publish: 'p', manage: 'm' }],
     ['jwtQueuesClaim', 'a b'],
     ['payloadSources', 'producer'],
     ['payloadSources', '[{"prefix": "a/"}]'],
