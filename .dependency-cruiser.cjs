@@ -124,6 +124,13 @@ module.exports = {
       to: { path: '^(test|bench)/' },
     },
     {
+      name: 'no-dev-packages-in-product',
+      comment: '`npm start` and a deployment work without the devDependencies; types are erased.',
+      severity: 'error',
+      from: { pathNot: '^(test|bench|examples|vitest|infra/settings-page[.]ts$)' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'no-benches-in-tests',
       severity: 'error',
       from: { pathNot: '^bench/' },

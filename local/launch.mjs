@@ -47,7 +47,7 @@ const startOnce = async (options) => {
   rmSync(endpoints, { force: true });
   const interruption = interruptible();
   try {
-    await install('all', interruption.signal);
+    await install('start', interruption.signal);
     interruption.signal.throwIfAborted();
     return await handOver(options, interruption.signal);
   } catch (error) {

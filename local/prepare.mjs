@@ -1,4 +1,4 @@
-// Installs what is missing, and nothing else: `prepare.mjs` the npm packages, `prepare.mjs test` the local AWS as well.
+// Installs what is missing, and nothing else: `prepare.mjs check` all npm packages, `prepare.mjs test` the local AWS as well.
 import { nodeProblem } from './install/node-version.mjs';
 
 const problem = nodeProblem(process.versions.node);
@@ -10,14 +10,14 @@ else {
 
 /** @param {string | undefined} purpose */
 async function prepare(purpose) {
-  if (purpose !== undefined && purpose !== 'test') {
-    console.error('Usage: node local/prepare.mjs [test]');
+  if (purpose !== 'check' && purpose !== 'test') {
+    console.error('Usage: node local/prepare.mjs check|test');
     return 2;
   }
   const { install } = await import('./install/install.mjs');
   const { Problem } = await import('./install/problem.mjs');
   try {
-    await install(purpose === 'test' ? 'all' : 'packages', new AbortController().signal);
+    await install(purpose, new AbortController().signal);
     return 0;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

@@ -10,18 +10,19 @@ import { step } from './progress.mjs';
 const LOOK_AGAIN_MS = 500;
 
 /**
- * Installs what is missing: the npm packages alone, or the local AWS as well.
+ * Installs what is missing: for `start` the local AWS and what runs and deploys Posthaste, for `check` all npm packages, for
+ * `test` both.
  *
- * @param {'packages' | 'all'} what
+ * @param {'start' | 'check' | 'test'} purpose
  * @param {AbortSignal} signal
  * @throws {import('./problem.mjs').Problem} with what to do
  */
-export async function install(what, signal) {
+export async function install(purpose, signal) {
   const release = await whenNobodyInstalls(signal);
   try {
     const results = await Promise.allSettled([
-      npmPackages(signal),
-      what === 'all' ? pipInstall(localAwsPackages, signal) : undefined,
+      npmPackages(purpose === 'start' ? 'product' : 'all', signal),
+      purpose === 'check' ? undefined : pipInstall(localAwsPackages, signal),
     ]);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   } finally {
@@ -29,10 +30,15 @@ export async function install(what, signal) {
   }
 }
 
-/** @param {AbortSignal} signal */
-async function npmPackages(signal) {
-  if (npmPackagesReady(projectRoot)) return;
-  await step('Installing npm packages', () => installNpmPackages({ log: freshLog('npm.log'), signal }));
+/**
+ * @param {import('./npm.mjs').NpmPackages} packages
+ * @param {AbortSignal} signal
+ */
+async function npmPackages(packages, signal) {
+  if (npmPackagesReady(projectRoot, packages)) return;
+  await step('Installing npm packages', () =>
+    installNpmPackages(packages, { log: freshLog('npm.log'), signal }),
+  );
 }
 
 /**

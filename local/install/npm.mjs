@@ -1,40 +1,78 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { projectNode, projectRoot } from './paths.mjs';
 import { Problem } from './problem.mjs';
 import { runGroup, tailOf } from './process-group.mjs';
 
 /**
+ * `product`: what runs and deploys Posthaste, the dependencies of package.json. `all`: also what only checks and tests it, the
+ * devDependencies, which are a third of the download.
+ *
+ * @typedef {'product' | 'all'} NpmPackages
+ */
+
+/**
  * Whether node_modules was installed from package-lock.json as it is now. npm writes its own record last, so an interrupted
  * installation has none; a lock file that changed since is newer than the record.
  *
  * @param {string} root
+ * @param {NpmPackages} packages
  */
-export function npmPackagesReady(root) {
-  const record = join(root, 'node_modules', '.package-lock.json');
+export function npmPackagesReady(root, packages) {
+  const record = recordIn(root);
   if (!existsSync(record)) return false;
-  return statSync(record).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;
+  if (statSync(record).mtimeMs < statSync(join(root, 'package-lock.json')).mtimeMs) return false;
+  return packages === 'product' || hasDevPackages(root);
+}
+
+/** @param {string} root */
+function recordIn(root) {
+  return join(root, 'node_modules', '.package-lock.json');
+}
+
+/** @param {string} root */
+function hasDevPackages(root) {
+  if (!existsSync(recordIn(root))) return false;
+  const { packages = {} } = JSON.parse(readFileSync(recordIn(root), 'utf8'));
+  const { devDependencies = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return Object.keys(devDependencies).every((name) => `node_modules/${name}` in packages);
 }
 
 /**
+ * npm's arguments. What is installed already stays: packages for tests that somebody installed, and the packages that a running
+ * start works with, which `npm ci` would delete first.
+ *
+ * @param {string} root
+ * @param {NpmPackages} packages
+ */
+export function npmArguments(root, packages) {
+  if (packages === 'product' && !hasDevPackages(root)) return ['ci', '--omit=dev'];
+  return npmPackagesReady(root, 'product')
+    ? ['install', '--no-save', '--include=dev']
+    : ['ci', '--include=dev'];
+}
+
+/**
+ * @param {NpmPackages} packages
  * @param {{ log: string, signal: AbortSignal }} how
  * @throws {Problem} with the end of npm's output
  */
-export async function installNpmPackages(how) {
+export async function installNpmPackages(packages, how) {
   const env = { ...process.env, PATH: pathOfTheMachine(process.env['PATH'] ?? '') };
-  const { code } = await runGroup('npm', ['ci', '--no-audit', '--no-fund'], {
+  const args = npmArguments(projectRoot, packages);
+  const { code } = await runGroup('npm', [...args, '--no-audit', '--no-fund'], {
     ...how,
     env,
     cwd: projectRoot,
   }).catch(withoutNpm);
   if (code !== 0) {
     throw new Problem(
-      `npm ci failed. Is the package registry reachable? The end of its output (all of it: ${how.log}):\n${tailOf(how.log)}`,
+      `npm ${args[0]} failed. Is the package registry reachable? The end of its output (all of it: ${how.log}):\n${tailOf(how.log)}`,
     );
   }
   if (!existsSync(projectNode)) {
     throw new Problem(
-      'npm ci ran, but Node 24 is not among the packages: its install script was not allowed to run. Set "ignore-scripts" to false in your npm settings, delete node_modules and start again.',
+      'The npm packages are installed, but Node 24 is not among the packages: its install script was not allowed to run. Set "ignore-scripts" to false in your npm settings, delete node_modules and start again.',
     );
   }
 }

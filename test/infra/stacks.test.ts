@@ -31,7 +31,7 @@ describe('the app', () => {
       env: { ...process.env, PATH },
       encoding: 'utf8',
     });
-    expect(version.trim()).toBe(`v${packageJson.devDependencies.node}`);
+    expect(version.trim()).toBe(`v${packageJson.dependencies.node}`);
   });
 });
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nodeProblem } from '../../../local/install/node-version.mjs';
-import { npmPackagesReady } from '../../../local/install/npm.mjs';
+import { npmArguments, npmPackagesReady } from '../../../local/install/npm.mjs';
 import { arePipPackagesReady, choosePython, pipInstallWith } from '../../../local/install/pip.mjs';
 
 let folder = '';
@@ -21,27 +21,54 @@ describe('Node', () => {
 });
 
 describe('npm packages', () => {
-  const written = (file: string, at: number): void => {
+  const written = (file: string, at: number, content: object = {}): void => {
     mkdirSync(join(folder, 'node_modules'), { recursive: true });
-    writeFileSync(join(folder, file), '{}');
+    writeFileSync(join(folder, file), JSON.stringify(content));
     utimesSync(join(folder, file), at, at);
   };
+  const installed = (packages: string[], { lockFileAt }: { lockFileAt: number }) => {
+    written('package.json', 1_000, { dependencies: { zod: '1.0.0' }, devDependencies: { vitest: '1.0.0' } });
+    written('package-lock.json', lockFileAt);
+    const record = Object.fromEntries(packages.map((name) => [`node_modules/${name}`, {}]));
+    written('node_modules/.package-lock.json', 1_001, { packages: record });
+  };
 
-  it('are installed when npm finished after the lock file was last changed', () => {
-    written('package-lock.json', 1_000);
-    written('node_modules/.package-lock.json', 1_001);
-    expect(npmPackagesReady(folder)).toBe(true);
+  it('are ready for tests when npm finished with all of them after the lock file was last changed', () => {
+    installed(['zod', 'vitest'], { lockFileAt: 1_000 });
+    expect(npmPackagesReady(folder, 'product')).toBe(true);
+    expect(npmPackagesReady(folder, 'all')).toBe(true);
+  });
+
+  it('are ready for a start, but not for tests, without those that only tests need', () => {
+    installed(['zod'], { lockFileAt: 1_000 });
+    expect(npmPackagesReady(folder, 'product')).toBe(true);
+    expect(npmPackagesReady(folder, 'all')).toBe(false);
   });
 
   it('are installed again when the lock file changed since', () => {
-    written('node_modules/.package-lock.json', 1_000);
-    written('package-lock.json', 1_001);
-    expect(npmPackagesReady(folder)).toBe(false);
+    installed(['zod', 'vitest'], { lockFileAt: 1_002 });
+    expect(npmPackagesReady(folder, 'product')).toBe(false);
+    expect(npmPackagesReady(folder, 'all')).toBe(false);
   });
 
   it('are installed again when npm was interrupted, which leaves no record', () => {
     written('package-lock.json', 1_000);
-    expect(npmPackagesReady(folder)).toBe(false);
+    expect(npmPackagesReady(folder, 'product')).toBe(false);
+  });
+
+  it('are for a start only what it needs', () => {
+    expect(npmArguments(folder, 'product')).toEqual(['ci', '--omit=dev']);
+    expect(npmArguments(folder, 'all')).toEqual(['ci', '--include=dev']);
+  });
+
+  it('are renewed by a start with those for tests, where these were installed', () => {
+    installed(['zod', 'vitest'], { lockFileAt: 1_002 });
+    expect(npmArguments(folder, 'product')).toEqual(['ci', '--include=dev']);
+  });
+
+  it('are completed for tests without deleting what a start may be running on', () => {
+    installed(['zod'], { lockFileAt: 1_000 });
+    expect(npmArguments(folder, 'all')).toEqual(['install', '--no-save', '--include=dev']);
   });
 });
 
