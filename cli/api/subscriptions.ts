@@ -148,9 +148,15 @@ function markerInHeader(link: string): string | undefined {
 }
 
 const importedSchema = z.object({
-  imported: z.int(),
-  replaced: z.int(),
-  unchanged: z.int(),
+  subscriptions: z.array(
+    z.object({
+      line: z.int(),
+      result: z.enum(['imported', 'replaced', 'unchanged']),
+      subscription_id: z.string(),
+      secret: z.string().exactOptional(),
+      confirmation: confirmationSchema.exactOptional(),
+    }),
+  ),
   failed: z.array(
     z.object({
       line: z.int(),
@@ -165,7 +171,10 @@ const importedSchema = z.object({
 
 export type Imported = z.infer<typeof importedSchema>;
 
-/** Can be repeated: what is there already is left as it is, or with `replace` has become so. */
+/**
+ * Can be repeated: what is there already is left as it is, or with `replace` has become so. Where an answer is lost, so are the secrets
+ * in it: a repeat has none for what the lost request imported.
+ */
 export function importSubscriptions(
   api: ApiClient,
   queue: string,

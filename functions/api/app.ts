@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { messageIdOf } from '../../shared/domain/message/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
-import { errorAnswer, notFound, refusalOf, RefusedRequest } from './errors.ts';
+import { errorAnswer, notFound, ourFault, refusalOf, RefusedRequest } from './errors.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
 import { addSubscriptionChangeRoutes } from './subscriptions/change-routes.ts';
@@ -16,7 +16,8 @@ import { addSecretRoutes } from './subscriptions/rotate-secret.ts';
 import { addServiceRoutes } from './service/routes.ts';
 import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
 import { addSubscriptionRoutes } from './subscriptions/routes.ts';
-import { addTransferRoutes } from './subscriptions/transfer-routes.ts';
+import { addExportRoutes } from './subscriptions/export-routes.ts';
+import { addImportRoute } from './subscriptions/import-routes.ts';
 
 /** The administration API (docs/api.md). API Gateway decides who may call it. */
 export function createApi(dependencies: ApiDependencies): Api {
@@ -36,7 +37,8 @@ export function createApi(dependencies: ApiDependencies): Api {
   addSubscriptionChangeRoutes(addRoute, dependencies);
   addConfirmationRoutes(addRoute, dependencies);
   addSubscriptionTestRoute(addRoute, dependencies);
-  addTransferRoutes(addRoute, dependencies);
+  addExportRoutes(addRoute, dependencies);
+  addImportRoute(addRoute, dependencies);
   addSecretRoutes(addRoute, dependencies);
   addMessageRoutes(addRoute, dependencies);
   addDeliveryRoutes(addRoute, dependencies);
@@ -51,9 +53,7 @@ export function createApi(dependencies: ApiDependencies): Api {
     if (refused !== undefined) return errorAnswer(refused);
     const { caller } = context.env;
     dependencies.reportFault(error, { ...idsIn(context.req.param()), ...caller });
-    return errorAnswer(
-      new RefusedRequest('internal', `our fault; it is in the log as request ${caller.requestId}`),
-    );
+    return errorAnswer(ourFault(caller.requestId));
   });
   return api;
 }

@@ -96,6 +96,10 @@ export function errorAnswer(refused: RefusedRequest, headers: Record<string, str
   return Response.json(errorBody(refused), { status: statusOfCode[refused.code], headers });
 }
 
+export function ourFault(requestId: string): RefusedRequest {
+  return new RefusedRequest('internal', `our fault; it is in the log as request ${requestId}`);
+}
+
 /** A queue has each subscriber once. */
 export function subscriberTaken(subscriptionId: string): RefusedRequest {
   return new RefusedRequest('conflict', `the queue has this subscriber: subscription ${subscriptionId}`, [

@@ -55,7 +55,7 @@ function apiPorts(): ApiPorts {
     clock: systemClock,
     newId: randomUUID,
     randomBytes,
-    registry: dynamoRegistry(dynamo, subscriptionsTable, pacing),
+    registry: dynamoRegistry(dynamo, subscriptionsTable, { ...systemClock, ...pacing }),
     messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     messageListings: dynamoMessageListings(dynamo, deliveriesTable),
     payloads: laterPayloads(invocation, environment.payloadBucket),

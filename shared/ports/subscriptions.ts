@@ -66,12 +66,30 @@ export class QueueBeingDeletedError extends Error {
   }
 }
 
+/**
+ * How long a request that deletes a queue, or makes one of a deleted name, removes what is left of it, in milliseconds: a few hundred
+ * subscriptions. operate removes the rest of a larger one.
+ */
+export const REMOVING_MS = 1_000;
+
 /** What came of a change: `left` where the change asked for nothing. */
 export type Changed<Of> =
   { kind: 'changed'; before: Of; after: Of } | { kind: 'left'; current: Of } | { kind: 'missing' };
 
 /** Which subscription, and when it is changed (milliseconds since the epoch): claims that expired by then are free. */
 export type SubscriptionAt = { queue: string; subscriptionId: string; now: number };
+
+/**
+ * A subscriber is unique on its queue: `conflict` names the subscription that has it. One that expired before the new one's
+ * `createdAt` does not have it any more.
+ */
+export type Added = { kind: 'added' } | { kind: 'conflict'; subscriptionId: string };
+
+/**
+ * A transaction takes 100 items (`TransactWriteItems`, DynamoDB API reference): a subscription and its claim on its subscriber are
+ * two, and one is the queue.
+ */
+export const MOST_IN_A_TRANSACTION = 49;
 
 /** Queues and subscriptions as they are administered. Every read is strongly consistent, except the list of queues and their number. */
 export interface Registry {
@@ -97,18 +115,20 @@ export interface Registry {
   deleteQueue(name: string, now: number): Promise<void>;
   /** Removes what is left of a deleted queue while there is time, at least a part. True: nothing is left. A queue that was not deleted stays. */
   removeDeletedQueue(name: string, hasTime: () => boolean): Promise<boolean>;
+  /** As `addSubscriptions`, one. @throws QueueMissingError */
+  addSubscription(subscription: Subscription): Promise<Added>;
   /**
-   * A subscriber is unique on its queue: `conflict` names the subscription that has it. One that expired before the
-   * new one's `createdAt` does not have it any more.
-   * @throws QueueMissingError
+   * Adds up to `MOST_IN_A_TRANSACTION` subscriptions of one queue with different subscribers, and answers in their order. One that
+   * is a conflict keeps none of the others back. @throws QueueMissingError and errors of AWS, with none of them added
    */
-  addSubscription(
-    subscription: Subscription,
-  ): Promise<{ kind: 'added' } | { kind: 'conflict'; subscriptionId: string }>;
+  addSubscriptions(subscriptions: readonly Subscription[]): Promise<readonly Added[]>;
   /** One that expired or is marked for deletion as well. */
   findSubscription(queue: string, subscriptionId: string): Promise<Subscription | undefined>;
-  /** Whose subscriber it is, if anybody's; one that expired may still be it. */
-  findBySubscriber(queue: string, subscriber: string): Promise<Subscription | undefined>;
+  /** For each of up to `MOST_IN_A_TRANSACTION` subscribers the subscription that has it, if any; one that expired may still have it. */
+  findBySubscribers(
+    queue: string,
+    subscribers: readonly string[],
+  ): Promise<readonly (Subscription | undefined)[]>;
   /** By id; the expired, the disabled and those marked for deletion among them. @throws InvalidMarkerError */
   listSubscriptions(queue: string, page: PageRequest): Promise<Page<Subscription>>;
   /**

@@ -9,11 +9,11 @@ import {
   subscriptionItemOf,
 } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
-import { QueueBeingDeletedError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
+import { QueueBeingDeletedError, QueueMissingError, REMOVING_MS } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { interruptedClient } from '../support/dynamo-clients.ts';
+import { countingClient, interruptedClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 
 const { documents, dynamo, endpoints } = deployment;
@@ -48,7 +48,7 @@ describe('a deletion of a queue', () => {
     const target = { queue: queue.name, subscriptionId: first.id, now: SOME_TIME };
     expect(await registry.findQueue(queue.name)).toBeUndefined();
     expect(await registry.findSubscription(queue.name, first.id)).toBeUndefined();
-    expect(await registry.findBySubscriber(queue.name, first.subscriber)).toBeUndefined();
+    expect(await registry.findBySubscribers(queue.name, [first.subscriber])).toEqual([undefined]);
     expect(await registry.changeQueue(queue.name, (same) => same)).toEqual({ kind: 'missing' });
     expect(await registry.changeSubscription(target, (same) => same)).toEqual({ kind: 'missing' });
     expect(await registry.markDeleted(target)).toBeUndefined();
@@ -77,15 +77,20 @@ describe('a deletion of a queue', () => {
   it('is completed by whoever makes a queue of that name, or refuses it meanwhile', async () => {
     const { registry, queue } = await withSubscriptions(2);
     await registry.deleteQueue(queue.name, SOME_TIME);
-    const stuck = interruptedClient(endpoints, (call) =>
-      call === 'DeleteItemCommand'
-        ? Promise.reject(new ConditionalCheckFailedException({ message: 'held', $metadata: {} }))
-        : Promise.resolve(),
-    );
+    let tries = 0;
+    const stuck = interruptedClient(endpoints, (call) => {
+      if (call !== 'DeleteItemCommand') return Promise.resolve();
+      tries += 1;
+      return Promise.reject(new ConditionalCheckFailedException({ message: 'held', $metadata: {} }));
+    });
+    let time = 0;
+    const passing = { ...clock, now: () => (time += REMOVING_MS * 0.4) };
     for (const making of ['putQueue', 'ensureQueue'] as const)
-      await expect(dynamoRegistry(stuck, table, clock)[making](queue)).rejects.toThrow(
+      await expect(dynamoRegistry(stuck, table, passing)[making](queue)).rejects.toThrow(
         QueueBeingDeletedError,
       );
+    // By its clock there is time for three rounds each. The first one removes the subscriptions, each other one tries the queue.
+    expect(tries).toBe(2 + 3);
     expect(await registry.putQueue({ ...queue, createdAt: 2 })).toEqual({ kind: 'created' });
     expect(await registry.findQueue(queue.name)).toMatchObject({ createdAt: 2 });
     expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
@@ -122,7 +127,7 @@ describe('a deletion of a queue', () => {
     const slow = dynamoRegistry(replacing, table, clock);
     expect(await slow.removeDeletedQueue(queue.name, () => true)).toBe(true);
     expect(isReplaced).toBe(true);
-    expect(await registry.findBySubscriber(queue.name, first.subscriber)).toEqual(first);
+    expect(await registry.findBySubscribers(queue.name, [first.subscriber])).toEqual([first]);
   });
 });
 
@@ -140,7 +145,19 @@ describe('a claim on a subscriber whose holder is gone', () => {
   it('is taken over by a new subscription', async () => {
     const { registry, wanted } = await orphaned();
     expect(await registry.addSubscription(wanted)).toEqual({ kind: 'added' });
-    expect(await registry.findBySubscriber(wanted.queue, wanted.subscriber)).toEqual(wanted);
+    expect(await registry.findBySubscribers(wanted.queue, [wanted.subscriber])).toEqual([wanted]);
+  });
+
+  it('is taken over by one of many that are added at once', async () => {
+    const { registry, wanted } = await orphaned();
+    const other = { ...wanted, id: 'other', subscriber: 'https://other.test/' };
+    const { client, requests } = countingClient(endpoints);
+    const counted = dynamoRegistry(client, table, clock);
+    expect(await counted.addSubscriptions([other, wanted])).toEqual([{ kind: 'added' }, { kind: 'added' }]);
+    // Refused, the holder looked up, its claim freed, and both added.
+    expect(requests()).toBe(4);
+    const subscribers = [wanted.subscriber, other.subscriber];
+    expect(await registry.findBySubscribers(wanted.queue, subscribers)).toEqual([wanted, other]);
   });
 
   it('is taken over by a change of the subscriber', async () => {
@@ -151,7 +168,7 @@ describe('a claim on a subscriber whose holder is gone', () => {
     expect(
       await registry.changeSubscription(target, (current) => ({ ...current, subscriber })),
     ).toMatchObject({ kind: 'changed' });
-    expect((await registry.findBySubscriber(wanted.queue, subscriber))?.id).toBe(wanted.id);
+    expect(await registry.findBySubscribers(wanted.queue, [subscriber])).toMatchObject([{ id: wanted.id }]);
   });
 
   it('is given to one of many who want it at once', async () => {
@@ -161,7 +178,7 @@ describe('a claim on a subscriber whose holder is gone', () => {
     expect(results.filter(({ kind }) => kind === 'added')).toHaveLength(1);
     const { items } = await registry.listSubscriptions(wanted.queue, { limit: 10 });
     expect(items).toHaveLength(1);
-    expect(await registry.findBySubscriber(wanted.queue, wanted.subscriber)).toEqual(items[0]);
+    expect(await registry.findBySubscribers(wanted.queue, [wanted.subscriber])).toEqual(items);
   });
 
   it.each(['gone', 'somebody'])('stays with %s, who came just before it was freed', async (first) => {
@@ -176,6 +193,6 @@ describe('a claim on a subscriber whose holder is gone', () => {
     });
     const added = await dynamoRegistry(racing, table, clock).addSubscription(wanted);
     expect(added).toEqual({ kind: 'conflict', subscriptionId: 'gone' });
-    expect(await registry.findBySubscriber(wanted.queue, wanted.subscriber)).toEqual(holder);
+    expect(await registry.findBySubscribers(wanted.queue, [wanted.subscriber])).toEqual([holder]);
   });
 });

@@ -9,6 +9,7 @@ import { countingClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { describeRegistryChangesContract } from './registry-changes.contract.ts';
 import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
+import { describeRegistryImportsContract } from './registry-imports.contract.ts';
 import { describeRegistryPagesContract } from './registry-pages.contract.ts';
 import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
 import { describeRegistryContract } from './subscription-registry.contract.ts';
@@ -17,7 +18,7 @@ import { removeSubscription } from '../support/remove-subscription.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
-const clock = { sleep: () => Promise.resolve() };
+const clock = { sleep: () => Promise.resolve(), now: () => Date.now() };
 let table: string;
 
 beforeAll(async () => {
@@ -37,6 +38,7 @@ const aReader = () => {
 
 describeRegistryContract('in DynamoDB', () => registryOf(table));
 describeRegistryChangesContract('in DynamoDB', () => registryOf(table));
+describeRegistryImportsContract('in DynamoDB', () => registryOf(table));
 describeRegistryDeletionsContract('in DynamoDB', () => ({
   registry: registryOf(table),
   subscriptions: aReader().subscriptions,

@@ -11,6 +11,7 @@ import { describeRecoveriesContract } from './recoveries.contract.ts';
 import { describeReferencedDataContract } from './referenced-data.contract.ts';
 import { describeRegistryChangesContract } from './registry-changes.contract.ts';
 import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
+import { describeRegistryImportsContract } from './registry-imports.contract.ts';
 import { describeRegistryPagesContract } from './registry-pages.contract.ts';
 import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
 import { describeRegistryContract } from './subscription-registry.contract.ts';
@@ -23,6 +24,7 @@ describeMessageLivesContract('in memory', inMemoryMessageRecords);
 describeRecoveriesContract('in memory', inMemoryRecoveries);
 describeRegistryContract('in memory', inMemorySubscriptions);
 describeRegistryChangesContract('in memory', inMemorySubscriptions);
+describeRegistryImportsContract('in memory', inMemorySubscriptions);
 describeRegistryDeletionsContract('in memory', () => {
   const store = inMemorySubscriptions();
   return { registry: store, subscriptions: store };

@@ -147,7 +147,9 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
         kind: 'conflict',
       });
       expect(await registry.changeSubscription(target, change)).toMatchObject({ kind: 'changed' });
-      expect((await registry.findBySubscriber(target.queue, subscriber))?.id).toBe(subscription.id);
+      expect(await registry.findBySubscribers(target.queue, [subscriber])).toMatchObject([
+        { id: subscription.id },
+      ]);
     });
 
     it('let the claim end with the subscription', async () => {

@@ -45,11 +45,11 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
     it('free their subscriber at once, and do not take it from whoever has it then', async () => {
       const { registry, subscription, target } = await withSubscription();
       await registry.markDeleted(target);
-      expect(await registry.findBySubscriber(target.queue, subscription.subscriber)).toBeUndefined();
+      expect(await registry.findBySubscribers(target.queue, [subscription.subscriber])).toEqual([undefined]);
       const second = { ...subscription, id: 'second' };
       expect(await registry.addSubscription(second)).toEqual({ kind: 'added' });
       await registry.removeMarked(target.queue, subscription.id);
-      expect(await registry.findBySubscriber(target.queue, subscription.subscriber)).toEqual(second);
+      expect(await registry.findBySubscribers(target.queue, [subscription.subscriber])).toEqual([second]);
     });
 
     it('cannot be changed any more', async () => {
@@ -65,7 +65,7 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
       const second = { ...subscription, id: 'second', createdAt: SOME_TIME, expiresAt: SOME_TIME * 2 };
       await registry.addSubscription(second);
       expect(await registry.markDeleted(target)).toMatchObject({ deletedAt: SOME_TIME });
-      expect(await registry.findBySubscriber(target.queue, subscription.subscriber)).toEqual(second);
+      expect(await registry.findBySubscribers(target.queue, [subscription.subscriber])).toEqual([second]);
     });
 
     it('are the only ones that are removed', async () => {

@@ -115,7 +115,7 @@ describe('a function may do what it does, and nothing else', () => {
   it('api', () => {
     expect(grantsOf('Api')).toEqual({
       'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
-      'dynamodb:BatchGetItem': [table('Deliveries')],
+      'dynamodb:BatchGetItem': [table('Subscriptions'), table('Deliveries')],
       'dynamodb:Query': [
         table('Subscriptions'),
         tableIndex('Deliveries', 'by-hour'),

@@ -52,7 +52,7 @@ export const subscribe = async (
   return z.object({ subscription_id: z.string() }).parse(answer).subscription_id;
 };
 
-const IMPORTED_AT_ONCE = 50;
+const IMPORTED_AT_ONCE = 500;
 
 /** Many subscriptions by few calls: imports. */
 export const subscribeAll = async (queue: string, subscribers: readonly string[]): Promise<void> => {

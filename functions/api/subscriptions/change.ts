@@ -12,7 +12,12 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
-import type { Changed, Registry, SecretSealer } from '../../../shared/ports/subscriptions.ts';
+import {
+  type Changed,
+  type Registry,
+  REMOVING_MS,
+  type SecretSealer,
+} from '../../../shared/ports/subscriptions.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
 export type ChangeContext = {
@@ -140,9 +145,6 @@ export async function unsubscribe(
   return marked;
 }
 
-/** A queue with a few hundred subscriptions is removed within this time; operate removes the rest of a larger one. */
-const REMOVING_MS = 1_000;
-
 /** So that operate and this request do not remove the same subscriptions at the same time. */
 const OPERATE_AFTER_SECONDS = 2;
 
@@ -168,7 +170,7 @@ export async function deleteQueue(
   await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
 }
 
-/** Removes what is left of a deleted queue as far as a second goes, so that a small one can be made anew at once. */
+/** Removes what is left of a deleted queue for `REMOVING_MS`, so that a small one can be made anew at once. */
 export async function removeAtOnce(
   { registry, clock }: { registry: Pick<Registry, 'removeDeletedQueue'>; clock: Pick<Clock, 'now'> },
   queue: string,

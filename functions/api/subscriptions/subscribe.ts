@@ -6,7 +6,12 @@ import type {
   SubscriptionOptions,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import { QueueMissingError, type SecretSealer, type Registry } from '../../../shared/ports/subscriptions.ts';
+import {
+  type Added,
+  QueueMissingError,
+  type Registry,
+  type SecretSealer,
+} from '../../../shared/ports/subscriptions.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
 export type SubscribeContext = ConfirmationContext & {
@@ -40,35 +45,55 @@ export async function subscribe(
   context: SubscribeContext,
   request: SubscriptionRequest,
 ): Promise<SubscribeResult> {
-  const { registry, secretSealer, clock, newId, randomBytes } = context;
+  const mustConfirm = await requiresConfirmation(context, request.queue);
+  const { subscription, secret } = await newSubscription(context, request, mustConfirm);
+  const [added] = await addToQueue(context.registry, [subscription]);
+  return added?.kind === 'conflict' ? added : { kind: 'subscribed', subscription, secret };
+}
+
+/** A subscription that is not stored yet, with its secret in the clear. */
+export type NewSubscription = { subscription: Subscription; secret: SigningSecret };
+
+/** @throws UnknownCredentialsError if a header is redacted */
+export async function newSubscription(
+  context: SubscribeContext,
+  request: SubscriptionRequest,
+  mustConfirm: boolean,
+): Promise<NewSubscription> {
+  const { secretSealer, clock, newId, randomBytes } = context;
+  const options = unredacted(request.options);
   const id = newId();
   const secret = makeSecret('v1', randomBytes);
   const sealed = await secretSealer.seal({ queue: request.queue, subscriptionId: id }, secret);
   const createdAt = clock.now();
-  const subscription: Subscription = {
-    ...request,
-    options: unredacted(request.options),
-    id,
-    createdAt,
-    secrets: [{ sealed }],
-    ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
+  return {
+    subscription: {
+      ...request,
+      options,
+      id,
+      createdAt,
+      secrets: [{ sealed }],
+      ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
+      ...(mustConfirm && { unconfirmed: newConfirmation(context).unconfirmed }),
+    },
+    secret,
   };
-  const asks = await requiresConfirmation(context, request.queue);
-  const kept = asks ? { ...subscription, unconfirmed: newConfirmation(context).unconfirmed } : subscription;
-  const result = await addToQueue(registry, kept);
-  if (result.kind !== 'added') return result;
-  return { kind: 'subscribed', subscription: kept, secret };
 }
 
-/** Tries again if the queue was deleted in between: a conflict would mean that the subscriber exists. */
-async function addToQueue(registry: Registry, subscription: Subscription) {
-  const queue = { name: subscription.queue, metadata: {}, createdAt: subscription.createdAt };
+/** Adds subscriptions of one queue. Tries again if the queue was deleted in between: a conflict would mean that the subscriber exists. */
+export async function addToQueue(
+  registry: Registry,
+  subscriptions: readonly Subscription[],
+): Promise<readonly Added[]> {
+  const [first] = subscriptions;
+  if (first === undefined) return [];
+  const queue = { name: first.queue, metadata: {}, createdAt: first.createdAt };
   await registry.ensureQueue(queue);
   try {
-    return await registry.addSubscription(subscription);
+    return await registry.addSubscriptions(subscriptions);
   } catch (error) {
     if (!(error instanceof QueueMissingError)) throw error;
     await registry.ensureQueue(queue);
-    return registry.addSubscription(subscription);
+    return registry.addSubscriptions(subscriptions);
   }
 }

@@ -66,7 +66,7 @@ export class SubscriptionsTable extends Construct {
   grantAdminister(grantee: IGrantable): void {
     this.grantRead(grantee);
     this.grant(grantee, 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem');
-    this.grant(grantee, 'dynamodb:ConditionCheckItem');
+    this.grant(grantee, 'dynamodb:BatchGetItem', 'dynamodb:ConditionCheckItem');
     Grant.addToPrincipal({
       grantee,
       actions: ['dynamodb:Query'],

@@ -10,7 +10,6 @@ import type {
 } from '../../ports/deliveries.ts';
 import type { Page, PageRequest } from '../../ports/page.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { deliveryItemKeySchema, deliveryOf } from './delivery-item.ts';
 import {
   byQueuePartition,
@@ -19,7 +18,7 @@ import {
   shards,
   sortableTime,
 } from './delivery-keys.ts';
-import { type IndexPart, readIndexPart } from './queries.ts';
+import { type BatchReading, type IndexPart, itemsByKey, readIndexPart } from './queries.ts';
 import { type Direction, mergedPage } from './merged-page.ts';
 import { pageOfMessage, tallyOfMessage } from './message-deliveries.ts';
 import { listingOf, pageUpTo, placeAsked, timeOfPlace } from './page-marker.ts';
@@ -96,44 +95,14 @@ function listedOf(entry: unknown): ListedDelivery {
   };
 }
 
-/** What reading again takes of time and chance: `random` is uniform in [0, 1). */
-export type BatchReading = Pacing & { random: () => number };
-
-/** DynamoDB left some of a batch unread however often it was asked: it is throttled. Transient. */
-class RecordsNotReadError extends Error {
-  override readonly name = 'RecordsNotReadError';
-  readonly unread: number;
-
-  constructor(unread: number, of: number) {
-    super(`DynamoDB left ${unread} of ${of} records unread.`);
-    this.unread = unread;
-  }
-}
-
-/** How often records are asked for before they are given up, and the upper bound of the first wait, which doubles. */
-const MAX_ROUNDS = 5;
-const FIRST_WAIT_MS = 50;
-
-/** Up to 100 records; strongly consistent. What DynamoDB leaves unread is asked for again, if there is time. @throws RecordsNotReadError */
+/** Up to 100 records; strongly consistent. @throws ItemsNotReadError */
 export async function recordsOf(
   client: DynamoDBDocument,
   tableName: string,
   keys: readonly DeliveryKey[],
-  { sleep, random, deadline }: BatchReading,
+  reading: BatchReading,
 ): Promise<DeliveryRecords> {
-  const found: Read[] = [];
-  let unread: Requested = keys.map(itemKeyOf);
-  for (let round = 1; unread.length > 0; round += 1) {
-    if (round > 1) {
-      const waitMs = random() * FIRST_WAIT_MS * 2 ** (round - 2);
-      if (round > MAX_ROUNDS || !hasTimeAfter(waitMs, deadline))
-        throw new RecordsNotReadError(unread.length, keys.length);
-      await sleep(waitMs);
-    }
-    const answer = await readOnce(client, tableName, unread);
-    found.push(...answer.found);
-    unread = answer.unread;
-  }
+  const found = (await itemsByKey(client, tableName, keys.map(itemKeyOf), reading)).map(readOf);
   return {
     deliveries: found.flatMap((read) => ('delivery' in read ? [read.delivery] : [])),
     unreadable: found.filter((read) => 'error' in read),
@@ -150,20 +119,4 @@ function readOf(item: unknown): Read {
     if (!(error instanceof UnreadableRecordError)) throw error;
     return { key: decoded(deliveryItemKeySchema, item), error };
   }
-}
-
-type Requested = readonly Record<string, unknown>[];
-
-async function readOnce(
-  client: DynamoDBDocument,
-  tableName: string,
-  keys: Requested,
-): Promise<{ found: Read[]; unread: Requested }> {
-  const { Responses = {}, UnprocessedKeys = {} } = await client.batchGet({
-    RequestItems: { [tableName]: { Keys: [...keys], ConsistentRead: true } },
-  });
-  return {
-    found: (Responses[tableName] ?? []).map(readOf),
-    unread: UnprocessedKeys[tableName]?.Keys ?? [],
-  };
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { listedAttribute } from '../../config/tables.ts';
 import { type Direction, placesIn, type ReadPart } from './merged-page.ts';
+import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { decoded } from './record.ts';
 import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 
@@ -38,6 +39,61 @@ export async function queriedItems(
     if (items.length >= atMost) break;
   }
   return items.slice(0, atMost);
+}
+
+/** What reading again takes of time and chance: `random` is uniform in [0, 1). */
+export type BatchReading = Pacing & { random: () => number };
+
+/** DynamoDB left some of a batch unread however often it was asked: it is throttled. Transient. */
+class ItemsNotReadError extends Error {
+  override readonly name = 'ItemsNotReadError';
+  readonly unread: number;
+
+  constructor(unread: number, of: number) {
+    super(`DynamoDB left ${unread} of ${of} items unread.`);
+    this.unread = unread;
+  }
+}
+
+/** How often items are asked for before they are given up, and the upper bound of the first wait, which doubles. */
+const MAX_ROUNDS = 5;
+const FIRST_WAIT_MS = 50;
+
+/**
+ * Up to 100 items by their different keys, in any order; strongly consistent. What DynamoDB leaves unread is asked for again, if
+ * there is time. @throws ItemsNotReadError
+ */
+export async function itemsByKey(
+  client: DynamoDBDocument,
+  tableName: string,
+  keys: readonly Item[],
+  { sleep, random, deadline }: BatchReading,
+): Promise<Item[]> {
+  const found: Item[] = [];
+  let unread = keys;
+  for (let round = 1; unread.length > 0; round += 1) {
+    if (round > 1) {
+      const waitMs = random() * FIRST_WAIT_MS * 2 ** (round - 2);
+      if (round > MAX_ROUNDS || !hasTimeAfter(waitMs, deadline))
+        throw new ItemsNotReadError(unread.length, keys.length);
+      await sleep(waitMs);
+    }
+    const answer = await readOnce(client, tableName, unread);
+    found.push(...answer.found);
+    unread = answer.unread;
+  }
+  return found;
+}
+
+async function readOnce(
+  client: DynamoDBDocument,
+  tableName: string,
+  keys: readonly Item[],
+): Promise<{ found: readonly Item[]; unread: readonly Item[] }> {
+  const { Responses = {}, UnprocessedKeys = {} } = await client.batchGet({
+    RequestItems: { [tableName]: { Keys: [...keys], ConsistentRead: true } },
+  });
+  return { found: Responses[tableName] ?? [], unread: UnprocessedKeys[tableName]?.Keys ?? [] };
 }
 
 /** One partition of an index, and which places of it: those from `first` to `last`, both included, but for `after`. */

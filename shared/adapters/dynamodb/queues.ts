@@ -2,7 +2,13 @@ import * as z from 'zod';
 import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Queue } from '../../domain/subscription/subscription.ts';
-import { type Changed, QueueBeingDeletedError, type Registry } from '../../ports/subscriptions.ts';
+import {
+  type Changed,
+  MOST_IN_A_TRANSACTION,
+  QueueBeingDeletedError,
+  type Registry,
+  REMOVING_MS,
+} from '../../ports/subscriptions.ts';
 import { conditional, ifConditionHolds, ifUndisturbed, transacted } from './writes.ts';
 import { editsOf, expression, updateOf } from './expressions.ts';
 import { queriedItems } from './queries.ts';
@@ -60,9 +66,6 @@ export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<v
   });
 }
 
-/** How long somebody who makes a queue anew waits for the end of the one before. */
-const REMOVING_MS = 1_000;
-
 /**
  * Writes a queue. Where one of that name is being deleted, the write is refused, and made again once nothing is left of it.
  * @throws QueueBeingDeletedError where that takes too long
@@ -74,8 +77,8 @@ async function onceRemoved<Written>(
 ): Promise<Written> {
   const written = await write();
   if (written !== undefined) return written;
-  const until = Date.now() + REMOVING_MS;
-  await removeDeletedQueue(table, name, () => Date.now() < until);
+  const until = table.clock.now() + REMOVING_MS;
+  await removeDeletedQueue(table, name, () => table.clock.now() < until);
   const again = await write();
   if (again === undefined) throw new QueueBeingDeletedError(name);
   return again;
@@ -97,9 +100,6 @@ export async function deleteQueue(
   });
   await ifConditionHolds(update);
 }
-
-/** A subscription goes together with its claim on the subscriber: two items, and a transaction takes 100. One is the queue. */
-const PAIRS_IN_A_TRANSACTION = 49;
 
 /**
  * Removes the subscriptions of a deleted queue a page at a time, and its own item last. Each page goes in a transaction that
@@ -133,7 +133,7 @@ function subscriptionItems({ client, tableName }: RegistryTable, queue: string):
       KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
       ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
     },
-    PAIRS_IN_A_TRANSACTION,
+    MOST_IN_A_TRANSACTION,
   );
 }
 

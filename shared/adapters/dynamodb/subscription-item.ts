@@ -13,7 +13,7 @@ import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 
-type ItemKey = { pk: string; sk: string };
+export type ItemKey = { pk: string; sk: string };
 
 const META = 'META';
 export const subscriptionPrefix = 'SUB#';

@@ -1,15 +1,19 @@
 import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
+import type { Subscription } from '../../domain/subscription/subscription.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Registry } from '../../ports/subscriptions.ts';
 import { changeQueue, deleteQueue, ensureQueue, putQueue, removeDeletedQueue } from './queues.ts';
-import { answersOf, queriedItems } from './queries.ts';
+import { answersOf, itemsByKey, queriedItems } from './queries.ts';
 import { changeSubscription, markDeleted } from './subscription-changes.ts';
-import { addSubscription, type RegistryTable, removeMarked } from './subscription-writes.ts';
+import { addSubscriptions, type RegistryTable, removeMarked } from './subscription-writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
 import { lastOf, pageOf, QUEUE_LISTING } from './page-marker.ts';
 import {
   holderOf,
   isDeletedQueue,
+  type ItemKey,
   queueItemKey,
   queueOf,
   queuePartition,
@@ -21,7 +25,7 @@ import {
 } from './subscription-item.ts';
 
 /** The subscriptions table as administration sees it. Errors of AWS pass through, but for what is an answer. */
-export function dynamoRegistry(client: DynamoDBDocument, tableName: string, clock: Pacing): Registry {
+export function dynamoRegistry(client: DynamoDBDocument, tableName: string, clock: Clock & Pacing): Registry {
   const table: RegistryTable = { client, tableName, clock };
 
   const item = async (key: Record<string, string>): Promise<unknown> => {
@@ -70,12 +74,13 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     },
     deleteQueue: (name, now) => deleteQueue(table, name, now),
     removeDeletedQueue: (name, hasTime) => removeDeletedQueue(table, name, hasTime),
-    addSubscription: (subscription) => addSubscription(table, subscription),
-    findSubscription,
-    findBySubscriber: async (queue, subscriber) => {
-      const claim = await item(subscriberItemKey({ queue, subscriber }));
-      return claim === undefined ? undefined : findSubscription(queue, holderOf(claim));
+    addSubscription: async (subscription) => {
+      const [added = { kind: 'added' }] = await addSubscriptions(table, [subscription]);
+      return added;
     },
+    addSubscriptions: (subscriptions) => addSubscriptions(table, subscriptions),
+    findSubscription,
+    findBySubscribers: (queue, subscribers) => findBySubscribers(table, queue, subscribers),
     listSubscriptions: async (queue, page) => {
       const last = lastOf(queue, page);
       const items = await queriedItems(
@@ -96,6 +101,32 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     removeMarked: (queue, subscriptionId) => removeMarked(table, queue, subscriptionId),
   };
 }
+
+/** Their claims by one request, and then the queue with those that hold them by another. */
+async function findBySubscribers(
+  { client, tableName, clock }: RegistryTable,
+  queue: string,
+  subscribers: readonly string[],
+): Promise<(Subscription | undefined)[]> {
+  const itemsOf = async (keys: readonly ItemKey[]): Promise<Map<string, unknown>> => {
+    const items = await itemsByKey(client, tableName, keys, { ...clock, random: Math.random });
+    return new Map(items.map((item) => [keySchema.parse(item).sk, item]));
+  };
+  const claimKeys = subscribers.map((subscriber) => subscriberItemKey({ queue, subscriber }));
+  const claims = await itemsOf(claimKeys);
+  if (claims.size === 0) return subscribers.map(() => undefined);
+  const holderKeys = new Map(
+    [...claims].map(([sk, claim]) => [sk, subscriptionItemKey(queue, holderOf(claim))]),
+  );
+  const found = await itemsOf([queueItemKey(queue), ...holderKeys.values()]);
+  if (isDeletedQueue(found.get(queueItemKey(queue).sk))) return subscribers.map(() => undefined);
+  return claimKeys.map(({ sk }) => {
+    const holder = found.get(holderKeys.get(sk)?.sk ?? '');
+    return holder === undefined ? undefined : subscriptionOf(holder);
+  });
+}
+
+const keySchema = z.object({ sk: z.string() });
 
 /** All queues, or those whose name contains a text. A name cannot be filtered by as the index's key, but by its copy. */
 function queryOfQueues(tableName: string, part: string | undefined): QueryCommandInput {

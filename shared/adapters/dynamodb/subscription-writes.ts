@@ -1,6 +1,7 @@
 import { primaryKey } from '../../config/tables.ts';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
-import { QueueMissingError, type Registry } from '../../ports/subscriptions.ts';
+import { type Added, QueueMissingError } from '../../ports/subscriptions.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
 import {
   holderOf,
@@ -17,7 +18,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 export type RegistryTable = {
   client: DynamoDBDocument;
   tableName: string;
-  clock: Pacing;
+  clock: Clock & Pacing;
 };
 
 const FIRST_PAUSE_MS = 5;
@@ -33,47 +34,73 @@ export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
 const THERE = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
 const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 
-type Added = Awaited<ReturnType<Registry['addSubscription']>>;
-
-/** A claim whose holder is gone is nobody's. Should another come first once it is free, that is a conflict. */
-export async function addSubscription(table: RegistryTable, subscription: Subscription): Promise<Added> {
-  const added = await add(table, subscription);
-  if (added.kind === 'added') return added;
-  return (await freedFrom(table, subscription, added.subscriptionId)) ? add(table, subscription) : added;
+/**
+ * A claim whose holder is gone is nobody's, and is freed once: should another come first then, that is a conflict. A transaction
+ * writes all or nothing, so those that a conflict refuses are left out of the next one.
+ */
+export async function addSubscriptions(
+  table: RegistryTable,
+  subscriptions: readonly Subscription[],
+): Promise<readonly Added[]> {
+  const conflicts = new Map<string, Added>();
+  const freed = new Set<string>();
+  for (let left = subscriptions; left.length > 0; left = left.filter(({ id }) => !conflicts.has(id))) {
+    const refused = await add(table, left);
+    if (refused.length === 0) break;
+    for (const { subscription, holder } of refused) {
+      const { id } = subscription;
+      if (!freed.has(id) && (await freedFrom(table, subscription, holder))) freed.add(id);
+      else conflicts.set(id, { kind: 'conflict', subscriptionId: holder });
+    }
+  }
+  return subscriptions.map(({ id }) => conflicts.get(id) ?? { kind: 'added' });
 }
 
+/** A subscription whose subscriber another one has. */
+type RefusedClaim = { subscription: Subscription; holder: string };
+
 /**
- * One transaction: the subscription, its claim on the subscriber (unless another's is in force), and a count on the
- * queue, which tells a deletion by an earlier version that there is more to delete.
+ * One transaction: the subscriptions, each with its claim on its subscriber (unless another's is in force), and a count on their
+ * queue, which tells a deletion by an earlier version that there is more to delete. None is written where one is refused.
  */
-async function add({ client, tableName, clock }: RegistryTable, subscription: Subscription): Promise<Added> {
+async function add(
+  { client, tableName, clock }: RegistryTable,
+  subscriptions: readonly Subscription[],
+): Promise<readonly RefusedClaim[]> {
+  const queue = subscriptions[0]?.queue ?? '';
   const result = await transacted(client, clock, [
     {
       Update: {
         TableName: tableName,
-        Key: queueItemKey(subscription.queue),
-        UpdateExpression: 'ADD subscriptionsAdded :one',
+        Key: queueItemKey(queue),
+        UpdateExpression: 'ADD subscriptionsAdded :count',
         ConditionExpression: THERE,
-        ExpressionAttributeValues: { ':one': 1 },
+        ExpressionAttributeValues: { ':count': subscriptions.length },
       },
     },
-    {
+    ...subscriptions.map((subscription) => ({
       Put: {
         TableName: tableName,
         Item: subscriberItemOf(subscription),
         // TTL may leave an expired claim for days. Whoever comes after it takes it over.
         ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
         ExpressionAttributeValues: { ':now': subscription.createdAt },
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
       },
-    },
-    { Put: { TableName: tableName, Item: subscriptionItemOf(subscription), ConditionExpression: ABSENT } },
+    })),
+    ...subscriptions.map((subscription) => ({
+      Put: { TableName: tableName, Item: subscriptionItemOf(subscription), ConditionExpression: ABSENT },
+    })),
   ]);
-  if (result.kind === 'written') return { kind: 'added' };
-  const [queue, claim] = result.writes;
-  if (queue?.failed === true) throw new QueueMissingError(subscription.queue);
-  if (claim?.failed === true) return { kind: 'conflict', subscriptionId: holderOf(claim.item) };
-  throw result.error;
+  if (result.kind === 'written') return [];
+  const [there, ...writes] = result.writes;
+  if (there?.failed === true) throw new QueueMissingError(queue);
+  const refused = subscriptions.flatMap((subscription, index) => {
+    const claim = writes[index];
+    return claim?.failed === true ? [{ subscription, holder: holderOf(claim.item) }] : [];
+  });
+  if (refused.length === 0) throw result.error;
+  return refused;
 }
 
 /** Its claim on the subscriber went when it was marked. */

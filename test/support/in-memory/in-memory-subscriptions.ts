@@ -12,7 +12,12 @@ import {
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import { QueueMissingError, type Registry, type Subscriptions } from '../../../shared/ports/subscriptions.ts';
+import {
+  type Added,
+  QueueMissingError,
+  type Registry,
+  type Subscriptions,
+} from '../../../shared/ports/subscriptions.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 
 type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
@@ -115,27 +120,13 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
 type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;
 
 const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
-  addSubscription: (subscription) => {
-    const entry = entries.get(subscription.queue);
-    if (entry === undefined) return Promise.reject(new QueueMissingError(subscription.queue));
-    const holder = byId(entry).find((other) =>
-      holdsSubscriberOf(subscription, other, subscription.createdAt),
-    );
-    if (holder !== undefined) return answer({ kind: 'conflict', subscriptionId: holder.id });
-    entry.subscriptions.set(subscription.id, structuredClone(subscription));
-    return answer({ kind: 'added' });
+  addSubscription: async (subscription) => {
+    const [added = { kind: 'added' }] = await addAll(entries, [subscription]);
+    return added;
   },
-  findBySubscriber: (queue, subscriber) => {
-    const entry = entries.get(queue);
-    const holders = entry === undefined ? [] : byId(entry).filter((other) => other.deletedAt === undefined);
-    // Of those that expired and one that took its place, the last one holds it.
-    return answer(
-      holders
-        .filter((other) => subscriberIdentity(other.subscriber) === subscriberIdentity(subscriber))
-        .sort((one, other) => one.createdAt - other.createdAt)
-        .at(-1),
-    );
-  },
+  addSubscriptions: (subscriptions) => addAll(entries, subscriptions),
+  findBySubscribers: (queue, subscribers) =>
+    answer(subscribers.map((subscriber) => holderOf(entries.get(queue), subscriber))),
   findSubscription: (queue, id) => answer(entries.get(queue)?.subscriptions.get(id)),
   listSubscriptions: (queue, page) => {
     const entry = entries.get(queue);
@@ -164,6 +155,31 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
     return answer(undefined);
   },
 });
+
+const addAll = async (
+  entries: Map<string, Entry>,
+  subscriptions: readonly Subscription[],
+): Promise<Added[]> => {
+  const missing = subscriptions.find(({ queue }) => !entries.has(queue));
+  if (missing !== undefined) throw new QueueMissingError(missing.queue);
+  return answer(subscriptions.map((subscription) => add(entries.get(subscription.queue), subscription)));
+};
+
+const add = (entry: Entry | undefined, subscription: Subscription): Added => {
+  const holder =
+    entry && byId(entry).find((other) => holdsSubscriberOf(subscription, other, subscription.createdAt));
+  if (holder !== undefined) return { kind: 'conflict', subscriptionId: holder.id };
+  entry?.subscriptions.set(subscription.id, structuredClone(subscription));
+  return { kind: 'added' };
+};
+
+/** Of those that expired and one that took its place, the last one holds it. */
+const holderOf = (entry: Entry | undefined, subscriber: string): Subscription | undefined =>
+  (entry === undefined ? [] : byId(entry))
+    .filter(({ deletedAt }) => deletedAt === undefined)
+    .filter((other) => subscriberIdentity(other.subscriber) === subscriberIdentity(subscriber))
+    .sort((one, other) => one.createdAt - other.createdAt)
+    .at(-1);
 
 /** What a change makes of a copy. At once, so that nobody comes in between. */
 const made = <Of, To>(current: Of, change: (current: Of) => To): To =>

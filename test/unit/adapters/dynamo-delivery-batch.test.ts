@@ -2,7 +2,8 @@ import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { recordsOf, type BatchReading } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
+import { recordsOf } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
+import type { BatchReading } from '../../../shared/adapters/dynamodb/queries.ts';
 import { deliveryItemOf } from '../../../shared/adapters/dynamodb/delivery-item.ts';
 import { itemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
@@ -113,9 +114,9 @@ describe('a batch of records', () => {
   it('is given up after five requests, by an error that counts what was left', async () => {
     const { read, requests } = await tableOf(deliveries, (index) => (index === 0 ? 3 : 0));
     await expect(read()).rejects.toMatchObject({
-      name: 'RecordsNotReadError',
+      name: 'ItemsNotReadError',
       unread: 4,
-      message: 'DynamoDB left 4 of 7 records unread.',
+      message: 'DynamoDB left 4 of 7 items unread.',
     });
     expect(requests).toHaveLength(5);
   });

@@ -88,6 +88,37 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect(await call('POST', `${IMPORT}?replace=true`, other)).toMatchObject(answerOf({ unchanged: 1 }));
   });
 
+  it('is for lines with the same subscriber what it is for one import after the other', async () => {
+    const same = [
+      { subscriber: `${HOOK}/a` },
+      { subscriber: 'HTTPS://HOOKS.example:443/a' },
+      { subscriber: `${HOOK}/b` },
+      { subscriber: `${HOOK}/a`, ttl: 60 },
+      { subscriber: `${HOOK}/a`, ttl: 120 },
+    ];
+    const { call } = apiUnderTest();
+    expect((await call('POST', `${IMPORT}?replace=true`, lines(...same))).body).toMatchObject({
+      subscriptions: [
+        { line: 1, result: 'imported', subscription_id: 'id-1' },
+        { line: 2, result: 'unchanged', subscription_id: 'id-1' },
+        { line: 3, result: 'imported', subscription_id: 'id-2' },
+        { line: 4, result: 'replaced', subscription_id: 'id-1' },
+        { line: 5, result: 'replaced', subscription_id: 'id-1' },
+      ],
+      failed: [],
+    });
+    expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({ ttl: 120 });
+    const without = apiUnderTest();
+    expect((await without.call('POST', IMPORT, lines(...same))).body).toMatchObject({
+      imported: 2,
+      unchanged: 1,
+      failed: [
+        { line: 4, ...faultOf('conflict', 'subscriber') },
+        { line: 5, ...faultOf('conflict', 'subscriber') },
+      ],
+    });
+  });
+
   it('enables by a line without `disabled`, and disables by one with it', async () => {
     const { call } = apiUnderTest();
     const disabled = { reason: 'gone', at: '2026-01-01T00:00:00.000Z' };
@@ -110,10 +141,11 @@ describe('POST /v2/queues/{queue}/import', () => {
       '[]',
       '{"subscriber": "https://hooks.example/5"}',
     ].join('\n');
-    expect((await call('POST', IMPORT, body)).body).toEqual({
+    expect((await call('POST', IMPORT, body)).body).toMatchObject({
       imported: 2,
       replaced: 0,
       unchanged: 0,
+      subscriptions: [{ line: 1 }, { line: 9 }],
       failed: [
         { line: 2, ...faultOf('invalid_json') },
         { line: 4, ...faultOf('invalid_request', 'subscriber') },
@@ -161,21 +193,5 @@ describe('POST /v2/queues/{queue}/import', () => {
       lines({ subscriber: `${HOOK}/a`, ttl: 5 }, { subscriber: 'x' }),
     );
     expect(changes.map(({ change }) => change)).toEqual(['subscription_imported', 'subscription_changed']);
-  });
-
-  it('fails as a whole where the fault is ours, and a repeat goes on', async () => {
-    const { registry, dependencies } = apiUnderTest();
-    let calls = 0;
-    const flaky = {
-      ...registry,
-      addSubscription: (...given: Parameters<typeof registry.addSubscription>) => {
-        calls += 1;
-        return calls === 2 ? Promise.reject(new Error('throttled')) : registry.addSubscription(...given);
-      },
-    };
-    const { call } = apiUnderTest({ ...dependencies, registry: flaky });
-    const body = lines({ subscriber: `${HOOK}/a` }, { subscriber: `${HOOK}/b` });
-    expect(await call('POST', IMPORT, body)).toMatchObject({ status: 500, body: faultOf('internal') });
-    expect(await call('POST', IMPORT, body)).toMatchObject(answerOf({ imported: 1, unchanged: 1 }));
   });
 });

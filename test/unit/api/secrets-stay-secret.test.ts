@@ -6,6 +6,8 @@ import { createApi } from '../../../functions/api/app.ts';
 import { apiUnderTest } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
+const IMPORT = '/v2/queues/orders/import';
+const LINES = '{"subscriber": "https://hooks.example/a"}\n{"subscriber": "https://hooks.example/b"}\nwrong';
 
 /** Every way in which somebody might write bytes down. */
 const spellings = (bytes: Buffer): string[] => [
@@ -24,6 +26,11 @@ describe('a signing secret', () => {
     const subscribed = await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
     const made = z.object({ secret: z.string() }).parse(subscribed.body).secret;
     const rotate = `${SUBSCRIPTIONS}/id-1/secret/rotate`;
+    const imported = await call('POST', IMPORT, LINES);
+    const shown = z
+      .object({ subscriptions: z.array(z.object({ secret: z.string() })).length(2) })
+      .parse(imported.body)
+      .subscriptions.map(({ secret }) => secret);
     await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}` });
     const answers = [
       await call('POST', rotate, { secret: `whsk_${planted.v1a.toString('base64')}` }),
@@ -31,6 +38,8 @@ describe('a signing secret', () => {
       await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}!` }),
       await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}`, type: 'v1a' }),
       await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' }),
+      await call('POST', IMPORT, LINES),
+      await call('POST', '/v2/credentials/orders'),
       ...(await everythingThatReads(call)),
     ];
     const kept = (await registry.findSubscription('orders', 'id-1'))?.secrets ?? [];
@@ -38,7 +47,7 @@ describe('a signing secret', () => {
 
     const told = inspect({ answers, changes, faults }, { depth: 20, maxArrayLength: null });
     const forbidden = [
-      ...[bytesOf(made), planted.v1, planted.v1a].flatMap(spellings),
+      ...[bytesOf(made), planted.v1, planted.v1a, ...shown.map(bytesOf)].flatMap(spellings),
       ...kept.map(({ sealed }) => sealed),
     ];
     for (const spelling of forbidden) expect(told).not.toContain(spelling);

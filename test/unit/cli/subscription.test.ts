@@ -198,23 +198,6 @@ describe('posthaste subscription', () => {
     expect(stdout).toBe('{"subscriber":"a"}\n{"subscriber":"b"}\n');
   });
 
-  it('imports any number of lines, 500 at a time, and names those that were refused by their place', async () => {
-    const error = { code: 'conflict', message: 'is there already' };
-    const api = await stubApi({
-      'POST /v2/queues/orders/import': (_, index) =>
-        json({ imported: 1, replaced: 0, unchanged: 2, failed: index === 1 ? [{ line: 3, error }] : [] }),
-    });
-    const input = Array.from({ length: 700 }, (_, n) => `{"subscriber":"https://example.com/${n}"}`).join(
-      '\n',
-    );
-    const { status, stdout } = await api.run(['subscription', 'import', 'orders', '--json'], { input });
-    expect(status).toBe(1);
-    expect(jsonLines(stdout)).toEqual([
-      { imported: 2, replaced: 0, unchanged: 4, failed: [{ line: 503, error }] },
-    ]);
-    expect(api.requests.map(({ body }) => body.split('\n').length)).toEqual([500, 200]);
-  });
-
   it('deletes', async () => {
     const api = await stubApi({ [`DELETE ${ONE}`]: () => ({ status: 204, body: '' }) });
     const { stdout } = await api.run(['subscription', 'delete', 'orders', 's1', '--json']);

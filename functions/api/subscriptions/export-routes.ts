@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
+import type { Page } from '../../../shared/ports/page.ts';
+import { redactedLineOf, wholeLineOf } from '../../../shared/wire/views/subscription.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { notFound } from '../errors.ts';
+import { nextLinks, pageFields } from '../paging.ts';
+import { queueName, queuePath } from '../paths.ts';
+import { MAX_REQUEST_BYTES, parseWith } from '../request-json.ts';
+import type { AddRoute } from '../route.ts';
+import { jsonLines, MOST_LINES } from './import-routes.ts';
+
+/** Strict, so that a misspelt parameter is refused and not taken for a request for credentials. */
+const exportQuery = z.strictObject({ marker: pageFields.marker });
+
+const EXPORT = '/v2/queues/:queue/export';
+const CREDENTIALS = '/v2/credentials/:queue';
+
+const exportedLines = {
+  description: 'A page of them; `link` leads to the next one, if there is one.',
+  headers: z.object({ link: z.string().exactOptional() }),
+  content: { 'application/jsonl': { schema: jsonLines } },
+};
+
+/** The routes that export the subscriptions of a queue as JSON lines. */
+export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  const { registry, audit } = dependencies;
+
+  addRoute(
+    {
+      method: 'GET',
+      path: EXPORT,
+      id: 'exportSubscriptions',
+      tag: 'queues',
+      summary: 'The subscriptions of a queue as JSON lines',
+      description: 'Headers that hold credentials are redacted.',
+      query: exportQuery,
+      answers: { 200: exportedLines },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const part = await readExport(queue, context.req.query(), redactedLineOf);
+      return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export`, part));
+    },
+  );
+
+  // Not below /v2/queues, so that whoever may call everything of a queue may still not call this.
+  addRoute(
+    {
+      method: 'POST',
+      path: CREDENTIALS,
+      permission: 'credentials',
+      id: 'exportCredentials',
+      tag: 'queues',
+      summary: 'The subscriptions of a queue as JSON lines, with their credentials',
+      description: 'Not below `/v2/queues`: it has to be allowed by itself. It is on the audit trail.',
+      query: exportQuery,
+      answers: { 200: exportedLines },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const part = await readExport(queue, context.req.query(), wholeLineOf);
+      audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions: part.items.length });
+      return context.body(part.text, 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
+    },
+  );
+
+  type ExportPage = Page<Subscription> & { text: string };
+
+  /** @throws RefusedRequest */
+  const readExport = async (
+    queue: string,
+    query: unknown,
+    lineOf: (subscription: Subscription) => string,
+  ): Promise<ExportPage> => {
+    const request = parseWith(exportQuery, query);
+    if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
+    const textOf = (items: readonly Subscription[]): string =>
+      items.map((item) => `${lineOf(item)}\n`).join('');
+    const page = await readExportPage(
+      dependencies,
+      { queue, ...request },
+      (items) => Buffer.byteLength(textOf(items)) <= MAX_REQUEST_BYTES,
+    );
+    return { ...page, text: textOf(page.items) };
+  };
+
+  const headersOf = (path: string, page: Page<Subscription>): Record<string, string> => {
+    const [next] = nextLinks(path, page, {});
+    return {
+      'content-type': 'application/jsonl',
+      ...(next && { link: `<${next.href}>; rel="next"` }),
+    };
+  };
+}
+
+/** Subscriptions of one read: with options of 64 KiB each they still fit into one import. */
+const PAGE = 10;
+
+/**
+ * The present subscriptions of a queue from `marker` on: at least one read, at most 500, and while `fits` accepts them.
+ * @throws InvalidMarkerError
+ */
+async function readExportPage(
+  { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
+  { queue, marker }: { queue: string; marker?: string },
+  fits: (subscriptions: readonly Subscription[]) => boolean,
+): Promise<Page<Subscription>> {
+  let taken: readonly Subscription[] = [];
+  let next = marker;
+  for (;;) {
+    const page = await registry.listSubscriptions(queue, {
+      limit: PAGE,
+      ...(next !== undefined && { marker: next }),
+    });
+    const now = clock.now();
+    const longer = [...taken, ...page.items.filter((item) => isPresent(item, now))];
+    if (taken.length > 0 && (longer.length > MOST_LINES || !fits(longer))) break;
+    taken = longer;
+    next = page.marker;
+    if (next === undefined) break;
+  }
+  return { items: taken, ...(next !== undefined && { marker: next }) };
+}

@@ -1,0 +1,118 @@
+import { canonicalJson } from '../audit.ts';
+import { refusalOf, type RefusedRequest, subscriberTaken } from '../errors.ts';
+import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
+import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import type { SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import { requiresConfirmation } from './ask-confirmation.ts';
+import { addToQueue, newSubscription, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
+import { updateSubscription, type SubscriptionChange } from './change.ts';
+
+/** What became of a subscription to import. */
+export type ImportResult =
+  /** `secret` signs its requests; it is not shown again. */
+  | { kind: 'imported'; subscription: Subscription; secret: SigningSecret }
+  | { kind: 'replaced'; before: Subscription; subscription: Subscription }
+  | { kind: 'unchanged'; subscription: Subscription }
+  | { kind: 'refused'; refusal: RefusedRequest }
+  /** A fault of ours. It was not imported, as a rule: a repeat finds it unchanged otherwise, and has no secret to show. */
+  | { kind: 'failed'; fault: Error };
+
+/**
+ * Imports up to `MOST_IN_A_TRANSACTION` subscriptions with different subscribers, and answers in their order. Each is imported as a
+ * whole or not at all, and can be repeated: a subscriber that exists with the same content stays unchanged; with other content it is
+ * replaced if the caller wants that, and keeps its secret and its age.
+ * @throws a fault of ours before anything is written
+ */
+export async function importSubscriptions(
+  context: SubscribeContext,
+  queue: string,
+  { requests, replace }: { requests: readonly SubscriptionRequest[]; replace: boolean },
+): Promise<readonly ImportResult[]> {
+  const subscribers = requests.map(({ subscriber }) => subscriber);
+  const holders = await context.registry.findBySubscribers(queue, subscribers);
+  const mustConfirm = await requiresConfirmation(context, queue);
+  const now = context.clock.now();
+  const settled = await Promise.allSettled(
+    requests.map((request, index) => {
+      const holder = holders[index];
+      return isPresent(holder, now)
+        ? importExisting(context, holder, request, replace)
+        : importNew(context, request, mustConfirm);
+    }),
+  );
+  return addImported(
+    context.registry,
+    settled.map((one) => (one.status === 'fulfilled' ? one.value : withoutSuccess(one.reason))),
+  );
+}
+
+/** What became of a subscription whose import threw. */
+export function withoutSuccess(error: unknown): ImportResult {
+  const refusal = refusalOf(error);
+  if (refusal !== undefined) return { kind: 'refused', refusal };
+  return { kind: 'failed', fault: error instanceof Error ? error : new Error(String(error)) };
+}
+
+async function importNew(
+  context: SubscribeContext,
+  request: SubscriptionRequest,
+  mustConfirm: boolean,
+): Promise<ImportResult> {
+  return { kind: 'imported', ...(await newSubscription(context, request, mustConfirm)) };
+}
+
+/** Adds the new ones, all that no other request has subscribed meanwhile. */
+async function addImported(
+  registry: Registry,
+  results: readonly ImportResult[],
+): Promise<readonly ImportResult[]> {
+  const imported = results.filter((result) => result.kind === 'imported');
+  const added = await addToQueue(
+    registry,
+    imported.map(({ subscription }) => subscription),
+  ).catch(withoutSuccess);
+  return results.map((result) => {
+    if (result.kind !== 'imported') return result;
+    if ('kind' in added) return added;
+    const own = added[imported.indexOf(result)];
+    return own?.kind === 'conflict' ? withoutSuccess(subscriberTaken(own.subscriptionId)) : result;
+  });
+}
+
+/** @throws RefusedRequest, UnknownCredentialsError, ContendedError */
+async function importExisting(
+  context: SubscribeContext,
+  current: Subscription,
+  request: SubscriptionRequest,
+  replace: boolean,
+): Promise<ImportResult> {
+  const { queue, id: subscriptionId } = current;
+  const wanted = contentKey({ ...request, options: unredacted(request.options, current.options) });
+  if (contentKey(current) === wanted) return { kind: 'unchanged', subscription: current };
+  if (!replace) throw subscriberTaken(subscriptionId);
+  const result = await updateSubscription(context, { queue, subscriptionId }, contentChange(request));
+  switch (result.kind) {
+    case 'changed':
+      return { kind: 'replaced', before: result.before, subscription: result.after };
+    case 'left':
+      return { kind: 'unchanged', subscription: result.current };
+    case 'conflict':
+    case 'missing':
+      throw subscriberTaken(subscriptionId);
+  }
+}
+
+/** Equal for subscriptions with equal content; neither the time of disabling nor the spelling of the URL counts. */
+function contentKey({ options, ttl, disabled }: SubscriptionRequest): string {
+  return canonicalJson({ options, ttl: ttl ?? null, disabled: disabled?.reason ?? null });
+}
+
+/** Sets all of the content, absent members too. The subscriber is the same, so it need not confirm again. */
+function contentChange({ options, ttl, disabled }: SubscriptionRequest): SubscriptionChange {
+  return {
+    options,
+    ttl: ttl ?? null,
+    disabled: disabled ?? null,
+  };
+}

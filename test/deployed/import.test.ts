@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import * as z from 'zod';
+import { projectNode, projectRoot } from '../../local/install/paths.mjs';
+import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
+import { deployment } from '../support/deployment.ts';
+import { logLines } from '../support/log-lines.ts';
+import { spellingsOf } from '../support/planted-secrets.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { publish } from '../support/sqs-messages.ts';
+
+const { apiUrl, endpoint, functions } = deployment.endpoints;
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await receiver.close();
+});
+
+/** Two requests of the command: 500 lines are the most that one takes. */
+const COUNT = 600;
+/** Those whose subscriptions get the message. */
+const LISTENING = [0, 499, 500];
+
+const resultSchema = z.object({
+  line: z.number(),
+  result: z.string(),
+  subscription_id: z.string(),
+  secret: z.string().exactOptional(),
+});
+
+const importLines = async (queue: string, lines: readonly unknown[]) => {
+  const input = join(inject('folder'), `${queue}-lines`);
+  const output = join(inject('folder'), `${queue}-results`);
+  writeFileSync(input, lines.map((line) => JSON.stringify(line)).join('\n'));
+  const args = ['subscription', 'import', queue, input, '--output', output, '--deployment', 'Posthaste'];
+  const env = { ...plainEnvironment(), ...awsEnvironment(endpoint), POSTHASTE_API_URL: apiUrl };
+  await promisify(execFile)(projectNode, ['cli/posthaste.mjs', ...args], { cwd: projectRoot, env });
+  const results = readFileSync(output, 'utf8').trim().split('\n');
+  rmSync(output);
+  return results.map((line) => resultSchema.parse(JSON.parse(line)));
+};
+
+describe('an import of hundreds of lines', () => {
+  it('answers each with its id and the secret that signs its requests, and a repeat with the same ids', async () => {
+    const queue = `import-${randomUUID()}`;
+    const lines = Array.from({ length: COUNT }, (_, index) => ({
+      subscriber: receiver.url(`/${queue}/${index}`),
+      ...(LISTENING.includes(index) ? {} : { options: { event_types: ['other'] } }),
+    }));
+    const imported = await importLines(queue, lines);
+    expect(imported.map(({ line, result }) => ({ line, result }))).toEqual(
+      lines.map((_, index) => ({ line: index + 1, result: 'imported' })),
+    );
+    expect(new Set(imported.map(({ secret }) => secret)).size).toBe(COUNT);
+
+    await publish({ queue, type: 'wanted', data: 1 });
+    for (const index of LISTENING) {
+      const [request] = await receiver.waitFor(`/${queue}/${index}`, 1, 30_000);
+      const headers = z.record(z.string(), z.string()).parse(request?.headers);
+      expect(() =>
+        new Webhook(imported[index]?.secret ?? '').verify(request?.body ?? '', headers),
+      ).not.toThrow();
+    }
+
+    expect(await importLines(queue, lines)).toEqual(
+      imported.map(({ line, subscription_id }) => ({ line, result: 'unchanged', subscription_id })),
+    );
+
+    const logged = (await logLines([functions.api])).filter((line) => line.includes(queue)).join('\n');
+    expect(logged).toContain(imported.at(-1)?.subscription_id);
+    for (const { secret = '' } of imported.slice(0, 50)) {
+      const bytes = Buffer.from(secret.replace('whsec_', ''), 'base64');
+      expect(spellingsOf(bytes).filter((spelling) => logged.includes(spelling))).toEqual([]);
+    }
+  }, 120_000);
+});

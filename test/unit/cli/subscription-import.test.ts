@@ -1,0 +1,136 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { jsonLines } from './run-command.ts';
+import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
+
+const PATH = 'POST /v2/queues/orders/import';
+const IMPORT = ['subscription', 'import', 'orders'];
+
+const error = { code: 'conflict', message: 'is there already' };
+
+const inputOf = (count: number): string =>
+  Array.from({ length: count }, (_, n) => `{"subscriber":"https://example.com/${n}"}`).join('\n');
+
+/** Each request imports its first line and finds its third there; its second is refused. */
+const answered = (index: number) =>
+  json({
+    imported: 1,
+    replaced: 0,
+    unchanged: 1,
+    subscriptions: [
+      { line: 1, result: 'imported', subscription_id: `new-${index}`, secret: `whsec_${index}` },
+      { line: 3, result: 'unchanged', subscription_id: `there-${index}` },
+    ],
+    failed: [{ line: 2, error }],
+  });
+
+const LINES = [
+  { line: 1, result: 'imported', subscription_id: 'new-0', secret: 'whsec_0' },
+  { line: 2, error },
+  { line: 3, result: 'unchanged', subscription_id: 'there-0' },
+  { line: 501, result: 'imported', subscription_id: 'new-1', secret: 'whsec_1' },
+  { line: 502, error },
+  { line: 503, result: 'unchanged', subscription_id: 'there-1' },
+];
+
+describe('posthaste subscription import', () => {
+  let output: string;
+  beforeEach(() => {
+    const folder = mkdtempSync(join(tmpdir(), 'import-'));
+    onTestFinished(() => {
+      rmSync(folder, { recursive: true });
+    });
+    output = join(folder, 'results.jsonl');
+  });
+
+  it('imports any number of lines, 500 at a time, and prints what became of each by its place', async () => {
+    const api = await stubApi({ [PATH]: (_, index) => answered(index) });
+    const { status, stdout } = await api.run([...IMPORT, '--json'], { input: inputOf(700) });
+    expect(status).toBe(1);
+    expect(jsonLines(stdout)).toEqual(LINES);
+    expect(api.requests.map(({ body }) => body.split('\n').length)).toEqual([500, 200]);
+  });
+
+  it('shows people the secrets, what was refused, and how many of each there were', async () => {
+    const api = await stubApi({ [PATH]: (_, index) => answered(index) });
+    const { status, stdout, stderr } = await api.run(IMPORT, { input: inputOf(700) });
+    expect(status).toBe(1);
+    expect(stdout).toBe(
+      'line 1: subscription new-0, secret whsec_0\n' +
+        'line 501: subscription new-1, secret whsec_1\n' +
+        'Queue orders: 2 imported, 0 replaced, 2 unchanged, 2 refused.\n',
+    );
+    expect(stderr).toBe('line 2: is there already\nline 502: is there already\n');
+  });
+
+  it('writes the results to a file for its owner alone, and prints no secret then', async () => {
+    const api = await stubApi({ [PATH]: (_, index) => answered(index) });
+    const { stdout, stderr } = await api.run([...IMPORT, '--output', output], { input: inputOf(700) });
+    expect(jsonLines(readFileSync(output, 'utf8'))).toEqual(LINES);
+    expect(statSync(output).mode & 0o777).toBe(0o600);
+    expect(stdout).toBe('Queue orders: 2 imported, 0 replaced, 2 unchanged, 2 refused.\n');
+    expect(stderr).not.toContain('whsec');
+    rmSync(output);
+    const again = await api.run([...IMPORT, '--output', output, '--json'], { input: inputOf(3) });
+    expect(jsonLines(again.stdout)).toEqual([{ imported: 1, replaced: 0, unchanged: 1, failed: 1 }]);
+  });
+
+  it('asks for nothing where the file is there already, whose secrets would be lost', async () => {
+    writeFileSync(output, 'secrets of an earlier import');
+    const api = await stubApi({ [PATH]: (_, index) => answered(index) });
+    const { status, stderr } = await api.run([...IMPORT, '--output', output], { input: inputOf(1) });
+    expect(status).toBe(1);
+    expect(stderr).toContain('cannot be written');
+    expect(readFileSync(output, 'utf8')).toBe('secrets of an earlier import');
+    expect(api.requests).toEqual([]);
+  });
+
+  it('keeps the results of the requests before one that fails, and says where it broke off', async () => {
+    const api = await stubApi({
+      [PATH]: (_, index) => (index === 0 ? answered(0) : refusal(409, 'conflict', 'is being deleted')),
+    });
+    const { status, stderr } = await api.run([...IMPORT, '--output', output], { input: inputOf(1200) });
+    expect(status).toBe(1);
+    expect(jsonLines(readFileSync(output, 'utf8'))).toEqual(LINES.slice(0, 3));
+    expect(stderr).toContain('no answer for line 501 and those after it');
+    expect(stderr).toContain('is being deleted');
+    expect(api.requests).toHaveLength(2);
+  });
+
+  it('leaves no empty file where nothing was imported', async () => {
+    const api = await stubApi({ [PATH]: () => refusal(409, 'conflict', 'is being deleted') });
+    await api.run([...IMPORT, '--output', output], { input: inputOf(1) });
+    expect(existsSync(output)).toBe(false);
+  });
+
+  it('finishes the request under way when it is interrupted, and begins no other', async () => {
+    const begun = Promise.withResolvers<undefined>();
+    const api = await stubApi({
+      [PATH]: (_, index) => {
+        begun.resolve(undefined);
+        return answered(index);
+      },
+    });
+    const { status, stdout } = await api.run([...IMPORT, '--json'], {
+      onStart: ({ stdin, interrupt }) => {
+        stdin.end(inputOf(700));
+        void begun.promise.then(interrupt);
+      },
+    });
+    expect(status).toBe(130);
+    expect(jsonLines(stdout)).toEqual(LINES.slice(0, 3));
+  });
+
+  it('shows nothing of an answer that it does not understand', async () => {
+    const api = await stubApi({
+      [PATH]: () => json({ subscriptions: [{ line: 1, result: 'imported', secret: 'whsec_0' }], failed: [] }),
+    });
+    const { status, stdout, stderr } = await api.run(IMPORT, { input: inputOf(1) });
+    expect(status).toBe(1);
+    expect(stdout + stderr).not.toContain('whsec');
+  });
+});
