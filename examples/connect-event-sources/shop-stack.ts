@@ -16,6 +16,6 @@ export class ShopStack extends Stack {
         ingressRoutes: { [SHOP_SOURCE]: 'orders', [PAYMENTS_TOPIC]: 'payments' },
       }),
     });
-    new EventSources(this, 'Events', { ingress: pipeline.ingress.sqs });
+    new EventSources(this, 'Events', { ingress: pipeline.queues.ingress.sqs });
   }
 }

@@ -13,8 +13,8 @@ export interface PosthasteProps {
 }
 
 /**
- * The whole of Posthaste, for use inside someone else's stack: publish by `pipeline.ingress.grantSend` and
- * `pipeline.ingress.url`, or by what sends to `pipeline.ingress.sqs`; administer by `pipeline.administration.url`.
+ * The whole of Posthaste, for use inside someone else's stack: publish by `pipeline.queues.ingress.grantSend` and
+ * `pipeline.queues.ingress.url`, or by what sends to `pipeline.queues.ingress.sqs`; administer by `pipeline.administration.url`.
  */
 export class Posthaste extends Construct {
   readonly state: State;

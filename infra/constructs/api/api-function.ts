@@ -3,27 +3,25 @@ import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../../settings.ts';
 import { NodeFunction } from '../functions/node-function.ts';
 import type { OperatorEvents } from '../functions/operator-events.ts';
+import type { PipelineQueues } from '../queues/pipeline-queues.ts';
 import type { RetrySchedules } from '../queues/retry-schedules.ts';
-import type { SqsQueue, WorkQueue } from '../queues/sqs-queue.ts';
+import type { SqsQueue } from '../queues/sqs-queue.ts';
 import type { State } from '../state/state.ts';
 
 export interface ApiFunctionProps {
   readonly settings: DeploymentSettings;
   readonly state: State;
-  readonly operatorEvents: OperatorEvents;
-  readonly ingress: WorkQueue;
-  readonly operation: WorkQueue;
-  readonly delivery: WorkQueue;
-  readonly retry: WorkQueue;
+  readonly queues: PipelineQueues;
   readonly schedules: RetrySchedules;
-  /** All queues of the deployment by the names that its health goes by. */
-  readonly queues: Readonly<Record<string, SqsQueue>>;
+  readonly operatorEvents: OperatorEvents;
 }
 
 /** Administration: queues, subscriptions, messages and what became of them. */
 export class ApiFunction extends NodeFunction<'api'> {
   constructor(scope: Construct, id: string, props: ApiFunctionProps) {
-    const { settings, state, ingress, operation, delivery, queues } = props;
+    const { settings, state, queues, schedules, operatorEvents } = props;
+    const { ingress, operation, delivery, retry } = queues;
+    const counted = Object.entries(countedQueues(queues, schedules));
     super(scope, id, {
       settings,
       entry: 'api',
@@ -40,11 +38,11 @@ export class ApiFunction extends NodeFunction<'api'> {
         ingressQueueUrl: ingress.url,
         operationQueueUrl: operation.url,
         deliveryQueueUrl: delivery.url,
-        retryQueueUrl: props.retry.url,
-        scheduleGroup: props.schedules.groupName,
-        operatorEventBus: props.operatorEvents.busName,
+        retryQueueUrl: retry.url,
+        scheduleGroup: schedules.groupName,
+        operatorEventBus: operatorEvents.busName,
         queueUrls: Stack.of(scope).toJsonString(
-          Object.fromEntries(Object.entries(queues).map(([name, { url }]) => [name, url])),
+          Object.fromEntries(counted.map(([name, { url }]) => [name, url])),
         ),
       },
     });
@@ -59,13 +57,19 @@ export class ApiFunction extends NodeFunction<'api'> {
     // What it sends to one subscription itself, a request for confirmation for instance, is on record like everything.
     state.deliveries.grantAccept(this.role);
     state.deliveries.grantCountOverdue(this.role);
-    props.operatorEvents.grantPublish(this.role);
+    operatorEvents.grantPublish(this.role);
     ingress.grantSend(this.role);
     operation.grantSend(this.role);
     delivery.grantSend(this.role);
     // Retries by hand, whose attempt was to come later.
-    props.retry.grantSend(this.role);
-    props.schedules.grantUnschedule(this.role);
-    for (const queue of Object.values(queues)) queue.grantCount(this.role);
+    retry.grantSend(this.role);
+    schedules.grantUnschedule(this.role);
+    for (const [, queue] of counted) queue.grantCount(this.role);
   }
+}
+
+/** All queues of the deployment, by the names that its health goes by. */
+function countedQueues(queues: PipelineQueues, schedules: RetrySchedules): Record<string, SqsQueue> {
+  const { operationDeadLetters, ...others } = queues;
+  return { ...others, schedulerDeadLetters: schedules.deadLetters, operationDeadLetters };
 }

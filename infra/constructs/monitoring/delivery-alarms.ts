@@ -18,8 +18,8 @@ const SEVERAL = 3;
 
 /** Counts are absent where nothing happened, so silence is fine: but for the gauge that reconcile writes every minute. */
 export function deliveryAlarms({ settings, pipeline }: MonitoringProps, own: OwnMetrics): PlannedAlarm[] {
-  const first: Lane = { queue: pipeline.delivery, concurrency: settings.deliverConcurrency };
-  const retries: Lane = { queue: pipeline.retry, concurrency: settings.retryConcurrency };
+  const first: Lane = { queue: pipeline.queues.delivery, concurrency: settings.deliverConcurrency };
+  const retries: Lane = { queue: pipeline.queues.retry, concurrency: settings.retryConcurrency };
   const fiveMinutes = Duration.minutes(5);
   return [
     {
@@ -27,7 +27,7 @@ export function deliveryAlarms({ settings, pipeline }: MonitoringProps, own: Own
       says: 'One first attempt in a hundred starts later than a crash would explain.',
       // Waiting for a subscription's own rate limit is not in it.
       watches: unlessTaken(own(metricNames.firstAttemptAge, { statistic: 'p99' }), first, fiveMinutes),
-      beyond: { above: 1000 * (pipeline.delivery.visibilityTimeout.toSeconds() + MINUTE_SECONDS) },
+      beyond: { above: 1000 * (pipeline.queues.delivery.visibilityTimeout.toSeconds() + MINUTE_SECONDS) },
       in: 2,
       of: 2,
     },

@@ -32,7 +32,7 @@ function incoming(pipeline: Pipeline, own: OwnMetrics): Panel[] {
       title: 'Oldest message in the ingress queue',
       good: '**Good:** a few seconds at most. It climbs while dispatch does not keep up, or fails.',
       unit: 's',
-      lines: { age: pipeline.ingress.metricAgeOfOldest() },
+      lines: { age: pipeline.queues.ingress.metricAgeOfOldest() },
     },
     {
       title: 'Deliveries that messages come to',
@@ -85,15 +85,15 @@ function delivered(pipeline: Pipeline, own: OwnMetrics): Panel[] {
       good: '**Good:** near 0; peaks go down by themselves. Messages with a `delay` are not among them until they are due.',
       unit: 'messages',
       lines: {
-        waiting: pipeline.delivery.metricWaiting(),
-        'with workers': pipeline.delivery.metricInFlight(),
+        waiting: pipeline.queues.delivery.metricWaiting(),
+        'with workers': pipeline.queues.delivery.metricInFlight(),
       },
     },
     {
       title: 'Undeliverable queue',
       good: '**Good:** at most what you have not fetched yet. Its messages are deliveries that ended undelivered.',
       unit: 'messages',
-      lines: { held: pipeline.undeliverable.metricWaiting() },
+      lines: { held: pipeline.queues.undeliverable.metricWaiting() },
     },
     {
       title: 'Waiting for a rate limit',
@@ -165,8 +165,8 @@ function retries(
       good: '**Good:** near 0. Those that are not due are not among them.',
       unit: 'messages',
       lines: {
-        waiting: pipeline.retry.metricWaiting(),
-        'with workers': pipeline.retry.metricInFlight(),
+        waiting: pipeline.queues.retry.metricWaiting(),
+        'with workers': pipeline.queues.retry.metricInFlight(),
       },
     },
     {

@@ -31,10 +31,10 @@ function machinery({ settings, state, pipeline }: MonitoringProps, own: OwnMetri
       good: '**Good:** 0 in all four. Each has a section in the runbook that says what to do.',
       unit: 'messages',
       lines: {
-        'ingress dead letters': pipeline.ingressDeadLetters.metricWaiting(),
-        'delivery dead letters': pipeline.deliveryDeadLetters.metricWaiting(),
+        'ingress dead letters': pipeline.queues.ingressDeadLetters.metricWaiting(),
+        'delivery dead letters': pipeline.queues.deliveryDeadLetters.metricWaiting(),
         'scheduler dead letters': pipeline.schedules.deadLetters.metricWaiting(),
-        'operation dead letters': pipeline.operationDeadLetters.metricWaiting(),
+        'operation dead letters': pipeline.queues.operationDeadLetters.metricWaiting(),
         'sent there by deliver and operate': own(metricNames.deadLettered),
       },
     },
@@ -89,8 +89,8 @@ function machinery({ settings, state, pipeline }: MonitoringProps, own: OwnMetri
       good: '**Good:** 0 but while somebody has ordered one.',
       unit: 'messages',
       lines: {
-        waiting: pipeline.operation.metricWaiting(),
-        'worked on': pipeline.operation.metricInFlight(),
+        waiting: pipeline.queues.operation.metricWaiting(),
+        'worked on': pipeline.queues.operation.metricInFlight(),
       },
     },
     {
@@ -144,9 +144,9 @@ function costDrivers({ state, pipeline }: MonitoringProps, own: OwnMetrics): Gra
       good: '**Good:** *ingress* is the messages, *delivery* the deliveries, *retry* what failed.',
       unit: 'a minute',
       lines: {
-        ingress: pipeline.ingress.metricSent(),
-        delivery: pipeline.delivery.metricSent(),
-        retry: pipeline.retry.metricSent(),
+        ingress: pipeline.queues.ingress.metricSent(),
+        delivery: pipeline.queues.delivery.metricSent(),
+        retry: pipeline.queues.retry.metricSent(),
         schedules: own(metricNames.wakeUpsByScheduler),
         'schedules fired': schedulerMetric(pipeline, 'InvocationAttemptCount'),
       },

@@ -17,7 +17,7 @@ const MINUTE_SECONDS = 60;
  * reason to wake anybody, so each limit is that and a minute.
  */
 export function queueAlarms({ settings, pipeline }: MonitoringProps): PlannedAlarm[] {
-  const { ingress, delivery, retry } = pipeline;
+  const { ingress, delivery, retry } = pipeline.queues;
   return [
     {
       id: 'IngressAge',
@@ -98,20 +98,16 @@ function stalled(queue: WorkQueue): MathExpression {
   });
 }
 
-function deadLetterAlarms(pipeline: Pipeline): PlannedAlarm[] {
+function deadLetterAlarms({ queues, schedules }: Pipeline): PlannedAlarm[] {
   return [
     leftOver(
       'IngressDeadLetters',
-      pipeline.ingressDeadLetters,
+      queues.ingressDeadLetters,
       'Messages were not understood, or dispatch gave up on them.',
     ),
-    leftOver('DeliveryDeadLetters', pipeline.deliveryDeadLetters, 'Deliver gave up on jobs or wake-ups.'),
-    leftOver(
-      'SchedulerDeadLetters',
-      pipeline.schedules.deadLetters,
-      'EventBridge Scheduler could not send wake-ups.',
-    ),
-    leftOver('OperationDeadLetters', pipeline.operationDeadLetters, 'Operate gave up on an order.'),
+    leftOver('DeliveryDeadLetters', queues.deliveryDeadLetters, 'Deliver gave up on jobs or wake-ups.'),
+    leftOver('SchedulerDeadLetters', schedules.deadLetters, 'EventBridge Scheduler could not send wake-ups.'),
+    leftOver('OperationDeadLetters', queues.operationDeadLetters, 'Operate gave up on an order.'),
   ];
 }
 

@@ -1,0 +1,72 @@
+import { Duration, Validations } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { DeploymentSettings } from '../../settings.ts';
+import { DeliverFunction } from '../functions/deliver-function.ts';
+import { DispatchFunction } from '../functions/dispatch-function.ts';
+import { OperateFunction } from '../functions/operate-function.ts';
+import { HoldingQueue, WorkQueue } from './sqs-queue.ts';
+
+export interface PipelineQueues {
+  /** Where producers send. */
+  readonly ingress: WorkQueue;
+  /** First attempts. */
+  readonly delivery: WorkQueue;
+  /** Wake-ups. */
+  readonly retry: WorkQueue;
+  /** Orders of long work. */
+  readonly operation: WorkQueue;
+  /** Deliveries that subscribers refused or that ran out of retries, for programs of yours. */
+  readonly undeliverable: HoldingQueue;
+  readonly ingressDeadLetters: HoldingQueue;
+  readonly deliveryDeadLetters: HoldingQueue;
+  readonly operationDeadLetters: HoldingQueue;
+}
+
+/** The queues of a pipeline, in its scope. Their ids are final: a queue that moves in the tree loses its messages. */
+export function pipelineQueues(scope: Construct, settings: DeploymentSettings): PipelineQueues {
+  const ingressDeadLetters = new HoldingQueue(scope, 'IngressDeadLetters');
+  const deliveryDeadLetters = new HoldingQueue(scope, 'DeliveryDeadLetters');
+  const operationDeadLetters = new HoldingQueue(scope, 'OperationDeadLetters');
+  const window = Duration.seconds(settings.batchWindowSeconds);
+  const attempts = { consumerTimeout: DeliverFunction.timeout(settings), deadLetters: deliveryDeadLetters };
+  return {
+    ingress: ingressQueue(scope, settings, ingressDeadLetters),
+    delivery: new WorkQueue(scope, 'Delivery', { ...attempts, window }),
+    retry: new WorkQueue(scope, 'Retry', attempts),
+    operation: new WorkQueue(scope, 'Operation', {
+      consumerTimeout: OperateFunction.timeout,
+      deadLetters: operationDeadLetters,
+    }),
+    undeliverable: undeliverableQueue(scope),
+    ingressDeadLetters,
+    deliveryDeadLetters,
+    operationDeadLetters,
+  };
+}
+
+function ingressQueue(
+  scope: Construct,
+  { batchWindowSeconds, ingressSenders }: DeploymentSettings,
+  deadLetters: HoldingQueue,
+): WorkQueue {
+  const queue = new WorkQueue(scope, 'Ingress', {
+    consumerTimeout: DispatchFunction.timeout,
+    window: Duration.seconds(batchWindowSeconds),
+    deadLetters,
+  });
+  for (const service of ['sns', 'events']) {
+    const senders = ingressSenders.filter((arn) => arn.split(':')[2] === service);
+    queue.grantSendFrom(`${service}.amazonaws.com`, senders);
+  }
+  return queue;
+}
+
+function undeliverableQueue(scope: Construct): HoldingQueue {
+  const queue = new HoldingQueue(scope, 'Undeliverable');
+  Validations.of(queue).acknowledge({
+    id: 'AwsSolutions-SQS3',
+    reason:
+      'Nothing of ours receives from it: who does decides what becomes of a notice that cannot be read.',
+  });
+  return queue;
+}
