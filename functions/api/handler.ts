@@ -1,8 +1,7 @@
 import './jitless.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { dynamoChunks, dynamoTakeOut } from '../../shared/adapters/dynamodb/chunks.ts';
+import { dynamoChunks, dynamoDeliveries, dynamoTakeOut } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';

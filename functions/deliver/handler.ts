@@ -1,8 +1,7 @@
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { kmsClient } from '../../shared/adapters/kms/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
-import { dynamoChunks } from '../../shared/adapters/dynamodb/chunks.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';

@@ -1,8 +1,7 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chunkItemKeyOf, itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
-import { dynamoChunks, dynamoTakeOut } from '../../shared/adapters/dynamodb/chunks.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoChunks, dynamoDeliveries, dynamoTakeOut } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { ttlAttribute } from '../../shared/config/tables.ts';
 import { breakUp, claimChunk, recordSuccesses, takeOut } from '../../shared/domain/delivery/chunk-changes.ts';

@@ -19,9 +19,8 @@ import {
   sortableTime,
 } from './delivery-keys.ts';
 import { type BatchReading, type IndexPart, itemsByKey, readIndexPart } from './queries.ts';
-import { type Direction, mergedPage } from './merged-page.ts';
+import { type Direction, listingOf, mergedPage, pageUpTo, placeAsked, timeOfPlace } from './pages.ts';
 import { pageOfMessage, tallyOfMessage } from './message-deliveries.ts';
-import { listingOf, pageUpTo, placeAsked, timeOfPlace } from './page-marker.ts';
 import { decoded, UnreadableRecordError } from './record.ts';
 
 /** The indexes of the deliveries table. Errors of AWS pass through. */

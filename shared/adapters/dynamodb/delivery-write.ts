@@ -1,8 +1,7 @@
 import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
 import type { Change, DeliveryKey, Expectation, Lease } from '../../domain/delivery/delivery.ts';
 import { OPEN_STATUSES } from '../../domain/vocabulary.ts';
-import { attemptItemOf } from './attempt-item.ts';
-import { isUsual, policyItemOf } from './delivery-item.ts';
+import { attemptItemOf, isUsual, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
 import type { Expression } from './expressions.ts';
 

@@ -13,7 +13,7 @@ import { chunkOfItem } from './chunk-item.ts';
 import { deliveryOf } from './delivery-item.ts';
 import { chunkPrefix, deliveryPrefix, itemKeyOf, partitionOf } from './delivery-keys.ts';
 import { pagesOf, queriedItems } from './queries.ts';
-import { lastOf, listingOf, pageOf } from './page-marker.ts';
+import { lastOf, listingOf, pageOf } from './pages.ts';
 import { decoded } from './record.ts';
 
 /**

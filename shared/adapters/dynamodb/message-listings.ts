@@ -5,8 +5,15 @@ import type { ListedMessage, MessageListings, MessageWindow } from '../../ports/
 import type { Page, PageRequest } from '../../ports/page.ts';
 import { byHourPartition, LAST_TIME, messageKeyOf, shards, sortableTime } from './delivery-keys.ts';
 import { readIndexPart } from './queries.ts';
-import { listingOf, pageUpTo, placeAsked, timeOfPlace } from './page-marker.ts';
-import { mergedPage, type Direction, type ReadPart } from './merged-page.ts';
+import {
+  type Direction,
+  listingOf,
+  mergedPage,
+  pageUpTo,
+  placeAsked,
+  type ReadPart,
+  timeOfPlace,
+} from './pages.ts';
 import { decoded } from './record.ts';
 
 const HOUR_MS = 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { listedAttribute } from '../../config/tables.ts';
-import { type Direction, placesIn, type ReadPart } from './merged-page.ts';
+import { type Direction, placesIn, type ReadPart } from './pages.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { decoded } from './record.ts';
 import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';

@@ -6,7 +6,7 @@ import { type Recovery } from '../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoverySaving } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';
-import { lastOf, pageOf } from './page-marker.ts';
+import { lastOf, pageOf } from './pages.ts';
 import { queriedItems } from './queries.ts';
 import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { randomBytes } from 'node:crypto';

@@ -9,7 +9,7 @@ import { answersOf, itemsByKey, queriedItems } from './queries.ts';
 import { changeSubscription, markDeleted } from './subscription-changes.ts';
 import { addSubscriptions, type RegistryTable, removeMarked } from './subscription-writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
-import { lastOf, pageOf, QUEUE_LISTING } from './page-marker.ts';
+import { lastOf, pageOf, QUEUE_LISTING } from './pages.ts';
 import {
   holderOf,
   isDeletedQueue,

@@ -1,13 +1,14 @@
 import {
+  type Direction,
   lastOf,
   listingOf,
   pageOf,
   pageUpTo,
   placeAsked,
-} from '../../../shared/adapters/dynamodb/page-marker.ts';
+  placesIn,
+} from '../../../shared/adapters/dynamodb/pages.ts';
 import { notDeliveredSortOf, isListed } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { placeInMessage } from '../../../shared/adapters/dynamodb/message-deliveries.ts';
-import { placesIn, type Direction } from '../../../shared/adapters/dynamodb/merged-page.ts';
 import { NO_DELIVERIES } from '../../../shared/domain/message/books.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { FannedOut } from '../../../shared/domain/delivery/fan-out.ts';

@@ -1,6 +1,11 @@
 import { sortableTime } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
-import { listingOf, pageUpTo, placeAsked } from '../../../shared/adapters/dynamodb/page-marker.ts';
-import { placesIn, type Direction } from '../../../shared/adapters/dynamodb/merged-page.ts';
+import {
+  type Direction,
+  listingOf,
+  pageUpTo,
+  placeAsked,
+  placesIn,
+} from '../../../shared/adapters/dynamodb/pages.ts';
 import type {
   ListedMessage,
   MessageListings,

@@ -1,4 +1,4 @@
-import { lastOf, pageOf } from '../../../shared/adapters/dynamodb/page-marker.ts';
+import { lastOf, pageOf } from '../../../shared/adapters/dynamodb/pages.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { Recoveries } from '../../../shared/ports/deliveries.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/page-marker.ts';
+import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/pages.ts';
 import { subscriberIdentity } from '../../../shared/domain/subscription/subscriber-url.ts';
 import {
   mayDisable,

@@ -5,7 +5,7 @@ import {
   type Direction,
   type Placed,
   type ReadPart,
-} from '../../../shared/adapters/dynamodb/merged-page.ts';
+} from '../../../shared/adapters/dynamodb/pages.ts';
 
 type Shard = readonly Placed<string>[];
 
