@@ -98,7 +98,7 @@ export const deploymentSettings = {
     rule: wholeNumber('seconds', 0, 60),
     default: 0,
     description:
-      'How long Lambda gathers messages, and then jobs, for a batch: fewer invocations, later deliveries. With any window, on a quiet queue each of the two may take up to 20 s. Retries are never gathered.',
+      'How long Lambda gathers messages, and then jobs, for a batch: fewer invocations, later deliveries. With any window, on a quiet queue each of the two may take up to 20 s. Retries are never gathered. `posthaste plan --batch-window-seconds` warns where that is so.',
   },
   apiRateLimit: {
     // The upper bound is the account's quota in API Gateway.

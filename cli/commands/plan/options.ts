@@ -19,6 +19,7 @@ export type PlanOptions = {
   firstAttemptsPerJob: number;
   recordsPerChunk: number;
   messagesPerBatch: number;
+  batchWindowSeconds: number;
   attemptMs: number;
   failedAttemptMs?: number;
   answerBytes: number;
@@ -59,6 +60,7 @@ export function addPlanOptions(command: Command): Command {
       1,
     )
     .option('--messages-per-batch <N>', 'messages that Lambda brings at once, 1 to 10', batchOf, 1)
+    .option('--batch-window-seconds <S>', 'the setting batchWindowSeconds', wholeNumberOf(0, 60), 0)
     .option('--attempt-ms <MS>', 'how long a subscriber takes to answer', wholeNumberOf(1, 30_000), 100)
     .option(
       '--failed-attempt-ms <MS>',
@@ -72,7 +74,10 @@ export function addPlanOptions(command: Command): Command {
     .option('--outage-share <S>', 'its share of all deliveries, 0 to 1 (default: 1 / fan-out)', shareOf)
     .option('--region <R>', 'where', 'us-east-1')
     .option('--prices <FILE>', 'prices in place of those that come with it, in the same form; - is stdin')
-    .option('--json', 'print JSON: plan, operations (a day), bill, fullBatches, peers, peaks, outage');
+    .option(
+      '--json',
+      'print JSON: plan, operations (a day), bill, fullBatches, peers, peaks, gathering, outage',
+    );
 }
 
 export function planOf(options: PlanOptions, policy: PartialRetryPolicy): Plan {
@@ -87,6 +92,7 @@ export function planOf(options: PlanOptions, policy: PartialRetryPolicy): Plan {
     firstAttemptsPerJob: options.firstAttemptsPerJob,
     recordsPerChunk: options.recordsPerChunk,
     messagesPerBatch: options.messagesPerBatch,
+    batchWindowSeconds: options.batchWindowSeconds,
     attemptMs: options.attemptMs,
     failedAttemptMs: options.failedAttemptMs ?? options.attemptMs,
     answerBytes: options.answerBytes,

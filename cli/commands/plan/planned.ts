@@ -1,6 +1,6 @@
 import type { Mechanism } from '../../../shared/domain/vocabulary.ts';
 import { billOf, peersOf } from './bill.ts';
-import { FULL_BATCH } from './jobs.ts';
+import { FULL_BATCH, jobsOf } from './jobs.ts';
 import { operationsOf, type Operations } from './operations.ts';
 import { peaksOf } from './peaks.ts';
 import type { OperationTable, RegionPrices } from './tables.ts';
@@ -44,9 +44,29 @@ export function planned(
     fullBatches: bill(full, operationsOf(workOfDay(full), table)),
     peers: peersOf(plan, prices),
     peaks: peaksOf(plan, operations, table),
+    ...(plan.batchWindowSeconds === 0 ? {} : { gathering: gatheringOf(plan) }),
     ...(outage === undefined
       ? {}
       : { outage: { ...outage, ...outageEffect(plan, outage), extraUsd: outageCost(outage) } }),
+  };
+}
+
+/**
+ * On a queue of very low traffic Lambda may wait so long for a batch, however short the window ("Using Lambda with Amazon SQS",
+ * Lambda developer guide). AWS names no figure for that traffic: here it is less than a full batch in that time.
+ */
+const QUIET_WAIT_SECONDS = 20;
+
+/** The longest that a first attempt waits for others, in seconds: its message for a batch, and then its job. Retries do not wait. */
+export function gatheringOf(plan: Plan): { messageSeconds: number; jobSeconds: number; isQuiet: boolean } {
+  const { messagesPerDay, batchWindowSeconds: window } = plan;
+  const { chunks, singles } = jobsOf(workOfDay(plan));
+  const isQuiet = (aDay: number): boolean => (aDay / SECONDS_A_DAY) * QUIET_WAIT_SECONDS < FULL_BATCH;
+  const secondsOf = (aDay: number): number => (isQuiet(aDay) ? Math.max(window, QUIET_WAIT_SECONDS) : window);
+  return {
+    messageSeconds: secondsOf(messagesPerDay),
+    jobSeconds: secondsOf(messagesPerDay * (chunks + singles)),
+    isQuiet: isQuiet(messagesPerDay),
   };
 }
 

@@ -29,6 +29,7 @@ export function planText(result: Planned, sources: Sources): string {
     ...comparison(result),
     '',
     ...needs(result.peaks, result.plan.peakFactor),
+    ...(result.gathering === undefined ? [] : ['', ...gathering(result.plan, result.gathering)]),
     ...(result.outage === undefined ? [] : ['', ...outage(result.outage)]),
     '',
     ...assumptions(result, sources),
@@ -123,6 +124,20 @@ function toRaise({ what, raise }: Peak): string {
     : `${peakNames[what]}: raise ${raise}.`;
 }
 
+function gathering(
+  { messagesPerDay, batchWindowSeconds }: Planned['plan'],
+  { messageSeconds, jobSeconds, isQuiet }: NonNullable<Planned['gathering']>,
+): string[] {
+  return [
+    `With a batch window of ${batchWindowSeconds} s a first attempt waits up to ${messageSeconds + jobSeconds} s for others: ${messageSeconds} s as a message, ${jobSeconds} s as a job. Retries do not wait.`,
+    ...(isQuiet
+      ? [
+          `Warning: ${counted(messagesPerDay, 'message')} a day leave the queues quiet. There Lambda may wait 20 s each time, however short the window; without one (batchWindowSeconds 0) it does not wait.`,
+        ]
+      : []),
+  ];
+}
+
 function outage(effect: NonNullable<Planned['outage']>): string[] {
   return [
     `A subscriber with ${percent(effect.share)} of the deliveries fails for ${inWords(effect.hours * 3600)}:`,
@@ -141,6 +156,7 @@ function assumptions({ plan }: Planned, { region, pricesAsOf, measuredAt }: Sour
           `First attempts of a message are made in jobs for about ${plan.firstAttemptsPerJob} subscriptions, whose successes are recorded by ${counted(plan.recordsPerChunk, 'write')} a job.`,
         ]),
     `Assumed: ${counted(plan.messagesPerBatch, 'message')} in an invocation, subscribers that answer in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
+    `Not in it: the API, cold starts, the first two yearly rotations of the KMS key (1 USD a month more after each), data inside the region.`,
     `Operations as measured on ${measuredAt.slice(0, 10)}, list prices of ${region} as of ${pricesAsOf}, no free tier. docs/cost.md says what is in it.`,
   ];
 }

@@ -21,6 +21,7 @@ export type Plan = {
   firstAttemptsPerJob: number;
   recordsPerChunk: number;
   messagesPerBatch: number;
+  batchWindowSeconds: number;
   attemptMs: number;
   failedAttemptMs: number;
   answerBytes: number;

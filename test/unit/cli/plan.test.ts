@@ -74,6 +74,25 @@ describe('posthaste plan', () => {
     expect(stderr).toContain('--first-attempts-per-job');
   });
 
+  it('says how long a batch window has first attempts wait, and warns where the queues are quiet', async () => {
+    const of = async (messagesPerDay: number, window: number, ...args: string[]) =>
+      (await plan('--messages-per-day', `${messagesPerDay}`, '--batch-window-seconds', `${window}`, ...args))
+        .stdout;
+    expect(await of(10_000_000, 5)).toContain('waits up to 10 s for others: 5 s as a message, 5 s as a job');
+    expect(await of(10_000_000, 5)).not.toContain('Warning');
+    expect(await of(1000, 1)).toContain('waits up to 40 s for others: 20 s as a message, 20 s as a job');
+    expect(await of(1000, 1)).toContain('Warning: 1,000 messages a day leave the queues quiet');
+    expect(await of(1000, 60)).toContain('waits up to 120 s for others');
+    // Ten in 20 s are 43,200 a day. The jobs of a message to many are more than messages.
+    expect(await of(43_199, 1)).toContain('waits up to 40 s');
+    expect(await of(43_200, 1)).toContain('waits up to 2 s');
+    expect(await of(43_199, 1, '--fan-out', '100')).toContain('20 s as a message, 1 s as a job');
+    expect(await of(1000, 0)).not.toContain('a batch window');
+    expect(JSON.parse(await of(1000, 1, '--json'))).toMatchObject({
+      gathering: { messageSeconds: 20, jobSeconds: 20, isQuiet: true },
+    });
+  });
+
   it('charges alarms by the metrics that they look at, and says what may be less or be left out', async () => {
     const { stdout } = await plan('--messages-per-day', '1', '--payload-bytes', '1');
     expect(stdout).toContain('1 message a day, each of 1 byte and to 1 subscription.');
@@ -123,6 +142,7 @@ describe('posthaste plan', () => {
     ['--scheduler-threshold', '901'],
     ['--payload-bytes', '1048577'],
     ['--messages-per-batch', '11'],
+    ['--batch-window-seconds', '61'],
     ['--attempt-ms', '0'],
     ['--peak-factor', '0.5'],
     ['--retention-days', '14'],
