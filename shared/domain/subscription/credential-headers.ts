@@ -1,5 +1,3 @@
-import type { SubscriptionOptions } from './subscription.ts';
-
 /** Stands for the value of a header that carries a credential, wherever it would be shown. */
 export const REDACTED = '***';
 
@@ -8,6 +6,9 @@ const CREDENTIAL_NAME = /auth|cookie|credential|key|passw|secret|session|signatu
 const CREDENTIAL_VALUE = /^(?:basic|bearer|digest|negotiate|token)\s/i;
 
 type Headers = Record<string, string>;
+
+/** What of a subscription's options this is about. */
+type WithHeaders = { post_headers?: Headers };
 
 /** Values of these headers that were never kept stand in the way. Names only. */
 export class UnknownCredentialsError extends Error {
@@ -21,7 +22,7 @@ export class UnknownCredentialsError extends Error {
 }
 
 /** Options as they may be shown: without the values of headers that carry credentials. */
-export function redacted(options: SubscriptionOptions): SubscriptionOptions {
+export function redacted<Options extends WithHeaders>(options: Options): Options {
   return withHeaders(options, (headers) =>
     Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, isCredential(name, value) ? REDACTED : value]),
@@ -30,7 +31,7 @@ export function redacted(options: SubscriptionOptions): SubscriptionOptions {
 }
 
 /** Options as another host may get them: without the headers that carry credentials. */
-export function withoutCredentials(options: SubscriptionOptions): SubscriptionOptions {
+export function withoutCredentials<Options extends WithHeaders>(options: Options): Options {
   return withHeaders(options, (headers) =>
     Object.fromEntries(Object.entries(headers).filter(([name, value]) => !isCredential(name, value))),
   );
@@ -44,10 +45,7 @@ function isCredential(name: string, value: string): boolean {
  * Options in which a redacted header has the value that it had before: what was shown can be sent back.
  * @throws UnknownCredentialsError where it had none
  */
-export function unredacted(
-  options: SubscriptionOptions,
-  before: SubscriptionOptions = {},
-): SubscriptionOptions {
+export function unredacted<Options extends WithHeaders>(options: Options, before: WithHeaders = {}): Options {
   return withHeaders(options, (headers) => {
     const kept = new Map(
       Object.entries(before.post_headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
@@ -63,10 +61,10 @@ export function unredacted(
   });
 }
 
-function withHeaders(
-  options: SubscriptionOptions,
+function withHeaders<Options extends WithHeaders>(
+  options: Options,
   change: (headers: Headers) => Headers,
-): SubscriptionOptions {
+): Options {
   return options.post_headers === undefined
     ? options
     : { ...options, post_headers: change(options.post_headers) };
