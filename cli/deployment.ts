@@ -1,15 +1,14 @@
 import type { CloudFormation, Output } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
 import { failureText } from './failure-text.ts';
-import { endpointsFile, readEndpoints, resourcesOf, type Endpoints } from '../local/endpoints.ts';
+import { clientOf, endpointsFile, readEndpoints, resourcesOf, type Resources } from '../local/endpoints.ts';
 import { Problem } from '../local/install/problem.mjs';
-import { localAws } from '../local/local-aws.ts';
 
 /** Which one is meant. Neither: the local start if one is up, else the default one in AWS. */
 export type DeploymentChoice = { local?: true; deployment?: string };
 
 /** A deployed system, and how the SDK's clients reach it. */
-export type Deployment = Omit<Endpoints, 'endpoint' | 'region'> & {
+export type Deployment = Resources & {
   /** For people. */
   name: string;
   client: {
@@ -43,12 +42,9 @@ function localDeployment(file: string): Deployment | undefined {
   try {
     const endpoints = readEndpoints(file);
     if (endpoints === undefined) return undefined;
-    const { endpoint, region, ...resources } = endpoints;
-    return {
-      ...resources,
-      name: 'the local start',
-      client: { endpoint, region, credentials: localAws.credentials },
-    };
+    const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
+    const client = clientOf({ endpoint, region, accessKeyId, secretAccessKey });
+    return { ...resources, name: 'the local start', client };
   } catch (cause) {
     throw new Problem(`${file} is not what this version of the local start writes. Start it again.`, {
       cause,

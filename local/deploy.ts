@@ -6,10 +6,11 @@ import { localFolder, projectRoot } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
 import { runGroup, tailOf } from './install/process-group.mjs';
 import { step } from './install/progress.mjs';
-import { awsEnvironment, localAws, plainEnvironment } from './local-aws.ts';
+import { awsEnvironment, localAws, plainEnvironment, type RootKeys } from './local-aws.ts';
 
 export type Deployment = {
   endpoint: string;
+  keys: RootKeys;
   settings: Settings;
   /** For logs and outputs. */
   folder: string;
@@ -72,14 +73,14 @@ function contextOf(settings: Settings): string[] {
 
 /** In the project's own folder, unless the app there is not to be run, which would lock `cdk.out` for others. */
 async function cdk(
-  { endpoint, folder, signal }: Deployment,
+  { endpoint, keys, folder, signal }: Deployment,
   name: string,
   args: string[],
   cwd = projectRoot,
 ): Promise<void> {
   const log = join(folder, `cdk-${name}.log`);
   rmSync(log, { force: true });
-  const env = { ...plainEnvironment(), ...awsEnvironment(endpoint), ...QUIET, ...QUICK };
+  const env = { ...plainEnvironment(), ...awsEnvironment(endpoint, keys), ...QUIET, ...QUICK };
   const { code } = await runGroup('cdk', [...args, '--no-notices'], { env, cwd, log, signal });
   if (code !== 0) {
     throw new Problem(`cdk ${name} failed. The end of its output (all of it: ${log}):\n${tailOf(log)}`);

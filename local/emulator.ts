@@ -1,10 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ListQueuesCommand, SQSClient, SQSServiceException } from '@aws-sdk/client-sqs';
 import { ministackFolder, projectRoot } from './install/paths.mjs';
 import { arePipPackagesReady, findPython, localAwsPackages } from './install/pip.mjs';
 import { Problem } from './install/problem.mjs';
 import { startGroup, tailOf } from './install/process-group.mjs';
-import { plainEnvironment } from './local-aws.ts';
+import { keysInEnvironment, localAws, plainEnvironment, randomKeys, type RootKeys } from './local-aws.ts';
 import { loopbackPort } from './loopback-port.ts';
 import { pollUntil } from './poll-until.ts';
 
@@ -23,6 +24,8 @@ export type EmulatorOptions = {
 
 export type Emulator = {
   endpoint: string;
+  /** It answers to no others, and to no web page. */
+  keys: RootKeys;
   log: string;
   /** When it ended, whether asked to or not. */
   ended: Promise<unknown>;
@@ -41,6 +44,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     throw new Problem(`The local AWS is not installed. Run "node local/prepare.mjs test".`);
   }
   const gatewayPort = await loopbackPort(port);
+  const keys = randomKeys();
   const temporary = temporaryFolder(folder);
   const log = join(folder, 'emulator.log');
   writeFileSync(log, '');
@@ -48,6 +52,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const env = {
     ...plainEnvironment(),
     ...emulatorEnvironment(gatewayPort, temporary),
+    ...keysInEnvironment(keys),
     ...(callLog === undefined ? {} : { POSTHASTE_CALL_LOG: callLog }),
   };
   const group = await startGroup(python.executable, [launcher], { env, cwd: folder, log });
@@ -57,12 +62,12 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     rmSync(temporary, { recursive: true, force: true });
   };
   try {
-    await healthy(endpoint, { ended: group.ended, log, signal });
+    await healthy({ endpoint, keys, ended: group.ended, log, signal });
   } catch (error) {
     await stop();
     throw error;
   }
-  return { endpoint, log, ended: group.ended, stop };
+  return { endpoint, keys, log, ended: group.ended, stop };
 }
 
 function emulatorEnvironment(port: number, temporary: string): NodeJS.ProcessEnv {
@@ -91,28 +96,30 @@ function temporaryFolder(folder: string): string {
   return temporary;
 }
 
-type Start = { ended: Promise<unknown>; log: string; signal: AbortSignal };
+type Start = Pick<Emulator, 'endpoint' | 'keys' | 'log' | 'ended'> & { signal: AbortSignal };
 
-async function healthy(endpoint: string, { ended, log, signal }: Start): Promise<void> {
+async function healthy({ endpoint, keys, ended, log, signal }: Start): Promise<void> {
   let hasEnded = false;
   void ended.then(() => (hasEnded = true));
-  const state = await pollUntil(async () => (hasEnded ? 'ended' : await health(endpoint)), {
+  const sqs = new SQSClient({ endpoint, region: localAws.region, credentials: keys, maxAttempts: 1 });
+  const state = await pollUntil(async () => (hasEnded ? 'ended' : await health(sqs)), {
     withinMs: HEALTHY_WITHIN_MS,
     interval: { floor: 0.05, ceiling: 0.25 },
     signal,
   });
+  sqs.destroy();
   if (state === 'healthy') return;
   const what = state === 'ended' ? 'ended at once' : `was not ready within ${HEALTHY_WITHIN_MS / 1000} s`;
   throw new Problem(`The local AWS ${what}. The end of its log (all of it: ${log}):\n${tailOf(log)}`);
 }
 
-/** Undefined as long as nobody answers there. */
-async function health(endpoint: string): Promise<'healthy' | undefined> {
+/** Undefined as long as nothing answers there. @throws SQSServiceException when the keys are refused */
+async function health(sqs: SQSClient): Promise<'healthy' | undefined> {
   try {
-    const answer = await fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(2_000) });
-    await answer.arrayBuffer();
-    return answer.ok ? 'healthy' : undefined;
-  } catch {
+    await sqs.send(new ListQueuesCommand({}), { abortSignal: AbortSignal.timeout(2_000) });
+    return 'healthy';
+  } catch (error) {
+    if (error instanceof SQSServiceException) throw error;
     return undefined;
   }
 }

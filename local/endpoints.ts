@@ -2,11 +2,13 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { localFolder } from './install/paths.mjs';
-import { localAws } from './local-aws.ts';
+import { localAws, type RootKeys } from './local-aws.ts';
 
 const endpointsSchema = z.object({
   endpoint: z.string(),
   region: z.string(),
+  accessKeyId: z.string(),
+  secretAccessKey: z.string(),
   apiUrl: z.string(),
   ingressQueueUrl: z.string(),
   deliveryQueueUrl: z.string(),
@@ -29,8 +31,13 @@ const endpointsSchema = z.object({
   }),
 });
 
-/** Where a deployed system is reached. */
+/** Where a deployed system is reached, and with which keys. */
 export type Endpoints = z.infer<typeof endpointsSchema>;
+
+/** The account that it is deployed in. */
+export type LocalAccount = Pick<Endpoints, 'endpoint' | 'region' | 'accessKeyId' | 'secretAccessKey'>;
+
+export type Resources = Omit<Endpoints, keyof LocalAccount>;
 
 /** Where the local start says how it is reached, for as long as it is up. */
 export const endpointsFile = join(localFolder, 'endpoints.json');
@@ -58,10 +65,14 @@ const outputsSchema = z.object({
 });
 
 /** The stacks' outputs, as a program on this machine uses them: the API's own host name does not resolve here. */
-export function endpointsOf(endpoint: string, outputs: unknown): Endpoints {
+export function endpointsOf(
+  { endpoint, keys }: { endpoint: string; keys: RootKeys },
+  outputs: unknown,
+): Endpoints {
   const { apiId, ...resources } = resourcesOf(outputs);
   return {
     ...resources,
+    ...keys,
     endpoint,
     region: localAws.region,
     apiUrl: `${endpoint}/_aws/execute-api/${apiId}/$default`,
@@ -69,7 +80,7 @@ export function endpointsOf(endpoint: string, outputs: unknown): Endpoints {
 }
 
 /** The stacks' outputs by the names that programs use. @throws ZodError when one is missing */
-export function resourcesOf(outputs: unknown): Omit<Endpoints, 'endpoint' | 'region'> & { apiId: string } {
+export function resourcesOf(outputs: unknown): Resources & { apiId: string } {
   const of = outputsSchema.parse(outputs);
   return {
     apiId: of.ApiId,
@@ -96,17 +107,26 @@ export function resourcesOf(outputs: unknown): Omit<Endpoints, 'endpoint' | 'reg
   };
 }
 
+/** The options by which the SDK's clients reach the local AWS as its root. */
+export function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: LocalAccount) {
+  return { endpoint, region, credentials: { accessKeyId, secretAccessKey } };
+}
+
 /** Undefined: no local start is up. @throws when the file is none that this version writes */
 export function readEndpoints(file: string): Endpoints | undefined {
   if (!existsSync(file)) return undefined;
   return endpointsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
-/** Whole or not at all: a program that waits for the file may read it at any moment. */
+/**
+ * Whole or not at all: a program that waits for the file may read it at any moment. For the user's own programs only: the keys
+ * in it run code as the user.
+ */
 export function writeEndpoints(file: string, endpoints: Endpoints): void {
   mkdirSync(dirname(file), { recursive: true });
   const partial = `${file}.partial`;
-  writeFileSync(partial, `${JSON.stringify(endpoints, undefined, 2)}\n`);
+  rmSync(partial, { force: true });
+  writeFileSync(partial, `${JSON.stringify(endpoints, undefined, 2)}\n`, { mode: 0o600 });
   renameSync(partial, file);
 }
 

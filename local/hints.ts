@@ -1,5 +1,4 @@
 import type { Endpoints } from './endpoints.ts';
-import { localAws } from './local-aws.ts';
 
 /** The port of the receiver in the examples, here and in the README. */
 const RECEIVER_PORT = 8080;
@@ -14,8 +13,8 @@ export type HintOptions = {
 
 /** What to do with a system that is up, ready to paste into a shell. Single quotes: the API's URL holds a `$`. */
 export function hints(endpoints: Endpoints, { queue, apiAuthorization, consoleUrl }: HintOptions): string {
-  const { accessKeyId, secretAccessKey } = localAws.credentials;
-  const { endpoint, region, apiUrl, ingressQueueUrl } = endpoints;
+  const { endpoint, region, apiUrl, ingressQueueUrl, accessKeyId, secretAccessKey } = endpoints;
+  const keys = `AWS_ACCESS_KEY_ID=${accessKeyId} AWS_SECRET_ACCESS_KEY=${secretAccessKey}`;
   const message = JSON.stringify({ queue, type: 'order.created', data: { order: 1002 } });
   const posted = JSON.stringify({ messages: [{ type: 'order.created', body: { order: 1002 } }] });
   const subscription = JSON.stringify({ subscriber: `http://127.0.0.1:${RECEIVER_PORT}/hook` });
@@ -24,8 +23,8 @@ export function hints(endpoints: Endpoints, { queue, apiAuthorization, consoleUr
 
 Paste these into another terminal.
 ${signing(apiAuthorization)}
-What the README calls them:
-  export API_URL='${apiUrl}' INGRESS_QUEUE_URL='${ingressQueueUrl}' ENDPOINT='${endpoint}'
+What the README calls them, and the keys of this start:
+  export API_URL='${apiUrl}' INGRESS_QUEUE_URL='${ingressQueueUrl}' ENDPOINT='${endpoint}' ${keys}
 
 Receive webhooks, in a terminal of its own:
   ${receiverCommand(RECEIVER_PORT)}
@@ -34,7 +33,7 @@ Subscribe that receiver:
   curl '${apiUrl}/v2/queues/${queue}/subscriptions' ${json} -d '${subscription}'
 
 Publish with the AWS command line:
-  AWS_ACCESS_KEY_ID=${accessKeyId} AWS_SECRET_ACCESS_KEY=${secretAccessKey} aws sqs send-message --endpoint-url '${endpoint}' --region ${region} --queue-url '${ingressQueueUrl}' --message-body '${message}'
+  ${keys} aws sqs send-message --endpoint-url '${endpoint}' --region ${region} --queue-url '${ingressQueueUrl}' --message-body '${message}'
 
 Publish without it, through the API:
   curl '${apiUrl}/v2/queues/${queue}/messages' ${json} -d '${posted}'

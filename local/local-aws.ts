@@ -1,12 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import { delimiter, join } from 'node:path';
 import { projectRoot } from './install/paths.mjs';
 
-/** The local AWS is one account in one region, and these keys are its root's. */
-export const localAws = {
-  account: '000000000000',
-  region: 'us-east-1',
-  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-} as const;
+/** The local AWS is one account in one region. */
+export const localAws = { account: '000000000000', region: 'us-east-1' } as const;
+
+/** Of the account's root. Whoever has them can run code on this machine. */
+export type RootKeys = { accessKeyId: string; secretAccessKey: string };
+
+/** The local AWS takes no others (ministack_access.py). */
+export function randomKeys(): RootKeys {
+  return { accessKeyId: randomBytes(16).toString('hex'), secretAccessKey: randomBytes(32).toString('hex') };
+}
 
 /**
  * What programs that we start see of the environment. An AWS profile or endpoint of the user's must reach neither the
@@ -22,14 +27,17 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** For the AWS command line tools and SDKs. */
-export function awsEnvironment(endpoint: string): NodeJS.ProcessEnv {
+export function awsEnvironment(endpoint: string, keys: RootKeys): NodeJS.ProcessEnv {
   return {
     AWS_ENDPOINT_URL: endpoint,
     AWS_ENDPOINT_URL_S3: endpoint,
-    AWS_ACCESS_KEY_ID: localAws.credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: localAws.credentials.secretAccessKey,
+    ...keysInEnvironment(keys),
     AWS_REGION: localAws.region,
     AWS_DEFAULT_REGION: localAws.region,
     AWS_EC2_METADATA_DISABLED: 'true',
   };
+}
+
+export function keysInEnvironment({ accessKeyId, secretAccessKey }: RootKeys): NodeJS.ProcessEnv {
+  return { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
 }

@@ -41,14 +41,14 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
     }),
   );
   try {
-    const { endpoint } = emulator;
     const outputs = await deploy({
-      endpoint,
+      endpoint: emulator.endpoint,
+      keys: emulator.keys,
       folder,
       signal,
       settings: { ...LAPTOP, ...settings, local: 'true' },
     });
-    return { endpoints: endpointsOf(endpoint, outputs), emulator };
+    return { endpoints: endpointsOf(emulator, outputs), emulator };
   } catch (error) {
     await emulator.stop();
     throw error;

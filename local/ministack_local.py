@@ -8,7 +8,8 @@ Written against ministack 1.5.33. A name that is replaced here and has gone stop
   POSTHASTE_TTL_SWEEP        seconds between DynamoDB TTL sweeps (default 1; ministack: 60, fixed)
   POSTHASTE_CALL_LOG         a file that every call of a function is written into (ministack_calls.py; default none)
 
-All other settings are ministack's own variables (GATEWAY_PORT, BIND_HOST, AUTH, LOG_LEVEL, ...).
+Its keys are set by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (ministack_access.py). All other settings are ministack's
+own variables (GATEWAY_PORT, BIND_HOST, AUTH, LOG_LEVEL, ...).
 The process ends, with all that it started, when its standard input closes: so nothing outlives whoever started it.
 """
 
@@ -26,6 +27,7 @@ import ministack.services.cloudformation.provisioners as provisioners
 import ministack.services.dynamodb as dynamodb
 import ministack.services.lambda_svc as functions
 import ministack.services.scheduler as scheduler
+import ministack_access
 import ministack_under_load
 
 WRITTEN_FOR = "this launcher is for ministack 1.5.33"
@@ -38,9 +40,9 @@ def expect(module, *names):
 
 
 def check_what_is_replaced():
-    for module, names in ministack_under_load.REPLACED:
+    for module, names in [*ministack_access.REPLACED, *ministack_under_load.REPLACED]:
         expect(module, *names)
-    expect(gateway, "app", "main", "AUTH")
+    expect(gateway, "main")
     expect(iam_actions, "extract_iam_action", "extract_resource_arn")
     expect(scheduler, "_SCHEDULE_TICK_INTERVAL", "_ticker_loop")
     expect(dynamodb, "_ttl_reaper", "_update_ttl", "_ttl_settings")
@@ -207,20 +209,6 @@ def check_batches_as_their_single_action():
     iam_actions.extract_iam_action = iam_action
 
 
-# --- AUTH over plain HTTP: policies that demand TLS would deny every request --------------------------
-
-
-def pass_for_tls():
-    inner = gateway.app
-
-    async def app(scope, receive, send):
-        if gateway.AUTH and scope["type"] == "http":
-            scope = {**scope, "headers": [*scope["headers"], (b"x-forwarded-proto", b"https")]}
-        await inner(scope, receive, send)
-
-    gateway.app = app
-
-
 # --- What functions ask, written down for the tests and benches that count it ---------------------------
 
 
@@ -244,7 +232,7 @@ if __name__ == "__main__":
     accept_observability()
     check_schedules_in_their_group()
     check_batches_as_their_single_action()
-    pass_for_tls()
+    ministack_access.let_in_key_holders_only()
     ministack_under_load.keep_up()
     write_calls()
     gateway.main()

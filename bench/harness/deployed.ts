@@ -1,7 +1,6 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Settings } from '../../local/assembly.ts';
-import type { Endpoints } from '../../local/endpoints.ts';
-import { localAws } from '../../local/local-aws.ts';
+import { clientOf, type Endpoints } from '../../local/endpoints.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 
@@ -25,15 +24,6 @@ export type DeployedOptions = {
   callLog?: string;
   signal: AbortSignal;
 };
-
-/** For clients of the SDK as it comes: ours give a request up when a function would, and send it again. */
-export function clientOf({ endpoint, region }: Pick<Endpoints, 'endpoint' | 'region'>) {
-  return {
-    endpoint,
-    region,
-    credentials: localAws.credentials,
-  };
-}
 
 /** It ends with the stack. @throws Problem with what to do, when it cannot be brought up */
 export async function startDeployed(

@@ -6,8 +6,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { readFileSync } from 'node:fs';
-import type { Endpoints } from '../../local/endpoints.ts';
-import { clientOf } from '../harness/deployed.ts';
+import { clientOf, type Endpoints } from '../../local/endpoints.ts';
 import type { Cell, Release } from './load.ts';
 
 /** What has to be there for a retry to be made late, or at all: a queue with a delay, a function that it feeds, and a request. */

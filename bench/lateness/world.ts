@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
+import { clientOf } from '../../local/endpoints.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { pollUntil } from '../../local/poll-until.ts';
 import { deliveryOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
@@ -8,7 +9,7 @@ import { primaryKey } from '../../shared/config/tables.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
-import { clientOf, startDeployed } from '../harness/deployed.ts';
+import { startDeployed } from '../harness/deployed.ts';
 import { bySqs, noRetries } from '../operations/paths.ts';
 import { startBareRetries } from './bare-retries.ts';
 import type { Results } from './figures.ts';

@@ -57,7 +57,7 @@ export async function measure(
     messageItemBytes: messageItemBytes(ofPath(runs, 'delivered')),
     envelopeBytes: envelopes(runs, system),
     reconcile: reconcile.units,
-    monitoring: await monitoring(system.endpoints.endpoint),
+    monitoring: await monitoring(system),
   };
 }
 
@@ -180,8 +180,8 @@ function alarmMetricsIn(template: unknown): number {
   return sumOf(alarmsIn(templateSchema.parse(template).Resources), ({ metrics }) => metrics.length);
 }
 
-async function monitoring(endpoint: string): Promise<OperationTable['monitoring']> {
-  const { stacks } = await deployedStacks(endpoint);
+async function monitoring({ endpoints }: System): Promise<OperationTable['monitoring']> {
+  const { stacks } = await deployedStacks(endpoints);
   const types = stacks.flatMap(({ resources }) => [...resources.values()].map(({ type }) => type));
   const count = (wanted: string): number => types.filter((type) => type === wanted).length;
   return {

@@ -1,11 +1,11 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { join } from 'node:path';
 import { readCallLog, type CallLogEntry } from '../../local/call-log.ts';
-import type { Endpoints } from '../../local/endpoints.ts';
+import { clientOf, type Endpoints } from '../../local/endpoints.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { startReceiver, type Receiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
-import { clientOf, startDeployed } from '../harness/deployed.ts';
+import { startDeployed } from '../harness/deployed.ts';
 import { THRESHOLD_SECONDS } from './paths.ts';
 
 /** Lists of subscriptions are read for every message: what a cache saves depends on the traffic. */

@@ -1,8 +1,7 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { isOpen } from '../../shared/domain/delivery/delivery.ts';
-import type { Endpoints } from '../endpoints.ts';
-import { localAws } from '../local-aws.ts';
+import { clientOf, type Endpoints } from '../endpoints.ts';
 import { openOperatorInbox } from '../operator-inbox.ts';
 import { apiClient, type ApiClient } from './api-client.ts';
 import { createFeed, type Feed } from './feed.ts';
@@ -104,8 +103,8 @@ async function subscribeAll(
   }
 }
 
-function clientsOf({ endpoint, region }: Endpoints) {
-  const config = { endpoint, region, credentials: localAws.credentials };
+function clientsOf(endpoints: Endpoints) {
+  const config = clientOf(endpoints);
   return { sqs: new SQSClient(config), eventBridge: new EventBridgeClient(config) };
 }
 

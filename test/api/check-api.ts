@@ -8,12 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { apiOf } from '../../cli/api/api-access.ts';
 import { startSigningProxy } from '../../cli/commands/proxy/signing-proxy.ts';
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
-import type { Endpoints } from '../../local/endpoints.ts';
+import { clientOf, type Endpoints } from '../../local/endpoints.ts';
 import { localFolder } from '../../local/install/paths.mjs';
 import { Problem } from '../../local/install/problem.mjs';
 import { runGroup } from '../../local/install/process-group.mjs';
 import { step } from '../../local/install/progress.mjs';
-import { localAws } from '../../local/local-aws.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import { pythonWithPackages, type Python } from '../support/python-packages.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -41,8 +40,8 @@ const run = async (python: Python, { label, args, env = {} }: Check, signal: Abo
 const schemathesis = ['-m', 'schemathesis.cli', '--config-file', join(here, 'schemathesis.toml'), 'run'];
 
 const checkAll = async (endpoints: Endpoints, python: Python, signal: AbortSignal): Promise<void> => {
-  const { endpoint, region, ...resources } = endpoints;
-  const client = { endpoint, region, credentials: localAws.credentials };
+  const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
+  const client = clientOf({ endpoint, region, accessKeyId, secretAccessKey });
   const receiver = await startReceiver();
   const proxy = await startSigningProxy(
     await apiOf({ ...resources, name: 'the API under check', client }, process.env),

@@ -6,19 +6,14 @@ import {
 } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import type { Endpoints } from '../../local/endpoints.ts';
-import { localAws } from '../../local/local-aws.ts';
+import { clientOf, type Endpoints } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { pathOf, policyOf, QUEUES } from './subscribers.ts';
 
 /** The system under test, as its account's root sees it: past the faults. */
 export const systemAt = (endpoints: Endpoints) => {
-  const client = {
-    endpoint: endpoints.endpoint,
-    region: endpoints.region,
-    credentials: localAws.credentials,
-  };
+  const client = clientOf(endpoints);
   return {
     endpoints,
     sqs: sqsClient(client),

@@ -9,12 +9,8 @@ import { describe, expect, it } from 'vitest';
 import { callApi, type Credentials } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 
-const { apiUrl, endpoint, region } = deployment.endpoints;
-const iam = new IAMClient({
-  endpoint,
-  region,
-  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-});
+const { apiUrl } = deployment.endpoints;
+const iam = new IAMClient(deployment.client);
 
 /** An IAM user that may do what the statement says, or nothing at all. */
 const userWith = async (statement?: { Action: string; Resource: string }): Promise<Credentials> => {

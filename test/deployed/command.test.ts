@@ -24,7 +24,11 @@ afterAll(async () => {
 });
 
 /** The API's own host name does not resolve here, as it would in AWS. */
-const env = { ...plainEnvironment(), ...awsEnvironment(endpoint), POSTHASTE_API_URL: apiUrl };
+const env = {
+  ...plainEnvironment(),
+  ...awsEnvironment(endpoint, deployment.endpoints),
+  POSTHASTE_API_URL: apiUrl,
+};
 
 const commandOf = (args: readonly string[]): string[] => [
   'cli/posthaste.mjs',

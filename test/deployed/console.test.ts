@@ -28,7 +28,7 @@ inBrowser('the console on the deployed system', () => {
   beforeAll(async () => {
     [browser, served, receiver] = await Promise.all([
       launchChromium(),
-      startConsoleCommand(apiEnvironment(deployment.endpoints.apiUrl)),
+      startConsoleCommand(apiEnvironment(deployment.endpoints.apiUrl, deployment.endpoints)),
       startReceiver(),
     ]);
   });

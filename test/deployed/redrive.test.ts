@@ -39,7 +39,7 @@ const summary = z.strictObject({
 const redrive = (...args: string[]): Promise<z.infer<typeof summary>> =>
   new Promise((resolve, reject) => {
     const command = ['cli/posthaste.ts', 'redrive', ...args, '--deployment', 'Posthaste', '--json'];
-    const env = { ...plainEnvironment(), ...awsEnvironment(endpoint) };
+    const env = { ...plainEnvironment(), ...awsEnvironment(endpoint, deployment.endpoints) };
     execFile(projectNode, command, { cwd: projectRoot, env }, (error, stdout, stderr) => {
       if (error === null) resolve(summary.parse(JSON.parse(stdout)));
       else reject(new Error(stderr, { cause: error }));

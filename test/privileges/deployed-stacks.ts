@@ -5,15 +5,16 @@ import {
   paginateListStackResources,
   paginateListStacks,
 } from '@aws-sdk/client-cloudformation';
+import { clientOf, type LocalAccount } from '../../local/endpoints.ts';
 import { localAws } from '../../local/local-aws.ts';
 import type { Account, DeployedStack } from './grants.ts';
 
 /** The stacks of Posthaste on a local AWS, with their templates as they were synthesised. */
 export const deployedStacks = async (
-  endpoint: string,
+  deployedIn: LocalAccount,
 ): Promise<{ account: Account; stacks: DeployedStack[] }> => {
-  const { account, region, credentials } = localAws;
-  const client = new CloudFormationClient({ endpoint, region, credentials });
+  const { account, region } = localAws;
+  const client = new CloudFormationClient(clientOf(deployedIn));
   const names: string[] = [];
   for await (const { StackSummaries = [] } of paginateListStacks({ client }, {})) {
     names.push(

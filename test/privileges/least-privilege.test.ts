@@ -46,7 +46,7 @@ beforeAll(async () => {
   if (endpoints === undefined)
     throw new Error('This looks back on the deployed tests: run it with them (npm test).');
   used = readCallLog(log).filter((entry) => entry.kind === 'use');
-  const { account, stacks } = await deployedStacks(endpoints.endpoint);
+  const { account, stacks } = await deployedStacks(endpoints);
   granted = stacks.flatMap((stack) => grantsOf(stack, account));
 });
 

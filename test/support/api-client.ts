@@ -7,7 +7,7 @@ import { eventually } from './eventually.ts';
 
 export type Credentials = { accessKeyId: string; secretAccessKey: string };
 
-const root: Credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+const root: Credentials = deployment.client.credentials;
 
 /** Calls the API as an IAM principal, signed with Signature Version 4. */
 export const callApi = (

@@ -2,10 +2,9 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { TestProject } from 'vitest/node';
-import { readEndpoints, writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
+import { clientOf, readEndpoints, writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
 import { isRunning } from '../../local/install/lock.mjs';
 import { localFolder } from '../../local/install/paths.mjs';
-import { localAws } from '../../local/local-aws.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import { eventSourceSettings } from './event-sources.ts';
 
@@ -63,14 +62,10 @@ const setup = async (project: TestProject): Promise<(() => Promise<void>) | unde
 };
 
 /** Seconds after which SQS brings again what operate had in hand when a test killed it. It is 45 otherwise. */
-const bringOperationsAgainSoon = async ({
-  endpoint,
-  region,
-  operationQueueUrl,
-}: Endpoints): Promise<void> => {
-  const sqs = new SQSClient({ endpoint, region, credentials: localAws.credentials });
+const bringOperationsAgainSoon = async (endpoints: Endpoints): Promise<void> => {
+  const sqs = new SQSClient(clientOf(endpoints));
   const Attributes = { VisibilityTimeout: '10' };
-  await sqs.send(new SetQueueAttributesCommand({ QueueUrl: operationQueueUrl, Attributes }));
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl: endpoints.operationQueueUrl, Attributes }));
   sqs.destroy();
 };
 

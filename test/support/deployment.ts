@@ -4,17 +4,13 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { inject } from 'vitest';
+import { clientOf } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { kmsClient } from '../../shared/adapters/kms/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 
 const endpoints = inject('endpoints');
-const client = {
-  endpoint: endpoints.endpoint,
-  region: endpoints.region,
-  // The emulator's root credentials.
-  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-};
+const client = clientOf(endpoints);
 
 /** The deployed system under test, and clients that see it as its account's root user does. */
 export const deployment = {

@@ -1,19 +1,15 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { onTestFinished } from 'vitest';
+import { clientOf, type LocalAccount } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { startRelay } from './relay.ts';
 
-export type Endpoint = { endpoint: string; region: string };
-
-const clientOf = ({ endpoint, region }: Endpoint): DynamoDBDocument =>
-  dynamoClient({ endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
-
 /** A client that does something before each call, which is not made if that throws. `command`: such as `PutItemCommand`. */
 export const interruptedClient = (
-  endpoint: Endpoint,
+  account: LocalAccount,
   before: (command: string, input: unknown) => Promise<void>,
 ): DynamoDBDocument => {
-  const client = clientOf(endpoint);
+  const client = dynamoClient(clientOf(account));
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
@@ -26,9 +22,9 @@ export const interruptedClient = (
 };
 
 /** A client that counts the calls made by it: each is one request, as long as none fails. */
-export const countingClient = (endpoint: Endpoint) => {
+export const countingClient = (account: LocalAccount) => {
   let count = 0;
-  const client = interruptedClient(endpoint, () => {
+  const client = interruptedClient(account, () => {
     count += 1;
     return Promise.resolve();
   });
@@ -36,14 +32,14 @@ export const countingClient = (endpoint: Endpoint) => {
 };
 
 /** A client, for this test, whose first request arrives, but its answer does not: it sends it again. */
-export const forgetfulClient = async ({ endpoint, region }: Endpoint): Promise<DynamoDBDocument> => {
+export const forgetfulClient = async (account: LocalAccount): Promise<DynamoDBDocument> => {
   let lost = false;
-  const relay = await startRelay(endpoint, async (_, forward) => {
+  const relay = await startRelay(account.endpoint, async (_, forward) => {
     const answer = await forward();
     if (lost) return answer;
     lost = true;
     return 'cut';
   });
   onTestFinished(relay.close);
-  return clientOf({ endpoint: relay.origin, region });
+  return dynamoClient(clientOf({ ...account, endpoint: relay.origin }));
 };

@@ -7,7 +7,13 @@ import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscript
 import { interruptedClient } from '../../support/dynamo-clients.ts';
 
 const inputs: unknown[] = [];
-const client = interruptedClient({ endpoint: 'http://127.0.0.1:9', region: 'us-east-1' }, (_, input) => {
+const nowhere = {
+  endpoint: 'http://127.0.0.1:9',
+  region: 'us-east-1',
+  accessKeyId: 'test',
+  secretAccessKey: 'test',
+};
+const client = interruptedClient(nowhere, (_, input) => {
   inputs.push(input);
   return Promise.reject(new Error('nowhere'));
 });

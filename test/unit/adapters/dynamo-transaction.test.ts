@@ -25,7 +25,12 @@ const attemptedWith = async (errors: Error[], deadline?: CallDeadline) => {
       return Promise.resolve();
     },
   };
-  const nowhere = { endpoint: 'http://127.0.0.1:9', region: 'us-east-1' };
+  const nowhere = {
+    endpoint: 'http://127.0.0.1:9',
+    region: 'us-east-1',
+    accessKeyId: 'test',
+    secretAccessKey: 'test',
+  };
   const client = interruptedClient(nowhere, () => Promise.reject(errors.shift() ?? finished));
   const pacing = deadline === undefined ? clock : { ...clock, deadline };
   const outcome = await transacted(client, pacing, []).catch((error: unknown) => error);

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { startConsoleCommand } from '../../browser/console-command.ts';
-import { apiEnvironment, posthaste } from './run-command.ts';
+import { ANY_KEYS, apiEnvironment, posthaste } from './run-command.ts';
 import { closeStubs, json, stubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
@@ -49,7 +49,7 @@ describe('posthaste console', () => {
 
   it('serves what needs no deployment where there is none, and says so', async () => {
     // Nothing answers there, and the SDK is not to try again.
-    const env = { ...plainEnvironment(), ...awsEnvironment(nowhere), AWS_MAX_ATTEMPTS: '1' };
+    const env = { ...plainEnvironment(), ...awsEnvironment(nowhere, ANY_KEYS), AWS_MAX_ATTEMPTS: '1' };
     const served = await startConsoleCommand(env);
     const { origin, hash } = new URL(served.url);
     const headers = { authorization: `Bearer ${hash.replace('#token=', '')}` };
@@ -60,7 +60,7 @@ describe('posthaste console', () => {
   });
 
   it('fails where a deployment that was named is not there, and where its port is taken', async () => {
-    const env = { ...plainEnvironment(), ...awsEnvironment(nowhere), AWS_MAX_ATTEMPTS: '1' };
+    const env = { ...plainEnvironment(), ...awsEnvironment(nowhere, ANY_KEYS), AWS_MAX_ATTEMPTS: '1' };
     const named = await posthaste(['console', '--deployment', 'Elsewhere'], { env });
     expect(named).toMatchObject({ status: 1, stdout: '' });
     expect(named.stderr).toMatch(/The stack Elsewhere(Pipeline|State) could not be looked up/);

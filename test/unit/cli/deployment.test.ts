@@ -13,6 +13,8 @@ afterAll(() => {
 const endpoints: Endpoints = {
   endpoint: 'http://127.0.0.1:4566',
   region: 'us-east-1',
+  accessKeyId: 'key-of-this-start',
+  secretAccessKey: 'secret-of-this-start',
   apiUrl: 'api',
   ingressQueueUrl: 'ingress',
   deliveryQueueUrl: 'delivery',
@@ -39,11 +41,11 @@ describe('the deployment that a command works on', () => {
   it.each([{}, { local: true as const }])('is the local start if one is up, asked for %j', async (choice) => {
     const file = path.join(folder, 'endpoints.json');
     writeEndpoints(file, endpoints);
-    const { endpoint, region, ...resources } = endpoints;
+    const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
     expect(await findDeployment(choice, file)).toEqual({
       ...resources,
       name: 'the local start',
-      client: { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } },
+      client: { endpoint, region, credentials: { accessKeyId, secretAccessKey } },
     });
   });
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
+import { awsEnvironment, plainEnvironment, type RootKeys } from '../../../local/local-aws.ts';
 import { runCommand } from '../../../cli/run-command.ts';
 import { systemSleep, type Sleep } from '../../../cli/terminal.ts';
 
@@ -79,10 +79,13 @@ const sdkVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
 
 const isForSdk = (name: string): boolean => name.startsWith('AWS_') || name === 'HOME';
 
+/** For services that do not look at them. */
+export const ANY_KEYS: RootKeys = { accessKeyId: 'test', secretAccessKey: 'test' };
+
 /** For a command that finds the API here, and AWS nowhere. */
-export const apiEnvironment = (apiUrl: string): NodeJS.ProcessEnv => ({
+export const apiEnvironment = (apiUrl: string, keys: RootKeys = ANY_KEYS): NodeJS.ProcessEnv => ({
   ...plainEnvironment(),
-  ...awsEnvironment('http://127.0.0.1:9'),
+  ...awsEnvironment('http://127.0.0.1:9', keys),
   POSTHASTE_API_URL: apiUrl,
 });
 

@@ -108,7 +108,7 @@ export const stubbedDeployment = async ({
     return describeStacks(new URLSearchParams(body).get('StackName') ?? '', stub.config.endpoint);
   });
   return {
-    environment: { ...plainEnvironment(), ...awsEnvironment(stub.config.endpoint) },
+    environment: { ...plainEnvironment(), ...awsEnvironment(stub.config.endpoint, stub.config.credentials) },
     letters,
     sent,
     close: stub.close,

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -25,13 +25,19 @@ const outputs = {
   OperateFunction: 'operate-1',
   ApiFunction: 'api-1',
 };
-const endpoints = endpointsOf('http://127.0.0.1:4566', outputs);
+const emulator = {
+  endpoint: 'http://127.0.0.1:4566',
+  keys: { accessKeyId: 'key-of-this-start', secretAccessKey: 'secret-of-this-start' },
+};
+const endpoints = endpointsOf(emulator, outputs);
 
 describe('the endpoints of a deployed system', () => {
   it('are the stacks’ outputs, with an API address that resolves on this machine', () => {
     expect(endpoints).toEqual({
       endpoint: 'http://127.0.0.1:4566',
       region: 'us-east-1',
+      accessKeyId: 'key-of-this-start',
+      secretAccessKey: 'secret-of-this-start',
       apiUrl: 'http://127.0.0.1:4566/_aws/execute-api/abc123/$default',
       ingressQueueUrl: 'ingress',
       deliveryQueueUrl: 'delivery',
@@ -56,9 +62,7 @@ describe('the endpoints of a deployed system', () => {
   });
 
   it('are refused when an output is missing, which is named', () => {
-    expect(() => endpointsOf('http://127.0.0.1:4566', { ...outputs, ScheduleGroup: undefined })).toThrow(
-      /ScheduleGroup/,
-    );
+    expect(() => endpointsOf(emulator, { ...outputs, ScheduleGroup: undefined })).toThrow(/ScheduleGroup/);
   });
 
   it('are written whole, with nothing left beside them, and removed', () => {
@@ -70,6 +74,15 @@ describe('the endpoints of a deployed system', () => {
     removeEndpoints(file);
     removeEndpoints(file);
     expect(existsSync(file)).toBe(false);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('cannot be read by other users, whatever an interrupted write has left', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'endpoints-'));
+    const file = join(folder, 'endpoints.json');
+    writeFileSync(`${file}.partial`, '{"endp', { mode: 0o644 });
+    writeEndpoints(file, endpoints);
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
     rmSync(folder, { recursive: true });
   });
 });

@@ -9,6 +9,8 @@ import { loopbackPort } from '../../../local/loopback-port.ts';
 const endpoints: Endpoints = {
   endpoint: 'http://127.0.0.1:4566',
   region: 'us-east-1',
+  accessKeyId: 'key-of-this-start',
+  secretAccessKey: 'secret-of-this-start',
   apiUrl: 'http://127.0.0.1:4566/_aws/execute-api/abc123/$default',
   ingressQueueUrl: 'http://127.0.0.1:4566/000000000000/ingress',
   deliveryQueueUrl: 'delivery',
@@ -49,17 +51,17 @@ const wordsOf = (command: string): string[] =>
     .split('\n');
 
 describe('what npm start prints to be pasted', () => {
-  it('sets the names of the README, the $ of the API’s address untouched', () => {
+  it('sets the names of the README and the keys for programs, the $ of the API’s address untouched', () => {
     const [line = ''] = commandsWith('export ');
-    const said = execFileSync(
-      'sh',
-      ['-c', `${line}; printf '%s\\n' "$API_URL" "$INGRESS_QUEUE_URL" "$ENDPOINT"`],
-      { encoding: 'utf8' },
-    );
+    const names = ['API_URL', 'INGRESS_QUEUE_URL', 'ENDPOINT', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+    const show = names.map((name) => `printenv ${name}`);
+    const said = execFileSync('sh', ['-c', [line, ...show].join(';')], { encoding: 'utf8' });
     expect(said.trimEnd().split('\n')).toEqual([
       endpoints.apiUrl,
       endpoints.ingressQueueUrl,
       endpoints.endpoint,
+      'key-of-this-start',
+      'secret-of-this-start',
     ]);
   });
 
@@ -74,7 +76,10 @@ describe('what npm start prints to be pasted', () => {
   it('sends with the AWS command line to the local AWS and nowhere else, without asking for anything', () => {
     const [words = []] = commandsWith('aws sqs').map(wordsOf);
     const after = (option: string) => words[words.indexOf(option) + 1];
-    expect(words.slice(0, 2)).toEqual(['AWS_ACCESS_KEY_ID=test', 'AWS_SECRET_ACCESS_KEY=test']);
+    expect(words.slice(0, 2)).toEqual([
+      'AWS_ACCESS_KEY_ID=key-of-this-start',
+      'AWS_SECRET_ACCESS_KEY=secret-of-this-start',
+    ]);
     expect(after('--endpoint-url')).toBe(endpoints.endpoint);
     expect(after('--region')).toBe('us-east-1');
     expect(after('--queue-url')).toBe(endpoints.ingressQueueUrl);

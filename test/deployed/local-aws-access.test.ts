@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import { CreateQueueCommand, ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { AwsClient } from 'aws4fetch';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { localAws, type RootKeys } from '../../local/local-aws.ts';
+import { deployment, invoke } from '../support/deployment.ts';
+import { startOwnLocalAws, type OwnLocalAws } from '../support/own-local-aws.ts';
+
+const { region } = localAws;
+
+let aws: OwnLocalAws;
+let root: SQSClient;
+
+beforeAll(async () => {
+  aws = await startOwnLocalAws('access');
+  root = new SQSClient(aws.client);
+});
+
+afterAll(async () => {
+  root.destroy();
+  await aws.stop();
+});
+
+type Asked = { method: string; path: string; headers: Record<string, string>; body?: string };
+
+/** Sends exactly these headers. */
+async function ask(asked: Asked): Promise<{ status: number | undefined; cors: string[]; body: string }> {
+  const { hostname, port } = new URL(aws.endpoint);
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const { method, path, headers, body } = asked;
+  request({ hostname, port, method, path, headers, setHost: false }, resolve).once('error', reject).end(body);
+  const answer = await promise;
+  const cors = Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'));
+  return { status: answer.statusCode, cors, body: await text(answer) };
+}
+
+type Signed = {
+  keys?: RootKeys;
+  host?: string;
+  path?: string;
+  method?: string;
+  headers?: Record<string, string>;
+};
+
+/** A call of SQS, as an SDK makes it, and what is added to it. */
+async function listingQueues({ keys = aws.keys, host, path = '/', method = 'POST', headers }: Signed = {}) {
+  const { port, host: own } = new URL(aws.endpoint);
+  const named = host === undefined ? own : `${host}:${port}`;
+  const client = new AwsClient({ ...keys, service: 'sqs', region });
+  const signed = await client.sign(`http://${named}${path}`, {
+    method,
+    headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'AmazonSQS.ListQueues' },
+    ...(method !== 'GET' && { body: '{}' }),
+  });
+  const body = method === 'GET' ? {} : { body: '{}' };
+  return {
+    method,
+    path,
+    headers: { host: named, ...Object.fromEntries(signed.headers), ...headers },
+    ...body,
+  };
+}
+
+const refused = { status: 403, cors: [] };
+
+describe('the local AWS', () => {
+  it.each(['127.0.0.1', 'localhost', 'sqs.us-east-1.localhost'])(
+    'answers the keys of its start by the name %s, to no web page',
+    async (host) => {
+      expect(await ask(await listingQueues({ host }))).toMatchObject({ status: 200, cors: [] });
+    },
+  );
+
+  it.each([
+    'rebound.example',
+    'localhost.example',
+    '127.0.0.1.example',
+    '127.0.0.2',
+    'notlocalhost',
+    'localhost.',
+    'xn--localhost',
+  ])('refuses a call by the name %s, which is not its own', async (host) => {
+    expect(await ask(await listingQueues({ host }))).toMatchObject(refused);
+  });
+
+  it.each([
+    { origin: 'https://page.example' },
+    { origin: 'null' },
+    { origin: 'http://127.0.0.1:8080' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'same-origin' },
+  ])('refuses a call of a web page, though it is signed: %j', async (headers) => {
+    expect(await ask(await listingQueues({ headers }))).toMatchObject(refused);
+  });
+
+  it('refuses the question of a browser whether a page may call', async () => {
+    const { host } = new URL(aws.endpoint);
+    const asking = {
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization',
+    };
+    for (const page of [{}, { origin: 'http://127.0.0.1:8080' }]) {
+      const headers = { host, ...asking, ...page };
+      expect(await ask({ method: 'OPTIONS', path: '/', headers })).toMatchObject(refused);
+    }
+  });
+
+  it('answers a signed address that the user opens in a browser', async () => {
+    const opened = await listingQueues({ headers: { 'sec-fetch-site': 'none' } });
+    expect(await ask(opened)).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    ['GET', '/_ministack/health'],
+    ['GET', '/_ministack/ready'],
+    ['GET', '/_localstack/health'],
+    ['POST', '/_ministack/config'],
+    ['POST', '/_ministack/reset'],
+    ['POST', '/%5Fministack/reset'],
+    ['GET', `/_ministack/lambda-code/${localAws.account}/us-east-1/function`],
+    ['PUT', '/_ministack/cfn-response/token'],
+  ])('has no %s %s, not even for root', async (method, path) => {
+    const { QueueUrl } = await root.send(new CreateQueueCommand({ QueueName: 'kept' }));
+    expect(await ask(await listingQueues({ method, path }))).toMatchObject(refused);
+    expect((await root.send(new ListQueuesCommand({}))).QueueUrls).toContain(QueueUrl);
+  });
+
+  it.each([
+    ['the keys that everybody knows', { accessKeyId: 'test', secretAccessKey: 'test' }],
+    ['the number of the account', { accessKeyId: localAws.account, secretAccessKey: 'test' }],
+    ['a key that nobody was given', { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'guessed' }],
+  ])('refuses %s', async (_, keys) => {
+    expect(await ask(await listingQueues({ keys }))).toMatchObject(refused);
+  });
+
+  it("refuses root's key with another secret", async () => {
+    const keys = { ...aws.keys, secretAccessKey: 'guessed' };
+    const answer = await ask(await listingQueues({ keys }));
+    expect(answer).toMatchObject(refused);
+    expect(answer.body).toContain('signature');
+  });
+
+  it('refuses a call without a signature, also beside the path of an API', async () => {
+    const { host } = new URL(aws.endpoint);
+    const headers = {
+      host,
+      'x-amz-target': 'AmazonSQS.ListQueues',
+      'content-type': 'application/x-amz-json-1.0',
+    };
+    for (const path of [
+      '/',
+      '/health',
+      '/_aws/execute-api/',
+      '/_aws/execute-api/api',
+      '/_aws/sqs/messages',
+    ]) {
+      expect(await ask({ method: 'POST', path, headers, body: '{}' }), path).toMatchObject(refused);
+    }
+    // No API is there: that it is asked for is enough.
+    const api = await ask({ method: 'POST', path: '/_aws/execute-api/api/stage/path', headers, body: '{}' });
+    expect(api).toMatchObject({ status: 404, cors: [] });
+  });
+
+  it('lets nobody compute the keys of a function, whose name and role are the same on every machine', async () => {
+    const { lambda, endpoints } = deployment;
+    const named = { FunctionName: endpoints.functions.reconcile };
+    await invoke(named.FunctionName);
+    const { FunctionArn, Role } = await lambda.send(new GetFunctionConfigurationCommand(named));
+    const hash = (of: string) => createHash('sha256').update(of).digest('hex');
+    const digest = hash(`${FunctionArn}:${Role}`);
+    const guessed = {
+      accessKeyId: `ASIA${digest.slice(0, 16).toUpperCase()}`,
+      secretAccessKey: hash(`secret:${digest}`),
+      sessionToken: hash(`token:${digest}`),
+    };
+    const guesser = new AwsClient({ ...guessed, service: 'sts', region });
+    const answer = await guesser.fetch(`${endpoints.endpoint}/?Action=GetCallerIdentity&Version=2011-06-15`);
+    expect(answer.status).toBe(403);
+  });
+});

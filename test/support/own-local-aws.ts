@@ -1,0 +1,16 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { startEmulator } from '../../local/emulator.ts';
+import { clientOf } from '../../local/endpoints.ts';
+import { localAws } from '../../local/local-aws.ts';
+
+/** A local AWS beside that of the deployed system: what a test file tries on it may empty or end it. */
+export async function startOwnLocalAws(name: string) {
+  const folder = join(inject('folder'), name);
+  mkdirSync(folder, { recursive: true });
+  const { endpoint, keys, stop } = await startEmulator({ folder, signal: new AbortController().signal });
+  return { endpoint, keys, client: clientOf({ endpoint, region: localAws.region, ...keys }), stop };
+}
+
+export type OwnLocalAws = Awaited<ReturnType<typeof startOwnLocalAws>>;
