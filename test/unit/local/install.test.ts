@@ -1,10 +1,23 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nodeProblem } from '../../../local/install/node-version.mjs';
 import { npmArguments, npmPackagesReady } from '../../../local/install/npm.mjs';
-import { arePipPackagesReady, choosePython, pipInstallWith } from '../../../local/install/pip.mjs';
+import {
+  arePipPackagesReady,
+  choosePython,
+  localAwsPackages,
+  pipInstallWith,
+} from '../../../local/install/pip.mjs';
 
 let folder = '';
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'install-'))));
@@ -128,5 +141,16 @@ describe('packages of pip', () => {
     const failing = pipInstallWith(pythonThatEnds(1), requiring('six==1.16.0'), target(), signal);
     await expect(failing).rejects.toThrow(/pip could not install some packages/);
     expect(readdirSync(folder).toSorted()).toEqual(['python', 'requirements.txt']);
+  });
+
+  it('of the local AWS are installed with a hash for each, and none is built from source', () => {
+    const list = readFileSync(localAwsPackages.requirements, 'utf8').replaceAll('\\\n', ' ');
+    const lines = list.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(lines.slice(0, 2)).toEqual(['--require-hashes', '--only-binary :all:']);
+    const packages = lines.slice(2);
+    expect(packages.map((line) => line.split('=')[0])).toContain('ministack');
+    const hashed =
+      /^[a-z0-9-]+==[\d.a-z]+( ; python_full_version < '3\.11')?( +--hash=sha256:[0-9a-f]{64})+$/;
+    for (const line of packages) expect(line).toMatch(hashed);
   });
 });
