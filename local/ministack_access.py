@@ -1,8 +1,8 @@
-"""Lets nobody but the holders of this start's keys call the local AWS.
+"""Restricts the local AWS to callers that hold one of its keys.
 
-Its functions are code that runs on this machine, so calling it has to be as hard as opening a shell here. ministack serves
-every web page and every local user: it knows callers without a key, with the key "test" and with any account number as root, checks
-none of root's signatures, and makes the keys of functions from public names.
+Its functions are code that runs on this machine: a caller that may create one can do all that the user of the machine can.
+ministack by itself serves every web page and every local user. It takes the key "test" and account numbers for root's, does
+not check root's signatures, and derives the keys of functions from names that are the same on every machine.
 
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY   root's keys, random for each start
 """
@@ -29,36 +29,36 @@ REPLACED = [
     (sts, ("_sessions",)),
 ]
 
-# A name of a page's own that resolves to 127.0.0.1 (DNS rebinding) is none of these.
+# Refuses DNS rebinding: a page whose own host name resolves to 127.0.0.1.
 OUR_HOST = re.compile(r"(127\.0\.0\.1|([a-z0-9._-]+\.)?localhost)(:\d+)?")
 CONTROL_ROUTES = ("/_ministack/", "/_localstack/")
 # Policies that demand TLS would deny every request.
 PASS_FOR_TLS = (b"x-forwarded-proto", b"https")
 
 
-def let_in_key_holders_only():
-    check_signatures_of_root()
-    make_keys_of_functions_secret()
-    refuse_all_others(os.environ["AWS_ACCESS_KEY_ID"])
+def require_keys():
+    verify_signatures_of_root()
+    salt_keys_of_functions()
+    check_every_request(os.environ["AWS_ACCESS_KEY_ID"])
 
 
-def check_signatures_of_root():
+def verify_signatures_of_root():
     pin = iam_evaluator.pin_signed_request
     names = {**vars(iam_evaluator), "_is_root_key": lambda _key: False}
     gateway.pin_signed_request = types.FunctionType(pin.__code__, names, None, pin.__defaults__)
 
 
-def make_keys_of_functions_secret():
-    """They are hashes of the names of function and role, which CloudFormation here makes the same for everybody."""
+def salt_keys_of_functions():
+    """They are hashes of the ARNs of function and role, and ministack's CloudFormation generates the same names everywhere."""
     salt = secrets.token_bytes(32)
     lambda_runtime.hashlib = types.SimpleNamespace(sha256=lambda data: hashlib.sha256(salt + data))
 
 
-def refuse_all_others(root_key):
+def check_every_request(root_key):
     inner = gateway.app
 
     async def app(scope, receive, send):
-        if scope["type"] == "websocket":  # no service that Posthaste uses has any
+        if scope["type"] == "websocket":  # Posthaste uses none
             await receive()
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -75,29 +75,29 @@ def refuse_all_others(root_key):
 
 
 def refusal(scope, root_key):
-    """The code and the message of the error with which a request is refused; None for one that ministack may answer."""
-    headers = {}  # as ministack reads them
+    """Error code and message for a request that is refused; None for one that ministack may answer."""
+    headers = {}  # as ministack joins them
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), decode_header_value(value)
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     if not OUR_HOST.fullmatch(headers.get("host", "")):
-        return "AccessDeniedException", "The local AWS answers to 127.0.0.1 and names of localhost only."
+        return "AccessDeniedException", "The local AWS is called by the name 127.0.0.1 or localhost."
     if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
-        return "AccessDeniedException", "The local AWS answers no web page."
+        return "AccessDeniedException", "The local AWS rejects requests from web pages."
     path = scope["path"]
     if path.startswith(CONTROL_ROUTES):
-        return "AccessDeniedException", "The local AWS is controlled by the program that started it only."
+        return "AccessDeniedException", "The control routes of ministack are closed."
     query = parse_qs(scope["query_string"].decode("utf-8", "replace"), keep_blank_values=True)
     key = gateway.extract_access_key_id(headers, query)
     if key == "" and gateway._parse_execute_api_url("", path) is not None:
-        return None  # whether an API takes unsigned calls is a setting of its own
+        return None  # the API's own authorisation decides
     if key == "" or not is_issued(key, root_key):
-        return "UnrecognizedClientException", "The local AWS takes the keys of .local/endpoints.json, new at each start."
+        return "UnrecognizedClientException", "Unknown access key. The keys change at each start: see .local/endpoints.json."
     return None
 
 
 def is_issued(key, root_key):
-    """Whether the key is root's, a session's or an IAM user's. That it signed the request is checked by ministack."""
+    """Whether the key is root's, a session's or an IAM user's. ministack itself verifies the signature."""
     if hmac.compare_digest(key.encode(), root_key.encode()):
         return True
     return key in sts._sessions or iam_evaluator.find_iam_access_key_account(key) is not None

@@ -232,7 +232,7 @@ if __name__ == "__main__":
     accept_observability()
     check_schedules_in_their_group()
     check_batches_as_their_single_action()
-    ministack_access.let_in_key_holders_only()
+    ministack_access.require_keys()
     ministack_under_load.keep_up()
     write_calls()
     gateway.main()

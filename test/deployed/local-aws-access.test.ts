@@ -31,7 +31,11 @@ async function ask(asked: Asked): Promise<{ status: number | undefined; cors: st
   const { hostname, port } = new URL(aws.endpoint);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const { method, path, headers, body } = asked;
-  request({ hostname, port, method, path, headers, setHost: false }, resolve).once('error', reject).end(body);
+  request({ hostname, port, method, path, headers, setHost: false })
+    .once('response', resolve)
+    .once('upgrade', resolve)
+    .once('error', reject)
+    .end(body);
   const answer = await promise;
   const cors = Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'));
   return { status: answer.statusCode, cors, body: await text(answer) };
@@ -68,7 +72,7 @@ const refused = { status: 403, cors: [] };
 
 describe('the local AWS', () => {
   it.each(['127.0.0.1', 'localhost', 'sqs.us-east-1.localhost'])(
-    'answers the keys of its start by the name %s, to no web page',
+    'accepts the keys of its start under the host name %s, and sends no CORS headers',
     async (host) => {
       expect(await ask(await listingQueues({ host }))).toMatchObject({ status: 200, cors: [] });
     },
@@ -82,7 +86,7 @@ describe('the local AWS', () => {
     'notlocalhost',
     'localhost.',
     'xn--localhost',
-  ])('refuses a call by the name %s, which is not its own', async (host) => {
+  ])('refuses the foreign host name %s', async (host) => {
     expect(await ask(await listingQueues({ host }))).toMatchObject(refused);
   });
 
@@ -93,11 +97,11 @@ describe('the local AWS', () => {
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
     { 'sec-fetch-site': 'same-origin' },
-  ])('refuses a call of a web page, though it is signed: %j', async (headers) => {
+  ])('refuses a signed request from a web page: %j', async (headers) => {
     expect(await ask(await listingQueues({ headers }))).toMatchObject(refused);
   });
 
-  it('refuses the question of a browser whether a page may call', async () => {
+  it('refuses preflight requests', async () => {
     const { host } = new URL(aws.endpoint);
     const asking = {
       'access-control-request-method': 'POST',
@@ -109,9 +113,9 @@ describe('the local AWS', () => {
     }
   });
 
-  it('answers a signed address that the user opens in a browser', async () => {
-    const opened = await listingQueues({ headers: { 'sec-fetch-site': 'none' } });
-    expect(await ask(opened)).toMatchObject({ status: 200 });
+  it('accepts a request that the user made in the address bar', async () => {
+    const typed = await listingQueues({ headers: { 'sec-fetch-site': 'none' } });
+    expect(await ask(typed)).toMatchObject({ status: 200 });
   });
 
   it.each([
@@ -123,18 +127,21 @@ describe('the local AWS', () => {
     ['POST', '/%5Fministack/reset'],
     ['GET', `/_ministack/lambda-code/${localAws.account}/us-east-1/function`],
     ['PUT', '/_ministack/cfn-response/token'],
-  ])('has no %s %s, not even for root', async (method, path) => {
+  ])('refuses the control route %s %s, even to root', async (method, path) => {
     const { QueueUrl } = await root.send(new CreateQueueCommand({ QueueName: 'kept' }));
     expect(await ask(await listingQueues({ method, path }))).toMatchObject(refused);
     expect((await root.send(new ListQueuesCommand({}))).QueueUrls).toContain(QueueUrl);
   });
 
   it.each([
-    ['the keys that everybody knows', { accessKeyId: 'test', secretAccessKey: 'test' }],
-    ['the number of the account', { accessKeyId: localAws.account, secretAccessKey: 'test' }],
-    ['a key that nobody was given', { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'guessed' }],
+    ["ministack's default keys", { accessKeyId: 'test', secretAccessKey: 'test' }],
+    ['the account number', { accessKeyId: localAws.account, secretAccessKey: 'test' }],
+    ['the keys of another start', deployment.client.credentials],
+    ['an unknown key', { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'guessed' }],
   ])('refuses %s', async (_, keys) => {
     expect(await ask(await listingQueues({ keys }))).toMatchObject(refused);
+    // ministack answers this one before it looks at the signature.
+    expect(await ask(await listingQueues({ keys, method: 'GET', path: '/health' }))).toMatchObject(refused);
   });
 
   it("refuses root's key with another secret", async () => {
@@ -144,7 +151,7 @@ describe('the local AWS', () => {
     expect(answer.body).toContain('signature');
   });
 
-  it('refuses a call without a signature, also beside the path of an API', async () => {
+  it('refuses an unsigned request, unless it is for an API', async () => {
     const { host } = new URL(aws.endpoint);
     const headers = {
       host,
@@ -165,7 +172,19 @@ describe('the local AWS', () => {
     expect(api).toMatchObject({ status: 404, cors: [] });
   });
 
-  it('lets nobody compute the keys of a function, whose name and role are the same on every machine', async () => {
+  it('opens no WebSocket', async () => {
+    const headers = {
+      host: `data.iot.${region}.localhost`,
+      connection: 'upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-version': '13',
+      'sec-websocket-protocol': 'mqtt',
+    };
+    expect(await ask({ method: 'GET', path: '/mqtt', headers })).toMatchObject(refused);
+  });
+
+  it('refuses function keys that were computed from public names', async () => {
     const { lambda, endpoints } = deployment;
     const named = { FunctionName: endpoints.functions.reconcile };
     await invoke(named.FunctionName);

@@ -11,10 +11,10 @@ import { startOwnLocalAws, type OwnLocalAws } from '../support/own-local-aws.ts'
 
 const { region } = localAws;
 
-/** A signed address has its key here, which a page may send without asking. */
+/** A key in the query, as in a presigned URL: a page may send it without a preflight request. */
 const QUERY_KEY = 'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=';
 
-inBrowser('a web page of another port of this machine', () => {
+inBrowser('a web page from another port of this machine', () => {
   let aws: OwnLocalAws;
   let browser: Browser;
   let server: Server;
@@ -78,7 +78,7 @@ inBrowser('a web page of another port of this machine', () => {
   };
 
   it.each(['test', 'the key of this start'])(
-    'creates no queue, no role and no function with %s, and reads no answer',
+    'cannot create a queue, a role or a function with %s, or read an answer',
     async (which) => {
       const key = which === 'test' ? which : aws.keys.accessKeyId;
       expect(await tried('cors', key)).toEqual(['failed', 'failed', 'failed']);
@@ -87,7 +87,7 @@ inBrowser('a web page of another port of this machine', () => {
     },
   );
 
-  it('sends no form either', async () => {
+  it('cannot create a queue by a form', async () => {
     const action = `${aws.endpoint}/?${QUERY_KEY}test/20260101/${region}/sqs/aws4_request`;
     const form = `<form method="post" action="${action}"><input name="Action" value="CreateQueue"><input name="QueueName" value="stolen"></form>`;
     const own = await browser.newPage();
