@@ -42,7 +42,11 @@ const importLines = async (queue: string, lines: readonly unknown[]) => {
   const output = join(inject('folder'), `${queue}-results`);
   writeFileSync(input, lines.map((line) => JSON.stringify(line)).join('\n'));
   const args = ['subscription', 'import', queue, input, '--output', output, '--deployment', 'Posthaste'];
-  const env = { ...plainEnvironment(), ...awsEnvironment(endpoint), POSTHASTE_API_URL: apiUrl };
+  const env = {
+    ...plainEnvironment(),
+    ...awsEnvironment(endpoint, deployment.endpoints),
+    POSTHASTE_API_URL: apiUrl,
+  };
   await promisify(execFile)(projectNode, ['cli/posthaste.mjs', ...args], { cwd: projectRoot, env });
   const results = readFileSync(output, 'utf8').trim().split('\n');
   rmSync(output);
