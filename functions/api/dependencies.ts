@@ -22,8 +22,8 @@ export type ApiPorts = {
   payloads: Payloads;
   deliveries: Deliveries;
   deliveryListings: DeliveryListings;
-  /** Whose places in a line are given back when deliveries are cancelled. */
-  rateLimits: Pick<RateLimits, 'leave'>;
+  /** Whose places in a line are given to others when deliveries are cancelled. */
+  rateLimits: RateLimits;
   recoveries: Recoveries;
   ingress: Ingress;
   /** Takes our own messages to one subscription, which skip dispatch. */

@@ -3,6 +3,7 @@ import type { DeadLetters } from '../../shared/ports/queues.ts';
 import { parseOperation } from '../../shared/wire/jobs/operation.ts';
 import { cancelDeliveries } from './cancel-deliveries.ts';
 import type { OperateContext, Remaining } from './context.ts';
+import { moveLineUp } from './move-line-up.ts';
 import { recoverDeliveries } from './recover-deliveries.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
@@ -50,6 +51,9 @@ export async function operate(
       return;
     case 'cancellation':
       await cancelDeliveries(context, operation, remaining);
+      return;
+    case 'moving_up':
+      await moveLineUp(context, operation, remaining);
       return;
   }
 }

@@ -36,6 +36,7 @@ export type TransitionName =
   | 'record_late'
   | 'release'
   | 'await_slot'
+  | 'move_up'
   | 'cancel'
   | 'settle'
   | 'postpone'

@@ -46,6 +46,8 @@ export type Fact =
   | { fact: 'slot_unreserved'; key: DeliveryKey; error: Error }
   /** Its subscription limits the rate of its requests: it waits on record for its turn. */
   | { fact: 'slot_awaited'; key: DeliveryKey; attempt: number; slotAt: number }
+  /** It waits for an earlier turn than before, or for none. */
+  | { fact: 'moved_up'; key: DeliveryKey; attempt: number; slotAt: number }
   | { fact: 'lease_lost'; key: DeliveryKey; attempt: number }
   | { fact: 'wake_up_set'; key: DeliveryKey; attempt: number; by: Mechanism; dueAt: number }
   | { fact: 'schedule_refused'; key: DeliveryKey; attempt: number }

@@ -18,11 +18,11 @@ export type ByHandContext = {
   ports: {
     clock: Pick<Clock, 'now'>;
     deliveries: Pick<Deliveries, 'find' | 'write'>;
-    deliveryListings: Pick<DeliveryListings, 'tally'>;
+    deliveryListings: Pick<DeliveryListings, 'newest' | 'records' | 'tally'>;
     messageRecords: MessageRecords;
     payloads: Payloads;
     subscriptions: Pick<Subscriptions, 'find'>;
-    rateLimits: Pick<RateLimits, 'leave'>;
+    rateLimits: RateLimits;
     wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
     journal: Journal;
   };

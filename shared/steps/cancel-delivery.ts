@@ -2,10 +2,12 @@ import { withRetriedWrites } from '../domain/contention.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { wasThere } from '../domain/message/addressees.ts';
-import { canBeLeft } from '../domain/subscription/rate-limit.ts';
+import { canBeLeft, rateLimitOf } from '../domain/subscription/rate-limit.ts';
+import { absenceOf } from '../domain/subscription/subscription.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { removeSchedule, type ByHandContext } from './by-hand.ts';
-import type { CancelReason, CancelRefusal } from '../domain/vocabulary.ts';
+import { isWaiting, moveWaitingUp } from './move-up.ts';
+import { OPEN_STATUSES, type CancelReason, type CancelRefusal } from '../domain/vocabulary.ts';
 import { writeTime } from './retention.ts';
 
 export type CancelResult =
@@ -40,9 +42,28 @@ export async function cancelDelivery(
 async function leaveBehind(context: ByHandContext, before: Delivery): Promise<void> {
   const { clock, rateLimits } = context.ports;
   await removeSchedule(context, before);
-  const { key, slot, lease } = before;
-  if (slot !== undefined && lease === undefined && canBeLeft(slot, clock.now()))
-    await rateLimits.leave(key, slot);
+  if (!isWaiting(before) || !canBeLeft(before.slot, clock.now())) return;
+  await rateLimits.leave(before.key, before.slot);
+  await moveLastUp(context, before.key);
+}
+
+/** Of either status so many deliveries are looked at for the last in a line: those of the latest messages. */
+const LATEST = 20;
+
+/** One of the last in a line takes the place that was left, and the line is shorter by one. Without any, the next to come takes it. */
+async function moveLastUp(context: ByHandContext, { queue, subscriptionId }: DeliveryKey): Promise<void> {
+  const { clock, deliveryListings, subscriptions } = context.ports;
+  const { subscription } = await subscriptions.find(queue, subscriptionId, 'fresh');
+  if (subscription === undefined || absenceOf(subscription, clock.now()) !== undefined) return;
+  const pages = await Promise.all(
+    OPEN_STATUSES.map((status) =>
+      deliveryListings.newest({ queue, subscriptionId, status }, { limit: LATEST }),
+    ),
+  );
+  const keys = pages.flatMap(({ items }) => items.map(({ key }) => key));
+  const { deliveries } = await deliveryListings.records(keys);
+  const [last] = deliveries.filter(isWaiting).toSorted((one, other) => other.slot.at - one.slot.at);
+  if (last !== undefined) await moveWaitingUp(context, last, rateLimitOf(subscription));
 }
 
 type Decision = { transition: Transition } | { why: CancelRefusal };

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { putQueue, subscribe } from '../support/api-client.ts';
+import * as z from 'zod';
+import { callApi, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { sendTogether } from '../support/sqs-messages.ts';
 
 const WINDOW_MS = 10_000;
 const MESSAGES = 120;
+
+const listing = z.object({ deliveries: z.array(z.unknown()) });
 
 let receiver: Receiver;
 
@@ -55,4 +59,25 @@ describe('a rate limit on the deployed system, with ten functions at once', () =
     expect(others).toHaveLength(MESSAGES);
     expect(Math.max(...others)).toBeLessThan(Math.max(...times) - 3_000);
   }, 90_000);
+
+  it('has what waits go by a higher limit within seconds', async () => {
+    const queue = `raised-${randomUUID()}`;
+    const path = `/${queue}/slow`;
+    await putQueue(queue);
+    const id = await subscribe(queue, receiver.url(path), { max_per_second: 0.02 });
+    const bodies = Array.from({ length: 20 }, (_, index) =>
+      JSON.stringify({ queue, id: `m-${index}`, data: index }),
+    );
+    for (let start = 0; start < bodies.length; start += 10)
+      await sendTogether(deployment.endpoints.ingressQueueUrl, bodies.slice(start, start + 10));
+    await eventually('nineteen that wait', async () => {
+      const answer = await callApi('GET', `/v2/queues/${queue}/deliveries?status=pending&limit=100`);
+      return listing.parse(await answer.json()).deliveries.length === bodies.length - 1 ? true : undefined;
+    });
+    const options = { max_per_second: 5 };
+    const changed = await callApi('PATCH', `/v2/queues/${queue}/subscriptions/${id}`, { options });
+
+    expect(changed.status).toBe(200);
+    expect(await receiver.waitFor(path, bodies.length, 30_000)).toHaveLength(bodies.length);
+  }, 60_000);
 });

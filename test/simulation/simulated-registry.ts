@@ -14,6 +14,7 @@ export type SimulatedRegistry = Pick<
   | 'deleteQueue'
   | 'removeDeletedQueue'
   | 'addSubscription'
+  | 'findSubscription'
   | 'changeSubscription'
   | 'markDeleted'
   | 'removeMarked'
@@ -46,6 +47,7 @@ export function simulatedRegistry(store: SubscriptionStore): SimulatedRegistry {
       if (store.versionsOf(subscription.id).length === 0) store.put(subscription);
       return Promise.resolve({ kind: 'added' });
     },
+    findSubscription: (_queue, subscriptionId) => Promise.resolve(store.find(subscriptionId)),
     changeSubscription: ({ subscriptionId }, change) => {
       const before = store.find(subscriptionId);
       if (before === undefined || isMarked(before)) return Promise.resolve({ kind: 'missing' });

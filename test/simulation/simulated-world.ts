@@ -154,7 +154,13 @@ export const workName = (work: Work): string => {
   return `${work.kind === 'job' ? 'job' : 'wake'} ${messageId}/${work.key.subscriptionId}/${work.attempt}`;
 };
 
-export const operationName = (operation: Operation): string =>
-  operation.kind === 'recovery'
-    ? `recovery ${operation.recoveryId}`
-    : `cancellation ${operation.subscriptionId ?? 'of the queue'}`;
+export const operationName = (operation: Operation): string => {
+  switch (operation.kind) {
+    case 'recovery':
+      return `recovery ${operation.recoveryId}`;
+    case 'cancellation':
+      return `cancellation ${operation.subscriptionId ?? 'of the queue'}`;
+    case 'moving_up':
+      return `moving up ${operation.subscriptionId}`;
+  }
+};

@@ -41,6 +41,7 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
   retried_by_hand: { fact: 'retried_by_hand', key: factKey, attempt: 3, round: 2 },
   late_result: { fact: 'late_result', key: factKey, attempt: anAttempt(), decisive: false },
   slot_awaited: { fact: 'slot_awaited', key: factKey, attempt: 1, slotAt: SOME_TIME },
+  moved_up: { fact: 'moved_up', key: factKey, attempt: 1, slotAt: SOME_TIME },
   lease_lost: { fact: 'lease_lost', key: factKey, attempt: 1 },
   wake_up_set: { fact: 'wake_up_set', key: factKey, attempt: 2, by: 'scheduler', dueAt: SOME_TIME },
   wake_up_dropped: { fact: 'wake_up_dropped', key: factKey, attempt: 2, reason: 'stale' },

@@ -19,6 +19,7 @@ import {
   type SecretSealer,
 } from '../../../shared/ports/subscriptions.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
+import { type MovingUpContext, orderMovingUp } from './order-moving-up.ts';
 
 export type ChangeContext = {
   registry: Pick<Registry, 'changeSubscription'>;
@@ -39,7 +40,9 @@ export type SubscriptionChange = {
   disabled?: Disabled | null;
 };
 
-type UpdateContext = ChangeContext & ConfirmationContext & { secretSealer: SecretSealer };
+export type UpdateContext = ChangeContext &
+  ConfirmationContext &
+  MovingUpContext & { secretSealer: SecretSealer };
 
 /** `secret`: the new one, where the change made one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };
@@ -49,7 +52,8 @@ export type ChangeResult = Changed<Subscription> | { kind: 'conflict'; subscript
 /**
  * Changes a subscription. A redacted header keeps its value. A new subscriber has to confirm where confirmation is
  * required, and an unconfirmed one has to confirm again; `sendOwedConfirmation` sends the link. One at another origin gets
- * neither the credentials that were given for the one before nor requests signed with its secret.
+ * neither the credentials that were given for the one before nor requests signed with its secret. What waits for a limit that
+ * rises moves up.
  * @throws UnknownCredentialsError, ContendedError
  */
 export async function updateSubscription(
@@ -57,7 +61,8 @@ export async function updateSubscription(
   name: SubscriptionName,
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
-  const { subscriber } = change;
+  const { subscriber, options } = change;
+  if (options !== undefined) await orderMovingUp(context, name, options);
   if (subscriber === undefined) return changePresent(context, name, editOf(change, context.clock.now()));
   const { unconfirmed } = newConfirmation(context);
   const mustConfirmNew = await requiresConfirmation(context, name.queue);

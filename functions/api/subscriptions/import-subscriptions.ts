@@ -6,7 +6,7 @@ import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import type { SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import { requiresConfirmation } from './ask-confirmation.ts';
 import { addToQueue, newSubscription, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
-import { updateSubscription, type SubscriptionChange } from './change.ts';
+import { updateSubscription, type SubscriptionChange, type UpdateContext } from './change.ts';
 
 /** What became of a subscription to import. */
 export type ImportResult =
@@ -25,7 +25,7 @@ export type ImportResult =
  * @throws a fault of ours before anything is written
  */
 export async function importSubscriptions(
-  context: SubscribeContext,
+  context: SubscribeContext & UpdateContext,
   queue: string,
   { requests, replace }: { requests: readonly SubscriptionRequest[]; replace: boolean },
 ): Promise<readonly ImportResult[]> {
@@ -82,7 +82,7 @@ async function addImported(
 
 /** @throws RefusedRequest, UnknownCredentialsError, ContendedError */
 async function importExisting(
-  context: SubscribeContext,
+  context: UpdateContext,
   current: Subscription,
   request: SubscriptionRequest,
   replace: boolean,

@@ -16,6 +16,7 @@ const LEVELS: Record<Fact['fact'], Level> = {
   attempt_made: 'info',
   late_result: 'warn',
   slot_awaited: 'info',
+  moved_up: 'info',
   delivery_cancelled: 'info',
   retried_by_hand: 'info',
   lease_lost: 'warn',
@@ -106,6 +107,7 @@ export function lineOf(fact: Fact): Record<string, unknown> {
     case 'delivery_cancelled':
     case 'retried_by_hand':
     case 'slot_awaited':
+    case 'moved_up':
     case 'lease_lost':
     case 'wake_up_set':
     case 'schedule_refused':

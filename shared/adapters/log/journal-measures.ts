@@ -46,6 +46,7 @@ export function measuresOf(fact: Fact): readonly Measure[] {
       ];
     case 'filter_too_costly':
     case 'retried_by_hand':
+    case 'moved_up':
     case 'lease_lost':
     case 'schedule_refused':
     case 'wake_up_dropped':

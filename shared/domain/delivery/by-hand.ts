@@ -1,5 +1,6 @@
 import type { CancelReason, TerminalStatus } from '../vocabulary.ts';
-import type { DeliveryKey, Delivery, Transition, WriteTime } from './delivery.ts';
+import type { Slot } from '../subscription/rate-limit.ts';
+import type { DeliveryKey, Delivery, NextAttempt, Transition, WriteTime } from './delivery.ts';
 
 /** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */
 export function retryNow(delivery: Delivery, at: WriteTime): Transition {
@@ -16,6 +17,27 @@ export function retryNow(delivery: Delivery, at: WriteTime): Transition {
         by: 'sqs_delay',
       },
       overdueAt: at.now,
+      updatedAt: at.now,
+      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+    },
+  };
+}
+
+/** Gives a delivery that waits for a slot an earlier one; undefined: it need not wait for any. */
+export function moveUp(
+  delivery: Delivery,
+  { next, slot }: { next: NextAttempt; slot: Slot | undefined },
+  at: WriteTime,
+): Transition {
+  return {
+    name: 'move_up',
+    key: delivery.key,
+    expect: unchanged(delivery),
+    change: {
+      status: delivery.status,
+      next,
+      slot: slot ?? null,
+      overdueAt: next.dueAt,
       updatedAt: at.now,
       expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
     },

@@ -4,7 +4,7 @@ import { MAX_DELAY_SECONDS } from '../retry/wake-up-plan.ts';
 export const OPERATE_TIMEOUT_SECONDS = 40;
 
 /** An order to `operate`: long work, done page by page. Each can be repeated without harm. Times are milliseconds since the epoch. */
-export type Operation = RecoveryOperation | CancellationOperation;
+export type Operation = RecoveryOperation | CancellationOperation | MovingUpOperation;
 
 /** Replays what a recovery's record says, from where its cursor stands. Sent before the record is written. */
 export type RecoveryOperation = { kind: 'recovery'; queue: string; recoveryId: string; orderedAt: number };
@@ -26,6 +26,17 @@ export type CancellationOperation = {
   failed?: number;
   /** Passes made for what had failed in those before. */
   looks?: number;
+};
+
+/** Moves up what waits in the line of a subscription by a lower limit than it has now. */
+export type MovingUpOperation = {
+  kind: 'moving_up';
+  queue: string;
+  subscriptionId: string;
+  /** Where the next page begins; absent before the first. */
+  cursor?: string;
+  /** This pass began when every attempt that was under way at the change had been recorded. */
+  settled?: true;
 };
 
 /** How often operate looks again at a delivery that it could not deal with, before it leaves it alone. */

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../duration.ts';
-import type { Subscription } from './subscription.ts';
+import type { Subscription, SubscriptionOptions } from './subscription.ts';
 
 /**
  * What a subscription takes: one request every `intervalMs`. Slots of another epoch are of another limit, or from before the
@@ -77,6 +77,20 @@ export function withLimitDated(before: Subscription, after: Subscription, now: n
   return before.options.max_per_second === after.options.max_per_second
     ? after
     : { ...after, limitedAt: Math.max(now, (before.limitedAt ?? 0) + 1) };
+}
+
+/** Whether new options let a subscription have more requests a second. */
+export function isRaised(before: SubscriptionOptions, after: SubscriptionOptions): boolean {
+  return (after.max_per_second ?? Infinity) > (before.max_per_second ?? Infinity);
+}
+
+/** Whether a slot is of a lower limit than there is now, or none was to be had then. */
+export function isOfLower({ epoch }: Slot, limit: RateLimit | undefined): boolean {
+  return limit === undefined || epoch === undefined || rateIn(epoch) < rateIn(limit.epoch);
+}
+
+function rateIn(epoch: string): number {
+  return Number(epoch.slice(epoch.indexOf('/') + 1));
 }
 
 /** Whether a slot may be used now, is still to come, or is nothing to go by any more. */

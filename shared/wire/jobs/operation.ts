@@ -28,6 +28,13 @@ const operation = z.discriminatedUnion('kind', [
     failed: count.exactOptional(),
     looks: count.exactOptional(),
   }),
+  z.object({
+    kind: z.literal('moving_up'),
+    queue: name,
+    subscriptionId: name,
+    cursor: name.exactOptional(),
+    settled: z.literal(true).exactOptional(),
+  }),
 ]);
 
 const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });

@@ -1,5 +1,13 @@
+import { randomBytes } from 'node:crypto';
+import { updateSubscription } from '../../../functions/api/subscriptions/change.ts';
+import { operate } from '../../../functions/operate/operate.ts';
+import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/recovery/operation.ts';
+import { visibilityTimeout } from '../../../shared/domain/receives.ts';
+import type { Operations } from '../../../shared/ports/queues.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
-import { pipelineWorld } from './pipeline-world.ts';
+import { modelledSqs, sideBySide } from '../modelled-sqs.ts';
+import { inMemoryRecoveries } from './in-memory-recoveries.ts';
+import { pipelineWorld, type PipelineWorld } from './pipeline-world.ts';
 
 /** A queue with one subscriber that limits the rate of its requests, from the beginning on. */
 export const limitedWorld = async () => {
@@ -23,7 +31,46 @@ export const limitedWorld = async () => {
     latenesses: (): number[] =>
       world.journal.facts.flatMap((fact) => (fact.fact === 'attempt_made' ? [fact.latenessMs] : [])),
     deliveryOf: (messageId: string) => world.delivery('subscription-1', messageId),
+    /** As its operator changes the limit; undefined removes it. `operations`: where operate is asked. */
+    limitTo: limitsOf(world),
   };
+};
+
+/** The API's step that changes a subscription, and operate with a queue that brings its orders. */
+const limitsOf = (world: PipelineWorld) => {
+  const { clock, subscriptions: registry } = world;
+  const operateMs = OPERATE_TIMEOUT_SECONDS * 1000;
+  const orders = modelledSqs<Operation>({
+    name: 'order',
+    timeline: clock,
+    visibilityMs: () => 1000 * visibilityTimeout(OPERATE_TIMEOUT_SECONDS),
+    batchSize: 1,
+    consume: sideBySide(({ value }) => {
+      const endsAt = clock.now() + operateMs;
+      const { ports, settings } = world.byHandContext;
+      const context = {
+        ports: { ...ports, registry, operations, recoveries: inMemoryRecoveries() },
+        settings,
+      };
+      return operate(context, value, () => endsAt - clock.now());
+    }),
+  });
+  const operations: Operations = {
+    send: (operation, delaySeconds) => {
+      orders.send(operation, delaySeconds);
+      return Promise.resolve();
+    },
+  };
+  const limitTo = async (max_per_second?: number): Promise<void> => {
+    const settings = { subscriptionConfirmation: false };
+    const options = { _retry_policy: aBarePolicy(), ...(max_per_second !== undefined && { max_per_second }) };
+    await updateSubscription(
+      { registry, clock, settings, randomBytes, operations, secretSealer: world.secretOpener },
+      { queue: 'orders', subscriptionId: 'subscription-1' },
+      { options },
+    );
+  };
+  return Object.assign(limitTo, { operations });
 };
 
 export type LimitedWorld = Awaited<ReturnType<typeof limitedWorld>>;

@@ -1,11 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { retryDelivery } from '../../../shared/steps/by-hand.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
-import { updateSubscription } from '../../../functions/api/subscriptions/change.ts';
-import { aBarePolicy, aMessage } from '../../support/builders.ts';
+import { aMessage } from '../../support/builders.ts';
 import { limitedWorld, type LimitedWorld } from '../../support/in-memory/limited-world.ts';
-import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 
 let world: LimitedWorld['world'];
 let startedAt: LimitedWorld['startedAt'];
@@ -14,9 +11,11 @@ let publish: LimitedWorld['publish'];
 let requestedAt: LimitedWorld['requestedAt'];
 let latenesses: LimitedWorld['latenesses'];
 let deliveryOf: LimitedWorld['deliveryOf'];
+let limitTo: LimitedWorld['limitTo'];
 
 beforeEach(async () => {
-  ({ world, startedAt, subscribe, publish, requestedAt, latenesses, deliveryOf } = await limitedWorld());
+  ({ world, startedAt, subscribe, publish, requestedAt, latenesses, deliveryOf, limitTo } =
+    await limitedWorld());
 });
 
 describe('the line of a subscription with max_per_second', () => {
@@ -87,17 +86,6 @@ describe('the line of a subscription with max_per_second', () => {
     await subscribe(1);
     await publish(60);
     await world.clock.run(startedAt + 5_000);
-    const limitTo = async (max_per_second: number) => {
-      const context = {
-        registry: world.subscriptions,
-        clock: world.clock,
-        settings: { subscriptionConfirmation: false },
-        randomBytes,
-        secretSealer: inMemorySecrets(),
-      };
-      const options = { max_per_second, _retry_policy: aBarePolicy() };
-      await updateSubscription(context, { queue: 'orders', subscriptionId: 'subscription-1' }, { options });
-    };
     await limitTo(0.5);
     await publish(1, 60);
     await world.clock.run(startedAt + 8_000);

@@ -4,11 +4,14 @@ import { encodeOperation, parseOperation } from '../../../shared/wire/jobs/opera
 
 const recovery: Operation = { kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 1 };
 const cancellation: Operation = { kind: 'cancellation', queue: 'orders', deletedAt: 2 };
+const movingUp: Operation = { kind: 'moving_up', queue: 'orders', subscriptionId: 's-1' };
 
 describe('an order on the wire', () => {
   it.each<Operation>([
     recovery,
     cancellation,
+    movingUp,
+    { ...movingUp, cursor: 'c', settled: true },
     { ...cancellation, subscriptionId: 's-1', cursor: 'c', settled: true, failed: 2, looks: 1 },
   ])('is read as it was written: %j', (operation) => {
     expect(JSON.parse(encodeOperation(operation))).toMatchObject({ v: 1 });
@@ -32,6 +35,7 @@ describe('an order on the wire', () => {
     [JSON.stringify({ v: 1, ...recovery, recoveryId: 7 }), 'invalid_field:recoveryId'],
     [JSON.stringify({ v: 1, ...cancellation, deletedAt: '2' }), 'invalid_field:deletedAt'],
     [JSON.stringify({ v: 1, ...cancellation, settled: false }), 'invalid_field:settled'],
+    [JSON.stringify({ v: 1, ...movingUp, subscriptionId: undefined }), 'invalid_field:subscriptionId'],
     [JSON.stringify({ v: 1, ...cancellation, looks: -1 }), 'invalid_field:looks'],
   ])('is refused with a reason: %s', (text, reason) => {
     expect(parseOperation(text)).toEqual({ ok: false, reason });
