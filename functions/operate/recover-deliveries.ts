@@ -1,4 +1,5 @@
 import {
+  MOST_LOOKS,
   OPERATE_TIMEOUT_SECONDS,
   type RecoveryOperation,
   secondsToNextLook,
@@ -139,10 +140,22 @@ async function handleBatch(context: OperateContext, recovery: Recovery, remainin
   );
   const faults = [
     ...unreadable.map(({ key, error }) => faultOf(context, key, error)),
-    ...failed.map(({ item, error }) => faultOf(context, item.key, error)),
+    ...failed.map(({ item, error }) => resultOfFailed(context, recovery, item, error)),
   ];
   const left = [...rest.map(({ key }) => key), ...recovery.batch.slice(SIDE_BY_SIDE)];
   return { results: [...results, ...faults], rest: left };
+}
+
+/** At the last look, one that has had its round lacks no more than its wake-up, and reconcile finds it overdue. */
+function resultOfFailed(
+  context: OperateContext,
+  recovery: Recovery,
+  { key, recoveries }: Delivery,
+  error: unknown,
+): ReplayResult {
+  const fault = faultOf(context, key, error);
+  const isLeftToReconcile = recovery.looks >= MOST_LOOKS && recoveries.includes(recovery.id);
+  return isLeftToReconcile ? { kind: 'reopened' } : fault;
 }
 
 /** A service that is down comes back; a record that cannot be read or written is given up after the last look. */

@@ -51,6 +51,15 @@ describe('a delivery that a recovery cannot deal with', () => {
     expect(woken).toHaveLength(60);
   });
 
+  it('is counted as reopened where only its wake-up could not be sent, which is left to reconcile', async () => {
+    const { ports, recovery, work } = await withPoison();
+    const sendDelayed = ports.wakeUps.sendDelayed.bind(ports.wakeUps);
+    ports.wakeUps.sendDelayed = (wakeUp) =>
+      wakeUp.key.messageId === 'poison' ? Promise.reject(new Error('throttled')) : sendDelayed(wakeUp);
+    await work();
+    expect(await recovery.found()).toMatchObject({ state: 'completed', reopened: 60, skipped: {} });
+  });
+
   it('may be one whose record nobody can read', async () => {
     const { ports, recovery, work, failures } = await withPoison();
     const listings = { ...ports.deliveryListings };
