@@ -137,6 +137,7 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
   const { journal, ...dispatchStores } = dispatchContext.ports;
   const dispatching = {
     settings,
+    hasTime: dispatchContext.hasTime,
     ports: { ...slowed({ ...dispatchStores, deliveryQueue }, time), clock: time, journal },
   };
   const ingress = queue<{ message: Message; sentAt: number }>(

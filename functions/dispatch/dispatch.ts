@@ -15,15 +15,15 @@ import {
 } from '../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
 import { acceptedVersion } from '../../shared/domain/message/version.ts';
-import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';
-import type { Journal } from '../../shared/ports/journal.ts';
+import type { Fact, Journal } from '../../shared/ports/journal.ts';
 import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
-import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { ReceivedMessage } from '../../shared/wire/ingress/message.ts';
-import { dividedUp, firstJobsFor, type Sending } from './first-jobs.ts';
+import { dividedUp, type Sending } from './first-jobs.ts';
+import { readLast, sendAgain, sendJobs, sendOn } from './pages.ts';
 import { repeated, type Copy } from './repeat.ts';
 import { placeOf } from '../../shared/steps/keep-message.ts';
 import { keptUntil, recordedUntil } from '../../shared/steps/retention.ts';
@@ -45,6 +45,8 @@ export type DispatchContext = {
     /** How many subscriptions of a message one job is for, about. */
     firstAttemptsPerJob: number;
   };
+  /** Whether the invocation has time for another page of subscriptions. */
+  hasTime: () => boolean;
 };
 
 /**
@@ -56,9 +58,9 @@ export type IngressReading =
   | { ok: false; reason: DeadLetterReason };
 
 /**
- * One ingress message: its record first, then a job for each chunk of the matching subscriptions (docs/design.md#chunks). It returns when the
- * message may be acknowledged, and throws when it must come again, which is always safe: the record is written once,
- * and a repeat sends the jobs again, so that it completes what a crash left undone (repeat.ts).
+ * One ingress message: its record first, then a job for each chunk of the matching subscriptions (docs/design.md#chunks), page by page where there
+ * are many (pages.ts). It returns when the message may be acknowledged, and throws when it must come again, which is always safe:
+ * the record is written once, and a repeat sends the jobs again, so that it completes what a crash left undone (repeat.ts).
  */
 export async function dispatch(
   context: DispatchContext,
@@ -70,13 +72,13 @@ export async function dispatch(
     return;
   }
   const { message, version, delaySeconds = 0, isFetched = false } = reading;
-  const list = await context.ports.subscriptions.list(message.queue, 'cached');
-  if (list === undefined) {
+  const page = await context.ports.subscriptions.page(message.queue, 'cached');
+  if (page === undefined) {
     await refuse(context, received, 'unknown_queue', { queue: message.queue, messageId: message.id });
     return;
   }
   const body = await placeOf(context.ports.payloads, message, MAX_BODY_IN_JOB);
-  await accept(context, { message, body, version, isFetched }, list, {
+  await accept(context, { message, body, version, isFetched }, page, {
     sentAt: received.sentAt,
     delayMs: delaySeconds * 1000,
   });
@@ -101,55 +103,62 @@ async function refuse(
 async function accept(
   context: DispatchContext,
   copy: Copy,
-  list: SubscriptionList,
-  { sentAt, delayMs }: Sending,
+  page: SubscriptionPage,
+  sending: Sending,
 ): Promise<void> {
   const { ports } = context;
   const { message, body } = copy;
+  const content = contentOf(message);
   const acceptance = {
     acceptedAt: ports.clock.now(),
-    listedAt: listedAt(list.readAt, list.subscriptions),
+    listedAt: listedAt(page.readAt, page.subscriptions),
   };
-  const first = addresseesOf(list.subscriptions, contentOf(message), acceptance);
+  const first = addresseesOf(page.subscriptions, content, acceptance);
   const draft = await draftRecord(context, copy, { ...acceptance, ...first });
+  const { life, until } = page;
   const { kind, record } = await ports.messageRecords.accept(
-    { ...draft, life: list.queue.createdAt },
-    sentAt,
+    { ...draft, life, ...(until === undefined ? {} : { until }) },
+    sending.sentAt,
   );
   // Erased since it first came: what this copy has put into the bucket must not stay there.
   if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
-  const sent =
-    kind === 'accepted'
-      ? { ...first, body, differs: false, late: false }
-      : await repeated(context, record, copy, list);
-  ports.journal.note({
-    fact: 'message_accepted',
-    message: record.key,
-    matched: sent.matching.length,
-    filtered: record.filtered,
-    duplicate: kind === 'duplicate',
-    ...(sent.differs ? { differs: true } : {}),
-    ...(sent.late ? { late: true } : {}),
-  });
-  noteUndecided(ports.journal, record.key, sent.undecided);
-  // A repeat waits for what is left of the delay, not for all of it once more.
-  const { delaySeconds: leftSeconds } = planSqsDelay(record.acceptedAt + delayMs, ports.clock.now());
-  const subscriptionIds = sent.matching.map(({ id }) => id);
-  const jobs = firstJobsFor(subscriptionIds, record, sent.body, { sentAt, delayMs });
-  await ports.deliveryQueue.send(jobs, leftSeconds);
+  if (kind === 'duplicate') {
+    await repeat(context, record, { copy, page, sending });
+    return;
+  }
+  noteAccepted(ports.journal, record, { matched: first.matching.length, duplicate: false });
+  const sent = { content, body, sending };
+  await sendJobs(context, { record, part: record, addressees: first }, sent);
+  await sendOn(context, record, sent);
 }
 
-const MOST_NAMED = 10;
+type Received = { copy: Copy; page: SubscriptionPage; sending: Sending };
 
-/** One line however many they are; whose filter it is, an operator must know. */
-function noteUndecided(journal: Journal, message: MessageKey, undecided: Addressees['undecided']): void {
-  if (undecided.length === 0) return;
-  journal.note({
-    fact: 'filter_too_costly',
-    message,
-    subscriptions: undecided.length,
-    subscriptionIds: undecided.slice(0, MOST_NAMED).map(({ id }) => id),
-  });
+async function repeat(
+  context: DispatchContext,
+  record: MessageRecord,
+  { copy, page, sending }: Received,
+): Promise<void> {
+  const { journal } = context.ports;
+  const resent = await repeated(context, record, copy);
+  if (!('message' in resent)) {
+    noteAccepted(journal, record, { matched: 0, duplicate: true, ...resent });
+    return;
+  }
+  const sent = { content: contentOf(resent.message), body: resent.body, sending };
+  const last = await readLast(context, record, sent, page);
+  noteAccepted(journal, record, { matched: last.addressees.matching.length, duplicate: true });
+  await sendAgain(context, record, sent, last);
+}
+
+type Accepted = Pick<
+  Extract<Fact, { fact: 'message_accepted' }>,
+  'matched' | 'duplicate' | 'differs' | 'late'
+>;
+
+function noteAccepted(journal: Journal, { key, filtered, until }: MessageRecord, accepted: Accepted): void {
+  const more = until === undefined ? {} : { unfinished: true as const };
+  journal.note({ fact: 'message_accepted', message: key, filtered, ...accepted, ...more });
 }
 
 async function draftRecord(

@@ -1,7 +1,7 @@
 import type { ChunkJob, DeliveryJob, FirstJob } from '../../shared/domain/delivery/job.ts';
-import { bucketIn, chunkOf, chunksFor } from '../../shared/domain/delivery/fan-out.ts';
+import { bucketIn, chunkOf, chunksFor, type Buckets } from '../../shared/domain/delivery/fan-out.ts';
 import type { MessageBody } from '../../shared/domain/message/body.ts';
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { ListedSubscription } from '../../shared/domain/subscription/subscription.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
 
 /** When the message was sent, in milliseconds since the epoch, and how long after its acceptance it is due. */
@@ -15,16 +15,20 @@ const MOST_APART = 25;
  * subscription, which may take all the time there is, gets a job of its own instead of holding up the others.
  */
 export function dividedUp(
-  matching: readonly Subscription[],
+  matching: readonly ListedSubscription[],
   buckets: number,
   firstAttemptsPerJob: number,
+  apartAlready = 0,
 ): Pick<MessageRecord, 'chunks' | 'apart'> {
   const failing = matching.filter(({ failing }) => failing !== undefined);
-  const apart = failing.slice(0, MOST_APART).map(({ id }) => id);
+  const apart = failing.slice(0, MOST_APART - apartAlready).map(({ id }) => id);
   const chunks = chunksFor(matching.length - apart.length, buckets, firstAttemptsPerJob);
   if (chunks === undefined) return {};
   return { chunks, ...(apart.length === 0 ? {} : { apart }) };
 }
+
+/** Where deliveries are, as the record of their message says. */
+export type Placing = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apart'> & Buckets;
 
 /**
  * The jobs for the first attempts of a message: one for each chunk, as its record says, and one for each delivery that is in
@@ -32,11 +36,11 @@ export function dividedUp(
  */
 export function firstJobsFor(
   subscriptionIds: readonly string[],
-  record: MessageRecord,
+  placing: Placing,
   body: MessageBody,
   { sentAt, delayMs }: Sending,
 ): FirstJob[] {
-  const { key, acceptedAt, chunks, apart = [] } = record;
+  const { key, acceptedAt, chunks, apart = [] } = placing;
   const order = {
     acceptedAt,
     ...(sentAt === undefined ? {} : { sentAt }),
@@ -44,14 +48,14 @@ export function firstJobsFor(
     body,
   };
   const single = (subscriptionId: string): DeliveryJob => {
-    const place = { ...key, subscriptionId, bucket: bucketIn(record, subscriptionId) };
+    const place = { ...key, subscriptionId, bucket: bucketIn(placing, subscriptionId) };
     return { kind: 'job', key: place, attempt: 1, ...order };
   };
   if (chunks === undefined) return subscriptionIds.map(single);
   const isApart = new Set(apart);
   const placed = Map.groupBy(
     subscriptionIds.filter((id) => !isApart.has(id)),
-    (id) => bucketIn(record, id) * chunks + chunkOf(id, chunks),
+    (id) => bucketIn(placing, id) * chunks + chunkOf(id, chunks),
   );
   const together = [...placed].map(([place, members]): ChunkJob => {
     const at = { ...key, bucket: Math.floor(place / chunks), chunk: place % chunks };

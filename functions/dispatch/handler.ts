@@ -47,6 +47,9 @@ function idsIn(record: SQSRecord): Record<string, string> {
   return messageIdsIn(record, environment.ingressRoutes);
 }
 
+/** Half of an invocation: a page takes less than a second, unless calls to AWS have to be repeated. */
+const FOR_ANOTHER_PAGE_MS = 15_000;
+
 /** The adapter for each port, and the settings in the units of the steps. */
 function dispatchContextOf(
   environment: ReturnType<typeof dispatchEnvironment>,
@@ -56,6 +59,7 @@ function dispatchContextOf(
   const invocation = { deadline, journal };
   const dynamo = dynamoClient(invocation);
   return {
+    hasTime: () => deadline.remainingMs() >= FOR_ANOTHER_PAGE_MS,
     ports: {
       clock,
       journal,

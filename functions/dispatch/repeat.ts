@@ -1,25 +1,20 @@
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import { addresseesOf, contentOf, type Addressees } from '../../shared/domain/message/addressees.ts';
 import type { MessageBody } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import { asAccepted } from '../../shared/domain/message/version.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
-import type { SubscriptionList, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { messageIn } from '../../shared/steps/keep-message.ts';
 
 /** One SQS message's copy of a message. `body`: where jobs have it from. `isFetched`: its data was read from where it refers to. */
 export type Copy = { message: Message; body: MessageBody; version: string; isFetched: boolean };
 
-/** What a repeat sends: the accepted message, and to whom. `matching` is empty where it `differs` or is `late`. */
-export type Resent = { body: MessageBody; differs: boolean; late: boolean } & Pick<
-  Addressees,
-  'matching' | 'undecided'
->;
+/** Why a repeat sends nothing: it is not what was accepted, or comes after the window. Else the accepted message. */
+export type Resent = { differs: true } | { late: true } | { message: Message; body: MessageBody };
 
 type RepeatContext = {
-  ports: { clock: Pick<Clock, 'now'>; payloads: Payloads; subscriptions: Subscriptions };
+  ports: { clock: Pick<Clock, 'now'>; payloads: Payloads };
   settings: { retentionMs: number };
 };
 
@@ -36,14 +31,11 @@ export async function repeated(
   { ports, settings }: RepeatContext,
   record: MessageRecord,
   copy: Copy,
-  list: SubscriptionList,
 ): Promise<Resent> {
   const { acceptedAt, accepted } = record;
-  const differs = accepted !== undefined && accepted.digest !== copy.version;
-  const late = ports.clock.now() >= acceptedAt + settings.retentionMs - FOR_ITS_JOBS_MS;
-  if (differs || late) return { body: copy.body, differs, late, matching: [], undecided: [] };
-  const { message, body } = await acceptedCopy(ports.payloads, record, copy);
-  return { body, differs, late, ...(await addresseesAsOf(ports.subscriptions, record, message, list)) };
+  if (accepted !== undefined && accepted.digest !== copy.version) return { differs: true };
+  if (ports.clock.now() >= acceptedAt + settings.retentionMs - FOR_ITS_JOBS_MS) return { late: true };
+  return acceptedCopy(ports.payloads, record, copy);
 }
 
 /**
@@ -63,18 +55,4 @@ async function acceptedCopy(
   if (accepted === undefined || copy.body.kind === 'stored') return copy;
   const message = asAccepted(copy.message, accepted);
   return { message, body: { kind: 'inline', message } };
-}
-
-/**
- * The record says as of when the message goes to whom. The list is read afresh, because a repeat may meet another
- * function's cache; of a queue that was deleted meanwhile there is only what was read just now.
- */
-async function addresseesAsOf(
-  subscriptions: Subscriptions,
-  record: MessageRecord,
-  message: Message,
-  read: SubscriptionList,
-): Promise<Addressees> {
-  const list = (await subscriptions.list(record.key.queue, 'fresh')) ?? read;
-  return addresseesOf(list.subscriptions, contentOf(message), record);
 }

@@ -18,6 +18,8 @@ type ReadCache<Value> = {
   /** By a read of its own, begun now; its answer is what the cache holds from then on. */
   fresh(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
   forget(name: string): void;
+  /** All whose names begin so. */
+  forgetAll(prefix: string): void;
 };
 
 /** Answers of a while ago, shared by all who ask. `undefined` – nothing there – is never kept, and drops what was. */
@@ -69,6 +71,9 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
     },
     fresh,
     forget,
+    forgetAll: (prefix) => {
+      for (const name of entries.keys()) if (name.startsWith(prefix)) forget(name);
+    },
   };
 }
 

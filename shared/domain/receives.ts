@@ -34,3 +34,15 @@ export function returnDelaySeconds(receiveCount: number, random: () => number): 
   const most = Math.min(MOST_DELAY_SECONDS, 2 ** receiveCount);
   return Math.round((most / 2) * (1 + random()));
 }
+
+/**
+ * The function had no time for all that a message asks of it, and what it did is on record. The message shall come again at once,
+ * for the rest. No fault; but a receive like any other, so that the work of one message comes to an end.
+ */
+export class UnfinishedError extends Error {
+  override readonly name = 'UnfinishedError';
+
+  constructor() {
+    super('The rest of the message is done when it comes again.');
+  }
+}

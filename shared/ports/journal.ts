@@ -7,7 +7,10 @@ import type { Operation } from '../domain/recovery/operation.ts';
 
 /** What happened, in the field's words. Adapters make log lines and metrics of it; never payloads, never secrets. */
 export type Fact =
-  /** `matched`: deliveries that jobs were sent for. `differs`: the repeat is not what was accepted under its id. `late`: it came after the window of its message. */
+  /**
+   * `matched`: deliveries that jobs were sent for, from the first page of subscriptions. `differs`: the repeat is not what was accepted
+   * under its id. `late`: it came after the window of its message. `unfinished`: there are more pages.
+   */
   | {
       fact: 'message_accepted';
       message: MessageKey;
@@ -16,7 +19,12 @@ export type Fact =
       duplicate: boolean;
       differs?: true;
       late?: true;
+      unfinished?: true;
     }
+  /** Of a message to many subscriptions: those of a further page. */
+  | { fact: 'page_sent'; message: MessageKey; matched: number; filtered: number }
+  /** An invocation had no time for all subscriptions of a message: it comes again for the others. */
+  | { fact: 'message_unfinished'; message: MessageKey }
   /** Filters that would have taken too many steps on this message: it went to their subscriptions. The first ten by id. */
   | {
       fact: 'filter_too_costly';

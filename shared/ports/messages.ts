@@ -1,4 +1,5 @@
 import type { MessageBody } from '../domain/message/body.ts';
+import type { LaterPart } from '../domain/delivery/fan-out.ts';
 import type { MessageKey } from '../domain/message/message.ts';
 import type { AcceptedVersion } from '../domain/message/version.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -7,7 +8,7 @@ import type { Page, PageRequest } from './page.ts';
 export type MessageRecord = {
   key: MessageKey;
   acceptedAt: number;
-  /** When the list of subscriptions was read; one created later does not match, however often the message comes. */
+  /** When the first page of subscriptions was read; one of it created later does not match, however often the message comes. */
   listedAt: number;
   type?: string;
   matched: number;
@@ -20,8 +21,12 @@ export type MessageRecord = {
   life?: number;
   /** How many chunks each bucket's deliveries are divided into; undefined: each is on record by itself. */
   chunks?: number;
-  /** Subscriptions whose deliveries are in none of the chunks, because they were failing when the message was accepted. */
+  /** Subscriptions whose deliveries are in none of the chunks, because they were failing when the message was sent to them. */
   apart?: readonly string[];
+  /** Of a message to more than one page of subscriptions. All but the last part were sent; a repeat sends that one again. */
+  parts?: readonly LaterPart[];
+  /** The last subscription of the last part, while the message was not sent to those behind it; `matched` and `filtered` grow with them. */
+  until?: string;
   /** Absent on records of version 0.1.0, and of messages that do not come through the ingress queue. */
   accepted?: AcceptedVersion;
   /** Inline: on the MESSAGE item itself. */
@@ -39,6 +44,20 @@ export type AcceptedMessage = { key: MessageKey; acceptedAt: number };
 /** `kept`: a body is on record, this one or the one before it. `forgotten`: there is no such record any more. */
 export type Keeping = 'kept' | 'erased' | 'forgotten';
 
+/** What dispatch puts on record before it sends a message to more subscriptions. `matched`, `filtered` and `apart`: those of the part. */
+export type NextPart = {
+  part: LaterPart;
+  /** Undefined: it goes to the end of the list. */
+  until: string | undefined;
+  matched: number;
+  filtered: number;
+  apart: readonly string[];
+};
+
+/** `refused`: another invocation went on first, from the same record. `current`: as it stands; undefined where it is gone, or another message's. */
+export type PartResult =
+  { kind: 'added'; record: MessageRecord } | { kind: 'refused'; current: MessageRecord | undefined };
+
 export interface MessageRecords {
   /**
    * Writes the record if there is none, or takes the place of one of an earlier life of the queue
@@ -46,6 +65,8 @@ export interface MessageRecords {
    * message was sent, if known.
    */
   accept(record: MessageRecord, sentAt?: number): Promise<Acceptance>;
+  /** Adds a part, if the record has as many parts as the given one. */
+  addPart(record: MessageRecord, next: NextPart): Promise<PartResult>;
   /** Strongly consistent. */
   find(key: MessageKey): Promise<MessageRecord | undefined>;
   /**

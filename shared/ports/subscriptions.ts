@@ -1,7 +1,12 @@
 import type { HealthChange } from '../domain/subscription/health.ts';
 import type { RateLimit, Slot } from '../domain/subscription/rate-limit.ts';
 import type { SigningSecret } from '../domain/subscription/signing-secret.ts';
-import type { Disabled, Queue, Subscription } from '../domain/subscription/subscription.ts';
+import type {
+  Disabled,
+  ListedSubscription,
+  Queue,
+  Subscription,
+} from '../domain/subscription/subscription.ts';
 import type { Page, PageRequest } from './page.ts';
 
 /**
@@ -10,12 +15,16 @@ import type { Page, PageRequest } from './page.ts';
  */
 export type Freshness = 'cached' | 'fresh';
 
-export type SubscriptionList = {
-  queue: Queue;
-  /** All of them, pages followed to the end, the expired and the disabled among them. */
-  subscriptions: readonly Subscription[];
-  /** When the list was read: a subscription created later is not in it. */
+/** Some of a queue's subscriptions by id, as many as one request to the table answers with: up to 1 MB of records. */
+export type SubscriptionPage = {
+  /** When the queue was created: another queue of the same name has another. */
+  life: number;
+  /** The expired and the disabled among them. */
+  subscriptions: readonly ListedSubscription[];
+  /** When they were read: a subscription created later is not among them. */
   readAt: number;
+  /** The id of the last one, where others may follow. */
+  until?: string;
 };
 
 /** `refused`: the condition did not hold; `current` is the subscription that refused it, undefined where it is gone. */
@@ -24,8 +33,8 @@ export type HealthResult =
 
 /** What dispatch and deliver need of the subscriptions table. */
 export interface Subscriptions {
-  /** Undefined: there is no such queue. */
-  list(queue: string, freshness: Freshness): Promise<SubscriptionList | undefined>;
+  /** Those behind the subscription `after`; the first ones by default. Undefined: there is no such queue. */
+  page(queue: string, freshness: Freshness, after?: string): Promise<SubscriptionPage | undefined>;
   /** A subscription beside its queue, which may be as old as a cached answer; either may be undefined because it is gone. */
   find(
     queue: string,

@@ -1,7 +1,8 @@
 import { withRetriedWrites } from '../domain/contention.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
-import { wasThere } from '../domain/message/addressees.ts';
+import { bucketIn, isAhead, partWith } from '../domain/delivery/fan-out.ts';
+import { wasThere, type Acceptance } from '../domain/message/addressees.ts';
 import { canBeLeft, rateLimitOf } from '../domain/subscription/rate-limit.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import type { MessageRecord } from '../ports/messages.ts';
@@ -80,7 +81,13 @@ async function decisionOn(
   // An order for many goes by what is on record; only a person names a delivery that is still to come.
   if (reason !== 'manual') return { why: 'no_such_delivery' };
   const record = await context.ports.messageRecords.find(key);
-  if (record === undefined || !(await isMember(context, key, record))) return { why: 'no_such_delivery' };
+  if (record === undefined) return { why: 'no_such_delivery' };
+  const part = partWith(record, key.subscriptionId);
+  // Dispatch is not there yet, or just was: it decides where the delivery is.
+  if (isAhead(record, key.subscriptionId) || bucketIn(part, key.subscriptionId) !== key.bucket)
+    return { why: 'not_begun' };
+  const acceptance = { acceptedAt: record.acceptedAt, listedAt: part.listedAt };
+  if (!(await isMember(context, key, acceptance))) return { why: 'no_such_delivery' };
   if (!(await hasUnbegun(context, record))) return { why: 'no_such_delivery' };
   if (record.filtered > 0) return { why: 'not_begun' };
   return { transition: cancelBeforeFirstAttempt({ key, acceptedAt: record.acceptedAt }, reason, at) };
@@ -90,10 +97,10 @@ async function decisionOn(
 async function isMember(
   { ports }: ByHandContext,
   { queue, subscriptionId }: DeliveryKey,
-  record: MessageRecord,
+  acceptance: Acceptance,
 ): Promise<boolean> {
   const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
-  return subscription !== undefined && wasThere(subscription, record);
+  return subscription !== undefined && wasThere(subscription, acceptance);
 }
 
 /** Where as many are on record as matched, no further one is to come. */

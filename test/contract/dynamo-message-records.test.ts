@@ -6,6 +6,7 @@ import { deployment } from '../support/deployment.ts';
 import { countingClient, interruptedClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { describeMessageLivesContract } from './message-lives.contract.ts';
+import { describeMessagePartsContract } from './message-parts.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
@@ -18,6 +19,7 @@ beforeAll(async () => {
 afterAll(tables.deleteAll);
 
 describeMessageRecordsContract('in DynamoDB', () => dynamoMessageRecords(documents, table));
+describeMessagePartsContract('in DynamoDB', () => dynamoMessageRecords(documents, table));
 describeMessageLivesContract('in DynamoDB', () => dynamoMessageRecords(documents, table));
 
 describe('the record of a message in the deliveries table', () => {

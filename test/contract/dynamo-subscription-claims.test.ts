@@ -52,7 +52,7 @@ describe('a deletion of a queue', () => {
     expect(await registry.changeQueue(queue.name, (same) => same)).toEqual({ kind: 'missing' });
     expect(await registry.changeSubscription(target, (same) => same)).toEqual({ kind: 'missing' });
     expect(await registry.markDeleted(target)).toBeUndefined();
-    expect(await subscriptions.list(queue.name, 'fresh')).toBeUndefined();
+    expect(await subscriptions.page(queue.name, 'fresh')).toBeUndefined();
     expect(await subscriptions.find(queue.name, first.id, 'fresh')).toEqual({});
     await expect(registry.addSubscription({ ...first, id: 'new' })).rejects.toThrow(QueueMissingError);
     const { items } = await registry.listQueues({ limit: 100 });

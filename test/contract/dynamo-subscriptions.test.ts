@@ -72,15 +72,15 @@ describe('what is cached of the subscriptions table', () => {
 
   it('is a list, for as long as the setting says and no longer', async () => {
     const { subscriptions, registry, requests, time, queue, subscription } = await kept();
-    const first = await subscriptions.list(queue.name, 'cached');
+    const first = await subscriptions.page(queue.name, 'cached');
     await removeSubscription(registry, queue.name, subscription.id);
     time.now += 4_999;
-    expect(await subscriptions.list(queue.name, 'cached')).toEqual(first);
+    expect(await subscriptions.page(queue.name, 'cached')).toEqual(first);
     expect(first?.readAt).toBe(SOME_TIME);
     expect(requests()).toBe(1);
     time.now += 1;
-    const second = await subscriptions.list(queue.name, 'cached');
-    expect(second).toEqual({ queue, subscriptions: [], readAt: SOME_TIME + 5_000 });
+    const second = await subscriptions.page(queue.name, 'cached');
+    expect(second).toEqual({ life: queue.createdAt, subscriptions: [], readAt: SOME_TIME + 5_000 });
   });
 
   it('is a subscription and its queue, each for as long as the setting says', async () => {
@@ -96,12 +96,12 @@ describe('what is cached of the subscriptions table', () => {
 
   it('is renewed by what was read fresh', async () => {
     const { subscriptions, registry, requests, queue, subscription } = await kept();
-    await subscriptions.list(queue.name, 'cached');
+    await subscriptions.page(queue.name, 'cached');
     await removeSubscription(registry, queue.name, subscription.id);
     const other = { ...subscription, id: 'other' };
     await registry.addSubscription(other);
-    await subscriptions.list(queue.name, 'fresh');
-    expect((await subscriptions.list(queue.name, 'cached'))?.subscriptions).toEqual([other]);
+    await subscriptions.page(queue.name, 'fresh');
+    expect((await subscriptions.page(queue.name, 'cached'))?.subscriptions).toMatchObject([{ id: 'other' }]);
     expect(requests()).toBe(2);
   });
 
@@ -119,7 +119,7 @@ describe('what is cached of the subscriptions table', () => {
     const { subscriptions, requests } = await kept();
     const queue = aQueue({ name: randomUUID() });
     await registryOf(table).putQueue(queue);
-    for (const name of [queue.name, 'none', queue.name, 'none']) await subscriptions.list(name, 'cached');
+    for (const name of [queue.name, 'none', queue.name, 'none']) await subscriptions.page(name, 'cached');
     expect(requests()).toBe(4);
     for (const id of ['none', 'none']) await subscriptions.find('none', id, 'cached');
     expect(requests()).toBe(8);
@@ -130,9 +130,9 @@ describe('what is cached of the subscriptions table', () => {
     const asked = Array.from({ length: 10 }, () => subscription.id);
     await Promise.all(asked.map((id) => subscriptions.find(queue.name, id, 'cached')));
     expect(requests()).toBe(2);
-    await Promise.all(asked.map(() => subscriptions.list(queue.name, 'cached')));
+    await Promise.all(asked.map(() => subscriptions.page(queue.name, 'cached')));
     expect(requests()).toBe(3);
-    await Promise.all(asked.map(() => subscriptions.list(queue.name, 'fresh')));
+    await Promise.all(asked.map(() => subscriptions.page(queue.name, 'fresh')));
     expect(requests()).toBe(13);
   });
 });

@@ -6,6 +6,7 @@ import { inMemorySubscriptions } from '../support/in-memory/in-memory-subscripti
 import { describeDeliveriesContract } from './deliveries.contract.ts';
 import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
 import { describeMessageLivesContract } from './message-lives.contract.ts';
+import { describeMessagePartsContract } from './message-parts.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
 import { describeReferencedDataContract } from './referenced-data.contract.ts';
@@ -20,6 +21,7 @@ import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './su
 describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
+describeMessagePartsContract('in memory', inMemoryMessageRecords);
 describeMessageLivesContract('in memory', inMemoryMessageRecords);
 describeRecoveriesContract('in memory', inMemoryRecoveries);
 describeRegistryContract('in memory', inMemorySubscriptions);
@@ -32,7 +34,7 @@ describeRegistryDeletionsContract('in memory', () => {
 describeRegistryPagesContract('in memory', () => Promise.resolve(inMemorySubscriptions()));
 const underTest = (): SubscriptionsUnderTest => {
   const time = { now: 0 };
-  const store = inMemorySubscriptions({ now: () => time.now });
+  const store = inMemorySubscriptions({ now: () => time.now }, () => 10);
   return {
     subscriptions: store,
     registry: store,

@@ -29,6 +29,17 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       expect(await records.accept(third)).toMatchObject({ kind: 'accepted', record: { firstBucket: 5 } });
     });
 
+    it('puts it under buckets behind those of all parts of the earlier one', async () => {
+      const records = make();
+      const parts = [{ after: 's-5', listedAt: SOME_TIME, firstBucket: 3, buckets: 4 }];
+      const earlier = aRecord({ buckets: 3, parts, until: 's-9', life: SOME_TIME - 1_000 });
+      await records.accept(earlier);
+      const second = anew(earlier.key);
+      const record = { ...second, firstBucket: 7 };
+      expect(await records.accept(second, LIFE)).toEqual({ kind: 'accepted', record });
+      expect(await records.find(earlier.key)).toEqual(record);
+    });
+
     it('counts a copy of a message of the same life', async () => {
       const records = make();
       const key = aKey();

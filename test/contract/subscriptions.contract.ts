@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { Freshness, Registry, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type {
+  Freshness,
+  Registry,
+  SubscriptionPage,
+  Subscriptions,
+} from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
+import { listed } from '../support/in-memory/page-of-subscriptions.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
@@ -15,6 +21,7 @@ export type SubscriptionsUnderTest = {
 };
 
 const bothWays: Freshness[] = ['cached', 'fresh'];
+const failing = { since: SOME_TIME, failures: 1 };
 const gone = { reason: 'gone', at: SOME_TIME } as const;
 
 /** What dispatch and deliver rely on, whatever is cached. */
@@ -38,8 +45,8 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
 
     it.each(bothWays)('lists a queue with its subscriptions and says when (%s)', async (freshness) => {
       const { subscriptions, queue, all } = await kept(3);
-      const list = await subscriptions.list(queue.name, freshness);
-      expect(list).toEqual({ queue, subscriptions: all, readAt: SOME_TIME });
+      const page = await subscriptions.page(queue.name, freshness);
+      expect(page).toEqual({ life: queue.createdAt, subscriptions: all.map(listed), readAt: SOME_TIME });
     });
 
     it.each(bothWays)('lists the expired and the disabled too (%s)', async (freshness) => {
@@ -53,11 +60,46 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       });
       await registry.addSubscription(expired);
       await subscriptions.disable(queue.name, '0000', gone);
-      const list = await subscriptions.list(queue.name, freshness);
-      expect(list?.subscriptions).toEqual([...all.map((one) => ({ ...one, disabled: gone })), expired]);
+      const page = await subscriptions.page(queue.name, freshness);
+      expect(page?.subscriptions).toEqual([...all, expired].map(listed));
     });
 
-    it.each(bothWays)('lists more subscriptions than go into one answer (%s)', async (freshness) => {
+    it.each(bothWays)(
+      'shows of a subscription what decides whether a message goes to it (%s)',
+      async (freshness) => {
+        const { subscriptions, registry, queue } = await kept(0);
+        const interests = { event_types: ['a', 'b'], filter: { total: [{ numeric: ['>', 5] }] } };
+        const subscription = aSubscription({
+          queue: queue.name,
+          options: { ...interests, post_data: 'x', post_headers: { a: 'b' }, raw_delivery: true },
+          createdAt: 1,
+          changedAt: 2,
+          ttl: 60,
+          expiresAt: SOME_TIME * 2,
+          unconfirmed: { tokenHash: 'abc', at: 3 },
+          confirmedAt: 4,
+          failing: { since: 5, failures: 6 },
+          secrets: [{ sealed: 'sealed' }],
+          formerly: { event_types: ['c'], until: 7 },
+        });
+        await registry.addSubscription(subscription);
+        await subscriptions.disable(queue.name, subscription.id, gone);
+        expect((await subscriptions.page(queue.name, freshness))?.subscriptions).toEqual([
+          {
+            id: subscription.id,
+            options: interests,
+            createdAt: 1,
+            expiresAt: SOME_TIME * 2,
+            unconfirmed: { tokenHash: 'abc', at: 3 },
+            confirmedAt: 4,
+            failing: { since: 5, failures: 6 },
+            formerly: { event_types: ['c'], until: 7 },
+          },
+        ]);
+      },
+    );
+
+    it.each(bothWays)('answers page by page, each subscription once (%s)', async (freshness) => {
       const { subscriptions, registry, queue } = await kept(0);
       // 24 of 50 KB: DynamoDB answers with 1 MB at a time.
       const large = Array.from({ length: 24 }, (_, index) =>
@@ -69,7 +111,28 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
         }),
       );
       for (const subscription of large) await registry.addSubscription(subscription);
-      expect((await subscriptions.list(queue.name, freshness))?.subscriptions).toEqual(large);
+      const pages: SubscriptionPage[] = [];
+      for (let after: string | undefined; pages.length === 0 || after !== undefined;) {
+        const page = await subscriptions.page(queue.name, freshness, after);
+        if (page !== undefined) pages.push(page);
+        after = page?.until;
+      }
+      expect(pages.flatMap((page) => page.subscriptions)).toEqual(large.map(listed));
+      expect(pages.length).toBeGreaterThan(1);
+      for (const page of pages) expect(page).toMatchObject({ life: queue.createdAt, readAt: SOME_TIME });
+      expect(pages.slice(0, -1).map((page) => page.until)).toEqual(
+        pages.slice(0, -1).map((page) => page.subscriptions.at(-1)?.id),
+      );
+    });
+
+    it.each(bothWays)('has no page of a queue that is gone (%s)', async (freshness) => {
+      const { subscriptions, registry, queue } = await kept(2);
+      expect(await subscriptions.page(queue.name, freshness, '0000')).toMatchObject({
+        subscriptions: [{ id: '0001' }],
+      });
+      for (const id of ['0000', '0001']) await removeSubscription(registry, queue.name, id);
+      await registry.deleteQueue(queue.name, SOME_TIME);
+      expect(await subscriptions.page(queue.name, 'fresh', '0000')).toBeUndefined();
     });
 
     it.each(bothWays)('finds a subscription beside its queue (%s)', async (freshness) => {
@@ -88,21 +151,24 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
         queue: undefined,
         subscription: undefined,
       });
-      expect(await subscriptions.list('none', freshness)).toBeUndefined();
+      expect(await subscriptions.page('none', freshness)).toBeUndefined();
     });
 
     it.each(bothWays)('never holds on to absence (%s)', async (freshness) => {
       const { subscriptions, registry } = make();
       const queue = aQueue({ name: randomUUID() });
       const subscription = aSubscription({ queue: queue.name });
-      expect(await subscriptions.list(queue.name, freshness)).toBeUndefined();
+      expect(await subscriptions.page(queue.name, freshness)).toBeUndefined();
       expect(await subscriptions.find(queue.name, subscription.id, freshness)).toEqual({});
       await registry.putQueue(queue);
-      expect(await subscriptions.list(queue.name, freshness)).toMatchObject({ queue, subscriptions: [] });
+      expect(await subscriptions.page(queue.name, freshness)).toMatchObject({
+        life: queue.createdAt,
+        subscriptions: [],
+      });
       expect(await subscriptions.find(queue.name, subscription.id, freshness)).toEqual({ queue });
       await registry.addSubscription(subscription);
-      expect(await subscriptions.list(queue.name, freshness)).toMatchObject({
-        subscriptions: [subscription],
+      expect(await subscriptions.page(queue.name, freshness)).toMatchObject({
+        subscriptions: [listed(subscription)],
       });
       expect(await subscriptions.find(queue.name, subscription.id, freshness)).toEqual({
         queue,
@@ -113,21 +179,30 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
     it('sees every change of a subscription at once where it reads fresh', async () => {
       const { subscriptions, registry, queue, all } = await kept(2);
       for (const freshness of bothWays) await subscriptions.find(queue.name, '0000', freshness);
-      await subscriptions.list(queue.name, 'cached');
+      await subscriptions.page(queue.name, 'cached');
       await removeSubscription(registry, queue.name, '0000');
       expect((await subscriptions.find(queue.name, '0000', 'fresh')).subscription).toBeUndefined();
-      expect((await subscriptions.list(queue.name, 'fresh'))?.subscriptions).toEqual([all[1]]);
+      expect((await subscriptions.page(queue.name, 'fresh'))?.subscriptions).toEqual(
+        all.slice(1).map(listed),
+      );
     });
 
     it('sees what it disabled itself, for the first reason given', async () => {
       const { subscriptions, queue, all } = await kept(1);
       for (const freshness of bothWays) await subscriptions.find(queue.name, '0000', freshness);
-      await subscriptions.list(queue.name, 'cached');
       await subscriptions.disable(queue.name, '0000', gone);
       await subscriptions.disable(queue.name, '0000', { ...gone, at: SOME_TIME + 1 });
       const [subscription] = all.map((one): Subscription => ({ ...one, disabled: gone }));
       expect((await subscriptions.find(queue.name, '0000', 'cached')).subscription).toEqual(subscription);
-      expect((await subscriptions.list(queue.name, 'cached'))?.subscriptions).toEqual([subscription]);
+    });
+
+    it('sees in its pages what it wrote of the health of a subscription', async () => {
+      const { subscriptions, queue } = await kept(2);
+      const cached = (after?: string) => subscriptions.page(queue.name, 'cached', after);
+      for (const after of [undefined, '0000']) await cached(after);
+      await subscriptions.changeHealth(queue.name, '0001', { kind: 'begin', failing });
+      expect((await cached())?.subscriptions[1]).toMatchObject({ failing });
+      expect((await cached('0000'))?.subscriptions[0]).toMatchObject({ failing });
     });
 
     it('does not bring back a subscription by disabling it', async () => {

@@ -50,6 +50,7 @@ const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenar
     confirmsSubscriptions: false,
     calmAt,
     skewMs: chance.happens(0.3) ? chance.int(1, 2 * SECOND) : 0,
+    pageSize: isLarge ? 100 : chance.happens(0.25) ? chance.int(1, 3) : 1_000,
   };
 };
 

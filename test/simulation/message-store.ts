@@ -3,6 +3,7 @@ import { inPlaceOf, isAnotherLife } from '../../shared/domain/message/life.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
+import { withPart } from '../support/in-memory/with-part.ts';
 import type { Actor, History } from './history.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
@@ -37,6 +38,11 @@ export const messageStore = (time: VirtualClock, history: History): MessageStore
   return {
     recordsFor: (actor) => ({
       accept: (record, sentAt) => Promise.resolve(accept(actor, record, sentAt)),
+      addPart: (record, next) => {
+        const result = withPart(find(record.key.messageId), record, next);
+        if (result.kind === 'added') records.set(record.key.messageId, result.record);
+        return Promise.resolve(result);
+      },
       find: ({ messageId }) => Promise.resolve(find(messageId)),
       keepBody: ({ key: { messageId }, acceptedAt }, body, expiresAt) => {
         const known = find(messageId);

@@ -39,6 +39,7 @@ const waitsWithoutMessage: Sabotage = {
       ...ports,
       messageRecords: {
         accept: messageRecords.accept.bind(messageRecords),
+        addPart: messageRecords.addPart.bind(messageRecords),
         find: messageRecords.find.bind(messageRecords),
         eraseBody: messageRecords.eraseBody.bind(messageRecords),
         keepBody: (...asked: Parameters<typeof messageRecords.keepBody>) => {

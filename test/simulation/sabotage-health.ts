@@ -4,7 +4,7 @@ import type { StepPorts } from './ports.ts';
 
 /** A port's methods, which a proxy keeps to itself. */
 const portOf = (port: Subscriptions): Subscriptions => ({
-  list: (queue, freshness) => port.list(queue, freshness),
+  page: (...given) => port.page(...given),
   find: (queue, id, freshness) => port.find(queue, id, freshness),
   disable: (queue, id, disabled, changedAt) => port.disable(queue, id, disabled, changedAt),
   changeHealth: (queue, id, change) => port.changeHealth(queue, id, change),

@@ -32,6 +32,7 @@ export const withRecords = (
   const { messageRecords } = ports;
   const records: MessageRecords = {
     accept: (record, sentAt) => messageRecords.accept(record, sentAt),
+    addPart: (record, next) => messageRecords.addPart(record, next),
     find: (key) => messageRecords.find(key),
     keepBody: (message, body, until) => messageRecords.keepBody(message, body, until),
     eraseBody: (key, at) => messageRecords.eraseBody(key, at),
@@ -222,7 +223,7 @@ export const retriesReadCache: Sabotage = {
     return {
       ...ports,
       subscriptions: {
-        list: (queue, freshness) => subscriptions.list(queue, freshness),
+        page: (...given) => subscriptions.page(...given),
         find: (queue, id) => subscriptions.find(queue, id, 'cached'),
         disable: (...given) => subscriptions.disable(...given),
         changeHealth: (...given) => subscriptions.changeHealth(...given),

@@ -17,6 +17,8 @@ export type Scenario = {
   confirmsSubscriptions: boolean;
   /** From then on nothing goes wrong any more. */
   calmAt: number;
+  /** Subscriptions that one read of their list answers with. */
+  pageSize: number;
   /** How far a function's clock may be off, either way. */
   skewMs: number;
 };

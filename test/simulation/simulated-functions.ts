@@ -66,8 +66,9 @@ const runDispatch = async (receipt: Receipt<Published>, running: Running): Promi
   const { message, version, delaySeconds, sentAt } = receipt.value;
   const actor = { ...actorOf(running, receipt.label, receipt.label), copy: receipt.value };
   const ports = portsOf(world, machine, actor, receipt.acknowledge);
+  const hasTime = (): boolean => running.endsAt - world.time.now() >= timeoutMs(actor.settings) / 2;
   await dispatch(
-    { ports, settings: actor.settings },
+    { ports, settings: actor.settings, hasTime },
     { ok: true, message, version, ...(delaySeconds === undefined ? {} : { delaySeconds }) },
     { sqsMessageId: message.id, body: message.data, attributes: {}, sentAt },
   );

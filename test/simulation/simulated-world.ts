@@ -82,7 +82,7 @@ export const simulatedWorld = (
   const faults = injectFaults(scenario, time, options.spared ?? new Set());
   const history = emptyHistory(options.traced ?? false);
   const deliveries = deliveryStore({ time, faults, history });
-  const subscriptions = subscriptionStore(time);
+  const subscriptions = subscriptionStore(time, scenario.pageSize);
   const queue = <T>(
     name: QueueName,
     sending: readonly MessageFault[],

@@ -2,7 +2,8 @@ import { readCache } from '../../shared/adapters/read-cache.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { mayDisable, healthChangeHolds, applyHealthChange } from '../../shared/domain/subscription/health.ts';
 import type { Disabled, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import { pageOfSubscriptions } from '../support/in-memory/page-of-subscriptions.ts';
 import { QUEUE } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
@@ -26,7 +27,7 @@ export type SubscriptionStore = {
 };
 
 /** The subscriptions table with its whole past, so that what a step did can be judged by what it may have read. */
-export const subscriptionStore = (time: VirtualClock): SubscriptionStore => {
+export const subscriptionStore = (time: VirtualClock, pageSize: number): SubscriptionStore => {
   const subscriptions = new Map<string, Version<Subscription | undefined>[]>();
   const queueVersions: Version<Queue | undefined>[] = [];
 
@@ -49,19 +50,21 @@ export const subscriptionStore = (time: VirtualClock): SubscriptionStore => {
 
   const portFor = (clock: { now: () => number }, cacheSeconds: number): Subscriptions => {
     const options = { clock, maxAgeMs: cacheSeconds * 1000, maxWeight: 10_000, weightOf: () => 1 };
-    const lists = readCache<{ queue: Queue; subscriptions: Subscription[]; readAt: number }>(options);
+    const pages = readCache<SubscriptionPage>(options);
     const queues = readCache<Queue>(options);
     const members = readCache<Subscription>(options);
-    const readList = () => {
+    const readPage = (after: string | undefined) => {
       const queue = queueNow();
-      return queue && { queue, subscriptions: present(), readAt: clock.now() };
+      const sorted = present().sort((one, other) => (one.id < other.id ? -1 : 1));
+      return queue && pageOfSubscriptions(queue, sorted, { after, size: pageSize, readAt: clock.now() });
     };
     const forget = (id: string): void => {
-      lists.forget(QUEUE);
+      pages.forgetAll(QUEUE);
       members.forget(id);
     };
     return {
-      list: (queue, freshness) => lists[freshness](queue, () => Promise.resolve(readList())),
+      page: (queue, freshness, after) =>
+        pages[freshness](`${queue}#${after ?? ''}`, () => Promise.resolve(readPage(after))),
       find: async (queue, id, freshness) => ({
         queue: await queues.cached(queue, () => Promise.resolve(queueNow())),
         subscription: await members[freshness](id, () => Promise.resolve(find(id))),

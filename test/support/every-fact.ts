@@ -17,6 +17,13 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
     filtered: 3,
     duplicate: false,
   },
+  page_sent: {
+    fact: 'page_sent',
+    message: { queue: 'orders', messageId: 'm-1' },
+    matched: 5,
+    filtered: 0,
+  },
+  message_unfinished: { fact: 'message_unfinished', message: { queue: 'orders', messageId: 'm-1' } },
   message_refused: {
     fact: 'message_refused',
     id: 'sqs-1',

@@ -1,6 +1,6 @@
 import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/retry/planned-attempts.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
-import { bucketIn, chunkOf } from '../../../shared/domain/delivery/fan-out.ts';
+import { bucketIn, chunkOf, partWith } from '../../../shared/domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { policyInForce, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Deliveries, DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
@@ -55,11 +55,12 @@ export async function deliveryKeyFor(
 ): Promise<DeliveryKey | undefined> {
   const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
-  const { chunks } = record;
+  const part = partWith(record, subscriptionId);
+  const { chunks } = part;
   return {
     ...message,
     subscriptionId,
-    bucket: bucketIn(record, subscriptionId),
+    bucket: bucketIn(part, subscriptionId),
     ...(chunks === undefined ? {} : { chunk: chunkOf(subscriptionId, chunks) }),
   };
 }

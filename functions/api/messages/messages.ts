@@ -1,3 +1,4 @@
+import { endOfBuckets } from '../../../shared/domain/delivery/fan-out.ts';
 import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
 import { isConfirmationId, withoutLink } from '../../../shared/domain/subscription/confirmation.ts';
 import type { ListedStanding, MessageStanding } from '../../../shared/domain/message/standing.ts';
@@ -123,7 +124,8 @@ async function listedStanding(
 ): Promise<ListedStanding | undefined> {
   const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
-  const deliveries = record.buckets === 1 ? await deliveryListings.tally(record) : undefined;
+  const isShort = endOfBuckets(record) - (record.firstBucket ?? 0) === 1;
+  const deliveries = isShort ? await deliveryListings.tally(record) : undefined;
   return { ...record, deliveries, bodyKept: record.body !== undefined };
 }
 

@@ -6,7 +6,7 @@ import type { Chunk } from '../../domain/delivery/chunk.ts';
 import { deliveryIn } from '../../domain/delivery/chunk-members.ts';
 import { type Status, STATUSES } from '../../domain/vocabulary.ts';
 import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
-import type { FannedOut } from '../../domain/delivery/fan-out.ts';
+import { endOfBuckets, type FannedOut } from '../../domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { chunkOfItem } from './chunk-item.ts';
@@ -23,7 +23,7 @@ import { decoded } from './record.ts';
 export async function pageOfMessage(
   client: DynamoDBDocument,
   tableName: string,
-  { key: message, buckets, firstBucket = 0 }: FannedOut,
+  { key: message, firstBucket = 0, ...rest }: FannedOut,
   request: PageRequest,
 ): Promise<Page<Delivery>> {
   const listing = listingOf('message', message);
@@ -37,7 +37,7 @@ export async function pageOfMessage(
     const own = await queriedItems(client, { ...query, ExclusiveStartKey: from && itemKeyOf(from) }, atMost);
     return inOneOrder(chunks.map(chunkOfItem), own.map(deliveryOf), from?.subscriptionId).slice(0, atMost);
   };
-  const end = firstBucket + buckets;
+  const end = endOfBuckets({ firstBucket, ...rest });
   for (let bucket = last?.bucket ?? firstBucket; bucket < end && found.length < wanted; bucket += 1)
     found.push(...(await pageOfBucket(bucket, wanted - found.length)));
   return pageOf(listing, found, request.limit, placeInMessage);
@@ -85,10 +85,11 @@ const statusSchema = z.object({
 export async function tallyOfMessage(
   client: DynamoDBDocument,
   tableName: string,
-  { key: message, buckets, firstBucket = 0 }: FannedOut,
+  { key: message, firstBucket = 0, ...rest }: FannedOut,
 ): Promise<StatusCounts> {
   const counts = { ...NO_DELIVERIES };
-  for (let bucket = firstBucket; bucket < firstBucket + buckets; bucket += 1) {
+  const end = endOfBuckets({ firstBucket, ...rest });
+  for (let bucket = firstBucket; bucket < end; bucket += 1) {
     const statuses = new Map<string, Status>();
     for (const item of await queriedItems(client, queryOf(tableName, message, bucket, chunkPrefix)))
       for (const { key, status } of deliveriesIn(chunkOfItem(item))) statuses.set(key.subscriptionId, status);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
 import type { MessageBody } from '../../domain/message/body.ts';
+import type { LaterPart } from '../../domain/delivery/fan-out.ts';
 import type { Message, MessageKey } from '../../domain/message/message.ts';
 import type { MessageRecord } from '../../ports/messages.ts';
 import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
@@ -24,6 +25,11 @@ const bodySchema = z.union([
   erasedSchema,
 ]);
 
+/** After, listedAt, firstBucket, buckets, chunks. In few bytes, because a record is read with every failure of its deliveries. */
+const partSchema = z.tuple([z.string(), z.number(), z.number(), z.number()], z.number());
+
+type PartItem = z.output<typeof partSchema>;
+
 const recordSchema = z.object({
   acceptedAt: z.number(),
   listedAt: z.number(),
@@ -36,6 +42,8 @@ const recordSchema = z.object({
   life: z.number().exactOptional(),
   chunks: z.number().exactOptional(),
   apart: z.array(z.string()).exactOptional(),
+  parts: z.array(partSchema).exactOptional(),
+  until: z.string().exactOptional(),
   accepted: z
     .object({ digest: z.string(), timestamp: z.string(), expiresAt: z.number().exactOptional() })
     .exactOptional(),
@@ -52,8 +60,21 @@ export function messageItemKeyOf(key: MessageKey): { pk: string; sk: string } {
 
 /** @throws UnreadableRecordError */
 export function messageRecordOf(key: MessageKey, item: unknown): MessageRecord {
-  const { body, ...record } = decodedRecord(recordSchema, item);
-  return { key, ...record, ...(body === undefined ? {} : fieldsOf(key, body)) };
+  const { body, parts, ...record } = decodedRecord(recordSchema, item);
+  return {
+    key,
+    ...record,
+    ...(parts === undefined ? {} : { parts: parts.map(partOf) }),
+    ...(body === undefined ? {} : fieldsOf(key, body)),
+  };
+}
+
+function partOf([after, listedAt, firstBucket, buckets, chunks]: PartItem): LaterPart {
+  return { after, listedAt, firstBucket, buckets, ...(chunks === undefined ? {} : { chunks }) };
+}
+
+export function partItemOf({ after, listedAt, firstBucket = 0, buckets, chunks }: LaterPart): PartItem {
+  return [after, listedAt, firstBucket, buckets, ...(chunks === undefined ? [] : [chunks])];
 }
 
 function fieldsOf(
@@ -80,13 +101,14 @@ export function erasedBodyItem(at: number): z.input<typeof erasedSchema> {
 }
 
 // Made once: zod compiles a schema at its first use, which costs more than all else that is done for a message.
-const writtenSchema = recordSchema.omit({ body: true });
+const writtenSchema = recordSchema.omit({ body: true, parts: true });
 
-export function messageItemOf({ key, body, ...record }: MessageRecord): Record<string, unknown> {
+export function messageItemOf({ key, body, parts, ...record }: MessageRecord): Record<string, unknown> {
   return {
     ...messageItemKeyOf(key),
     v: RECORD_VERSION,
     ...writtenSchema.parse(record),
+    ...(parts === undefined ? {} : { parts: parts.map(partItemOf) }),
     ...(body === undefined ? {} : { body: bodyItemOf(body) }),
     [deliveryIndexes.byHour.partition]: byHourPartition(
       key.queue,

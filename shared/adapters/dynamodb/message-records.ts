@@ -3,7 +3,14 @@ import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { MessageBody } from '../../domain/message/body.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import { inPlaceOf, isAnotherLife } from '../../domain/message/life.ts';
-import type { AcceptedMessage, Keeping, MessageRecord, MessageRecords } from '../../ports/messages.ts';
+import type {
+  AcceptedMessage,
+  Keeping,
+  MessageRecord,
+  MessageRecords,
+  NextPart,
+} from '../../ports/messages.ts';
+import { expression, type Expression } from './expressions.ts';
 import { conditional, ifConditionHolds } from './writes.ts';
 import {
   bodyItemOf,
@@ -11,6 +18,7 @@ import {
   messageItemKeyOf,
   messageItemOf,
   messageRecordOf,
+  partItemOf,
 } from './message-item.ts';
 import { ttlOf } from './record.ts';
 import { DAY_MS } from '../../domain/duration.ts';
@@ -43,6 +51,13 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
 
   return {
     accept,
+    addPart: async (record, next) => {
+      const added = await conditional(client.update(addPart(tableName, record, next)));
+      if (added.kind === 'written')
+        return { kind: 'added', record: messageRecordOf(record.key, added.output.Attributes) };
+      const current = added.item && messageRecordOf(record.key, added.item);
+      return { kind: 'refused', current: current?.acceptedAt === record.acceptedAt ? current : undefined };
+    },
     find,
     keepBody: async ({ key, acceptedAt }, body, expiresAt) => {
       // To whole days, so that the many deliveries of one message do not all write it for the sake of a millisecond: a
@@ -98,6 +113,39 @@ function countDuplicate(tableName: string, key: MessageKey) {
     ExpressionAttributeValues: { ':one': 1 },
     ReturnValues: 'ALL_NEW' as const,
   };
+}
+
+function addPart(
+  tableName: string,
+  { key, acceptedAt, parts }: MessageRecord,
+  { part, until, matched, filtered, apart }: NextPart,
+) {
+  const to = expression();
+  const sets = [appended(to, 'parts', [partItemOf(part)])];
+  if (apart.length > 0) sets.push(appended(to, 'apart', apart));
+  if (until !== undefined) sets.push(`${to.name('until')} = ${to.value(until)}`);
+  const asRead =
+    parts === undefined
+      ? `attribute_not_exists(${to.name('parts')})`
+      : `size(${to.name('parts')}) = ${to.value(parts.length)}`;
+  return {
+    TableName: tableName,
+    Key: messageItemKeyOf(key),
+    UpdateExpression: [
+      `SET ${sets.join(', ')}`,
+      ...(until === undefined ? [`REMOVE ${to.name('until')}`] : []),
+      `ADD ${to.name('matched')} ${to.value(matched)}, ${to.name('filtered')} ${to.value(filtered)}`,
+    ].join(' '),
+    ConditionExpression: `${to.name('acceptedAt')} = ${to.value(acceptedAt)} AND ${asRead}`,
+    ...to.attributes(),
+    ReturnValues: 'ALL_NEW' as const,
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
+}
+
+function appended(to: Expression, name: string, values: readonly unknown[]): string {
+  const list = to.name(name);
+  return `${list} = list_append(if_not_exists(${list}, ${to.value([])}), ${to.value(values)})`;
 }
 
 function keep(tableName: string, kept: AcceptedMessage & { body: MessageBody; expiresAt: number }) {

@@ -68,7 +68,7 @@ export function isQueueItem(item: unknown): boolean {
 }
 
 /** What users gave is kept as JSON: their keys may be empty, their numbers beyond DynamoDB's, their nesting deep. */
-const json = z.string().transform((text, context): unknown => {
+export const json = z.string().transform((text, context): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -77,7 +77,7 @@ const json = z.string().transform((text, context): unknown => {
   }
 });
 
-const queueSchema = z.object({
+export const queueSchema = z.object({
   name: z.string(),
   metadata: json.pipe(z.record(z.string(), z.unknown())),
   retryPolicy: json.pipe(partialPolicySchema).exactOptional(),
@@ -111,7 +111,7 @@ export function queueItemOf(queue: Queue): Record<string, unknown> {
 }
 
 /** Options of a later version go through untouched. */
-const optionsSchema = z.looseObject({
+export const optionsSchema = z.looseObject({
   _retry_policy: partialPolicySchema.exactOptional(),
   post_headers: z.record(z.string(), z.string()).exactOptional(),
   post_data: z.string().exactOptional(),
@@ -136,7 +136,7 @@ const subscriptionEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('subscription.recovered'), since: z.number(), at: z.number() }),
 ]);
 
-const subscriptionSchema = z.object({
+export const subscriptionSchema = z.object({
   id: z.string(),
   queue: z.string(),
   subscriber: z.string(),

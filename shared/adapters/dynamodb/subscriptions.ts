@@ -1,26 +1,19 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { primaryKey } from '../../config/tables.ts';
 import type { Queue, Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { SubscriptionList, Subscriptions } from '../../ports/subscriptions.ts';
-import { queriedItems } from './queries.ts';
+import type { SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
+import { readPage } from './subscription-pages.ts';
 import { changeHealth, disable } from './subscription-health.ts';
 import { heapBytesOf, readCache } from '../read-cache.ts';
 import {
   isDeletedQueue,
-  isQueueItem,
   queueItemKey,
   queueOf,
-  queuePartition,
-  subscriberPrefix,
   subscriptionItemKey,
   subscriptionOf,
 } from './subscription-item.ts';
 
-/**
- * Bytes that each cache may hold: by bytes, since options and metadata may have a few characters or 64 KiB. In a function
- * of 512 MB that leaves room for a list that is read while the one before it is still kept.
- */
+/** Bytes that each cache may hold: by bytes, since options and metadata may have a few characters or 64 KiB. */
 const MAX_CACHED = 64 * 1024 * 1024;
 
 /**
@@ -33,10 +26,10 @@ export function dynamoSubscriptions(
   options: { clock: Pick<Clock, 'now'>; cacheSeconds: number },
 ): Subscriptions {
   const age = { clock: options.clock, maxAgeMs: options.cacheSeconds * 1000 };
-  const lists = readCache<SubscriptionList>({
+  const pages = readCache<SubscriptionPage>({
     ...age,
     maxWeight: MAX_CACHED,
-    weightOf: (list) => (list.subscriptions.length === 0 ? 0 : heapBytesOf(list)),
+    weightOf: (page) => (page.subscriptions.length === 0 ? 0 : heapBytesOf(page)),
   });
   const queues = readCache<Queue>({ ...age, maxWeight: MAX_CACHED, weightOf: heapBytesOf });
   const subscriptions = readCache<Subscription>({
@@ -46,8 +39,10 @@ export function dynamoSubscriptions(
   });
 
   return {
-    list: (queue, freshness) =>
-      lists[freshness](queue, () => readList(client, tableName, queue, options.clock)),
+    page: (queue, freshness, after = '') =>
+      pages[freshness](nameOf(queue, after), () =>
+        readPage(client, { tableName, queue, after }, options.clock),
+      ),
     find: async (queue, subscriptionId, freshness) => {
       const [foundQueue, subscription] = await Promise.all([
         // Not at every retry of the queue: one item takes 3,000 such reads a second (docs/performance.md#ceilings).
@@ -60,14 +55,14 @@ export function dynamoSubscriptions(
     },
     disable: async (queue, subscriptionId, disabled, changedAt) => {
       const inForce = await disable(client, { tableName, queue, subscriptionId }, disabled, changedAt);
-      lists.forget(queue);
+      pages.forgetAll(nameOf(queue, ''));
       subscriptions.forget(nameOf(queue, subscriptionId));
       return inForce;
     },
     changeHealth: async (queue, subscriptionId, change) => {
       const result = await changeHealth(client, { tableName, queue, subscriptionId }, change);
       // Written or refused, what is cached is older.
-      lists.forget(queue);
+      pages.forgetAll(nameOf(queue, ''));
       subscriptions.forget(nameOf(queue, subscriptionId));
       return result;
     },
@@ -96,23 +91,4 @@ async function readSubscription(
   const Key = subscriptionItemKey(queue, subscriptionId);
   const { Item } = await client.get({ TableName: tableName, Key, ConsistentRead: true });
   return Item === undefined ? undefined : subscriptionOf(Item);
-}
-
-/** The queue and its subscriptions lie side by side, ahead of the items that make subscribers unique. */
-async function readList(
-  client: DynamoDBDocument,
-  tableName: string,
-  queue: string,
-  clock: Pick<Clock, 'now'>,
-): Promise<SubscriptionList | undefined> {
-  const readAt = clock.now();
-  const items = await queriedItems(client, {
-    TableName: tableName,
-    ConsistentRead: true,
-    KeyConditionExpression: `${primaryKey.partition} = :queue AND ${primaryKey.sort} < :subscribers`,
-    ExpressionAttributeValues: { ':queue': queuePartition(queue), ':subscribers': subscriberPrefix },
-  });
-  const [first, ...rest] = items;
-  if (!isQueueItem(first) || isDeletedQueue(first)) return undefined;
-  return { queue: queueOf(first), subscriptions: rest.map(subscriptionOf), readAt };
 }

@@ -1,11 +1,12 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { UnfinishedError } from '../../domain/receives.ts';
 import type { LambdaJournal } from '../log/journal.ts';
 
 export type RecordHandling = {
   handleRecord: (record: SQSRecord, context: Context) => Promise<void>;
-  /** Has SQS bring a failed record back sooner than after the visibility timeout. */
-  returnSooner: (record: SQSRecord) => Promise<void>;
+  /** Has SQS bring a record back, which failed with this error, sooner than after the visibility timeout. */
+  returnSooner: (record: SQSRecord, error: unknown) => Promise<void>;
   /** Ids for the log of what a record is about, as far as it can be read. */
   idsOf?: (record: SQSRecord) => Record<string, string>;
 };
@@ -28,9 +29,9 @@ export function sqsHandler(
       try {
         await handleRecord(record, context);
       } catch (error) {
-        noteFault(error, record);
+        if (!(error instanceof UnfinishedError)) noteFault(error, record);
         // At once, not at the end of the batch, which may have an attempt that takes long.
-        await returnSooner(record).catch((cause: unknown) => {
+        await returnSooner(record, error).catch((cause: unknown) => {
           noteFault(cause, record);
         });
         throw error;

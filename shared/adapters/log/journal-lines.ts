@@ -12,6 +12,8 @@ export type Level = 'debug' | 'info' | 'warn' | 'error';
 const LEVELS: Record<Fact['fact'], Level> = {
   message_accepted: 'info',
   message_refused: 'warn',
+  page_sent: 'info',
+  message_unfinished: 'info',
   filter_too_costly: 'warn',
   attempt_made: 'info',
   late_result: 'warn',
@@ -81,6 +83,8 @@ export function lineOf(fact: Fact): Record<string, unknown> {
     }
     case 'message_accepted':
     case 'message_refused':
+    case 'page_sent':
+    case 'message_unfinished':
     case 'filter_too_costly': {
       const { message, ...rest } = fact;
       return message === undefined ? rest : { ...rest, ...messageOf(message) };

@@ -44,6 +44,9 @@ export function measuresOf(fact: Fact): readonly Measure[] {
         ...(fact.repeated ? [one(metricNames.awsCallsRetried)] : []),
         ...(fact.throttled ? [one(metricNames.awsCallsThrottled)] : []),
       ];
+    case 'page_sent':
+      return addresseesOf(fact);
+    case 'message_unfinished':
     case 'filter_too_costly':
     case 'retried_by_hand':
     case 'moved_up':
@@ -66,12 +69,18 @@ export function one(name: MetricName): Measure {
   return { name, value: 1 };
 }
 
-function acceptedOf({ matched, filtered }: Extract<Fact, { fact: 'message_accepted' }>): readonly Measure[] {
+function acceptedOf(fact: Extract<Fact, { fact: 'message_accepted' }>): readonly Measure[] {
+  const isUnmatched = fact.matched === 0 && fact.unfinished === undefined;
   return [
     one(metricNames.messagesAccepted),
-    matched === 0
-      ? one(metricNames.messagesUnmatched)
-      : { name: metricNames.deliveriesMatched, value: matched },
+    ...(isUnmatched ? [one(metricNames.messagesUnmatched)] : []),
+    ...addresseesOf(fact),
+  ];
+}
+
+function addresseesOf({ matched, filtered }: { matched: number; filtered: number }): readonly Measure[] {
+  return [
+    ...(matched === 0 ? [] : [{ name: metricNames.deliveriesMatched, value: matched }]),
     ...(filtered === 0 ? [] : [{ name: metricNames.deliveriesFiltered, value: filtered }]),
   ];
 }

@@ -1,23 +1,23 @@
 import type { SQS } from '@aws-sdk/client-sqs';
-import type { SQSRecord } from 'aws-lambda';
-import { returnDelaySeconds } from '../../domain/receives.ts';
+import { returnDelaySeconds, UnfinishedError } from '../../domain/receives.ts';
+import type { RecordHandling } from '../lambda/sqs-handler.ts';
 
 /** `queueUrls`: of the queues that the function consumes. `random` is uniform in [0, 1). */
 type Returning = { sqs: SQS; queueUrls: readonly string[]; random: () => number };
 
 /**
- * Makes a message that the function failed visible again after a delay that grows with its receives. Lambda leaves the messages
+ * Makes a message that the function failed visible again after a delay that grows with its receives, and an unfinished one at once. Lambda leaves the messages
  * of `batchItemFailures` alone: they would come after the visibility timeout (Lambda developer guide, "Handling errors for an
  * SQS event source in Lambda").
  */
-export function returningSooner({ sqs, queueUrls, random }: Returning): (record: SQSRecord) => Promise<void> {
-  return async ({ eventSourceARN, receiptHandle, attributes }) => {
+export function returningSooner({ sqs, queueUrls, random }: Returning): RecordHandling['returnSooner'] {
+  return async ({ eventSourceARN, receiptHandle, attributes }, error) => {
     const name = eventSourceARN.slice(eventSourceARN.lastIndexOf(':') + 1);
     const receiveCount = Number(attributes.ApproximateReceiveCount);
     await sqs.changeMessageVisibility({
       QueueUrl: queueUrls.find((url) => url.endsWith(`/${name}`)),
       ReceiptHandle: receiptHandle,
-      VisibilityTimeout: returnDelaySeconds(receiveCount, random),
+      VisibilityTimeout: error instanceof UnfinishedError ? 0 : returnDelaySeconds(receiveCount, random),
     });
   };
 }

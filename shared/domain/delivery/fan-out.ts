@@ -1,8 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { MessageKey } from '../message/message.ts';
 
-/** A message and where its deliveries are. `firstBucket`: 0 unless the id was used in an earlier life of the queue. */
-export type FannedOut = { key: MessageKey; buckets: number; firstBucket?: number };
+/** Keys that deliveries of a message are under, from `firstBucket` (0) on, and how many chunks each is divided into (none: each delivery is on record by itself). */
+export type Buckets = { buckets: number; firstBucket?: number; chunks?: number };
+
+/**
+ * The subscriptions behind an id, up to where the next part begins: they were read, judged and sent together. `listedAt`: when
+ * they were read, or the message was accepted, if that was earlier.
+ */
+export type Part = Buckets & { after?: string; listedAt: number };
+
+/** Any part but the first. */
+export type LaterPart = Part & { after: string };
+
+/**
+ * A message and where its deliveries are: of the first part, and of those after it. `until`: the last subscription of the last
+ * part, while others may follow that the message was not sent to yet.
+ */
+export type FannedOut = { key: MessageKey; parts?: readonly LaterPart[]; until?: string } & Buckets;
 
 /**
  * Attempts that one invocation of deliver may make at once: the jobs of a batch times the attempts of a job. Each holds one
@@ -24,12 +39,24 @@ export function bucketOf(subscriptionId: string, buckets: number): number {
   return buckets === 1 ? 0 : createHash('sha256').update(subscriptionId).digest().readUInt32BE(0) % buckets;
 }
 
-/** The bucket of a subscription's delivery. */
-export function bucketIn(
-  { buckets, firstBucket = 0 }: Omit<FannedOut, 'key'>,
-  subscriptionId: string,
-): number {
+/** The bucket of a subscription's delivery, in the part of the message that the subscription is in. */
+export function bucketIn({ buckets, firstBucket = 0 }: Buckets, subscriptionId: string): number {
   return firstBucket + bucketOf(subscriptionId, buckets);
+}
+
+/** The part that a subscription is in, or would be. */
+export function partWith<Of extends FannedOut>(message: Of, subscriptionId: string): Of | LaterPart {
+  return message.parts?.findLast(({ after }) => after < subscriptionId) ?? message;
+}
+
+/** Whether a subscription is beyond those that the message was sent to so far. */
+export function isAhead({ until }: Pick<FannedOut, 'until'>, subscriptionId: string): boolean {
+  return until !== undefined && subscriptionId > until;
+}
+
+/** The first bucket behind all those of a message. Parts may share buckets. */
+export function endOfBuckets({ parts = [], ...first }: Omit<FannedOut, 'key'>): number {
+  return Math.max(...[first, ...parts].map(({ firstBucket = 0, buckets }) => firstBucket + buckets));
 }
 
 /** How many chunks each bucket's share of so many deliveries is divided into; undefined: each is on record by itself. */

@@ -6,7 +6,12 @@ import {
   judgeContent,
   type Judgement,
 } from '../subscription/content-filter.ts';
-import type { Interests, Subscription, SubscriptionOptions } from '../subscription/subscription.ts';
+import type {
+  Interests,
+  ListedSubscription,
+  Subscription,
+  SubscriptionOptions,
+} from '../subscription/subscription.ts';
 import type { Message } from './message.ts';
 
 /** A filter on record that this version cannot read: a later one wrote it. Nothing may be left out for that. */
@@ -43,9 +48,9 @@ export type Acceptance = { acceptedAt: number; listedAt: number };
  * steps than it has.
  */
 export type Addressees = {
-  matching: readonly Subscription[];
+  matching: readonly ListedSubscription[];
   filtered: number;
-  undecided: readonly Subscription[];
+  undecided: readonly ListedSubscription[];
 };
 
 /**
@@ -56,13 +61,13 @@ export type Addressees = {
  * @throws UnreadableFilterError
  */
 export function addresseesOf(
-  subscriptions: readonly Subscription[],
+  subscriptions: readonly ListedSubscription[],
   content: Content,
   acceptance: Acceptance,
 ): Addressees {
   const there = subscriptions.filter((subscription) => wasThere(subscription, acceptance));
   const effort = filterEffort();
-  const undecided: Subscription[] = [];
+  const undecided: ListedSubscription[] = [];
   const matching = there.filter((subscription) => {
     const { event_types, filter } = interestsAt(subscription, acceptance.listedAt);
     if (!isOfType(event_types, content.type)) return false;
@@ -79,11 +84,11 @@ export function addresseesOf(
  * As of when a list was read. Clocks differ between functions: whatever is seen on the list had happened by then,
  * whatever the clock said that wrote it down.
  */
-export function listedAt(readAt: number, subscriptions: readonly Subscription[]): number {
+export function listedAt(readAt: number, subscriptions: readonly ListedSubscription[]): number {
   return subscriptions.reduce((latest, subscription) => Math.max(latest, ...timesOn(subscription)), readAt);
 }
 
-function timesOn({ createdAt, confirmedAt, deletedAt, formerly }: Subscription): number[] {
+function timesOn({ createdAt, confirmedAt, deletedAt, formerly }: ListedSubscription): number[] {
   return [createdAt, confirmedAt, deletedAt, formerly?.until].filter((time) => time !== undefined);
 }
 
@@ -91,7 +96,7 @@ function timesOn({ createdAt, confirmedAt, deletedAt, formerly }: Subscription):
  * Whether a subscription took messages when this one was accepted. One that was deleted or asked to confirm again since then
  * did: its deliveries are recorded as cancelled.
  */
-export function wasThere(subscription: Subscription, { acceptedAt, listedAt }: Acceptance): boolean {
+export function wasThere(subscription: ListedSubscription, { acceptedAt, listedAt }: Acceptance): boolean {
   const { createdAt, confirmedAt, unconfirmed, deletedAt, expiresAt } = subscription;
   const begins = confirmedAt ?? createdAt;
   const ends = Math.min(unconfirmed?.at ?? Infinity, deletedAt ?? Infinity);
@@ -99,7 +104,7 @@ export function wasThere(subscription: Subscription, { acceptedAt, listedAt }: A
 }
 
 /** Before its last change a subscription had asked for something else. What it asked for before that, nobody knows any more. */
-function interestsAt({ options, formerly }: Subscription, at: number): Interests {
+function interestsAt({ options, formerly }: ListedSubscription, at: number): Interests {
   return formerly !== undefined && at < formerly.until ? formerly : options;
 }
 
@@ -146,11 +151,11 @@ const OWN_STEPS = 1_000;
 /** For one subscription: some tens of milliseconds of one processor. */
 const MAX_STEPS = 200_000;
 
-/** For all subscriptions of a message, beyond what each has of its own. */
+/** For all subscriptions of a page, beyond what each has of its own. */
 const SHARED_STEPS = 2_000_000;
 
 /**
- * The steps that filters may take on one message. Each has some of its own, so that however much others take, the usual
+ * The steps that the filters of a page may take on one message. Each has some of its own, so that however much others take, the usual
  * filter is always decided; beyond those they draw from what is shared, first come, first served.
  */
 function filterEffort(): { spend(judge: (effort: Effort) => Judgement): Judgement } {

@@ -1,3 +1,5 @@
+import { endOfBuckets, type FannedOut } from '../delivery/fan-out.ts';
+
 /**
  * A queue that is deleted and made again begins another life, known by its `createdAt`, and a message belongs to one life of
  * its queue. Times are milliseconds since the epoch.
@@ -6,12 +8,10 @@ type Recorded = {
   acceptedAt: number;
   /** Absent on records of version 0.1.0. */
   life?: number;
-  buckets: number;
-  firstBucket?: number;
-};
+} & Omit<FannedOut, 'key'>;
 
-/** By how much SQS's clock may be behind ours. A new message taken for a copy of the earlier life would be lost. */
-const CLOCKS_DIFFER_MS = 2_000;
+/** By how much clocks may differ: SQS's from ours, and those of functions from each other. A new message taken for a copy of the earlier life would be lost. */
+export const CLOCKS_DIFFER_MS = 2_000;
 
 /**
  * Whether a message is a new one though its id is on record: in an earlier life of its queue. A copy that was sent in that
@@ -31,5 +31,5 @@ export function isAnotherLife(
 
 /** The record of a new message that takes the place of one of an earlier life. Its deliveries get buckets that are free. */
 export function inPlaceOf<Record extends Recorded>(earlier: Recorded, record: Record): Record {
-  return { ...record, firstBucket: (earlier.firstBucket ?? 0) + earlier.buckets };
+  return { ...record, firstBucket: endOfBuckets(earlier) };
 }

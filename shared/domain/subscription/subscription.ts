@@ -63,6 +63,12 @@ export type Subscription = {
   deletedAt?: number;
 };
 
+/** What decides whether a message goes to a subscription, and how. Of its options only those: the others may have 64 KB. */
+export type ListedSubscription = Pick<
+  Subscription,
+  'id' | 'createdAt' | 'confirmedAt' | 'unconfirmed' | 'deletedAt' | 'expiresAt' | 'failing' | 'formerly'
+> & { options: Interests };
+
 /** Which messages a subscription asks for. */
 export type Interests = Pick<SubscriptionOptions, 'event_types' | 'filter'>;
 

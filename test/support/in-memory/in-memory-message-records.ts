@@ -1,6 +1,7 @@
 import { inPlaceOf, isAnotherLife } from '../../../shared/domain/message/life.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
+import { withPart } from './with-part.ts';
 
 /** `records` is for the listing, which reads the same. */
 export type InMemoryMessageRecords = MessageRecords & {
@@ -27,6 +28,11 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
           ? { kind: 'accepted', record: keep(record) }
           : { kind: 'duplicate', record: keep({ ...known, duplicates: known.duplicates + 1 }) },
       );
+    },
+    addPart: (record, next) => {
+      const result = withPart(records.get(identityOf(record.key)), record, next);
+      if (result.kind === 'added') keep(result.record);
+      return Promise.resolve(structuredClone(result));
     },
     find: (key) => Promise.resolve(structuredClone(records.get(identityOf(key)))),
     keepBody: ({ key, acceptedAt }, body, expiresAt) => {

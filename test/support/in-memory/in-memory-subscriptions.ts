@@ -19,27 +19,39 @@ import {
   type Subscriptions,
 } from '../../../shared/ports/subscriptions.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import { pageOfSubscriptions } from './page-of-subscriptions.ts';
 
 type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
 
 const systemTime: Pick<Clock, 'now'> = { now: () => Date.now() };
 
+/** As many as DynamoDB usually answers with. */
+const PAGE_SIZE = 1_400;
+
 /** Both views of the subscriptions table on one store in a Map. Nothing is cached: every answer is fresh. */
-export const inMemorySubscriptions = (clock = systemTime): Subscriptions & Registry => {
+export const inMemorySubscriptions = (
+  clock = systemTime,
+  pageSize: () => number = () => PAGE_SIZE,
+): Subscriptions & Registry => {
   const entries = new Map<string, Entry>();
 
   return {
-    ...readerOf(entries, clock),
+    ...readerOf(entries, clock, pageSize),
     ...queuesOf(entries),
     ...subscriptionsOf(entries),
   };
 };
 
-const readerOf = (entries: Map<string, Entry>, clock: Pick<Clock, 'now'>): Subscriptions => ({
-  list: (name) => {
+const readerOf = (
+  entries: Map<string, Entry>,
+  clock: Pick<Clock, 'now'>,
+  pageSize: () => number,
+): Subscriptions => ({
+  page: (name, _freshness, after) => {
     const entry = entries.get(name);
     if (entry === undefined) return answer(undefined);
-    return answer({ queue: entry.queue, subscriptions: byId(entry), readAt: clock.now() });
+    const options = { after, size: pageSize(), readAt: clock.now() };
+    return answer(pageOfSubscriptions(entry.queue, byId(entry), options));
   },
   find: (name, id) => {
     const entry = entries.get(name);

@@ -54,7 +54,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     chunks: inMemoryChunks(deliveries),
     messageRecords: inMemoryMessageRecords(),
     payloads: inMemoryPayloads(),
-    subscriptions: inMemorySubscriptions(clock),
+    subscriptions: inMemorySubscriptions(clock, () => settings.pageSize),
     rateLimits: inMemoryRateLimits(clock),
     subscriber: scriptedSubscriber(clock),
     secretOpener: inMemorySecrets(),
@@ -74,6 +74,8 @@ export const pipelineWorld = (clock = virtualClock()) => {
     retainMessages: 'failed' as RetainedMessages,
     firstAttemptsPerJob: 10,
     overdueAfterMs: 30_000,
+    /** Subscriptions that one read of their list answers with. */
+    pageSize: 1_400,
     /** What an invocation has left when it starts, in milliseconds. */
     invocationMs: invocationMs(15_000),
   };
@@ -107,7 +109,11 @@ export const pipelineWorld = (clock = virtualClock()) => {
     healthNotes: healthNotes(clock),
     memory: memoryBudget(clock),
   };
-  const dispatchContext: DispatchContext = { ports: { ...ports, deliveryQueue }, settings };
+  const dispatchContext: DispatchContext = {
+    ports: { ...ports, deliveryQueue },
+    settings,
+    hasTime: () => true,
+  };
 
   const wherever = chunkedDeliveries(ports);
   const deliveryListings = inMemoryDeliveryListings(ports.deliveries, ports.chunks);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { returningSooner } from '../../../shared/adapters/sqs/failed-records.ts';
+import { UnfinishedError } from '../../../shared/domain/receives.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
 
@@ -11,10 +12,23 @@ beforeEach(async () => {
 });
 afterEach(() => stub.close());
 
-it('a failed record is made visible on the queue that it came from, later with each receive', async () => {
+const returned = async (error: Error, receiveCounts: readonly number[]): Promise<string[]> => {
   const queueUrls = ['retry', 'delivery'].map((name) => `${stub.config.endpoint}/000000000000/${name}`);
   const returnSooner = returningSooner({ sqs: sqsClient(stub.config), queueUrls, random: () => 0.5 });
-  for (const receiveCount of [1, 3, 20]) await returnSooner(anSqsRecord('{}', receiveCount));
+  for (const receiveCount of receiveCounts) await returnSooner(anSqsRecord('{}', receiveCount), error);
+  return queueUrls;
+};
+
+it('a record whose message is unfinished is made visible at once, however often it came', async () => {
+  await returned(new UnfinishedError(), [1, 20]);
+  expect(stub.requests.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
+    { VisibilityTimeout: 0 },
+    { VisibilityTimeout: 0 },
+  ]);
+});
+
+it('a failed record is made visible on the queue that it came from, later with each receive', async () => {
+  const queueUrls = await returned(new Error('DynamoDB is down'), [1, 3, 20]);
 
   expect(stub.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual(
     [2, 6, 38].map((VisibilityTimeout) => ({

@@ -107,7 +107,7 @@ describe('the subscriptions of a message', () => {
   const acceptance = { acceptedAt: 1000, listedAt: 990 };
   const heavy = JSON.stringify({ total: 5, ...listOf(120_000, () => ({ b: 1 })) });
   const asking = (id: string, filter: unknown): Subscription => aSubscription({ id, options: { filter } });
-  const idsOf = (list: readonly Subscription[]): string[] => list.map(({ id }) => id);
+  const idsOf = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id);
 
   it('get it where their filter is too costly to say no, and are named', () => {
     const list = [

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import type { MessageRecords, NextPart } from '../../shared/ports/messages.ts';
+import { SOME_TIME } from '../support/delivery-builders.ts';
+import { aRecord } from './message-records.contract.ts';
+
+/** What every keeper of message records does where a message goes on to the next part of the subscriptions. */
+export const describeMessagePartsContract = (name: string, make: () => MessageRecords): void => {
+  describe(`message records go on to the next part of the subscriptions ${name}`, () => {
+    const part = { after: 's-5', listedAt: SOME_TIME + 3, firstBucket: 1, buckets: 2, chunks: 7 };
+    const next: NextPart = { part, until: 's-9', matched: 4, filtered: 1, apart: ['s-7'] };
+    const last: NextPart = {
+      part: { after: 's-9', listedAt: SOME_TIME + 4, firstBucket: 3, buckets: 1 },
+      until: undefined,
+      matched: 1,
+      filtered: 0,
+      apart: [],
+    };
+
+    it('part by part, and sums up', async () => {
+      const records = make();
+      const record = aRecord({ until: 's-5', apart: ['s-2'] });
+      await records.accept(record);
+      const second = {
+        ...record,
+        matched: 7,
+        filtered: 3,
+        parts: [part],
+        apart: ['s-2', 's-7'],
+        until: 's-9',
+      };
+      expect(await records.addPart(record, next)).toEqual({ kind: 'added', record: second });
+      expect(await records.find(record.key)).toEqual(second);
+      const { until: _until, ...rest } = second;
+      const third = { ...rest, matched: 8, parts: [part, last.part] };
+      expect(await records.addPart(second, last)).toEqual({ kind: 'added', record: third });
+      expect(await records.find(record.key)).toEqual(third);
+    });
+
+    it('where none was apart before', async () => {
+      const records = make();
+      const record = aRecord();
+      await records.accept(record);
+      expect(await records.addPart(record, next)).toMatchObject({ record: { apart: ['s-7'] } });
+    });
+
+    it('once for fifty who come from the same record at once, and tells the others how it stands', async () => {
+      const records = make();
+      const record = aRecord({ until: 's-5' });
+      await records.accept(record);
+      const results = await Promise.all(
+        Array.from({ length: 50 }, (_, matched) => records.addPart(record, { ...next, matched })),
+      );
+      const [added, ...more] = results.filter(({ kind }) => kind === 'added');
+      expect(more).toEqual([]);
+      const stands = added?.kind === 'added' ? added.record : undefined;
+      expect(stands?.parts).toEqual([part]);
+      const refused = results.filter(({ kind }) => kind === 'refused');
+      expect(refused).toEqual(refused.map(() => ({ kind: 'refused', current: stands })));
+      expect(await records.addPart(record, last)).toEqual({ kind: 'refused', current: stands });
+    });
+
+    it('but not of another message under the same id, or of none', async () => {
+      const records = make();
+      const record = aRecord({ until: 's-5' });
+      expect(await records.addPart(record, next)).toEqual({ kind: 'refused', current: undefined });
+      await records.accept(record);
+      const other = { ...record, acceptedAt: record.acceptedAt - 1 };
+      expect(await records.addPart(other, next)).toEqual({ kind: 'refused', current: undefined });
+      expect(await records.find(record.key)).toEqual(record);
+    });
+  });
+};

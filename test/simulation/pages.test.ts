@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import type { MessageRecord } from '../../shared/ports/messages.ts';
+import { withPart } from '../support/in-memory/with-part.ts';
+import { generateScenario } from './generate-scenario.ts';
+import { FIRST_SEED, isCaught } from './is-caught.ts';
+import { runScenario } from './run-scenario.ts';
+import { withRecords } from './sabotage.ts';
+import { HOUR, MINUTE, SECOND, type PlannedSubscription, type Scenario } from './scenario.ts';
+import type { Sabotage } from './simulated-world.ts';
+import type { StepPorts } from './ports.ts';
+
+type Send = StepPorts['deliveryQueue']['send'];
+
+const withSend = (ports: StepPorts, send: Send): StepPorts => ({ ...ports, deliveryQueue: { send } });
+
+/** The next page is on record before the jobs of the one before it are sent. */
+const recordedBeforeTheLastWasSent: Sabotage = {
+  ports: (ports) => {
+    const { deliveryQueue } = ports;
+    let hasMore = false;
+    let held: (() => Promise<void>) | undefined;
+    const seen = (record: MessageRecord | undefined): void => {
+      hasMore = record?.until !== undefined;
+    };
+    const recording = withRecords(ports, (records) => ({
+      accept: async (record, sentAt) => {
+        const result = await records.accept(record, sentAt);
+        seen(result.record);
+        return result;
+      },
+      addPart: async (record, next) => {
+        const result = await records.addPart(record, next);
+        seen(result.kind === 'added' ? result.record : result.current);
+        const send = held;
+        held = undefined;
+        await send?.();
+        return result;
+      },
+    }));
+    return withSend(recording, async (...given) => {
+      if (hasMore && held === undefined) held = () => deliveryQueue.send(...given);
+      else await deliveryQueue.send(...given);
+    });
+  },
+};
+
+/** The jobs of a page are sent before the record says which it is, and where its deliveries are. */
+const recordedAfterItsJobs: Sabotage = {
+  ports: (ports) => {
+    const { deliveryQueue } = ports;
+    let held: (() => Promise<unknown>) | undefined;
+    const recording = withRecords(ports, (records) => ({
+      addPart: (record, next) => {
+        held = () => records.addPart(record, next);
+        return Promise.resolve(withPart(record, record, next));
+      },
+    }));
+    return withSend(recording, async (...given) => {
+      await deliveryQueue.send(...given);
+      const record = held;
+      held = undefined;
+      await record?.();
+    });
+  },
+};
+
+/** A page is judged by who is there when it is read, whenever that is. */
+const judgedAnew: Sabotage = {
+  ports: (ports) =>
+    withRecords(ports, (records) => ({
+      accept: async (record, sentAt) => {
+        const result = await records.accept(record, sentAt);
+        return { ...result, record: { ...result.record, listedAt: ports.clock.now() } };
+      },
+    })),
+};
+
+/** A message to ten subscriptions, four at a time, by functions that die often; the last ones subscribe just after it came. */
+const dyingBetweenPages = (scenario: Scenario): Scenario => {
+  const [template] = scenario.subscriptions;
+  const [message] = scenario.messages;
+  if (template === undefined || message === undefined) throw new RangeError('There is nothing to send.');
+  const subscription = (index: number, at: number): PlannedSubscription => ({
+    ...template,
+    id: `p${index}`,
+    at,
+    ttlSeconds: undefined,
+    maxPerSecond: undefined,
+    failures: 0,
+    answers: { first: [], then: { takesMs: 100, says: { status: 200 } } },
+  });
+  return {
+    ...scenario,
+    pageSize: 4,
+    settings: { ...scenario.settings, firstAttemptsPerJob: 2, cacheSeconds: 0 },
+    subscriptions: [
+      ...Array.from({ length: 6 }, (_, index) => subscription(index, -HOUR)),
+      ...Array.from({ length: 4 }, (_, index) => subscription(6 + index, MINUTE + 300 * (index + 1))),
+    ],
+    messages: [
+      {
+        ...message,
+        at: MINUTE,
+        ttlSeconds: undefined,
+        delaySeconds: undefined,
+        repeats: [{ at: MINUTE + SECOND }, { at: MINUTE + 20 * SECOND }],
+      },
+    ],
+    changes: [],
+    interventions: [],
+    standstills: [],
+    rates: { calls: 0.2, messages: 0 },
+    calmAt: MINUTE + 3 * SECOND,
+    confirmsSubscriptions: false,
+    skewMs: 0,
+  };
+};
+
+describe('the simulation catches a pipeline', () => {
+  it('that records a page before the one before it was sent: a crash loses that one', async () => {
+    expect(await isCaught(recordedBeforeTheLastWasSent, 'everything_ends', 300)).toBe(true);
+  });
+
+  it('that records a page after its jobs: after a crash they are elsewhere, and there are two', async () => {
+    expect(await isCaught(recordedAfterItsJobs, 'duplicates_are_explained', 300, dyingBetweenPages)).toBe(
+      true,
+    );
+  });
+
+  it('that judges a repeated page by who is there now: who came later gets the message', async () => {
+    expect(await isCaught(judgedAnew, 'later_subscriptions_do_not_match', 300)).toBe(true);
+  });
+
+  it('and finds nothing in the right one where dispatch dies between the pages of a message', async () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + 300; seed += 1) {
+      const { findings } = await runScenario(dyingBetweenPages(generateScenario(seed)));
+      expect(findings).toEqual([]);
+    }
+  });
+});

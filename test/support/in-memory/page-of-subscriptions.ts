@@ -1,0 +1,32 @@
+import type {
+  ListedSubscription,
+  Queue,
+  Subscription,
+} from '../../../shared/domain/subscription/subscription.ts';
+import type { SubscriptionPage } from '../../../shared/ports/subscriptions.ts';
+
+/** A page of so many of a queue's subscriptions, which are sorted by id, with nothing but what a page has of each. */
+export const pageOfSubscriptions = (
+  queue: Queue,
+  sorted: readonly Subscription[],
+  { after = '', size, readAt }: { after?: string | undefined; size: number; readAt: number },
+): SubscriptionPage => {
+  const rest = sorted.filter(({ id }) => id > after);
+  const subscriptions = rest.slice(0, size).map(listed);
+  const until = rest.length > size ? subscriptions.at(-1)?.id : undefined;
+  return { life: queue.createdAt, subscriptions, readAt, ...(until === undefined ? {} : { until }) };
+};
+
+/** What a page has of a subscription. */
+export const listed = ({ id, createdAt, options, ...rest }: Subscription): ListedSubscription => ({
+  id,
+  createdAt,
+  ...only(rest, ['confirmedAt', 'unconfirmed', 'deletedAt', 'expiresAt', 'failing', 'formerly']),
+  options: only(options, ['event_types', 'filter']),
+});
+
+const only = <Of extends object, Name extends keyof Of>(of: Of, names: readonly Name[]): Pick<Of, Name> =>
+  Object.fromEntries(Object.entries(of).filter(([name]) => names.some((wanted) => wanted === name))) as Pick<
+    Of,
+    Name
+  >;

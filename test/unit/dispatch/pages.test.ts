@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { bucketIn, endOfBuckets, partWith } from '../../../shared/domain/delivery/fan-out.ts';
+import { pipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { allNamed, aPagedWorld, dieAt, idAt, ids, placesIn, PUBLISHED } from './paged-world.ts';
+
+describe('a message to a list of one page', () => {
+  it('has no part and no end on record', async () => {
+    const world = await aPagedWorld(10);
+    await world.dispatch(PUBLISHED);
+    expect(await world.record()).not.toHaveProperty('until');
+    expect(await world.record()).not.toHaveProperty('parts');
+    expect(allNamed(world.sent)).toEqual(ids(10));
+  });
+});
+
+describe('a message to a list of several pages', () => {
+  it('is sent to each subscription once, and its record says where', async () => {
+    const world = await aPagedWorld(35);
+    await world.dispatch(PUBLISHED);
+    const record = await world.record();
+    expect(allNamed(world.sent)).toEqual(ids(35));
+    expect(record).toMatchObject({ matched: 35, filtered: 0, duplicates: 0 });
+    expect(record).not.toHaveProperty('until');
+    expect(record.parts?.map(({ after }) => after)).toEqual([idAt(9), idAt(19), idAt(29)]);
+    for (const [id, place] of placesIn(world.sent))
+      expect(Number(place.split('/')[0])).toBe(bucketIn(partWith(record, id), id));
+    expect(endOfBuckets(record)).toBe(4);
+  });
+
+  it('reads, records and sends one page after the other', async () => {
+    const world = await aPagedWorld(25);
+    const order: string[] = [];
+    const { messageRecords, deliveryQueue, subscriptions } = world.dispatchContext.ports;
+    const addPart = messageRecords.addPart.bind(messageRecords);
+    const send = deliveryQueue.send.bind(deliveryQueue);
+    const page = subscriptions.page.bind(subscriptions);
+    subscriptions.page = (...given) => {
+      order.push('read');
+      return page(...given);
+    };
+    messageRecords.addPart = (...given) => {
+      order.push('recorded');
+      return addPart(...given);
+    };
+    deliveryQueue.send = (jobs) => {
+      order.push('sent');
+      return send(jobs);
+    };
+    await world.dispatch(PUBLISHED);
+    expect(order).toEqual(['read', 'sent', 'read', 'recorded', 'sent', 'read', 'recorded', 'sent']);
+  });
+
+  it('adds up whom filters left out', async () => {
+    const world = await aPagedWorld(35, (index) =>
+      index % 5 === 0 ? {} : { options: { event_types: ['none'] } },
+    );
+    await world.dispatch(PUBLISHED);
+    expect(await world.record()).toMatchObject({ matched: 7, filtered: 28 });
+  });
+
+  it('takes no bucket for a page of which nobody matches', async () => {
+    const world = await aPagedWorld(95, (index) =>
+      index === 57 ? {} : { options: { event_types: ['none'] } },
+    );
+    await world.dispatch(PUBLISHED);
+    expect(allNamed(world.sent)).toEqual([idAt(57)]);
+    expect(endOfBuckets(await world.record())).toBe(1);
+  });
+
+  it('sends at most 25 of those that fail apart from the others', async () => {
+    const failing = { since: 1, failures: 3 };
+    const world = await aPagedWorld(60, (index) => (index % 2 === 0 ? { failing } : {}));
+    await world.dispatch(PUBLISHED);
+    expect((await world.record()).apart).toEqual(Array.from({ length: 25 }, (_, index) => idAt(2 * index)));
+    const alone = world.sent.filter(({ kind }) => kind === 'job');
+    expect(allNamed(alone)).toEqual((await world.record()).apart);
+    expect(allNamed(world.sent)).toEqual(ids(60));
+  });
+
+  it('goes to those who were there when it was accepted, however late their page is sent', async () => {
+    const world = await aPagedWorld(25);
+    dieAt(world, 2, 'before');
+    await expect(world.dispatch(PUBLISHED)).rejects.toThrow('killed');
+    await world.clock.run(world.clock.now() + 60_000);
+    await world.subscribe(30, { createdAt: world.clock.now() });
+    await world.dispatch(PUBLISHED);
+    expect([...new Set(allNamed(world.sent))]).toEqual(ids(25));
+  });
+
+  it('goes to a subscription that a faster clock made', async () => {
+    const world = await aPagedWorld(25, (index) =>
+      index === 24 ? { createdAt: pipelineWorld().clock.now() + 1_500 } : {},
+    );
+    await world.dispatch(PUBLISHED);
+    expect(allNamed(world.sent)).toEqual(ids(25));
+  });
+
+  it('ends where its queue is deleted, also where it was made again', async () => {
+    for (const isAgain of [false, true]) {
+      const world = await aPagedWorld(25);
+      dieAt(world, 2, 'before');
+      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('killed');
+      const known = await world.record();
+      const page = world.subscriptions.page.bind(world.subscriptions);
+      world.dispatchContext.ports.subscriptions.page = async (...given) => {
+        const found = await page(...given);
+        if (given[2] === undefined) return found;
+        return isAgain && found ? { ...found, life: found.life + 1 } : undefined;
+      };
+      await world.dispatch(PUBLISHED);
+      const { until: _until, ...rest } = known;
+      expect(await world.record()).toMatchObject({ ...rest, duplicates: 1, matched: 10 });
+      expect(await world.record()).not.toHaveProperty('until');
+      expect([...new Set(allNamed(world.sent))]).toEqual(ids(10));
+    }
+  });
+});

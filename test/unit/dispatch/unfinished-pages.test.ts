@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { endOfBuckets } from '../../../shared/domain/delivery/fan-out.ts';
+import { UnfinishedError } from '../../../shared/domain/receives.ts';
+import { allNamed, aPagedWorld, dieAt, ids, placesIn, PUBLISHED } from './paged-world.ts';
+
+describe('a message to several pages whose dispatch was killed', () => {
+  it.each(
+    [1, 2, 3, 4, 5, 6, 7].flatMap((call) =>
+      (['before', 'after'] as const).map((moment) => ({ call, moment })),
+    ),
+  )(
+    '$moment its call $call is sent to all others when it comes again, and to one page twice at most',
+    async ({ call, moment }) => {
+      const world = await aPagedWorld(35);
+      dieAt(world, call, moment);
+      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('killed');
+      await world.dispatch(PUBLISHED);
+      expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(35));
+      expect(allNamed(world.sent).length).toBeLessThanOrEqual(45);
+      expect(await world.record()).toMatchObject({ matched: 35 });
+      expect(await world.record()).not.toHaveProperty('until');
+    },
+  );
+
+  it('is repeated by its last page only once it was sent to all', async () => {
+    const world = await aPagedWorld(35);
+    await world.dispatch(PUBLISHED);
+    world.sent.length = 0;
+    await world.dispatch(PUBLISHED);
+    expect(allNamed(world.sent)).toEqual(ids(35).slice(30));
+  });
+
+  it('finds everybody whose page has become two meanwhile, and nobody who came after', async () => {
+    const world = await aPagedWorld(25);
+    dieAt(world, 3, 'before');
+    await expect(world.dispatch(PUBLISHED)).rejects.toThrow('killed');
+    world.settings.pageSize = 3;
+    await world.dispatch(PUBLISHED);
+    expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(25));
+    expect(await world.record()).toMatchObject({ matched: 25 });
+    expect(endOfBuckets(await world.record())).toBeGreaterThan(3);
+  });
+});
+
+describe('a message that takes longer than an invocation', () => {
+  it('goes on where it stood when it comes again, a page further each time at least', async () => {
+    const world = await aPagedWorld(95);
+    world.dispatchContext.hasTime = () => false;
+    let receives = 0;
+    for (let isOver = false; !isOver;) {
+      receives += 1;
+      isOver = await world.dispatch(PUBLISHED).then(
+        () => true,
+        (error: unknown) => {
+          expect(error).toBeInstanceOf(UnfinishedError);
+          return false;
+        },
+      );
+    }
+    expect(receives).toBe(9);
+    expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(95));
+    expect(world.journal.facts.filter(({ fact }) => fact === 'message_unfinished')).toHaveLength(8);
+  });
+
+  it('is sent in pieces also where an earlier version recorded it whole, to the same buckets and chunks', async () => {
+    const world = await aPagedWorld(95);
+    world.settings.pageSize = 1_000;
+    await world.dispatch(PUBLISHED);
+    const before = placesIn(world.sent);
+    world.sent.length = 0;
+    world.settings.pageSize = 10;
+    world.dispatchContext.hasTime = () => false;
+    for (let receives = 1; receives < 10; receives += 1)
+      await expect(world.dispatch(PUBLISHED)).rejects.toThrow(UnfinishedError);
+    await world.dispatch(PUBLISHED);
+    expect(placesIn(world.sent)).toEqual(before);
+    expect(await world.record()).toMatchObject({ matched: 95, buckets: 1 });
+    expect(endOfBuckets(await world.record())).toBe(1);
+  });
+});
+
+describe('copies of a message that are dispatched at the same time', () => {
+  it.each([2, 5])('%i of them send to everybody, each to the same place', async (copies) => {
+    const world = await aPagedWorld(95);
+    await Promise.all(Array.from({ length: copies }, () => world.dispatch(PUBLISHED)));
+    expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(95));
+    expect(await world.record()).toMatchObject({ matched: 95, duplicates: copies - 1 });
+    expect((await world.record()).parts).toHaveLength(9);
+  });
+});
