@@ -58,6 +58,7 @@ const MEANINGS: Record<keyof Books, string> = {
   accepted: 'messages',
   duplicates: 'copies of them that came again',
   unmatched: 'messages that no subscription matched',
+  unfinished: 'messages not sent to all subscriptions yet',
   filtered: 'subscriptions whose filter kept a message out',
   matched: 'deliveries to be made, of which',
   delivered: '',
@@ -68,7 +69,7 @@ const MEANINGS: Record<keyof Books, string> = {
 };
 
 function describeBooks(books: Books, balances: boolean): string {
-  const names = ['accepted', 'duplicates', 'unmatched', 'filtered', 'matched'] as const;
+  const names = ['accepted', 'duplicates', 'unmatched', 'unfinished', 'filtered', 'matched'] as const;
   const ends = [...TERMINAL_STATUSES, 'pending'] as const;
   const row = (name: keyof Books, indent = ''): string[] => [
     indent + name,

@@ -84,7 +84,7 @@ async function isAllOver(api: ApiClient, order: WatchOrder, found: readonly Seen
   if (order.message === undefined || found.length === 0) return false;
   if (found.some(({ status }) => isOpen(status))) return false;
   const { view } = await showMessage(api, order.queue, order.message);
-  return found.length >= view.matched;
+  return view.unfinished !== true && found.length >= view.matched;
 }
 
 function keyOf({ messageId, subscriptionId }: Seen): string {

@@ -56,6 +56,7 @@ function describeMessage(view: MessageView, body: string | undefined): string {
     ['Accepted', clockTime(acceptedAt)],
     ['Duplicates', String(duplicates)],
     ['Matched', `${matched} subscriptions${filtered === 0 ? '' : `, ${filtered} filtered`}`],
+    ['Unfinished', view.unfinished === true ? 'not sent to all subscriptions yet' : undefined],
     ['Deliveries', states.map(([status, count]) => `${count} ${status}`).join(', ') || 'none on record yet'],
     ['Erased', clockTime(erasedAt) || undefined],
     ['Data', body === undefined ? (bodyKept ? 'kept' : 'not kept') : printableJson(body)],

@@ -38,8 +38,8 @@ export function recentReader(api: PageClient, queue: string) {
   };
 }
 
-function isOver({ matched, deliveries }: ListedMessage): boolean {
-  if (deliveries === undefined) return false;
+function isOver({ matched, deliveries, unfinished }: ListedMessage): boolean {
+  if (deliveries === undefined || unfinished === true) return false;
   const { pending, retrying, ...ends } = deliveries;
   return pending + retrying === 0 && Object.values(ends).reduce((sum, count) => sum + count, 0) >= matched;
 }

@@ -22,6 +22,8 @@ export type Books = Readonly<Record<TerminalStatus, number>> & {
   matched: number;
   /** Messages that no subscription matched. */
   unmatched: number;
+  /** Messages to many subscriptions that were not sent to all of them yet: more deliveries may be asked for. */
+  unfinished: number;
   /** Subscriptions that did not want a message, message by message. */
   filtered: number;
   /** On record, and not at an end. */
@@ -33,6 +35,7 @@ export const EMPTY_BOOKS: Books = {
   duplicates: 0,
   matched: 0,
   unmatched: 0,
+  unfinished: 0,
   filtered: 0,
   delivered: 0,
   rejected: 0,
@@ -41,16 +44,20 @@ export const EMPTY_BOOKS: Books = {
   pending: 0,
 };
 
+/** `until`: there while the message was not sent to all subscriptions. */
+type MessageFigures = { matched: number; filtered: number; duplicates: number; until?: string };
+
 /** The books of one message. */
 export function booksOfMessage(
-  { matched, filtered, duplicates }: { matched: number; filtered: number; duplicates: number },
+  { matched, filtered, duplicates, until }: MessageFigures,
   { pending, retrying, ...ends }: StatusCounts,
 ): Books {
   return {
     accepted: 1,
     duplicates,
     matched,
-    unmatched: matched === 0 ? 1 : 0,
+    unmatched: matched === 0 && until === undefined ? 1 : 0,
+    unfinished: until === undefined ? 0 : 1,
     filtered,
     ...ends,
     pending: pending + retrying,
@@ -63,6 +70,7 @@ export function sumOfBooks(one: Books, other: Books): Books {
     duplicates: one.duplicates + other.duplicates,
     matched: one.matched + other.matched,
     unmatched: one.unmatched + other.unmatched,
+    unfinished: one.unfinished + other.unfinished,
     filtered: one.filtered + other.filtered,
     delivered: one.delivered + other.delivered,
     rejected: one.rejected + other.rejected,
@@ -73,10 +81,10 @@ export function sumOfBooks(one: Books, other: Books): Books {
 }
 
 /**
- * Whether every delivery that was asked for is on record. For a moment after a message was accepted it is not: its jobs wait
+ * Whether every delivery that was and will be asked for is on record. For a moment after a message was accepted it is not: its jobs wait
  * in the delivery queue.
  */
 export function isBalanced(books: Books): boolean {
   const ended = TERMINAL_STATUSES.reduce((sum, status) => sum + books[status], 0);
-  return books.matched === ended + books.pending;
+  return books.unfinished === 0 && books.matched === ended + books.pending;
 }

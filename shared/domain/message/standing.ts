@@ -12,6 +12,8 @@ type Standing = {
   matched: number;
   filtered: number;
   erasedAt?: number;
+  /** There while the message was not sent to all subscriptions: `matched` and `filtered` grow. */
+  until?: string;
 };
 
 /** `data`: its source text; undefined where it is not kept. */

@@ -14,6 +14,7 @@ export const booksViewSchema = z.object({
     duplicates: count,
     matched: count,
     unmatched: count,
+    unfinished: count,
     filtered: count,
     delivered: count,
     rejected: count,

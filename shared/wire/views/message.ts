@@ -17,6 +17,8 @@ export const messageViewSchema = z.object({
   /** Subscriptions that it was for when it was accepted. */
   matched: count,
   filtered: count,
+  /** It was not sent to all of many subscriptions yet: `matched` and `filtered` grow. */
+  unfinished: z.literal(true).exactOptional(),
   /** Those on record. */
   deliveries: z.object({
     pending: count,
@@ -49,6 +51,7 @@ export function messageSummary({
   filtered,
   deliveries,
   bodyKept,
+  until,
 }: ListedStanding): MessageSummary {
   return {
     queue: key.queue,
@@ -58,6 +61,7 @@ export function messageSummary({
     duplicates,
     matched,
     filtered,
+    ...(until === undefined ? {} : { unfinished: true }),
     ...(deliveries === undefined ? {} : { deliveries }),
     bodyKept,
     ...(erasedAt === undefined ? {} : { erasedAt: timeText(erasedAt) }),

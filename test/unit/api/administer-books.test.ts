@@ -80,6 +80,7 @@ describe('the books of a window', () => {
         duplicates: 2,
         matched: 7,
         unmatched: 1,
+        unfinished: 0,
         filtered: 5,
         delivered: 2,
         rejected: 1,

@@ -83,6 +83,7 @@ describe('posthaste books', () => {
     duplicates: 1,
     matched: 12,
     unmatched: 2,
+    unfinished: 0,
     filtered: 3,
     delivered,
     rejected: 1,

@@ -49,7 +49,14 @@ describe('the flow picture of the books', () => {
     const count = fc.nat(1_000_000);
     const any = fc.record({
       ...{ accepted: count, duplicates: count, matched: count, unmatched: count, filtered: count },
-      ...{ delivered: count, rejected: count, exhausted: count, cancelled: count, pending: count },
+      ...{
+        unfinished: count,
+        delivered: count,
+        rejected: count,
+        exhausted: count,
+        cancelled: count,
+        pending: count,
+      },
     });
     fc.assert(
       fc.property(any, (figures) => {

@@ -36,6 +36,7 @@ describe('the books', () => {
       duplicates: 1,
       matched: 9,
       unmatched: 0,
+      unfinished: 0,
       filtered: 2,
       delivered: 3,
       rejected: 1,
@@ -49,6 +50,15 @@ describe('the books', () => {
     const none = booksOfMessage({ matched: 0, filtered: 4, duplicates: 0 }, NO_DELIVERIES);
     expect(none).toEqual({ ...EMPTY_BOOKS, accepted: 1, unmatched: 1, filtered: 4 });
     expect(isBalanced(none)).toBe(true);
+  });
+
+  it('count a message that was not sent to all subscriptions, and do not balance before it is', () => {
+    for (const matched of [0, 3]) {
+      const delivered = { ...NO_DELIVERIES, delivered: matched };
+      const sending = booksOfMessage({ matched, filtered: 0, duplicates: 0, until: 's-5' }, delivered);
+      expect(sending).toEqual({ ...EMPTY_BOOKS, accepted: 1, matched, delivered: matched, unfinished: 1 });
+      expect(isBalanced(sending)).toBe(false);
+    }
   });
 
   it('of the parts add up to those of the whole, however it is parted', () => {

@@ -9,6 +9,7 @@ const ROWS: readonly Row[] = [
   { name: 'accepted', meaning: 'messages' },
   { name: 'duplicates', meaning: 'times that one of them came again' },
   { name: 'unmatched', meaning: 'messages that no subscription was for' },
+  { name: 'unfinished', meaning: 'messages that were not sent to all subscriptions yet' },
   { name: 'filtered', meaning: 'times that a subscription did not want one' },
   { name: 'matched', meaning: 'deliveries that they asked for' },
   { name: 'delivered', meaning: 'of these, which the subscriber has taken' },

@@ -64,7 +64,10 @@ function MessageFacts({ view }: { view: MessageView }): JSX.Element {
       facts={[
         ['Type', view.type],
         ['Accepted', <Moment at={view.acceptedAt} exact />],
-        ['For', counted(view.matched, 'subscription', 'subscriptions')],
+        [
+          'For',
+          `${counted(view.matched, 'subscription', 'subscriptions')}${view.unfinished === true ? ' so far' : ''}`,
+        ],
         [
           'Filtered',
           view.filtered === 0 ? undefined : `by ${counted(view.filtered, 'subscription', 'subscriptions')}`,

@@ -31,7 +31,8 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
   { head: 'Came of it', cell: (message) => <Tally of={message} /> },
 ];
 
-function Tally({ of: { matched, deliveries } }: { of: ListedMessage }): JSX.Element {
+function Tally({ of: { matched, deliveries, unfinished } }: { of: ListedMessage }): JSX.Element {
+  if (unfinished === true) return <span class="muted">not sent to all yet</span>;
   if (matched === 0) return <span class="muted">nobody wanted it</span>;
   if (deliveries === undefined) return <span class="muted">too many to count here</span>;
   const some = SHOWN_STATUSES.filter((status) => deliveries[status] > 0);

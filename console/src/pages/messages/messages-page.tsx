@@ -19,7 +19,7 @@ const A_PAGE = 25;
 const CHOICES = {
   all: ['All', () => true],
   matched: ['Matched', ({ matched }: ListedMessage) => matched > 0],
-  unmatched: ['Unmatched', ({ matched }: ListedMessage) => matched === 0],
+  unmatched: ['Unmatched', ({ matched, unfinished }: ListedMessage) => matched === 0 && unfinished !== true],
   filtered: ['Filtered', ({ filtered }: ListedMessage) => filtered > 0],
   delivered: [
     'Delivered',
