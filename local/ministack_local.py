@@ -28,6 +28,7 @@ import ministack.services.dynamodb as dynamodb
 import ministack.services.lambda_svc as functions
 import ministack.services.scheduler as scheduler
 import ministack_access
+import ministack_schedules
 import ministack_under_load
 
 WRITTEN_FOR = "this launcher is for ministack 1.5.33"
@@ -43,7 +44,7 @@ def check_what_is_replaced():
     for module, names in [*ministack_access.REPLACED, *ministack_under_load.REPLACED]:
         expect(module, *names)
     expect(gateway, "main")
-    expect(iam_actions, "extract_iam_action", "extract_resource_arn")
+    expect(iam_actions, "extract_iam_action")
     expect(scheduler, "_SCHEDULE_TICK_INTERVAL", "_ticker_loop")
     expect(dynamodb, "_ttl_reaper", "_update_ttl", "_ttl_settings")
     expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency", "_esm_wake", "_poll_loop")
@@ -177,25 +178,6 @@ def accept_observability():
     handlers.setdefault("AWS::Logs::QueryDefinition", placeholder("Name", "{name}", "QueryDefinitionId"))
 
 
-# --- AUTH: a schedule belongs to its group; ministack checks every one as if in the group "default" ---
-
-
-def check_schedules_in_their_group():
-    extract = iam_actions.extract_resource_arn
-
-    def resource_arn(service, method, path, headers, body, query_params, region, account_id):
-        arn = extract(service, method, path, headers, body, query_params, region, account_id)
-        if service != "scheduler" or ":schedule/default/" not in arn:
-            return arn
-        group = (query_params or {}).get("groupName")
-        if not group and method in ("POST", "PUT"):
-            group = json.loads(body or b"{}").get("GroupName")
-        group = group[0] if isinstance(group, list) else group
-        return arn.replace(":schedule/default/", f":schedule/{group or 'default'}/", 1)
-
-    iam_actions.extract_resource_arn = resource_arn
-
-
 # --- AUTH: SQS has no permissions for batches, a batch is allowed by the action for one message ------------
 
 
@@ -227,10 +209,11 @@ if __name__ == "__main__":
     check_what_is_replaced()
     end_with_standard_input()
     look_often()
+    ministack_schedules.call_by_schedule()
     sweep_often()
     keep_dropped_properties()
     accept_observability()
-    check_schedules_in_their_group()
+    ministack_schedules.check_in_their_group()
     check_batches_as_their_single_action()
     ministack_access.require_keys()
     ministack_under_load.keep_up()

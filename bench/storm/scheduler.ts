@@ -47,7 +47,7 @@ export function schedulerBehindClients(
   const create = ({ Name, ScheduleExpression, Target }: z.output<typeof createSchedule>) => {
     asked.push(time.now());
     const at = Date.parse(`${ScheduleExpression.slice('at('.length, -1)}Z`);
-    const answer = scheduler.create(Name, at, wakeUpIn(Target.Input));
+    const answer = scheduler.create(Name, at, wakeUpIn(sending.parse(JSON.parse(Target.Input)).MessageBody));
     if (answer === 'created') granted.push(time.now());
     return answer;
   };
@@ -83,6 +83,9 @@ export function schedulerBehindClients(
 function saying(message: string, httpStatusCode: number) {
   return { message, Message: message, $metadata: { httpStatusCode } };
 }
+
+/** The request that a schedule makes of SQS. */
+const sending = z.object({ MessageBody: z.string() });
 
 function wakeUpIn(text: string): WakeUp {
   const parsed = parseWork(text);

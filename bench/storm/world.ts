@@ -45,7 +45,7 @@ export const START = Date.UTC(2026, 0, 1);
 const SCHEDULES = {
   group: 'retries',
   roleArn: 'arn:aws:iam::000000000000:role/schedules',
-  retryQueueArn: 'arn:aws:sqs:us-east-1:000000000000:retry',
+  retryQueueUrl: 'https://sqs.us-east-1.amazonaws.com/000000000000/retry',
   deadLetterArn: 'arn:aws:sqs:us-east-1:000000000000:schedule-dead-letters',
 };
 

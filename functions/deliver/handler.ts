@@ -111,7 +111,7 @@ function portsOf(
       ...laterSchedules(invocation, {
         group: environment.scheduleGroup,
         roleArn: environment.schedulerRoleArn,
-        retryQueueArn: environment.retryQueueArn,
+        retryQueueUrl: environment.retryQueueUrl,
         deadLetterArn: environment.schedulerDeadLetterArn,
       }),
     },

@@ -33,7 +33,6 @@ const resources = {
     rule: url,
     functions: ['deliver', 'reconcile', 'operate', 'api'],
   },
-  retryQueueArn: { variable: 'RETRY_QUEUE_ARN', rule: text, functions: ['deliver'] },
   deliveryDeadLetterUrl: { variable: 'DELIVERY_DEAD_LETTER_URL', rule: url, functions: ['deliver'] },
   undeliverableQueueUrl: { variable: 'UNDELIVERABLE_QUEUE_URL', rule: url, functions: ['deliver'] },
   operatorEventBus: { variable: 'OPERATOR_EVENT_BUS', rule: text, functions: ['deliver', 'api'] },

@@ -1,4 +1,4 @@
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { schedulerClient } from '../../shared/adapters/scheduler/client.ts';
 import { schedulerRemoval, schedulerWakeUps } from '../../shared/adapters/scheduler/wake-ups.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
@@ -13,9 +13,11 @@ const scheduler = schedulerClient(deployment.client);
 const queues = privateQueues(deployment.sqs);
 afterAll(queues.deleteAll);
 
-const wakeUpOf = ({ body, at }: Arrival): { value: WakeUp; at: number } => {
+const wakeUpOf = ({ body, group, at }: Arrival): { value: WakeUp; at: number } => {
   const parsed = parseWork(body);
   if (!parsed.ok || parsed.value.kind !== 'wake_up') throw new Error(`not a wake-up: ${body.slice(0, 100)}`);
+  // By which SQS's fair queues know whose it is, whoever sent it.
+  expect(group).toBe(parsed.value.key.subscriptionId);
   return { value: parsed.value, at };
 };
 
@@ -25,7 +27,7 @@ describeWakeUpsContract('by SQS and EventBridge Scheduler', async () => {
     group: deployment.endpoints.scheduleGroup,
     // The local Scheduler does not ask what its role may do; the template's test does.
     roleArn: 'arn:aws:iam::000000000000:role/private-schedules',
-    retryQueueArn: await queues.arnOf(retryQueue),
+    retryQueueUrl: retryQueue,
     deadLetterArn: await queues.arnOf(deadLetters),
   };
   return {

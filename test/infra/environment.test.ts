@@ -70,7 +70,6 @@ describe('the environment', () => {
         variables.secretsKeyArn,
         variables.deliveryQueueUrl,
         variables.retryQueueUrl,
-        variables.retryQueueArn,
         variables.deliveryDeadLetterUrl,
         variables.undeliverableQueueUrl,
         variables.operatorEventBus,

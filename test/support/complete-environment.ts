@@ -24,7 +24,6 @@ export const completeEnvironment: Record<string, string> = {
   [variables.ingressDeadLetterUrl]: `${QUEUE}-ingress-dead`,
   [variables.deliveryQueueUrl]: `${QUEUE}-delivery`,
   [variables.retryQueueUrl]: `${QUEUE}-retry`,
-  [variables.retryQueueArn]: 'arn:retry',
   [variables.deliveryDeadLetterUrl]: `${QUEUE}-delivery-dead`,
   [variables.undeliverableQueueUrl]: `${QUEUE}-undeliverable`,
   [variables.operationQueueUrl]: `${QUEUE}-operation`,

@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-sqs';
 
 /** A message as it came, and when: milliseconds since the epoch. */
-export type Arrival = { body: string; attributes: Record<string, string>; at: number };
+export type Arrival = { body: string; attributes: Record<string, string>; group?: string; at: number };
 
 /** Queues that nobody else looks at. */
 export const privateQueues = (sqs: SQSClient) => {
@@ -56,6 +56,7 @@ const received = async (sqs: SQSClient, QueueUrl: string, WaitTimeSeconds: numbe
       WaitTimeSeconds,
       MaxNumberOfMessages: 10,
       MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['MessageGroupId'],
     }),
   );
   const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
@@ -63,10 +64,11 @@ const received = async (sqs: SQSClient, QueueUrl: string, WaitTimeSeconds: numbe
   return Messages;
 };
 
-const arrivalOf = ({ Body = '', MessageAttributes = {} }: Message): Arrival => ({
+const arrivalOf = ({ Body = '', MessageAttributes = {}, Attributes = {} }: Message): Arrival => ({
   body: Body,
   attributes: Object.fromEntries(
     Object.entries(MessageAttributes).map(([name, { StringValue = '' }]) => [name, StringValue]),
   ),
+  ...(Attributes.MessageGroupId !== undefined && { group: Attributes.MessageGroupId }),
   at: Date.now(),
 });

@@ -89,7 +89,6 @@ function resourcesOf(props: DeliverFunctionProps): Resources<'deliver'> {
     secretsKeyArn: state.secretsKey.arn,
     deliveryQueueUrl: props.delivery.url,
     retryQueueUrl: props.retry.url,
-    retryQueueArn: props.retry.arn,
     deliveryDeadLetterUrl: props.deliveryDeadLetters.url,
     undeliverableQueueUrl: props.undeliverable.url,
     operatorEventBus: props.operatorEvents.busName,

@@ -9,7 +9,7 @@ import {
   type SchedulerClient,
 } from '@aws-sdk/client-scheduler';
 import * as z from 'zod';
-import type { WakeUp } from '../../domain/delivery/job.ts';
+import { groupOf, type WakeUp } from '../../domain/delivery/job.ts';
 import { encodeWakeUp } from '../../wire/jobs/delivery-job.ts';
 import type { WakeUps } from '../../ports/wake-ups.ts';
 
@@ -17,7 +17,7 @@ export type ScheduleSettings = {
   group: string;
   /** Taken by Scheduler to send to the two queues. */
   roleArn: string;
-  retryQueueArn: string;
+  retryQueueUrl: string;
   /** Where Scheduler puts a wake-up that it could not send. */
   deadLetterArn: string;
 };
@@ -82,13 +82,23 @@ function scheduleOf(
     FlexibleTimeWindow: { Mode: FlexibleTimeWindowMode.OFF },
     ActionAfterCompletion: ActionAfterCompletion.DELETE,
     Target: {
-      Arn: settings.retryQueueArn,
+      // In the partition of the role: aws, aws-us-gov, aws-cn.
+      Arn: `arn:${settings.roleArn.split(':')[1]}:scheduler:::aws-sdk:sqs:sendMessage`,
       RoleArn: settings.roleArn,
-      Input: encodeWakeUp(wakeUp),
+      Input: JSON.stringify(sendingOf(wakeUp, settings)),
       DeadLetterConfig: { Arn: settings.deadLetterArn },
       RetryPolicy: TARGET_RETRIES,
     },
   };
+}
+
+/**
+ * The request that Scheduler makes of SQS. Its own target for SQS takes no group for a standard queue; its target for any call does
+ * (EventBridge Scheduler user guide, "Using universal targets"), and so the wake-ups of one subscription stay one group of the
+ * retry queue, as those that we send ourselves.
+ */
+function sendingOf(wakeUp: WakeUp, { retryQueueUrl }: ScheduleSettings) {
+  return { QueueUrl: retryQueueUrl, MessageBody: encodeWakeUp(wakeUp), MessageGroupId: groupOf(wakeUp) };
 }
 
 /** Rounded up, so that it is no nearer than the caller made sure of: `yyyy-mm-ddThh:mm:ss`. */

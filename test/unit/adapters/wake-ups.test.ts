@@ -18,7 +18,7 @@ const wakeUp: WakeUp = {
 const settings = {
   group: 'retries',
   roleArn: 'arn:aws:iam::000000000000:role/scheduler',
-  retryQueueArn: 'arn:aws:sqs:us-east-1:000000000000:retry',
+  retryQueueUrl: 'https://sqs.us-east-1.amazonaws.com/000000000000/retry',
   deadLetterArn: 'arn:aws:sqs:us-east-1:000000000000:scheduler-dead-letters',
 };
 
@@ -92,9 +92,13 @@ describe('a wake-up by EventBridge Scheduler', () => {
       FlexibleTimeWindow: { Mode: 'OFF' },
       ActionAfterCompletion: 'DELETE',
       Target: {
-        Arn: settings.retryQueueArn,
+        Arn: 'arn:aws:scheduler:::aws-sdk:sqs:sendMessage',
         RoleArn: settings.roleArn,
-        Input: encodeWakeUp(wakeUp),
+        Input: JSON.stringify({
+          QueueUrl: settings.retryQueueUrl,
+          MessageBody: encodeWakeUp(wakeUp),
+          MessageGroupId: wakeUp.key.subscriptionId,
+        }),
         DeadLetterConfig: { Arn: settings.deadLetterArn },
         RetryPolicy: { MaximumEventAgeInSeconds: 3600, MaximumRetryAttempts: 30 },
       },

@@ -52,7 +52,6 @@ describe('the environment of a function', () => {
       retryAfterCapSeconds: 3600,
       allowedAddresses: ['127.0.0.0/8', '::1/128'],
       allowedPorts: [],
-      retryQueueArn: 'arn:retry',
       scheduleGroup: 'group',
       operatorEventBus: 'operator-events',
       disableFailingAfterDays: 0.5,

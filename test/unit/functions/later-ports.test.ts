@@ -36,7 +36,7 @@ const key = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscrip
 const settings = {
   group: 'group',
   roleArn: 'arn:aws:iam::000000000000:role/scheduler',
-  retryQueueArn: 'arn:aws:sqs:us-east-1:000000000000:retry',
+  retryQueueUrl: 'https://sqs.us-east-1.amazonaws.com/000000000000/retry',
   deadLetterArn: 'arn:aws:sqs:us-east-1:000000000000:dead',
 };
 
