@@ -1,10 +1,9 @@
 import { Sha256 } from '@smithy/core/checksum';
 import { HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { findDeployment, type Deployment, type DeploymentChoice } from '../deployment.ts';
-import { failureText } from '../failure-text.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { CredentialsProblem } from './credentials-problem.ts';
+import { type Deployment, type DeploymentChoice, findDeployment } from '../deployment.ts';
+import { failureText } from '../failure-text.ts';
 
 export type ApiCall = {
   method: string;
@@ -177,4 +176,14 @@ function withoutCredentials(cause: unknown): CredentialsProblem {
           'where the API takes tokens instead, set POSTHASTE_TOKEN.',
         { cause },
       );
+}
+
+/** Nothing can be signed: there are no credentials, or their time is over. */
+export class CredentialsProblem extends Problem {
+  readonly code: 'no_credentials' | 'credentials_expired';
+
+  constructor(code: CredentialsProblem['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
 }

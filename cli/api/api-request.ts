@@ -36,3 +36,8 @@ export function searchOf(query: NonNullable<ApiRequest['query']>): string {
   }
   return search.size === 0 ? '' : `?${search.toString()}`;
 }
+
+/** A path of the API. Each value is one segment of it, whatever it holds. */
+export function apiPath(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return texts.reduce((path, text, index) => path + encodeURIComponent(values[index - 1] ?? '') + text);
+}

@@ -1,7 +1,6 @@
 import type { Books } from '../../shared/domain/message/books.ts';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
-import type { ApiClient } from './api-request.ts';
-import { apiPath } from './api-path.ts';
+import { type ApiClient, apiPath } from './api-request.ts';
 import { linksSchema, markerIn } from './listing.ts';
 
 const pageSchema = booksViewSchema.extend({ links: linksSchema });

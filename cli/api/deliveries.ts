@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { deliveryDetailSchema } from '../../shared/wire/views/delivery-detail.ts';
 import { deliverySummarySchema } from '../../shared/wire/views/delivery-summary.ts';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
-import type { ApiClient } from './api-request.ts';
-import { apiPath } from './api-path.ts';
+import { type ApiClient, apiPath } from './api-request.ts';
 import { linksSchema, listing } from './listing.ts';
 
 /** A delivery in the listing of its queue, which has no delivered ones. */

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { messageSummarySchema, messageViewSchema } from '../../shared/wire/views/message.ts';
-import type { ApiClient } from './api-request.ts';
+import { type ApiClient, apiPath } from './api-request.ts';
 import { parsedAnswer } from './parsed-answer.ts';
-import { apiPath } from './api-path.ts';
 import { linksSchema, listing } from './listing.ts';
 
 export type MessageView = z.infer<typeof messageViewSchema>;

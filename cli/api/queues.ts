@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { ApiRefusal } from './api-refusal.ts';
-import type { ApiClient } from './api-request.ts';
-import { apiPath } from './api-path.ts';
+import { type ApiClient, apiPath } from './api-request.ts';
 import { linksSchema, listing } from './listing.ts';
 
 const metadataSchema = z.record(z.string(), z.unknown());

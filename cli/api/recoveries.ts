@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { recoveryViewSchema, type RecoveryView } from '../../shared/wire/views/recovery.ts';
-import type { ApiClient } from './api-request.ts';
-import { apiPath } from './api-path.ts';
+import { type ApiClient, apiPath } from './api-request.ts';
 import { linksSchema, listing } from './listing.ts';
 
 const pageSchema = z

@@ -6,8 +6,7 @@ import {
   subscriptionViewSchema,
   type SubscriptionView,
 } from '../../shared/wire/views/subscription.ts';
-import type { ApiClient } from './api-request.ts';
-import { apiPath } from './api-path.ts';
+import { type ApiClient, apiPath } from './api-request.ts';
 import { linksSchema, listing, markerIn } from './listing.ts';
 
 const pageSchema = z

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CredentialsProblem } from '../api/credentials-problem.ts';
-import type { ApiAccess } from '../api/api-access.ts';
+import { type ApiAccess, CredentialsProblem } from '../api/api-access.ts';
 import { boundedBody } from '../bounded-body.ts';
 import { failureText } from '../failure-text.ts';
 import { refuse, type Refusal } from './refusal.ts';

@@ -1,5 +1,4 @@
-import { apiPath } from '../../cli/api/api-path.ts';
-import { searchOf } from '../../cli/api/api-request.ts';
+import { apiPath, searchOf } from '../../cli/api/api-request.ts';
 
 /** What the page shows, as the part of the address behind the `#` says it. */
 export type Route =

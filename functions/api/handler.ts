@@ -9,8 +9,7 @@ import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts'
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
-import { kmsClient } from '../../shared/adapters/kms/client.ts';
-import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
+import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { laterOperatorEvents, laterPayloads, laterRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';

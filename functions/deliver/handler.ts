@@ -1,12 +1,11 @@
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { kmsClient } from '../../shared/adapters/kms/client.ts';
+import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
-import { kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
 import {
   type CallDeadline,
   invocationDeadline,

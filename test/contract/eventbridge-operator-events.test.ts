@@ -1,7 +1,9 @@
 import { afterAll, beforeAll } from 'vitest';
 import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbox.ts';
-import { eventBridgeClient } from '../../shared/adapters/eventbridge/client.ts';
-import { eventBridgeOperatorEvents } from '../../shared/adapters/eventbridge/operator-events.ts';
+import {
+  eventBridgeClient,
+  eventBridgeOperatorEvents,
+} from '../../shared/adapters/eventbridge/operator-events.ts';
 import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
 import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
 import { deployment } from '../support/deployment.ts';

@@ -1,6 +1,9 @@
 import { afterAll, expect } from 'vitest';
-import { schedulerClient } from '../../shared/adapters/scheduler/client.ts';
-import { schedulerRemoval, schedulerWakeUps } from '../../shared/adapters/scheduler/wake-ups.ts';
+import {
+  schedulerClient,
+  schedulerRemoval,
+  schedulerWakeUps,
+} from '../../shared/adapters/scheduler/wake-ups.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';

@@ -3,7 +3,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbox.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
-import { eventBridgeClient } from '../../shared/adapters/eventbridge/client.ts';
+import { eventBridgeClient } from '../../shared/adapters/eventbridge/operator-events.ts';
 import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
 import { callApi, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
 import { aBarePolicy } from '../support/builders.ts';

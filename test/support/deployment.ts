@@ -6,7 +6,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { inject } from 'vitest';
 import { clientOf } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { kmsClient } from '../../shared/adapters/kms/client.ts';
+import { kmsClient } from '../../shared/adapters/kms/signing-secrets.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 
 const endpoints = inject('endpoints');

@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
-import type { ApiAccess } from '../../api/api-access.ts';
+import { type ApiAccess, CredentialsProblem } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
-import { CredentialsProblem } from '../../api/credentials-problem.ts';
 import { failureText } from '../../failure-text.ts';
 
 /** A deployment, or why there is none. */

@@ -1,11 +1,33 @@
 import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { showDelivery } from '../../api/deliveries.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
+import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-options.ts';
+import { describeDelivery } from './delivery-text.ts';
 import { addDeliveriesList } from './list.ts';
-import { addDeliveriesShow } from './show.ts';
 import { addDeliveriesWatch } from './watch.ts';
 
 export function addDeliveryCommands(deliveries: Command, terminal: Terminal): void {
   addDeliveriesList(deliveries, terminal);
   addDeliveriesShow(deliveries, terminal);
   addDeliveriesWatch(deliveries, terminal);
+}
+
+/** `posthaste deliveries show` */
+function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
+  const command = addDeliveryAddress(
+    deliveries.command('show').description('Show a delivery: its attempts, and what is planned.'),
+  ).action(async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
+    const delivery = await showDelivery(
+      await openApi(options, terminal),
+      addressOf(queue, message, subscription),
+    );
+    if (options.json === true) terminal.printJson(delivery);
+    else terminal.print(describeDelivery(delivery));
+  });
+  onDeployment(command, {
+    json: 'the delivery as the API shows it',
+    examples: [`deliveries show ${EXAMPLE_ADDRESS}`],
+  });
 }

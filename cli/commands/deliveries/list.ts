@@ -13,7 +13,7 @@ import { clockTime } from '../../output/time-text.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addDeliveryFilter } from './delivery-filter.ts';
+import { addDeliveryFilter } from './delivery-options.ts';
 import { statusText } from './delivery-text.ts';
 
 type Options = DeploymentOptions & DeliveryFilter & { message?: string; limit?: number };

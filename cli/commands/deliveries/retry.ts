@@ -3,7 +3,7 @@ import { openApi } from '../../api/api-client.ts';
 import { retryDelivery } from '../../api/deliveries.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-address.ts';
+import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-options.ts';
 import { describeDelivery } from './delivery-text.ts';
 
 const MORE = `

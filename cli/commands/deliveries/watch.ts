@@ -7,7 +7,7 @@ import { durationOf } from '../../options/time.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addDeliveryFilter } from './delivery-filter.ts';
+import { addDeliveryFilter } from './delivery-options.ts';
 import { statusText } from './delivery-text.ts';
 import { definedOf } from './list.ts';
 import { watchDeliveries, type Change } from './watch-deliveries.ts';

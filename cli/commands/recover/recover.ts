@@ -1,13 +1,59 @@
 import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import { showRecovery, stopRecovery } from '../../api/recoveries.ts';
+import { idOf, queueOf } from '../../options/arguments.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
+import { followRecovery } from './follow-recovery.ts';
 import { addRecoverList } from './list.ts';
+import { printRecovery } from './recovery-text.ts';
 import { addRecoverStart } from './start.ts';
-import { addRecoverStatus } from './status.ts';
-import { addRecoverStop } from './stop.ts';
 
 export function addRecoverCommands(recover: Command, terminal: Terminal): void {
   addRecoverStart(recover, terminal);
   addRecoverStatus(recover, terminal);
   addRecoverList(recover, terminal);
   addRecoverStop(recover, terminal);
+}
+
+type Options = DeploymentOptions & { wait?: true };
+
+/** `posthaste recover status` */
+function addRecoverStatus(recover: Command, terminal: Terminal): void {
+  const command = recover
+    .command('status')
+    .description('Show how far a recovery is.')
+    .argument('<queue>', 'its queue', queueOf)
+    .argument('<recovery>', 'its id', idOf)
+    .option('--wait', 'wait until it is done; exit status 1 if it was stopped')
+    .action(async (queue: string, id: string, options: Options) => {
+      const api = await openApi(options, terminal);
+      const recovery = await showRecovery(api, queue, id);
+      if (options.wait === true)
+        terminal.exitStatus = await followRecovery(api, recovery, options.json === true, terminal);
+      else printRecovery(recovery, options.json === true, terminal);
+    });
+  onDeployment(command, {
+    json: 'the recovery as the API shows it',
+    examples: ['recover status orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10 --wait'],
+  });
+}
+
+/** `posthaste recover stop` */
+function addRecoverStop(recover: Command, terminal: Terminal): void {
+  const command = recover
+    .command('stop')
+    .description('Stop a recovery. What it has reopened goes on.')
+    .argument('<queue>', 'its queue', queueOf)
+    .argument('<recovery>', 'its id', idOf)
+    .action(async (queue: string, id: string, options: DeploymentOptions) => {
+      await stopRecovery(await openApi(options, terminal), queue, id);
+      if (options.json === true) terminal.printJson({ queue, recovery: id });
+      else terminal.print(`Recovery ${printable(id)} is stopped.`);
+    });
+  onDeployment(command, {
+    json: 'queue, recovery',
+    examples: ['recover stop orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10'],
+  });
 }

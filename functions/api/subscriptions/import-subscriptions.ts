@@ -1,5 +1,6 @@
 import { canonicalJson } from '../audit.ts';
 import { refusalOf, type RefusedRequest, subscriberTaken } from '../errors.ts';
+import { errorOf } from '../../../shared/domain/errors.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
@@ -51,7 +52,7 @@ export async function importSubscriptions(
 export function withoutSuccess(error: unknown): ImportResult {
   const refusal = refusalOf(error);
   if (refusal !== undefined) return { kind: 'refused', refusal };
-  return { kind: 'failed', fault: error instanceof Error ? error : new Error(String(error)) };
+  return { kind: 'failed', fault: errorOf(error) };
 }
 
 async function importNew(

@@ -1,6 +1,11 @@
-import { PutEventsCommand, type EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import { operatorEventMessage } from '../../wire/events/operator-event.ts';
+import {
+  EventBridgeClient,
+  type EventBridgeClientConfig,
+  PutEventsCommand,
+} from '@aws-sdk/client-eventbridge';
 import type { OperatorEvents } from '../../ports/journal.ts';
+import { operatorEventMessage } from '../../wire/events/operator-event.ts';
+import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
 
 /** The bus took the request but not the event. Transient as a rule: the bus is throttled, or fails. */
 export class EventRefusedError extends Error {
@@ -31,4 +36,12 @@ export function eventBridgeOperatorEvents(
       if (FailedEntryCount > 0) throw new EventRefusedError(type, Entries?.[0]?.ErrorCode);
     },
   };
+}
+
+export function eventBridgeClient({
+  deadline,
+  journal,
+  ...config
+}: ClientOptions<EventBridgeClientConfig> = {}): EventBridgeClient {
+  return new EventBridgeClient({ ...clientOptions('events', { deadline, journal }), ...config });
 }

@@ -1,4 +1,5 @@
-import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
+import { DecryptCommand, GenerateDataKeyCommand, KMSClient, type KMSClientConfig } from '@aws-sdk/client-kms';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { parseSecret, secretText, type SigningSecret } from '../../domain/subscription/signing-secret.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
@@ -7,8 +8,8 @@ import {
   type SecretSealer,
   UnopenedSecretError,
 } from '../../ports/subscriptions.ts';
+import { clientOptions, type ClientOptions, slim } from '../aws/client-options.ts';
 import { readCache } from '../read-cache.ts';
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /** How long after KMS was told to refuse a function may still open what it opened before. */
 const OPENED_AGE_MS = 60 * 60 * 1000;
@@ -141,4 +142,8 @@ function openBox(key: Uint8Array, box: Buffer, context: string): string {
     .setAAD(Buffer.from(context))
     .setAuthTag(box.subarray(-TAG));
   return Buffer.concat([decipher.update(box.subarray(NONCE, -TAG)), decipher.final()]).toString('utf8');
+}
+
+export function kmsClient({ deadline, journal, ...config }: ClientOptions<KMSClientConfig> = {}): KMSClient {
+  return slim(new KMSClient({ ...clientOptions('kms', { deadline, journal }), ...config }));
 }

@@ -42,13 +42,9 @@ export function laterReferencedData(aws: Invocation): ReferencedData {
   return { read: async (reference, owner) => (await referencedData()).read(reference, owner) };
 }
 
-function scheduling() {
-  return Promise.all([import('../scheduler/client.ts'), import('../scheduler/wake-ups.ts')]);
-}
-
 export function laterSchedules(aws: Invocation, settings: ScheduleSettings): Pick<WakeUps, 'schedule'> {
   const schedules = once(async () => {
-    const [{ schedulerClient }, { schedulerWakeUps }] = await scheduling();
+    const { schedulerClient, schedulerWakeUps } = await import('../scheduler/wake-ups.ts');
     return schedulerWakeUps(schedulerClient(aws), settings);
   });
   return { schedule: async (name, at, wakeUp) => (await schedules()).schedule(name, at, wakeUp) };
@@ -59,7 +55,7 @@ export function laterRemoval(
   settings: Pick<ScheduleSettings, 'group'>,
 ): Pick<WakeUps, 'unschedule'> {
   const removal = once(async () => {
-    const [{ schedulerClient }, { schedulerRemoval }] = await scheduling();
+    const { schedulerClient, schedulerRemoval } = await import('../scheduler/wake-ups.ts');
     return schedulerRemoval(schedulerClient(aws), settings);
   });
   return { unschedule: async (name) => (await removal()).unschedule(name) };
@@ -67,10 +63,8 @@ export function laterRemoval(
 
 export function laterOperatorEvents(aws: Invocation, settings: EventBusSettings): OperatorEvents {
   const operatorEvents = once(async () => {
-    const [{ eventBridgeClient }, { eventBridgeOperatorEvents }] = await Promise.all([
-      import('../eventbridge/client.ts'),
-      import('../eventbridge/operator-events.ts'),
-    ]);
+    const { eventBridgeClient, eventBridgeOperatorEvents } =
+      await import('../eventbridge/operator-events.ts');
     return eventBridgeOperatorEvents(eventBridgeClient(aws), settings);
   });
   return { publish: async (event) => (await operatorEvents()).publish(event) };

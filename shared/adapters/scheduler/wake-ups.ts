@@ -1,17 +1,19 @@
+import * as z from 'zod';
 import {
   ActionAfterCompletion,
   ConflictException,
   CreateScheduleCommand,
+  type CreateScheduleCommandInput,
   DeleteScheduleCommand,
   FlexibleTimeWindowMode,
   ResourceNotFoundException,
-  type CreateScheduleCommandInput,
-  type SchedulerClient,
+  SchedulerClient,
+  type SchedulerClientConfig,
 } from '@aws-sdk/client-scheduler';
-import * as z from 'zod';
 import { groupOf, type WakeUp } from '../../domain/delivery/job.ts';
-import { encodeWakeUp } from '../../wire/jobs/delivery-job.ts';
 import type { WakeUps } from '../../ports/wake-ups.ts';
+import { encodeWakeUp } from '../../wire/jobs/delivery-job.ts';
+import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
 
 export type ScheduleSettings = {
   group: string;
@@ -132,4 +134,12 @@ function wasUnanswered(error: Error): boolean {
     error.name === 'TimeoutError' ||
     ('code' in error && typeof error.code === 'string' && UNREACHED.test(error.code))
   );
+}
+
+export function schedulerClient({
+  deadline,
+  journal,
+  ...config
+}: ClientOptions<SchedulerClientConfig> = {}): SchedulerClient {
+  return new SchedulerClient({ ...clientOptions('scheduler', { deadline, journal }), ...config });
 }

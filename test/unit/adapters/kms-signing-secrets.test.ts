@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { kmsClient } from '../../../shared/adapters/kms/client.ts';
-import { kmsSecretOpener, kmsSecretSealer } from '../../../shared/adapters/kms/signing-secrets.ts';
+import { kmsClient, kmsSecretOpener, kmsSecretSealer } from '../../../shared/adapters/kms/signing-secrets.ts';
 import {
   makeSecret,
   secretText,

@@ -1,7 +1,7 @@
 import { ListSchedulesCommand } from '@aws-sdk/client-scheduler';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { schedulerClient } from '../../../shared/adapters/scheduler/client.ts';
+import { schedulerClient } from '../../../shared/adapters/scheduler/wake-ups.ts';
 import { startFaultProxy } from '../../chaos/fault-proxy.ts';
 import { faultTally } from '../../chaos/fault-tally.ts';
 import { seededChance } from '../../support/chance.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CredentialsProblem } from '../../../cli/api/credentials-problem.ts';
+import { CredentialsProblem } from '../../../cli/api/api-access.ts';
 import { noAnswer } from '../../../cli/loopback/forward.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import type { StubAnswer } from '../../support/aws-stub.ts';

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import * as z from 'zod';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { apiPath } from '../../../../cli/api/api-path.ts';
+import { apiPath } from '../../../../cli/api/api-request.ts';
 import { firstOf } from '../../api/listed.ts';
 import { recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';

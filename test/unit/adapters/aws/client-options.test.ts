@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
-import { kmsClient } from '../../../../shared/adapters/kms/client.ts';
+import { kmsClient } from '../../../../shared/adapters/kms/signing-secrets.ts';
 import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
 import { awsStub, type StubAnswer } from '../../../support/aws-stub.ts';
 import { callsOf, ourClients, SUCCESS } from './calls-of-every-client.ts';
