@@ -5,8 +5,9 @@ import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Problem } from '../local/install/problem.mjs';
-import { runCommand, say, textOf } from './harness/command.ts';
+import { runCommand, say } from './harness/command.ts';
 import { compared, ratiosIn, type Compared, type Ratio } from './harness/figures.ts';
+import { textOf } from './harness/text.ts';
 
 /** Runs every bench that has a kept result, and says whether one of its ratios has become worse. */
 
@@ -24,15 +25,8 @@ async function check(signal: AbortSignal): Promise<number> {
     const now = await measured(bench, signal);
     lines.push(...compared(kept, now).map((line) => ({ bench, ...line })));
   }
-  const rows = lines.map(({ bench, name, kept, now, tolerance, ok }) => ({
-    bench,
-    'ratio of': name,
-    kept,
-    now: Number.isNaN(now) ? 'none' : now,
-    tolerance: `${(100 * tolerance).toFixed(0)} %`,
-    '': ok ? '' : 'worse',
-  }));
-  process.stdout.write(`${textOf({ title: 'Ratios, beside those that are kept', rows })}\n`);
+  const beside = lines.map(({ ok, ...line }) => ({ ...line, verdict: ok ? '' : 'worse' }));
+  process.stdout.write(`${textOf({ 'Ratios, beside those that are kept': beside })}\n`);
   return lines.every(({ ok }) => ok) ? 0 : 1;
 }
 

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { Problem } from '../../local/install/problem.mjs';
 import { bundle, functionNames, type BundleSize, type FunctionName } from '../../test/support/bundle.ts';
 import { certificateAuthority } from '../../test/support/certificates.ts';
-import { type BenchMeans, runBench, type Table } from '../harness/command.ts';
+import { type BenchMeans, runBench } from '../harness/command.ts';
 import { median, type Ratio } from '../harness/figures.ts';
 import { startStubAws, type StubAws } from '../harness/stub-aws.ts';
 import { eventsAt, QUEUE } from './events.ts';
@@ -19,26 +19,23 @@ const report = z.object({ load: taken, first: taken, answer: z.unknown() });
 /** What loading the module took, and the first invocation. Milliseconds. */
 type Start = Pick<z.infer<typeof report>, 'load' | 'first'>;
 
-/** Medians over the rounds. */
+/** `bare`: the same calls by the SDK as it comes; `limit`: the same in a bundle made as ours are. */
+const kinds = ['ours', 'bare', 'limit'] as const;
+type Kind = (typeof kinds)[number];
+
+/** A program's starts: medians over the rounds. */
 type Cost = Start & {
+  function: FunctionName;
+  program: Kind;
   /** What is loaded at a start. */
   bundleBytes: number;
   /** With what is loaded when it is needed. */
   wholeBytes: number;
+  /** Processor time of load and first invocation together: ours by this program's. */
+  oursByIt: number;
 };
 
-type ColdFunction = Record<Kind, Cost> & {
-  function: FunctionName;
-  /** Processor time of load and first invocation together, by the bare handler's. */
-  ratio: number;
-  /** The same by the bare handler in a bundle made as ours are: what our own code adds. */
-  ratioToLimit: number;
-};
-
-type Figures = { rounds: number; ratios: readonly Ratio[]; functions: readonly ColdFunction[] };
-
-/** `bare`: the same calls by the SDK as it comes; `limit`: the same in a bundle made as ours are. */
-type Kind = 'ours' | 'bare' | 'limit';
+type Figures = { rounds: number; ratios: readonly Ratio[]; starts: readonly Cost[] };
 
 type Program = {
   name: string;
@@ -87,16 +84,19 @@ async function measureCold(length: 'full' | 'short', { stack, signal, say }: Ben
   say('Bundling');
   const contests = await Promise.all(functionNames.map((name) => contestOf(name, folder, env)));
   for (const contest of contests) await demandSameCalls(contest, stub, signal);
-  const functions: ColdFunction[] = [];
+  const ratios: Ratio[] = [];
+  const starts: Cost[] = [];
   for (const contest of contests) {
-    say(`Starting ${contest.name}`);
-    functions.push(await compare(contest, ROUNDS[length], signal));
+    const { name } = contest;
+    say(`Starting ${name}`);
+    const { ours, bare, limit } = await compare(contest, ROUNDS[length], signal);
+    starts.push(ours, bare, limit);
+    ratios.push(
+      { name, ratio: bare.oursByIt, tolerance: TOLERANCE.start },
+      { name: `${name}, bundle by 1 MB`, ratio: ours.bundleBytes / BUNDLE, tolerance: TOLERANCE.bundle },
+    );
   }
-  const ratios = functions.flatMap(({ function: name, ratio, ours }) => [
-    { name, ratio, tolerance: TOLERANCE.start },
-    { name: `${name}, bundle by 1 MB`, ratio: ours.bundleBytes / BUNDLE, tolerance: TOLERANCE.bundle },
-  ]);
-  return { rounds: ROUNDS[length], ratios, functions };
+  return { rounds: ROUNDS[length], ratios, starts };
 }
 
 async function contestOf(name: FunctionName, folder: string, env: Program['env']): Promise<Contest> {
@@ -133,29 +133,29 @@ async function demandSameCalls(contest: Contest, stub: StubAws, signal: AbortSig
 }
 
 /** One after the other in each round, so that what else the machine does meets all of them alike. */
-async function compare(contest: Contest, rounds: number, signal: AbortSignal): Promise<ColdFunction> {
+async function compare(contest: Contest, rounds: number, signal: AbortSignal): Promise<Record<Kind, Cost>> {
   const starts: Record<Kind, Start[]> = { ours: [], bare: [], limit: [] };
   for (let round = 0; round < rounds; round += 1)
-    for (const kind of ['ours', 'bare', 'limit'] as const)
-      starts[kind].push(await startOnce(contest[kind], signal));
+    for (const kind of kinds) starts[kind].push(await startOnce(contest[kind], signal));
   const cpuMs = (kind: Kind): number =>
     median(starts[kind].map(({ load, first }) => load.cpuMs + first.cpuMs));
-  const costOf = (kind: Kind): Cost => {
+  const costOf = (program: Kind): Cost => {
     const middle = (part: keyof Start): Start['load'] => ({
-      cpuMs: median(starts[kind].map((start) => start[part].cpuMs)),
-      wallMs: median(starts[kind].map((start) => start[part].wallMs)),
+      cpuMs: median(starts[program].map((start) => start[part].cpuMs)),
+      wallMs: median(starts[program].map((start) => start[part].wallMs)),
     });
-    const { start: bundleBytes, whole: wholeBytes } = contest[kind].size;
-    return { bundleBytes, wholeBytes, load: middle('load'), first: middle('first') };
+    const { start: bundleBytes, whole: wholeBytes } = contest[program].size;
+    return {
+      function: contest.name,
+      program,
+      bundleBytes,
+      wholeBytes,
+      load: middle('load'),
+      first: middle('first'),
+      oursByIt: cpuMs('ours') / cpuMs(program),
+    };
   };
-  return {
-    function: contest.name,
-    ratio: cpuMs('ours') / cpuMs('bare'),
-    ratioToLimit: cpuMs('ours') / cpuMs('limit'),
-    ours: costOf('ours'),
-    bare: costOf('bare'),
-    limit: costOf('limit'),
-  };
+  return { ours: costOf('ours'), bare: costOf('bare'), limit: costOf('limit') };
 }
 
 /** Milliseconds for all of it; it takes less than one second, and some on a machine with a lot to do. */
@@ -191,29 +191,4 @@ async function startOnce({ name, bundle, event, env }: Program, signal: AbortSig
   return start;
 }
 
-function tablesOf({ rounds, functions }: Figures): Table[] {
-  const row = (name: string, { bundleBytes, wholeBytes, load, first }: Cost, ratio: string | number) => ({
-    function: name,
-    'KB at a start': Math.round(bundleBytes / 1000),
-    'KB in all': Math.round(wholeBytes / 1000),
-    'load, CPU ms': Math.round(load.cpuMs),
-    'first, CPU ms': Math.round(first.cpuMs),
-    'both, wall ms': Math.round(load.wallMs + first.wallMs),
-    ratio,
-  });
-  return [
-    {
-      title: `Cold starts, each in a process of its own: medians of ${rounds}.\nBare: the same calls by the SDK alone, as it comes. Limit: the same in a bundle made as ours are.`,
-      rows: functions.flatMap(({ function: name, ours, bare, limit, ratio, ratioToLimit }) => [
-        row(name, ours, ''),
-        row('  by bare', bare, ratio),
-        row('  by limit', limit, ratioToLimit),
-      ]),
-    },
-  ];
-}
-
-process.exitCode = await runBench(
-  { name: 'cold', measure: measureCold, tables: tablesOf },
-  process.argv.slice(2),
-);
+process.exitCode = await runBench({ name: 'cold', measure: measureCold }, process.argv.slice(2));

@@ -1,44 +1,47 @@
-import { randomUUID } from 'node:crypto';
-import { type BenchMeans, runBench, type Table } from '../harness/command.ts';
-import { median, type Ratio, type Spread } from '../harness/figures.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
+import { type BenchMeans, runBench } from '../harness/command.ts';
+import { median, type Ratio, spreadOf, type Spread, sumOf } from '../harness/figures.ts';
+import type { Counts } from '../harness/stub-aws.ts';
+import type { Run } from './function.ts';
 import {
-  compare,
+  type Contestant,
+  contestants,
   DATA_BYTES,
   FAN_OUT,
   ingressMessages,
+  type Programs,
   startPrograms,
   WIDE,
-  type Comparison,
-  type Programs,
-} from './compare.ts';
-import type { Run } from './function.ts';
+} from './programs.ts';
 
 type Figures = {
   dataBytes: number;
+  rounds: number;
+  deliveriesInRound: number;
   /** What is compared from one commit to another. */
   ratios: readonly Ratio[];
-  fanOuts: readonly Comparison[];
-  endurance: Endurance;
+  programs: readonly Cost[];
 };
 
-/** Whether a function that lives long costs more and more. Seconds of processor time are for 1,000 deliveries. */
-type Endurance = {
-  deliveries: number;
-  /** Of the last fifth by the first, each by the bare program's beside it. */
-  growth: number;
-  firstCpuSeconds: number;
-  lastCpuSeconds: number;
-  /** The bare program's, measured beside them: what else the machine did then. */
-  firstBareCpuSeconds: number;
-  lastBareCpuSeconds: number;
-  /** Of V8's heap after a collection. */
-  firstHeapMegabytes: number;
-  lastHeapMegabytes: number;
+/** Each by a delivery, one message to one subscriber; over all rounds. */
+type Cost = {
+  fanOut: number;
+  program: Contestant;
+  /** Seconds of processor time for 1,000. */
+  cpuSeconds: Spread;
+  allocatedKilobytes: number;
+  /** Of V8's heap after a collection: a function that keeps something of each delivery has more in the end. */
+  heapMegabytes: { first: number; last: number };
+  /** The most memory that the process had since it began. */
+  peakMegabytes: number;
+  /** Requests to AWS and to subscribers. */
+  calls: Counts;
 };
 
 const lengths = {
-  full: { fanOuts: [1, FAN_OUT, WIDE], rounds: 10, deliveries: 1_000, endurance: 100_000 },
-  short: { fanOuts: [1], rounds: 2, deliveries: 100, endurance: 400 },
+  full: { fanOuts: [1, FAN_OUT, WIDE], rounds: 20, deliveries: 1_000 },
+  short: { fanOuts: [1], rounds: 5, deliveries: 100 },
 } as const;
 
 /** By how much two runs of the same code differ on a shared machine. */
@@ -48,122 +51,95 @@ async function measureDeliver(
   length: 'full' | 'short',
   { stack, signal, say }: BenchMeans,
 ): Promise<Figures> {
+  const { fanOuts, rounds: wanted, deliveries } = lengths[length];
   const programs = await startPrograms(stack);
-  const fanOuts: Comparison[] = [];
-  for (const fanOut of lengths[length].fanOuts) {
+  const ratios: Ratio[] = [];
+  const costs: Cost[] = [];
+  for (const fanOut of fanOuts) {
     say(`Comparing at fan-out ${fanOut}`);
-    fanOuts.push(await compare(programs, fanOut, lengths[length], signal));
+    const rounds = await roundsOf(programs, { fanOut, deliveries, wanted }, signal);
+    const ours = rounds.map(({ deliver, bare }) => deliver.cpuMs / bare.cpuMs);
+    const name = `processor time of deliver by a bare program's, fan-out ${fanOut}`;
+    ratios.push({ name, ratio: median(ours), tolerance });
+    if (fanOut === 1) ratios.push(growthOf(ours));
+    for (const program of contestants) {
+      const runs = rounds.map((round) => round[program]);
+      costs.push({ fanOut, program, ...costOf(runs, deliveries) });
+    }
   }
-  say(`Delivering ${lengths[length].endurance}`);
-  const endurance = await endure(programs, lengths[length].endurance, signal);
-  const ratios = fanOuts.map(({ fanOut, ratio }) => ({
-    name: `processor time of deliver by a bare program's, fan-out ${fanOut}`,
-    ratio: ratio.median,
-    tolerance,
-  }));
-  const growth = {
-    name: 'processor time of the last fifth of many deliveries by the first',
-    ratio: endurance.growth,
-    tolerance,
-  };
-  return { dataBytes: DATA_BYTES, ratios: [...ratios, growth], fanOuts, endurance };
+  return { dataBytes: DATA_BYTES, rounds: wanted, deliveriesInRound: deliveries, ratios, programs: costs };
 }
 
-const PARTS = 20;
-
-/** Deliveries of the bare program after each part. */
-const BESIDE = 200;
-
-/** Parts whose figures are taken together as the first, and as the last. */
-const ENDS = 4;
-
-async function endure(
-  { stub, dispatch, deliver, bare }: Programs,
-  deliveries: number,
-  signal: AbortSignal,
-): Promise<Endurance> {
-  stub.addQueue('endurance', 1);
-  await dispatch(ingressMessages('endurance', 1));
-  const [job = ''] = stub.takeJobs();
-  const part = deliveries / PARTS;
-  const parts: { ours: Run; other: Run }[] = [];
-  for (let number = 0; number < PARTS; number += 1) {
-    signal.throwIfAborted();
-    const ours = await deliver(copiesOf(job, part));
-    parts.push({ ours, other: await bare(copiesOf(job, BESIDE)) });
-  }
-  const ends = (value: (one: (typeof parts)[number]) => number): [first: number, last: number] => [
-    median(parts.slice(0, ENDS).map(value)),
-    median(parts.slice(-ENDS).map(value)),
-  ];
-  const [firstCpuSeconds, lastCpuSeconds] = ends(({ ours }) => ours.cpuMs / part);
-  const [firstBareCpuSeconds, lastBareCpuSeconds] = ends(({ other }) => other.cpuMs / BESIDE);
-  const [firstHeapMegabytes, lastHeapMegabytes] = ends(({ ours }) => ours.heapBytes / 1e6);
+/** Whether a function that lives long costs more and more, beside the bare program. */
+function growthOf(ours: readonly number[]): Ratio {
+  const fifth = Math.ceil(ours.length / 5);
   return {
-    deliveries,
-    growth: lastCpuSeconds / lastBareCpuSeconds / (firstCpuSeconds / firstBareCpuSeconds),
-    firstCpuSeconds,
-    lastCpuSeconds,
-    firstBareCpuSeconds,
-    lastBareCpuSeconds,
-    firstHeapMegabytes,
-    lastHeapMegabytes,
+    name: 'processor time of the last fifth of many deliveries by the first',
+    ratio: median(ours.slice(-fifth)) / median(ours.slice(0, fifth)),
+    tolerance,
   };
 }
 
-/** Jobs of other messages, otherwise alike. */
-function copiesOf(job: string, count: number): string[] {
-  const [, messageId = ''] = /"messageId":"([^"]+)"/.exec(job) ?? [];
-  return Array.from({ length: count }, () => job.replaceAll(messageId, randomUUID()));
+type Counted = Run & { calls: Counts };
+type Round = Record<Contestant, Counted>;
+
+/** Until the compiler has seen programs often enough, they take some times longer. */
+const WARM_UP = 2;
+
+/** One after the other in each round, so that what else the machine does meets all of them alike. */
+async function roundsOf(
+  programs: Programs,
+  { fanOut, deliveries, wanted }: { fanOut: number; deliveries: number; wanted: number },
+  signal: AbortSignal,
+): Promise<readonly Round[]> {
+  programs.stub.addQueue(`fan-out-${fanOut}`, fanOut);
+  const rounds: Round[] = [];
+  while (rounds.length < WARM_UP + wanted) {
+    signal.throwIfAborted();
+    rounds.push(await round(programs, fanOut, deliveries));
+  }
+  return rounds.slice(WARM_UP);
 }
 
-const contestants = [
-  ['dispatch', 'dispatch'],
-  ['deliver', 'deliver'],
-  ['bare', 'bare: the same calls and POST'],
-  ['post', 'bare: the POST alone'],
-] as const;
-
-function tablesOf({ fanOuts, endurance }: Figures): Table[] {
-  const comparisons = fanOuts.map((comparison) => ({
-    title: `Fan-out ${comparison.fanOut}: ${comparison.rounds} rounds of ${comparison.deliveriesInRound} deliveries, the median (the least to the most); deliver by bare ${spread(comparison.ratio)}`,
-    rows: contestants.map(([contestant, name]) => {
-      const { cpuSeconds, allocatedKilobytes, peakMegabytes, calls } = comparison[contestant];
-      const made = Object.entries(calls).filter(([, count]) => count >= 0.01);
-      return {
-        program: name,
-        's of processor per 1,000': spread(cpuSeconds),
-        'KB allocated each': allocatedKilobytes,
-        'MB at most': peakMegabytes,
-        'calls each': made.map(([operation, count]) => `${count.toFixed(2)} ${operation}`).join(', '),
-      };
-    }),
-  }));
-  const many = {
-    title: `${endurance.deliveries} deliveries`,
-    rows: [
-      {
-        fifth: 'first',
-        's of processor per 1,000': endurance.firstCpuSeconds,
-        'bare beside it': endurance.firstBareCpuSeconds,
-        'MB of heap': endurance.firstHeapMegabytes,
-      },
-      {
-        fifth: 'last',
-        's of processor per 1,000': endurance.lastCpuSeconds,
-        'bare beside it': endurance.lastBareCpuSeconds,
-        'MB of heap': endurance.lastHeapMegabytes,
-      },
-    ],
+async function round(programs: Programs, fanOut: number, deliveries: number): Promise<Round> {
+  const { stub } = programs;
+  const counted = async (program: Contestant, bodies: readonly string[]): Promise<Counted> => {
+    stub.takeCounts();
+    return { ...(await programs[program](bodies)), calls: stub.takeCounts() };
   };
-  return [...comparisons, many];
+  const dispatch = await counted('dispatch', ingressMessages(`fan-out-${fanOut}`, deliveries / fanOut));
+  const jobs = stub.takeJobs();
+  const ordered = sumOf(jobs, deliveriesIn);
+  if (ordered !== deliveries)
+    throw new Problem(`dispatch ordered ${ordered} deliveries where there are ${deliveries}.`);
+  return {
+    dispatch,
+    deliver: await counted('deliver', jobs),
+    bare: await counted('bare', jobs),
+    post: await counted('post', jobs),
+  };
 }
 
-function spread({ median, least, most }: Spread): string {
-  return `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
+/** @throws TypeError for what is no job */
+function deliveriesIn(body: string): number {
+  const parsed = parseWork(body);
+  if (!parsed.ok) throw new TypeError(`A job cannot be read: ${parsed.reason}`);
+  return parsed.value.kind === 'chunk' ? parsed.value.subscriptionIds.length : 1;
 }
 
-process.exitCode = await runBench(
-  { name: 'deliver', measure: measureDeliver, tables: tablesOf },
-  process.argv.slice(2),
-);
+function costOf(runs: readonly Counted[], deliveries: number): Omit<Cost, 'fanOut' | 'program'> {
+  const calls: Counts = {};
+  for (const run of runs)
+    for (const [name, count] of Object.entries(run.calls))
+      calls[name] = (calls[name] ?? 0) + count / (runs.length * deliveries);
+  const heap = runs.map(({ heapBytes }) => heapBytes / 1e6);
+  return {
+    cpuSeconds: spreadOf(runs.map(({ cpuMs }) => cpuMs / deliveries)),
+    allocatedKilobytes: median(runs.map(({ allocatedBytes }) => allocatedBytes / deliveries / 1000)),
+    heapMegabytes: { first: heap.at(0) ?? Number.NaN, last: heap.at(-1) ?? Number.NaN },
+    peakMegabytes: Math.max(...runs.map(({ peakResidentBytes }) => peakResidentBytes)) / 2 ** 20,
+    calls,
+  };
+}
+
+process.exitCode = await runBench({ name: 'deliver', measure: measureDeliver }, process.argv.slice(2));

@@ -3,9 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
-import { tableLines } from '../../cli/output/table.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { ratiosIn } from './figures.ts';
+import { textOf } from './text.ts';
 
 export type Bench<Figures> = {
   /** The npm script after `bench:`, and the file of the result. */
@@ -14,7 +13,6 @@ export type Bench<Figures> = {
   gigabytes?: number;
   /** @throws Problem when something cannot be measured */
   measure: (length: 'full' | 'short', means: BenchMeans) => Promise<Figures>;
-  tables: (figures: Figures) => readonly Table[];
   /** What must not be, whatever the figures: the exit status is 1 then, and the result is not kept. @default nothing */
   faults?: (figures: Figures) => readonly string[];
   /** Where the result is kept. @default bench/results/<name>.json */
@@ -28,19 +26,15 @@ export type BenchMeans = {
   say: (line: string) => void;
 };
 
-/** The columns are the names of the first row's cells. */
-export type Table = { title: string; rows: readonly Readonly<Record<string, string | number>>[] };
-
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
 /** The exit status: 0; 1 with a fault; 2 where nothing could be measured. */
 export async function runBench<Figures extends object>(
-  bench: Bench<Figures>,
+  { name, gigabytes = 1, measure, faults = () => [], keptIn }: Bench<Figures>,
   args: readonly string[],
 ): Promise<number> {
-  const { name, measure, tables, faults = () => [], keptIn } = bench;
   const request = requestOf(args);
   if (request === undefined) {
     say(usageOf(name));
@@ -48,29 +42,19 @@ export async function runBench<Figures extends object>(
   }
   const { json, short, dry } = request;
   return runCommand(async (signal) => {
-    demandMachine(bench.gigabytes ?? 1);
+    demandMachine(gigabytes);
     await using stack = new AsyncDisposableStack();
     const figures = await measure(short ? 'short' : 'full', { stack, signal, say });
     const result = { name, measuredAt: new Date().toISOString(), machine: machine(), ...figures };
-    process.stdout.write(
-      `${json ? JSON.stringify(result, shortened) : resultText(tables(figures), figures)}\n`,
-    );
+    process.stdout.write(`${json ? JSON.stringify(result, shortened) : textOf(figures)}\n`);
     const found = faults(figures);
     found.forEach(say);
     if (found.length > 0) return 1;
-    if (!short && !dry) await keep(keptIn ?? new URL(`../results/${name}.json`, import.meta.url), result);
+    const file = keptIn ?? new URL(`../results/${name}.json`, import.meta.url);
+    if (!short && !dry && file !== 'nowhere')
+      await writeFile(file, `${JSON.stringify(result, shortened, 2)}\n`);
     return 0;
   });
-}
-
-function resultText(tables: readonly Table[], figures: object): string {
-  const ratios = 'ratios' in figures ? ratiosIn(figures) : [];
-  const lines = ratios.map(({ name, ratio }) => `${name}: ${ratio.toFixed(2)}`);
-  return [...tables.map(textOf), lines.join('\n')].join('\n\n').trimEnd();
-}
-
-async function keep(file: URL | 'nowhere', result: object): Promise<void> {
-  if (file !== 'nowhere') await writeFile(file, `${JSON.stringify(result, shortened, 2)}\n`);
 }
 
 /** Undefined: not to be understood. */
@@ -136,19 +120,4 @@ function machine() {
 /** No more digits than were measured. */
 function shortened(_: string, value: unknown): unknown {
   return typeof value === 'number' ? Math.round(value * 1000) / 1000 : value;
-}
-
-export function textOf({ title, rows }: Table): string {
-  const [first = {}] = rows;
-  const columns = Object.entries(first).map(([head, cell]) =>
-    typeof cell === 'number' ? { head, align: 'right' as const } : { head },
-  );
-  const cells = rows.map((row) => columns.map(({ head }) => shownAs(row[head] ?? '')));
-  return [title, ...tableLines(columns, cells)].join('\n');
-}
-
-/** Three digits of what is not whole. */
-function shownAs(cell: string | number): string {
-  if (typeof cell === 'string' || Number.isInteger(cell)) return String(cell);
-  return cell.toFixed(Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(cell))))));
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { variables } from '../../shared/config/resources.ts';
 import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
@@ -145,14 +146,16 @@ function sealedFor(queue: string, index: number): string {
   return ['1', Buffer.alloc(ENCRYPTED_KEY).toString('base64url'), box.toString('base64url')].join('.');
 }
 
+/** Callers of the API sign their requests here, as by default. */
+const OF_TOKENS: ReadonlySet<string> = new Set([variables.jwtScopes, variables.jwtQueuesClaim]);
+
 /** Queues are asked at the address that their URL says. */
 function environmentAt(endpoint: string): Record<string, string> {
-  const variables = Object.entries(completeEnvironment).map(([name, value]): [string, string] => [
-    name,
-    value.replaceAll(new URL(QUEUE_URL).origin, endpoint),
-  ]);
+  const own = Object.entries(completeEnvironment)
+    .filter(([name]) => !OF_TOKENS.has(name))
+    .map(([name, value]) => [name, value.replaceAll(new URL(QUEUE_URL).origin, endpoint)] as const);
   return {
-    ...Object.fromEntries(variables),
+    ...Object.fromEntries(own),
     AWS_ENDPOINT_URL: endpoint,
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'bench',

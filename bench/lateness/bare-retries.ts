@@ -41,7 +41,7 @@ export async function startBareRetries(endpoints: Endpoints): Promise<BareRetrie
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /** Seconds from -0.5 up to 0.5 beside the whole ones; none by SQS. */
-export function asideOf({ by }: Cell, number: number): number {
+function asideOf({ by }: Cell, number: number): number {
   return by === 'scheduler' ? ((number * GOLDEN) % 1) - 0.5 : 0;
 }
 

@@ -1,7 +1,6 @@
-import { cpus } from 'node:os';
 import { Problem } from '../../local/install/problem.mjs';
 import { pollUntil } from '../../local/poll-until.ts';
-import { type BenchMeans, runBench, type Table } from '../harness/command.ts';
+import { type BenchMeans, runBench } from '../harness/command.ts';
 import { type Ratio, sumOf } from '../harness/figures.ts';
 import { type CellFigures, faultsOf, figuresOf, p95ByBare, type Results } from './figures.ts';
 import { type By, cellsOf, releasesOf, thresholds } from './load.ts';
@@ -12,8 +11,6 @@ type Figures = {
   seconds: number;
   /** `schedulerThreshold` of the deployments. */
   thresholds: typeof thresholds;
-  /** Part of the machine's processor time that was in use meanwhile, by whomever. */
-  busy: number;
   ratios: readonly Ratio[];
   cells: readonly CellFigures[];
 };
@@ -46,12 +43,10 @@ async function measureLateness(length: 'full' | 'short', means: BenchMeans): Pro
     worlds.push(await startWorld(stack, { by, cells: own, subscriber, signal }));
   }
   say(`Retrying ${load.count} messages by each mechanism after each delay, within ${load.seconds} s`);
-  const busySince = busyFromNow();
   const results = await runLoad(worlds, load, means);
   const figures = {
     seconds: load.seconds,
     thresholds,
-    busy: busySince(),
     ratios: mechanisms.map((by) => ({
       name: `p95 of the lateness of retries by ${by} by that of a bare function`,
       ratio: p95ByBare(by, results),
@@ -121,53 +116,15 @@ async function runLoad(worlds: readonly World[], load: Load, { signal, say }: Be
 const MOST_BARE = 400;
 
 /** A retry that is early or lost is that on any machine. @throws Problem where lateness says nothing of us */
-function demandIdle({ cells, busy }: Figures): void {
+function demandIdle({ cells }: Figures): void {
   const worst = Math.max(...cells.filter(({ by }) => by === 'sqs_delay').map(({ bare }) => bare.p95));
   if (worst <= MOST_BARE || faultsOf({ cells }).length > 0) return;
   throw new Problem(
-    `Even a bare function's retries came ${worst.toFixed(0)} ms late (p95), with the processors ${(100 * busy).toFixed(0)} % in use. Try again when less else is running.`,
+    `Even a bare function's retries came ${worst.toFixed(0)} ms late (p95). Try again when less else is running.`,
   );
 }
 
-/** Answers, asked later, which part of all processors' time since then was in use. */
-function busyFromNow(): () => number {
-  const times = (): [used: number, idle: number] => {
-    const all = cpus().map((cpu) => cpu.times);
-    return [
-      sumOf(all, ({ user, nice, sys, irq }) => user + nice + sys + irq),
-      sumOf(all, ({ idle }) => idle),
-    ];
-  };
-  const [usedBefore, idleBefore] = times();
-  return () => {
-    const [used, idle] = times();
-    return (used - usedBefore) / (used - usedBefore + idle - idleBefore);
-  };
-}
-
-const words: Readonly<Record<By, string>> = { sqs_delay: 'SQS', scheduler: 'Scheduler' };
-
-function tablesOf({ cells, seconds, busy }: Figures): Table[] {
-  return [
-    {
-      title: `From due to begun in ms, by the record; the bare function's from due to received. ${seconds} s, processors ${(100 * busy).toFixed(0)} % in use`,
-      rows: cells.map(({ by, delaySeconds, retries, early, undelivered, byOthers, late, bare }) => ({
-        by: words[by],
-        'after s': delaySeconds,
-        retries,
-        early,
-        undelivered,
-        'by others': byOthers,
-        ...late,
-        'bare p50': Math.round(bare.p50),
-        'bare p95': Math.round(bare.p95),
-        'bare p99': Math.round(bare.p99),
-      })),
-    },
-  ];
-}
-
 process.exitCode = await runBench(
-  { name: 'lateness', gigabytes, measure: measureLateness, tables: tablesOf, faults: faultsOf },
+  { name: 'lateness', gigabytes, measure: measureLateness, faults: faultsOf },
   process.argv.slice(2),
 );

@@ -5,37 +5,23 @@ export type Request = { id: string; at: number; answeredAt: number; statusCode: 
 export type Retried = { dueAt: number; retries: readonly Request[] };
 
 /**
- * What became of messages that were to fail once. `dueAt`: when the next request is due, of the first. A message that nobody
- * was asked about at all is due from the beginning, and lost.
+ * What became of messages that were to fail once. `delayMs`: from the answer to a first request to when it is due again. A
+ * message that nobody was asked about at all is due from the beginning, and lost.
  */
 export function retriedOf(
   ids: readonly string[],
   requests: readonly Request[],
-  dueAt: (first: Request) => number,
+  delayMs: number,
 ): readonly Retried[] {
   const byMessage = Map.groupBy(requests, ({ id }) => id);
   return ids.map((id) => {
     const [first, ...retries] = byMessage.get(id) ?? [];
-    return { dueAt: first === undefined ? -Infinity : dueAt(first), retries };
+    return { dueAt: first === undefined ? -Infinity : first.answeredAt + delayMs, retries };
   });
 }
 
 export function firstDueAt(all: readonly Retried[]): number {
   return all.reduce((first, { dueAt }) => Math.min(first, dueAt), Infinity);
-}
-
-/** What must not be: messages without a success, and requests before their time. */
-export type Broken = { lost: number; early: number };
-
-export function brokenIn(all: readonly Retried[]): Broken {
-  return {
-    lost: all.filter(({ retries }) => !retries.some(isSuccess)).length,
-    early: all.flatMap(({ dueAt, retries }) => retries.filter(({ at }) => at < dueAt)).length,
-  };
-}
-
-function isSuccess({ statusCode }: Request): boolean {
-  return statusCode >= 200 && statusCode < 300;
 }
 
 /** How retries were made. Seconds from when the first of them was due. */
@@ -50,6 +36,9 @@ export type Drain = {
   /** Requests within the fullest second, and within the fullest ten by ten. */
   mostInOneSecond: number;
   mostInTenSeconds: number;
+  /** What must not be: messages without a success, and requests before their time. */
+  lost: number;
+  early: number;
 };
 
 const SECOND = 1_000;
@@ -68,7 +57,13 @@ export function drainOf(all: readonly Retried[], perSecond: number): Drain {
     perSecond,
     mostInOneSecond: mostWithin(times, SECOND),
     mostInTenSeconds: mostWithin(times, 10 * SECOND) / 10,
+    lost: all.filter((message) => !message.retries.some(isSuccess)).length,
+    early: all.flatMap(({ dueAt, retries: made }) => made.filter(({ at }) => at < dueAt)).length,
   };
+}
+
+function isSuccess({ statusCode }: Request): boolean {
+  return statusCode >= 200 && statusCode < 300;
 }
 
 /** The most times that fall within a window of that length, wherever it is laid. */

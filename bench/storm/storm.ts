@@ -1,9 +1,12 @@
-import { type BenchMeans, runBench, type Table } from '../harness/command.ts';
+import { type BenchMeans, runBench } from '../harness/command.ts';
 import type { Ratio } from '../harness/figures.ts';
-import { faultsIn, measureStorm, type VirtualStorm } from './measure.ts';
-import type { StormPlan } from './play.ts';
+import { faultsIn, measureStorm, type Storm, type StormPlan } from './measure.ts';
 
-type Storms = { ratios: readonly Ratio[]; virtual: readonly VirtualStorm[] };
+type Storms = {
+  ratios: readonly Ratio[];
+  drains: readonly Storm['drain'][];
+  schedules: readonly Storm['schedules'][];
+};
 
 /**
  * Amazon EventBridge Scheduler quotas (https://docs.aws.amazon.com/scheduler/latest/UserGuide/scheduler-quotas.html): requests
@@ -12,10 +15,10 @@ type Storms = { ratios: readonly Ratio[]; virtual: readonly VirtualStorm[] };
 const LARGE_REGION = { createPerSecond: 5_000, invokePerSecond: 1_000 };
 const SMALL_REGION = { createPerSecond: 250, invokePerSecond: 1_000 };
 
-const plans: readonly (readonly [name: string, plan: Omit<StormPlan, 'retries'>])[] = [
-  ['large region', { quotas: LARGE_REGION }],
-  ['small region', { quotas: SMALL_REGION }],
-  ['limited rate', { quotas: LARGE_REGION, maxPerSecond: 200 }],
+const plans: readonly Omit<StormPlan, 'retries'>[] = [
+  { name: 'large region', quotas: LARGE_REGION },
+  { name: 'small region', quotas: SMALL_REGION },
+  { name: 'limited rate', quotas: LARGE_REGION, maxPerSecond: 200 },
 ];
 
 const retries = { full: 20_000, short: 2_000 };
@@ -24,53 +27,25 @@ const retries = { full: 20_000, short: 2_000 };
 const tolerance = 0.05;
 
 async function measureStorms(length: 'full' | 'short', { signal, say }: BenchMeans): Promise<Storms> {
-  const virtual: VirtualStorm[] = [];
-  for (const [name, plan] of plans) {
+  const storms: Storm[] = [];
+  for (const plan of plans) {
     signal.throwIfAborted();
-    say(`In virtual time: ${name}`);
-    virtual.push(await measureStorm(name, { retries: retries[length], ...plan }));
+    say(`In virtual time: ${plan.name}`);
+    storms.push(await measureStorm({ retries: retries[length], ...plan }));
   }
-  const ratios = virtual.map(({ name, drain: { seconds, idealSeconds } }) => ({
-    name: `${name}: time to drain by that at the configured rate`,
-    ratio: seconds / idealSeconds,
-    tolerance,
-  }));
-  return { ratios, virtual };
-}
-
-function tablesOf({ virtual }: Storms): Table[] {
-  return [
-    {
-      title: 'Retries that are due at once, in seconds from when the first of them is',
-      rows: virtual.map(({ name, drain, broken }) => ({
-        '': name,
-        retries: drain.retries,
-        'due within': drain.dueWithin,
-        'rate/s': drain.perSecond,
-        drained: drain.seconds,
-        'at that rate': drain.idealSeconds,
-        'most/s in 1 s': drain.mostInOneSecond,
-        'in 10 s': drain.mostInTenSeconds,
-        ...broken,
-      })),
-    },
-    {
-      title: 'Schedules; most within a second',
-      rows: virtual.map(({ name, schedules, hops, reconciled }) => ({
-        '': name,
-        'asked for': schedules.asked,
-        'most asked for': schedules.mostAsked,
-        made: schedules.made,
-        'most made': schedules.mostMade,
-        'most fired': schedules.mostInvoked,
-        'sent by SQS': hops,
-        reconciled,
-      })),
-    },
-  ];
+  const drains = storms.map(({ drain }) => drain);
+  return {
+    ratios: drains.map(({ name, seconds, idealSeconds }) => ({
+      name: `${name}: time to drain by that at the configured rate`,
+      ratio: seconds / idealSeconds,
+      tolerance,
+    })),
+    drains,
+    schedules: storms.map(({ schedules }) => schedules),
+  };
 }
 
 process.exitCode = await runBench(
-  { name: 'storm', measure: measureStorms, tables: tablesOf, faults: faultsIn },
+  { name: 'storm', measure: measureStorms, faults: ({ drains }) => faultsIn(drains) },
   process.argv.slice(2),
 );

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planWakeUp } from '../../shared/domain/retry/wake-up-plan.ts';
 import { SOME_TIME } from '../../test/support/delivery-builders.ts';
-import { asideOf } from '../lateness/bare-retries.ts';
 import { faultsOf, figuresOf, p95ByBare, type Retry } from '../lateness/figures.ts';
 import { cellsOf, thresholds, type By, type Cell } from '../lateness/load.ts';
 
@@ -73,23 +72,6 @@ describe('the figures of retries', () => {
     const other = retry(0, 9_000, { cell: { by: 'scheduler', delaySeconds: 5 } });
     const results = { retries: [retry(0, 300), retry(0, 100), other], bare: [bareRetry(200), bareRetry(20)] };
     expect(p95ByBare('sqs_delay', results)).toBe(1.5);
-  });
-});
-
-describe('the bare function’s retries', () => {
-  it('are due in whole seconds by SQS', () => {
-    expect([0, 1, 2].map((number) => asideOf(cell, number))).toEqual([0, 0, 0]);
-  });
-
-  it('are due anywhere within half a second of them by Scheduler, in no order', () => {
-    const asides = Array.from({ length: 200 }, (_, number) => asideOf({ ...cell, by: 'scheduler' }, number));
-    const tenths = Array.from(
-      { length: 10 },
-      (_, tenth) => asides.filter((aside) => Math.floor((aside + 0.5) * 10) === tenth).length,
-    );
-    expect(Math.min(...tenths)).toBeGreaterThanOrEqual(18);
-    expect(tenths.reduce((total, count) => total + count, 0)).toBe(200);
-    expect(asides).not.toEqual(asides.toSorted((one, other) => one - other));
   });
 });
 
