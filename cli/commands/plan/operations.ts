@@ -98,8 +98,8 @@ export function operationsOf(work: Work, table: OperationTable) {
       polled(messages * jobs, job, batches.delivery) +
       sum(delivered, ({ schedules = 0 }) => schedules) +
       polled(retryRecords, envelopeBytes.wakeUp, batches.retry),
-    /** Of these, what makes the queues fair: jobs and wake-ups that we send. Scheduler's carry no group. */
-    sqsGroupedRequests: sends,
+    /** Of these, what makes the queues fair: jobs and wake-ups, those that Scheduler sends among them. */
+    sqsGroupedRequests: sends + sum(delivered, ({ schedules = 0 }) => schedules),
     invocations: runs,
     schedules: sum(all, ({ schedules = 0 }) => schedules),
     kmsRequests: sum(all, ({ kmsRequests = 0 }) => kmsRequests),

@@ -112,6 +112,17 @@ describe('the operations of a plan', () => {
     }
   });
 
+  it('carry a group on every job and on every wake-up, whether SQS delays it or Scheduler sends it', () => {
+    const policy = { ...DEFAULT_RETRY_POLICY, minimum_delay: 60, maximum_delay: 600 };
+    const grouped = (thresholdSeconds: number): number => {
+      const plan = { ...plain, failureRate: 1, failingSeconds: 50, policy, thresholdSeconds };
+      return perMessage(plan, ({ sqsGroupedRequests }) => sqsGroupedRequests);
+    };
+    expect(grouped(900)).toBeCloseTo(2, 5);
+    // Scheduler wakes early, and deliver sends the rest of the way by SQS.
+    expect(grouped(0)).toBeCloseTo(3, 5);
+  });
+
   it('make dispatch wait for one call more in a batch, unless each message fills a request', () => {
     const waited = (plan: Plan): number => {
       const { waits, invocations } = operations(plan);
