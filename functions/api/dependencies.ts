@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
+import type { Amount } from '../../shared/domain/subscription/room.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Deliveries, DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { DeliveryQueue, Ingress, Operations, QueueDepths } from '../../shared/ports/queues.ts';
@@ -61,6 +62,8 @@ export type ApiSettings = TokenRules & {
   overdueAfterMs: number;
   /** Every new subscriber has to confirm, whatever the metadata of its queue says. */
   subscriptionConfirmation: boolean;
+  /** How much a queue's subscriptions may be. */
+  mostOfQueue: Amount;
 };
 
 /** Hono's environment: each request comes with its caller, the claims of its token, and the public URL of the API. */

@@ -96,6 +96,10 @@ function apiSettings(): ApiSettings {
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     overdueAfterMs: environment.overdueAfterSeconds * 1000,
     subscriptionConfirmation: environment.subscriptionConfirmation,
+    mostOfQueue: {
+      subscriptions: environment.maxSubscriptionsPerQueue,
+      bytes: environment.maxSubscriptionMegabytesPerQueue * 2 ** 20,
+    },
     jwtScopes: environment.jwtScopes,
     jwtQueuesClaim: environment.jwtQueuesClaim,
   };

@@ -80,7 +80,8 @@ const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRA
 
 /** Drops the body of a GET: Request does not allow one, and no route reads it. */
 function requestOf(parsed: HttpApiEvent): Request {
-  const { routeKey, rawPath, rawQueryString, requestContext, ...event } = parsed;
+  const { routeKey, rawQueryString, requestContext, ...event } = parsed;
+  const rawPath = parsed.rawPath === ZAQAR_HOME ? HOME : parsed.rawPath;
   const { method: asked } = requestContext.http;
   const method = FORBIDDEN_METHODS.has(asked) ? 'OPTIONS' : asked;
   // The decoded path holds these as parts of a segment; in a URL they would end the path, or be decoded again.
@@ -105,6 +106,10 @@ function isCanonical(path: string): boolean {
 function isServedBy(routeKey: string, path: string): boolean {
   return routeKey === DEFAULT_ROUTE || isOpenPath(path);
 }
+
+/** How Zaqar's own client spells the path of the home document, which is about no queue. */
+const ZAQAR_HOME = '/v2/';
+const HOME = '/v2';
 
 /** No route leads here. */
 const UNROUTED_PATH = '/unrouted';

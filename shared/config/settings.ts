@@ -172,6 +172,21 @@ export const functionSettings = {
     variable: 'SUBSCRIPTION_CONFIRMATION',
     functions: ['api'],
   },
+  maxSubscriptionsPerQueue: {
+    rule: wholeNumber('subscriptions', 1, 1_000_000),
+    default: 100_000,
+    description:
+      'How many subscriptions a queue takes, about (409 beyond): each message of the queue has dispatch read them all.',
+    variable: 'MAX_SUBSCRIPTIONS_PER_QUEUE',
+    functions: ['api'],
+  },
+  maxSubscriptionMegabytesPerQueue: {
+    rule: wholeNumber('megabytes', 1, 250),
+    default: 64,
+    description: 'How much their URLs and options may be in all, about (409 beyond).',
+    variable: 'MAX_SUBSCRIPTION_MEGABYTES_PER_QUEUE',
+    functions: ['api'],
+  },
   publicApiUrl: {
     rule: matching(isPublicUrl, PUBLIC_URL).optional().describe(PUBLIC_URL),
     unset: "the API's own domain",

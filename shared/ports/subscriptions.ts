@@ -1,4 +1,5 @@
 import type { HealthChange } from '../domain/subscription/health.ts';
+import type { Amount } from '../domain/subscription/room.ts';
 import type { RateLimit, Slot } from '../domain/subscription/rate-limit.ts';
 import type { SigningSecret } from '../domain/subscription/signing-secret.ts';
 import type {
@@ -131,6 +132,12 @@ export interface Registry {
    * is a conflict keeps none of the others back. @throws QueueMissingError and errors of AWS, with none of them added
    */
   addSubscriptions(subscriptions: readonly Subscription[]): Promise<readonly Added[]>;
+  /**
+   * Takes room for more subscriptions of a queue, or for more that they say; false: it would have more than `most`. About: what
+   * several take at the same time may come to some more, and what was deleted counts for up to a minute.
+   * @throws ContendedError
+   */
+  takeRoom(queue: string, more: Amount, most: Amount): Promise<boolean>;
   /** One that expired or is marked for deletion as well. */
   findSubscription(queue: string, subscriptionId: string): Promise<Subscription | undefined>;
   /** For each of up to `MOST_IN_A_TRANSACTION` subscribers the subscription that has it, if any; one that expired may still have it. */

@@ -7,6 +7,7 @@ import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
+import { describeQueueRoomContract } from './queue-room.contract.ts';
 import { describeRegistryChangesContract } from './registry-changes.contract.ts';
 import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
 import { describeRegistryImportsContract } from './registry-imports.contract.ts';
@@ -46,6 +47,14 @@ describeRegistryDeletionsContract('in DynamoDB', () => ({
 describeRegistryPagesContract('in DynamoDB', async () =>
   registryOf(await tables.like(endpoints.subscriptionsTable)),
 );
+describeQueueRoomContract('in DynamoDB', () => {
+  const time = { ahead: 0 };
+  const now = () => Date.now() + time.ahead;
+  const pass = (milliseconds: number) => {
+    time.ahead += milliseconds;
+  };
+  return { registry: dynamoRegistry(documents, table, { ...clock, now }), now, pass };
+});
 const underTest = (): SubscriptionsUnderTest => {
   const { subscriptions, time } = aReader();
   return {

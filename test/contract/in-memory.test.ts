@@ -8,6 +8,7 @@ import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract
 import { describeMessageLivesContract } from './message-lives.contract.ts';
 import { describeMessagePartsContract } from './message-parts.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
+import { describeQueueRoomContract } from './queue-room.contract.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
 import { describeReferencedDataContract } from './referenced-data.contract.ts';
 import { describeRegistryChangesContract } from './registry-changes.contract.ts';
@@ -32,6 +33,14 @@ describeRegistryDeletionsContract('in memory', () => {
   return { registry: store, subscriptions: store };
 });
 describeRegistryPagesContract('in memory', () => Promise.resolve(inMemorySubscriptions()));
+describeQueueRoomContract('in memory', () => {
+  const time = { now: 0 };
+  const now = () => time.now;
+  const pass = (milliseconds: number) => {
+    time.now += milliseconds;
+  };
+  return { registry: inMemorySubscriptions({ now }), now, pass };
+});
 const underTest = (): SubscriptionsUnderTest => {
   const time = { now: 0 };
   const store = inMemorySubscriptions({ now: () => time.now }, () => 10);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { chunkedDeliveries } from '../../functions/api/deliveries/chunked-deliveries.ts';
+import type { RoomContext } from '../../functions/api/subscriptions/room.ts';
 import type { Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf } from './machines.ts';
 import type { StepPorts } from './ports.ts';
@@ -9,7 +10,7 @@ import type { SimulatedWorld } from './simulated-world.ts';
 /** What the steps of the API's function ask for. */
 export type ApiContext = StepPorts & {
   ports: StepPorts;
-  settings: SimulatedSettings & { subscriptionConfirmation: boolean };
+  settings: SimulatedSettings & RoomContext['settings'] & { subscriptionConfirmation: boolean };
   newId: () => string;
   randomBytes: (bytes: number) => Uint8Array;
 };
@@ -50,7 +51,11 @@ export function simulatedApi(world: SimulatedWorld): SimulatedApi {
     return {
       ...chunked,
       ports: chunked,
-      settings: { ...world.settings, subscriptionConfirmation: scenario.confirmsSubscriptions },
+      settings: {
+        ...world.settings,
+        subscriptionConfirmation: scenario.confirmsSubscriptions,
+        mostOfQueue: { subscriptions: 100_000, bytes: 2 ** 26 },
+      },
       newId: () => `r${requests}`,
       randomBytes,
     };

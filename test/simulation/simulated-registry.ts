@@ -14,6 +14,7 @@ export type SimulatedRegistry = Pick<
   | 'deleteQueue'
   | 'removeDeletedQueue'
   | 'addSubscription'
+  | 'takeRoom'
   | 'findSubscription'
   | 'changeSubscription'
   | 'markDeleted'
@@ -47,6 +48,7 @@ export function simulatedRegistry(store: SubscriptionStore): SimulatedRegistry {
       if (store.versionsOf(subscription.id).length === 0) store.put(subscription);
       return Promise.resolve({ kind: 'added' });
     },
+    takeRoom: () => Promise.resolve(true),
     findSubscription: (_queue, subscriptionId) => Promise.resolve(store.find(subscriptionId)),
     changeSubscription: ({ subscriptionId }, change) => {
       const before = store.find(subscriptionId);

@@ -32,6 +32,8 @@ export const completeEnvironment: Record<string, string> = {
   [variables.publicApiUrl]: 'https://hooks.example.com',
   [variables.jwtScopes]: '{"read":"r","publish":"p","manage":"m","credentials":"c"}',
   [variables.jwtQueuesClaim]: 'queues',
+  [variables.maxSubscriptionsPerQueue]: '100000',
+  [variables.maxSubscriptionMegabytesPerQueue]: '64',
   [variables.operatorEventBus]: 'operator-events',
   [variables.disableFailingAfterDays]: '0.5',
   [variables.scheduleGroup]: 'group',

@@ -18,6 +18,8 @@ import {
   REMOVING_MS,
   type SecretSealer,
 } from '../../../shared/ports/subscriptions.ts';
+import { bytesOf } from '../../../shared/domain/subscription/room.ts';
+import { type RoomContext, takeRoom } from './room.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 import { type MovingUpContext, orderMovingUp } from './order-moving-up.ts';
 
@@ -42,7 +44,8 @@ export type SubscriptionChange = {
 
 export type UpdateContext = ChangeContext &
   ConfirmationContext &
-  MovingUpContext & { secretSealer: SecretSealer };
+  MovingUpContext &
+  RoomContext & { secretSealer: SecretSealer };
 
 /** `secret`: the new one, where the change made one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };
@@ -54,7 +57,7 @@ export type ChangeResult = Changed<Subscription> | { kind: 'conflict'; subscript
  * required, and an unconfirmed one has to confirm again; `sendOwedConfirmation` sends the link. One at another origin gets
  * neither the credentials that were given for the one before nor requests signed with its secret. What waits for a limit that
  * rises moves up.
- * @throws UnknownCredentialsError, ContendedError
+ * @throws UnknownCredentialsError, ContendedError, RefusedRequest where the queue has no room for it
  */
 export async function updateSubscription(
   context: UpdateContext,
@@ -62,7 +65,11 @@ export async function updateSubscription(
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
   const { subscriber, options } = change;
-  if (options !== undefined) await orderMovingUp(context, name, options);
+  if (options !== undefined) {
+    // As if it came on top: what it replaces is counted out when there is no room left.
+    await takeRoom(context, name.queue, { subscriptions: 0, bytes: bytesOf(options) });
+    await orderMovingUp(context, name, options);
+  }
   if (subscriber === undefined) return changePresent(context, name, editOf(change, context.clock.now()));
   const { unconfirmed } = newConfirmation(context);
   const mustConfirmNew = await requiresConfirmation(context, name.queue);

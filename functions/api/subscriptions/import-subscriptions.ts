@@ -3,7 +3,6 @@ import { refusalOf, type RefusedRequest, subscriberTaken } from '../errors.ts';
 import { errorOf } from '../../../shared/domain/errors.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
-import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import type { SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import { requiresConfirmation } from './ask-confirmation.ts';
 import { addToQueue, newSubscription, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
@@ -43,7 +42,7 @@ export async function importSubscriptions(
     }),
   );
   return addImported(
-    context.registry,
+    context,
     settled.map((one) => (one.status === 'fulfilled' ? one.value : withoutSuccess(one.reason))),
   );
 }
@@ -65,12 +64,12 @@ async function importNew(
 
 /** Adds the new ones, all that no other request has subscribed meanwhile. */
 async function addImported(
-  registry: Registry,
+  context: SubscribeContext,
   results: readonly ImportResult[],
 ): Promise<readonly ImportResult[]> {
   const imported = results.filter((result) => result.kind === 'imported');
   const added = await addToQueue(
-    registry,
+    context,
     imported.map(({ subscription }) => subscription),
   ).catch(withoutSuccess);
   return results.map((result) => {

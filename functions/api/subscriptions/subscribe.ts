@@ -12,14 +12,17 @@ import {
   type Registry,
   type SecretSealer,
 } from '../../../shared/ports/subscriptions.ts';
+import { amountOf } from '../../../shared/domain/subscription/room.ts';
+import { type RoomContext, takeRoom } from './room.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
-export type SubscribeContext = ConfirmationContext & {
-  registry: Registry;
-  secretSealer: SecretSealer;
-  clock: Clock;
-  newId: () => string;
-};
+export type SubscribeContext = ConfirmationContext &
+  RoomContext & {
+    registry: Registry;
+    secretSealer: SecretSealer;
+    clock: Clock;
+    newId: () => string;
+  };
 
 /** A checked request. `ttl` is in seconds. */
 export type SubscriptionRequest = {
@@ -39,7 +42,7 @@ export type SubscribeResult =
 /**
  * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue has already is a
  * conflict. Where confirmation is required it is owed from now on; `sendOwedConfirmation` sends it.
- * @throws UnknownCredentialsError if a header is redacted
+ * @throws UnknownCredentialsError if a header is redacted, RefusedRequest where the queue has no room for it
  */
 export async function subscribe(
   context: SubscribeContext,
@@ -47,7 +50,7 @@ export async function subscribe(
 ): Promise<SubscribeResult> {
   const mustConfirm = await requiresConfirmation(context, request.queue);
   const { subscription, secret } = await newSubscription(context, request, mustConfirm);
-  const [added] = await addToQueue(context.registry, [subscription]);
+  const [added] = await addToQueue(context, [subscription]);
   return added?.kind === 'conflict' ? added : { kind: 'subscribed', subscription, secret };
 }
 
@@ -82,13 +85,15 @@ export async function newSubscription(
 
 /** Adds subscriptions of one queue. Tries again if the queue was deleted in between: a conflict would mean that the subscriber exists. */
 export async function addToQueue(
-  registry: Registry,
+  context: Pick<SubscribeContext, 'registry' | 'settings'>,
   subscriptions: readonly Subscription[],
 ): Promise<readonly Added[]> {
+  const { registry } = context;
   const [first] = subscriptions;
   if (first === undefined) return [];
   const queue = { name: first.queue, metadata: {}, createdAt: first.createdAt };
   await registry.ensureQueue(queue);
+  await takeRoom(context, queue.name, amountOf(subscriptions));
   try {
     return await registry.addSubscriptions(subscriptions);
   } catch (error) {

@@ -6,6 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Registry } from '../../ports/subscriptions.ts';
 import { changeQueue, deleteQueue, ensureQueue, putQueue, removeDeletedQueue } from './queues.ts';
 import { answersOf, itemsByKey, queriedItems } from './queries.ts';
+import { takeRoom } from './queue-room.ts';
 import { changeSubscription, markDeleted } from './subscription-changes.ts';
 import { addSubscriptions, type RegistryTable, removeMarked } from './subscription-writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
@@ -79,6 +80,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
       return added;
     },
     addSubscriptions: (subscriptions) => addSubscriptions(table, subscriptions),
+    takeRoom: (queue, more, most) => takeRoom(table, queue, more, most),
     findSubscription,
     findBySubscribers: (queue, subscribers) => findBySubscribers(table, queue, subscribers),
     listSubscriptions: async (queue, page) => {

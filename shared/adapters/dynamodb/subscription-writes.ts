@@ -31,7 +31,8 @@ export function pausesOf({ clock }: RegistryTable) {
 /** Of a queue that there is, or of one that there never was. */
 export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
 
-const THERE = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
+/** Of a queue that there is. */
+export const THERE = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
 const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 
 /**

@@ -62,7 +62,8 @@ const limitsOf = (world: PipelineWorld) => {
     },
   };
   const limitTo = async (max_per_second?: number): Promise<void> => {
-    const settings = { subscriptionConfirmation: false };
+    const mostOfQueue = { subscriptions: 100, bytes: 100_000 };
+    const settings = { subscriptionConfirmation: false, mostOfQueue };
     const options = { _retry_policy: aBarePolicy(), ...(max_per_second !== undefined && { max_per_second }) };
     await updateSubscription(
       { registry, clock, settings, randomBytes, operations, secretSealer: world.secretOpener },

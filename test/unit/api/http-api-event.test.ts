@@ -48,6 +48,11 @@ describe('an event of an HTTP API', () => {
     expect(new URL(request.url).pathname).toBe('/unrouted');
   });
 
+  it("may ask for the home document as Zaqar's own client does", () => {
+    const { request } = parseHttpApiEvent(event({ rawPath: '/v2/' }));
+    expect(new URL(request.url).pathname).toBe('/v2');
+  });
+
   it.each(['/v2/queues/a..b', '/v2/queues/..a', '/v2/queues/a.b'])('leaves %s as it is', (rawPath) => {
     const { request } = parseHttpApiEvent(event({ rawPath }));
     expect(new URL(request.url).pathname).toBe(rawPath);

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { apiUnderTest, faultOf } from './api-under-test.ts';
+
+const PATH = '/v2/queues/orders/subscriptions';
+const HOOK = 'https://hooks.example';
+
+const full = { status: 409, body: faultOf('conflict') };
+
+const withRoomFor = (most: { subscriptions?: number; bytes?: number }) => {
+  const { settings } = apiUnderTest().dependencies;
+  return apiUnderTest({
+    settings: { ...settings, mostOfQueue: { subscriptions: 100, bytes: 100_000, ...most } },
+  });
+};
+
+describe('a queue that is full', () => {
+  it('takes no other subscription, says what it takes, and has no say in other queues', async () => {
+    const { call, world } = withRoomFor({ subscriptions: 1 });
+    await call('POST', PATH, { subscriber: `${HOOK}/1` });
+    const before = await world();
+    const answer = await call('POST', PATH, { subscriber: `${HOOK}/2` });
+    expect(answer).toMatchObject(full);
+    expect(JSON.stringify(answer.body)).toContain('at most 1 subscriptions, and 100000 bytes');
+    expect(await world()).toEqual(before);
+    expect(await call('POST', '/v2/queues/others/subscriptions', { subscriber: HOOK })).toMatchObject({
+      status: 201,
+    });
+  });
+
+  it('has room again for each that is deleted', async () => {
+    const { call } = withRoomFor({ subscriptions: 1 });
+    await call('POST', PATH, { subscriber: `${HOOK}/1` });
+    await call('DELETE', `${PATH}/id-1`);
+    expect(await call('POST', PATH, { subscriber: `${HOOK}/2` })).toMatchObject({ status: 201 });
+  });
+
+  it('takes no change that makes a subscription larger, and every other', async () => {
+    const { call } = withRoomFor({ bytes: 2_000 });
+    await call('POST', PATH, { subscriber: HOOK, options: { post_data: 'x'.repeat(1_000) } });
+    const larger = { options: { post_data: 'x'.repeat(1_500) } };
+    expect(await call('PATCH', `${PATH}/id-1`, larger)).toMatchObject(full);
+    expect(await call('PATCH', `${PATH}/id-1`, { ttl: 60 })).toMatchObject({ status: 200 });
+    expect(await call('POST', `${PATH}/id-1/disable`)).toMatchObject({ status: 200 });
+  });
+
+  it('refuses lines of an import, each by itself', async () => {
+    const { call } = withRoomFor({ subscriptions: 1 });
+    await call('POST', PATH, { subscriber: `${HOOK}/1` });
+    const line = JSON.stringify({ subscriber: `${HOOK}/2` });
+    const { status, body } = await call('POST', '/v2/queues/orders/import', `${line}\n`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ imported: 0, failed: [{ line: 1, ...faultOf('conflict') }] });
+  });
+});
