@@ -85,7 +85,11 @@ describe('a function that gets no answer from AWS', () => {
   it('answers before its time is up: api', async () => {
     const { outcome, remainingMs } = await invoked('api', {
       rawPath: '/v2/queues/orders',
-      requestContext: { requestId: 'request-1', http: { method: 'GET' } },
+      requestContext: {
+        requestId: 'request-1',
+        http: { method: 'GET' },
+        authorizer: { jwt: { claims: { scope: 'r', queues: 'orders' } } },
+      },
     });
     expect(outcome).toMatchObject({ statusCode: 500 });
     expect(remainingMs).toBeGreaterThan(500);
