@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { OperationTable } from '../../cli/commands/plan/tables.ts';
 import type { CallLogEntry, Invocation } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { metricNames } from '../../shared/config/metrics.ts';
 import { deployedStacks } from '../../test/privileges/deployed-stacks.ts';
 import { alarmsIn } from '../../test/support/monitored.ts';
 import {
@@ -185,7 +184,6 @@ async function monitoring({ endpoints }: System): Promise<OperationTable['monito
   const types = stacks.flatMap(({ resources }) => [...resources.values()].map(({ type }) => type));
   const count = (wanted: string): number => types.filter((type) => type === wanted).length;
   return {
-    metrics: Object.keys(metricNames).length,
     alarmMetrics: sumOf(stacks, ({ template }) => alarmMetricsIn(template)),
     compositeAlarms: count('AWS::CloudWatch::CompositeAlarm'),
     dashboards: count('AWS::CloudWatch::Dashboard'),

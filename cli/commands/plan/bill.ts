@@ -1,3 +1,4 @@
+import { metricNames } from '../../../shared/config/metrics.ts';
 import type { Operations } from './operations.ts';
 import {
   costOf,
@@ -123,7 +124,7 @@ function standingOf({ perInvocation, reconcile, monitoring }: OperationTable): (
     ['lambdaCompute', MINUTES_A_MONTH * run.gigabyteSeconds],
     ['logs', (MINUTES_A_MONTH * logBytes) / GIGABYTE],
     ['kmsKeys', monitoring.keys],
-    ['metrics', monitoring.metrics],
+    ['metrics', Object.keys(metricNames).length],
     ['alarmMetrics', monitoring.alarmMetrics],
     ['compositeAlarms', monitoring.compositeAlarms],
     ['dashboards', monitoring.dashboards],

@@ -84,7 +84,6 @@ export const operationTableSchema = z.object({
     request: z.number(),
   }),
   monitoring: z.object({
-    metrics: z.number(),
     /** CloudWatch charges for each metric of each alarm. */
     alarmMetrics: z.number(),
     compositeAlarms: z.number(),
