@@ -17,7 +17,7 @@ const alone = [
 ];
 
 /** Kills every function, under the feet of whatever else runs: `npm run test:killed`. */
-const killing = 'test/deployed/killed.test.ts';
+const killing = 'test/deployed/killed*.test.ts';
 
 export default defineConfig({
   test: {

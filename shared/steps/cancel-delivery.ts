@@ -2,7 +2,7 @@ import { withRetriedWrites } from '../domain/contention.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { bucketIn, isAhead, partWith } from '../domain/delivery/fan-out.ts';
-import { wasThere, type Acceptance } from '../domain/message/addressees.ts';
+import { wasThere } from '../domain/message/addressees.ts';
 import { canBeLeft, rateLimitOf } from '../domain/subscription/rate-limit.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import type { MessageRecord } from '../ports/messages.ts';
@@ -82,25 +82,32 @@ async function decisionOn(
   if (reason !== 'manual') return { why: 'no_such_delivery' };
   const record = await context.ports.messageRecords.find(key);
   if (record === undefined) return { why: 'no_such_delivery' };
-  const part = partWith(record, key.subscriptionId);
-  // Dispatch is not there yet, or just was: it decides where the delivery is.
-  if (isAhead(record, key.subscriptionId) || bucketIn(part, key.subscriptionId) !== key.bucket)
-    return { why: 'not_begun' };
-  const acceptance = { acceptedAt: record.acceptedAt, listedAt: part.listedAt };
-  if (!(await isMember(context, key, acceptance))) return { why: 'no_such_delivery' };
-  if (!(await hasUnbegun(context, record))) return { why: 'no_such_delivery' };
+  if (isElsewhere(key, record)) return { why: 'not_begun' };
+  if (!(await isToCome(context, key, record))) return { why: 'no_such_delivery' };
   if (record.filtered > 0) return { why: 'not_begun' };
   return { transition: cancelBeforeFirstAttempt({ key, acceptedAt: record.acceptedAt }, reason, at) };
+}
+
+/** Dispatch, which decides where a delivery is, had not come to its subscription when the key was made, or has not by now. */
+function isElsewhere({ subscriptionId, bucket }: DeliveryKey, record: MessageRecord): boolean {
+  return (
+    isAhead(record, subscriptionId) || bucketIn(partWith(record, subscriptionId), subscriptionId) !== bucket
+  );
+}
+
+async function isToCome(context: ByHandContext, key: DeliveryKey, record: MessageRecord): Promise<boolean> {
+  return (await isMember(context, key, record)) && (await hasUnbegun(context, record));
 }
 
 /** Judged as dispatch did, but for filters: the record says how many subscriptions these left out, not which. */
 async function isMember(
   { ports }: ByHandContext,
   { queue, subscriptionId }: DeliveryKey,
-  acceptance: Acceptance,
+  record: MessageRecord,
 ): Promise<boolean> {
   const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
-  return subscription !== undefined && wasThere(subscription, acceptance);
+  const { listedAt } = partWith(record, subscriptionId);
+  return subscription !== undefined && wasThere(subscription, { acceptedAt: record.acceptedAt, listedAt });
 }
 
 /** Where as many are on record as matched, no further one is to come. */

@@ -46,6 +46,12 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     });
   });
 
+  it('says of one that was not sent to all subscriptions yet that it is unfinished', async () => {
+    const api = apiUnderTest();
+    await recordMessage(api, { messageId: 'order-7', until: 's-5' });
+    expect((await api.call('GET', PATH)).body).toMatchObject({ matched: 1, unfinished: true });
+  });
+
   it.each(['on its record', 'in the bucket'])('gives a body that is %s byte for byte', async (place) => {
     const api = apiUnderTest();
     const payloadKey = payloadKeyOf(inline);

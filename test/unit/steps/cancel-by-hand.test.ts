@@ -106,6 +106,29 @@ describe('a cancellation by hand', () => {
     expect(await world.deliveries.find(filtered)).toBeUndefined();
   });
 
+  it('of a subscription that dispatch has not come to is refused, and ends the delivery once it has', async () => {
+    await world.subscriptions.addSubscription(
+      aSubscription({ id: 'subscription-2', subscriber: 'https://other.test/' }),
+    );
+    world.settings.pageSize = 1;
+    const addPart = world.messageRecords.addPart.bind(world.messageRecords);
+    world.messageRecords.addPart = () => Promise.reject(new Error('killed'));
+    const message = { ok: true, message: aMessage(), delaySeconds: 60 } as const;
+    await expect(world.dispatch(message)).rejects.toThrow('killed');
+    const ahead = { ...world.key, subscriptionId: 'subscription-2' };
+    expect(await cancelDelivery(world.byHandContext, ahead, 'manual')).toMatchObject({ why: 'not_begun' });
+    expect(await world.deliveries.find(ahead)).toBeUndefined();
+
+    world.messageRecords.addPart = addPart;
+    await world.dispatch(message);
+    expect(await cancelDelivery(world.byHandContext, ahead, 'manual')).toMatchObject({ why: 'not_begun' });
+    const found = { ...ahead, bucket: 1 };
+    expect((await cancelDelivery(world.byHandContext, found, 'manual')).kind).toBe('cancelled');
+    await world.clock.run();
+    expect(world.subscriber.seen.map(({ request }) => request.url)).toEqual([world.url]);
+    expect((await world.delivery('subscription-2')).status).toBe('cancelled');
+  });
+
   it('lets nobody open a round beside the request that is under way', async () => {
     world.subscriber.script(world.url, [status(500), status(500, { takesMs: 14_000 }), status(200)]);
     await world.published();
