@@ -187,7 +187,7 @@ async function attemptClaimed(
   const { work } = claimed;
   const found = await releasedOnFault(context, claimed, () => message(claimed.delivery));
   if (found === undefined) {
-    await cancelWithoutMessage(context, claimed);
+    await releasedOnFault(context, claimed, () => cancelWithoutMessage(context, claimed));
     return;
   }
   const broughtBy = work.kind === 'wake_up' ? work.by : undefined;

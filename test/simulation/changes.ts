@@ -2,13 +2,18 @@ import {
   deleteQueue,
   disableManually,
   enable,
+  setConfirmed,
+  type SubscriptionName,
   unsubscribe,
   updateSubscription,
 } from '../../functions/api/subscriptions/change.ts';
+import { rotateSecret } from '../../functions/api/subscriptions/rotate-secret.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Queue, SubscriptionOptions } from '../../shared/domain/subscription/subscription.ts';
+import { askOwed } from './confirmations.ts';
+import { interestsOf } from './planned-subscription.ts';
 import { QUEUE, type PlannedChange } from './scenario.ts';
-import type { SimulatedApi } from './simulated-api.ts';
+import type { ApiStep, SimulatedApi } from './simulated-api.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
 type SubscriptionChange = Extract<PlannedChange, { id: string }>;
@@ -39,10 +44,15 @@ export function makeChange(world: SimulatedWorld, api: SimulatedApi, change: Pla
         });
       });
       return;
+    case 'subscription_confirmed':
     case 'subscription_deleted':
     case 'subscription_disabled':
     case 'subscription_enabled':
+    case 'subscription_interests':
+    case 'subscription_limit':
     case 'subscription_policy':
+    case 'subscription_secret':
+    case 'subscription_unconfirmed':
     case 'subscription_url':
       changeSubscription(world, api, change);
   }
@@ -59,36 +69,52 @@ function queueOf(retryPolicy: PartialRetryPolicy | undefined, createdAt: number)
 
 function changeSubscription(world: SimulatedWorld, api: SimulatedApi, change: SubscriptionChange): void {
   const { kind, id } = change;
-  const known = world.subscriptions.find(id);
-  if (known === undefined) return;
   const name = { queue: QUEUE, subscriptionId: id };
-  const what = `${kind} ${id}`;
-  switch (kind) {
-    case 'subscription_deleted':
-      api.insist(what, (context) => unsubscribe(context, name));
-      return;
-    case 'subscription_disabled':
-      api.insist(what, (context) => disableManually(context, name));
-      return;
-    case 'subscription_enabled':
-      api.insist(what, (context) => enable(context, name));
-      return;
-    case 'subscription_url': {
-      const subscriber = world.receivers.newAddressOf(id);
-      api.insist(what, (context) => updateSubscription(context, name, { subscriber }));
-      return;
-    }
-    case 'subscription_policy': {
-      const options = withPolicy(known.options, change.policy);
-      api.insist(what, (context) => updateSubscription(context, name, { options }));
-    }
-  }
+  const make = stepOf(world, change, name);
+  if (world.subscriptions.find(id) !== undefined) api.insist(`${kind} ${id}`, make);
 }
 
-function withPolicy(
-  options: SubscriptionOptions,
-  policy: PartialRetryPolicy | undefined,
-): SubscriptionOptions {
-  const { _retry_policy: _before, ...others } = options;
-  return policy === undefined ? others : { ...others, _retry_policy: policy };
+/** How a caller of the API makes a change. */
+function stepOf(world: SimulatedWorld, change: SubscriptionChange, name: SubscriptionName): ApiStep {
+  const options = (changed: (now: SubscriptionOptions) => SubscriptionOptions): ApiStep => {
+    const given = changed(world.subscriptions.find(change.id)?.options ?? {});
+    return (context) => updateSubscription(context, name, { options: given });
+  };
+  switch (change.kind) {
+    case 'subscription_deleted':
+      return (context) => unsubscribe(context, name);
+    case 'subscription_disabled':
+      return (context) => disableManually(context, name);
+    case 'subscription_enabled':
+      return (context) => enable(context, name);
+    case 'subscription_confirmed':
+      return (context) => setConfirmed(context, name, true);
+    case 'subscription_unconfirmed':
+      return (context) => setConfirmed(context, name, false);
+    case 'subscription_secret':
+      return (context) => rotateSecret(context, { ...name, secret: 'v1', graceMs: change.graceMs });
+    case 'subscription_url': {
+      const subscriber = world.receivers.newAddressOf(
+        change.id,
+        change.hasNewOrigin ? 'new server' : undefined,
+      );
+      return async (context) => {
+        await updateSubscription(context, name, { subscriber });
+        await askOwed(context, change.id);
+      };
+    }
+    case 'subscription_policy':
+      return options(({ _retry_policy: _before, ...others }) =>
+        change.policy === undefined ? others : { ...others, _retry_policy: change.policy },
+      );
+    case 'subscription_limit':
+      return options(({ max_per_second: _before, ...others }) =>
+        change.maxPerSecond === undefined ? others : { ...others, max_per_second: change.maxPerSecond },
+      );
+    case 'subscription_interests':
+      return options(({ event_types: _types, filter: _filter, ...others }) => ({
+        ...others,
+        ...interestsOf(change.interests),
+      }));
+  }
 }

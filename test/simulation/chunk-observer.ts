@@ -40,5 +40,5 @@ export const chunkObserver = () => {
 };
 
 /** Of these, those that came to pass so rarely that nothing is shown by it. */
-export const rareIn = (seen: Partial<Record<string, number>>, wanted: readonly string[]) =>
-  wanted.filter((what) => (seen[what] ?? 0) < 20).map((what) => `${what}: ${seen[what] ?? 0}`);
+export const rareIn = (seen: Partial<Record<string, number>>, wanted: readonly string[], least = 20) =>
+  wanted.filter((what) => (seen[what] ?? 0) < least).map((what) => `${what}: ${seen[what] ?? 0}`);

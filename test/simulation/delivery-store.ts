@@ -84,7 +84,11 @@ export const deliveryStore = (world: {
     after: Delivery,
   ): void => {
     const name = deliveryName(after.key);
-    if (grantsRequest(transition)) grants.set(`${actor.owner} ${name}`, grantOf(after, time.now()));
+    if (grantsRequest(transition)) {
+      const grant = grantOf(after, time.now());
+      grants.set(`${actor.owner} ${name}`, grant);
+      history.grants.push({ delivery: name, actor, grant });
+    }
     history.writes.push({ at: time.now(), delivery: name, transition, actor, before, after });
     history.trace?.push(
       `${time.now()} ${actor.name} wrote ${transition.name} of ${name}: ${statusOf(after)}`,

@@ -31,13 +31,21 @@ export type MessageFault =
 
 export type FaultKind = CallFault | MessageFault;
 
-export type Fault = { name: string; kind: FaultKind; at: number };
+/** `partition`: the one that was throttled, where it was. */
+export type Fault = { name: string; kind: FaultKind; at: number; partition?: string };
 
 export type Faults = {
   /** Everything injected so far, in order. */
   readonly injected: readonly Fault[];
-  /** Whether something goes wrong at this place, and what. A place is named once in a run. */
-  strikeCall(name: string, kinds: readonly CallFault[]): (Fault & { kind: CallFault }) | undefined;
+  /**
+   * Whether something goes wrong at this place, and what. A place is named once in a run. `partition`: what the call reads or
+   * writes, which is only asked for where one is throttled.
+   */
+  strikeCall(
+    name: string,
+    kinds: readonly CallFault[],
+    partition: () => string | undefined,
+  ): (Fault & { kind: CallFault }) | undefined;
   strikeMessage(name: string, kinds: readonly MessageFault[]): (Fault & { kind: MessageFault }) | undefined;
   /** Uniform in [0, 1): how long, how many, which. */
   chance(name: string): number;
@@ -47,6 +55,11 @@ export type Faults = {
 export const injectFaults = (scenario: Scenario, time: VirtualClock, spared: ReadonlySet<string>): Faults => {
   const injected: Fault[] = [];
   const calmAt = time.now() + scenario.calmAt;
+  const throttles = scenario.throttles.map(({ partition, from, to }) => ({
+    partition,
+    from: time.now() + from,
+    to: Math.min(time.now() + to, calmAt),
+  }));
 
   const strike = <K extends FaultKind>(name: string, kinds: readonly K[], rate: number) => {
     if (time.now() >= calmAt || chanceAt(scenario.seed, name) >= rate || spared.has(name)) return undefined;
@@ -57,9 +70,21 @@ export const injectFaults = (scenario: Scenario, time: VirtualClock, spared: Rea
     return fault;
   };
 
+  const throttled = (name: string, partition: () => string | undefined) => {
+    const now = time.now();
+    const refusing = throttles.filter(({ from, to }) => now >= from && now < to);
+    if (refusing.length === 0 || spared.has(name)) return undefined;
+    const touched = partition();
+    if (touched === undefined || refusing.every((one) => one.partition !== touched)) return undefined;
+    const fault = { name, kind: 'throttled' as const, at: now, partition: touched };
+    injected.push(fault);
+    return fault;
+  };
+
   return {
     injected,
-    strikeCall: (name, kinds) => strike(name, kinds, scenario.rates.calls),
+    strikeCall: (name, kinds, partition) =>
+      throttled(name, partition) ?? strike(name, kinds, scenario.rates.calls),
     strikeMessage: (name, kinds) => strike(name, kinds, scenario.rates.messages),
     chance: (name) => chanceAt(scenario.seed + 2, name),
   };

@@ -1,5 +1,6 @@
 import { InjectedError, type CallFault, type Fault, type Faults } from './faults.ts';
 import type { Actor, History } from './history.ts';
+import { partitionOf } from './partition.ts';
 import { SECOND } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
@@ -52,12 +53,12 @@ export const faultyPorts = (
       if (invocation.dead) return;
       calls += 1;
       const name = `${actor.name}|${calls}:${method}`;
-      const fault = faults.strikeCall(name, KINDS[method] ?? ANY);
+      const fault = faults.strikeCall(name, KINDS[method] ?? ANY, () => partitionOf(method, args));
       note(name, fault);
       const course = courseOf(fault?.kind, args, isWaiting(method) ? 0 : faults.chance(name));
-      if (fault?.kind === 'killed_before') invocation.dead = true;
+      if (fault?.kind === 'killed_before') kill();
       const end = (result: unknown): void => {
-        if (course.ends === 'dead') invocation.dead = true;
+        if (course.ends === 'dead' && !invocation.dead) kill();
         if (invocation.dead) return;
         if (fault === undefined || course.ends === 'answered') resolve(result);
         // A schedule that is not to be had now is an answer of its port.
@@ -73,6 +74,11 @@ export const faultyPorts = (
         });
       });
     });
+
+  const kill = (): void => {
+    invocation.dead = true;
+    invocation.killedAt = time.now();
+  };
 
   const note = (name: string, fault: Fault | undefined): void => {
     if (fault !== undefined) invocation.faults.push(fault);

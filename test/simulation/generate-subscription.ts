@@ -1,7 +1,17 @@
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { BACKOFF_FUNCTIONS, type ConnectionFault } from '../../shared/domain/vocabulary.ts';
 import type { Chance } from '../support/chance.ts';
-import type { Answer, Answers } from './scenario.ts';
+import {
+  DAY,
+  HOUR,
+  MINUTE,
+  SECOND,
+  type Answer,
+  type Answers,
+  type PlannedConfirmation,
+  type PlannedInterests,
+  type PlannedSubscription,
+} from './scenario.ts';
 
 const FAULTS: readonly ConnectionFault[] = [
   'dns_failed',
@@ -97,3 +107,80 @@ export const generatePartialPolicy = (chance: Chance): PartialRetryPolicy => {
   const { minimum_delay, maximum_delay, retries_with_no_delay, backoff_retries } = policy;
   return dice < 0.85 ? { minimum_delay, maximum_delay } : { retries_with_no_delay, backoff_retries };
 };
+
+/**
+ * What the subscriptions of a scenario may have: interests, among them one in a filter that is too costly; confirmations; a
+ * first one that is asked again within seconds, and changed meanwhile; deliveries that operate has much to do with.
+ */
+export type Traits = {
+  filters: boolean;
+  isCostly: boolean;
+  confirms: boolean;
+  isRestless: boolean;
+  isOperated: boolean;
+};
+
+/** Requests a second. */
+export const RATES = [0.02, 0.1, 0.3, 1, 2, 5];
+
+export const generateSubscription = (
+  chance: Chance,
+  index: number,
+  calmAt: number,
+  { filters, isCostly, confirms }: Traits,
+): PlannedSubscription => ({
+  id: `s${index}`,
+  at: chance.happens(0.1) ? chance.int(0, calmAt / 4) : -DAY,
+  policy: chance.happens(0.5) ? generatePartialPolicy(chance) : undefined,
+  ttlSeconds: chance.happens(0.05) ? Math.ceil((DAY + chance.int(1, calmAt)) / SECOND) : undefined,
+  rawDelivery: chance.happens(0.1),
+  maxPerSecond: chance.happens(0.3) ? chance.pick(RATES) : undefined,
+  interests: interestsIn(chance, index, { filters, isCostly }),
+  confirmation: confirms && chance.happens(0.7) ? generateConfirmation(chance) : undefined,
+  failures: chance.happens(0.2) ? chance.int(14, 30) : 0,
+  answers: generateAnswers(chance),
+});
+
+const interestsIn = (
+  chance: Chance,
+  index: number,
+  { filters, isCostly }: Pick<Traits, 'filters' | 'isCostly'>,
+): PlannedInterests => {
+  if (isCostly && index === 0) return { isCostly: true };
+  return filters && chance.happens(0.7) ? generateInterests(chance) : {};
+};
+
+export const generateInterests = (chance: Chance): PlannedInterests =>
+  chance.pick<PlannedInterests>([
+    {},
+    { types: ['created'] },
+    { types: ['created', 'cancelled'] },
+    { types: ['other'] },
+    { keys: [0, 1] },
+    { keys: [2] },
+    { types: ['created'], keys: [0] },
+  ]);
+
+const generateConfirmation = (chance: Chance): PlannedConfirmation => ({
+  by: chance.pick(['subscriber', 'subscriber', 'operator', 'nobody'] as const),
+  afterMs: chance.pick([100, SECOND, 30 * SECOND, 5 * MINUTE, HOUR]),
+});
+
+/** It fails for some seconds, and is asked again in each of them. */
+export const restless = (chance: Chance, subscription: PlannedSubscription): PlannedSubscription => ({
+  ...subscription,
+  policy: {
+    retries_with_no_delay: chance.int(0, 2),
+    minimum_delay_retries: chance.int(2, 5),
+    minimum_delay: chance.int(1, 3),
+    maximum_delay: 3,
+  },
+  answers: {
+    ...subscription.answers,
+    first: Array.from({ length: chance.int(3, 6) }, () => ({
+      ...generateFailure(chance),
+      takesMs: chance.int(1, 1_500),
+      retryAfter: '0',
+    })),
+  },
+});

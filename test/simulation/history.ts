@@ -7,7 +7,12 @@ import type { Published } from './planned-message.ts';
 import type { SimulatedSettings } from './scenario.ts';
 
 /** One run of a function on one machine: it dies as a whole. */
-export type Invocation = { dead: boolean; faults: Fault[] };
+export type Invocation = {
+  /** It was killed, or its time is up. */
+  dead: boolean;
+  killedAt?: number;
+  faults: Fault[];
+};
 
 /** One message received by a function, or one run of reconcile: whoever calls the ports. */
 export type Actor = {
@@ -24,11 +29,13 @@ export type Actor = {
    * Of the message received: the deliveries it is about, and the number it was sent with. `hasComeBefore`: it was received
    * before, or is for what somebody did not come back from.
    */
-  work?: { deliveries: readonly string[]; attempt: number; hasComeBefore: boolean };
+  work?: { deliveries: readonly string[]; attempt: number; hasComeBefore: boolean; carriesMessage: boolean };
 };
 
 /** The right to make one request, as the records gave it. `leaseUntil` is by its owner's clock. */
 export type Grant = { at: number; number: number; leaseUntil: number };
+
+export type Granted = { delivery: string; actor: Actor; grant: Grant };
 
 /** A request as its receiver saw it. */
 export type SeenRequest = {
@@ -41,6 +48,9 @@ export type SeenRequest = {
   url: string;
   webhookId: string;
   body: string;
+  /** As its headers say. */
+  signedAt: string;
+  signatures: string;
   reply: Reply;
 };
 
@@ -66,14 +76,21 @@ export type SentWakeUp = {
   takenFor?: number;
 };
 
+/** A message was marked as erased for the first time. */
+export type Erasure = { at: number; messageId: string; acceptedAt: number };
+
 export type Acceptance = { at: number; actor: Actor; record: MessageRecord };
 
 /** What happened in a run, gathered where it happened: at the receivers, in the stores and in the queues. */
 export type History = {
   requests: SeenRequest[];
+  /** Attempts that made no request, because their address is forbidden. */
+  refused: SeenRequest[];
+  grants: Granted[];
   writes: Write[];
   wakeUps: SentWakeUp[];
   acceptances: Acceptance[];
+  erasures: Erasure[];
   /** Undeliverable notices, by delivery and the round that had ended. */
   notices: { delivery: string; round: number }[];
   /** What operators were told. */
@@ -85,9 +102,12 @@ export type History = {
 
 export const emptyHistory = (traced: boolean): History => ({
   requests: [],
+  refused: [],
+  grants: [],
   writes: [],
   wakeUps: [],
   acceptances: [],
+  erasures: [],
   notices: [],
   events: [],
   buried: [],

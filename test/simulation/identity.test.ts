@@ -1,7 +1,7 @@
 import { generateScenario } from './generate-scenario.ts';
 import { FIRST_SEED, isCaught } from './is-caught.ts';
 import { runScenario } from './run-scenario.ts';
-import { withRecords } from './sabotage.ts';
+import { withRecords } from './sabotage-messages.ts';
 import { DAY, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
@@ -42,23 +42,31 @@ const recordsEndEarly: Sabotage = {
     })),
 };
 
-/** A first attempt fails slowly, and meanwhile the queue is made anew and has another message under the same id. */
-const recreatedMeanwhile = (scenario: Scenario): Scenario => {
-  const [subscription] = scenario.subscriptions;
-  const [message] = scenario.messages;
+/** One of each, without anything that may keep the one from getting the other. */
+const plainOnes = ({ subscriptions, messages }: Scenario) => {
+  const [subscription] = subscriptions;
+  const [message] = messages;
   if (subscription === undefined || message === undefined)
     throw new RangeError('There is nothing to change.');
+  return {
+    subscription: { ...subscription, interests: {}, confirmation: undefined, ttlSeconds: undefined },
+    message: { ...message, ttlSeconds: undefined },
+  };
+};
+
+/** A first attempt fails slowly, and meanwhile the queue is made anew and has another message under the same id. */
+const recreatedMeanwhile = (scenario: Scenario): Scenario => {
+  const { subscription, message } = plainOnes(scenario);
   const failing = { takesMs: 12 * SECOND, says: { status: 500 } };
   return {
     ...scenario,
     settings: { ...scenario.settings, attemptTimeoutMs: 15 * SECOND, cacheSeconds: 0 },
     subscriptions: [
-      { ...subscription, id: 'old', ttlSeconds: undefined, answers: { first: [], then: failing } },
+      { ...subscription, id: 'old', answers: { first: [], then: failing } },
       {
         ...subscription,
         id: 'new',
         at: 3 * SECOND,
-        ttlSeconds: undefined,
         policy: { retries_with_no_delay: 0, minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
         answers: { first: [failing], then: { takesMs: 100, says: { status: 200 } } },
       },
@@ -67,7 +75,6 @@ const recreatedMeanwhile = (scenario: Scenario): Scenario => {
       {
         ...message,
         at: 0,
-        ttlSeconds: undefined,
         delaySeconds: undefined,
         repeats: [{ at: 4 * SECOND, data: '{"life":2}' }],
       },
@@ -75,6 +82,7 @@ const recreatedMeanwhile = (scenario: Scenario): Scenario => {
     changes: [{ at: 2 * SECOND, kind: 'queue_recreated', afterMs: 0 }],
     interventions: [],
     standstills: [],
+    throttles: [],
     rates: { calls: 0, messages: 0 },
   };
 };
@@ -83,11 +91,8 @@ const recreatedMeanwhile = (scenario: Scenario): Scenario => {
 const repeatedAfterDays =
   (days: number, failures: number) =>
   (scenario: Scenario): Scenario => {
-    const [subscription] = scenario.subscriptions;
-    const [message] = scenario.messages;
-    if (subscription === undefined || message === undefined)
-      throw new RangeError('There is nothing to change.');
-    const plain = { ...subscription, at: -DAY, ttlSeconds: undefined, maxPerSecond: undefined, failures: 0 };
+    const { subscription, message } = plainOnes(scenario);
+    const plain = { ...subscription, at: -DAY, maxPerSecond: undefined, failures: 0 };
     const taken = { takesMs: 100, says: { status: 200 } };
     const failed = { takesMs: 100, says: { status: 500 } };
     return {
@@ -102,10 +107,11 @@ const repeatedAfterDays =
           answers: { first: Array.from({ length: failures }, () => failed), then: taken },
         },
       ],
-      messages: [{ ...message, at: 0, ttlSeconds: undefined, isTimed: false, repeats: [{ at: days * DAY }] }],
+      messages: [{ ...message, at: 0, isTimed: false, repeats: [{ at: days * DAY }] }],
       changes: [],
       interventions: [],
       standstills: [],
+      throttles: [],
       rates: { calls: 0, messages: 0 },
     };
   };

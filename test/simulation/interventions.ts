@@ -1,11 +1,12 @@
 import { deliveryKeyFor } from '../../functions/api/deliveries/deliveries.ts';
+import { eraseBody } from '../../functions/api/messages/messages.ts';
 import { startRecovery } from '../../functions/api/recoveries/recoveries.ts';
 import { retryDelivery } from '../../shared/steps/by-hand.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
 import { DAY, QUEUE, START, type Intervention } from './scenario.ts';
 import type { ApiContext, SimulatedApi } from './simulated-api.ts';
 
-/** What operators ask of deliveries in a run, once each. */
+/** What operators ask of deliveries in a run, once each; but they insist on an erasure. */
 export function intervene(api: SimulatedApi, intervention: Intervention): void {
   switch (intervention.kind) {
     case 'retry':
@@ -16,6 +17,11 @@ export function intervene(api: SimulatedApi, intervention: Intervention): void {
     }
     case 'recover':
       api.ask('recover', (context) => recover(context, intervention));
+      return;
+    case 'erase': {
+      const { messageId } = intervention;
+      api.insist(`erase ${messageId}`, (context) => eraseBody(context, { queue: QUEUE, messageId }));
+    }
   }
 }
 

@@ -7,7 +7,14 @@ import { withPart } from '../support/in-memory/with-part.ts';
 import type { Actor, History } from './history.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
-export type MessageStore = { recordsFor(actor: Actor): MessageRecords; payloads: Payloads };
+export type MessageStore = {
+  recordsFor(actor: Actor): MessageRecords;
+  payloads: Payloads;
+  /** As it is on record. */
+  find(messageId: string): MessageRecord | undefined;
+  /** What the bucket holds, by key. */
+  objects: ReadonlyMap<string, Message>;
+};
 
 /** The records of messages, gone as soon as they expire, and the payload bucket. */
 export const messageStore = (time: VirtualClock, history: History): MessageStore => {
@@ -36,6 +43,8 @@ export const messageStore = (time: VirtualClock, history: History): MessageStore
   };
 
   return {
+    find,
+    objects,
     recordsFor: (actor) => ({
       accept: (record, sentAt) => Promise.resolve(accept(actor, record, sentAt)),
       addPart: (record, next) => {
@@ -58,7 +67,9 @@ export const messageStore = (time: VirtualClock, history: History): MessageStore
       eraseBody: ({ messageId }, at) => {
         const known = find(messageId);
         if (known === undefined) return Promise.resolve(undefined);
-        const erased = { ...known, erasedAt: known.erasedAt ?? at };
+        const { acceptedAt, erasedAt } = known;
+        if (erasedAt === undefined) history.erasures.push({ at: time.now(), messageId, acceptedAt });
+        const erased = { ...known, erasedAt: erasedAt ?? at };
         delete erased.body;
         records.set(messageId, erased);
         return Promise.resolve(erased);

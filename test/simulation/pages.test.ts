@@ -4,7 +4,7 @@ import { withPart } from '../support/in-memory/with-part.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { FIRST_SEED, isCaught } from './is-caught.ts';
 import { runScenario } from './run-scenario.ts';
-import { withRecords } from './sabotage.ts';
+import { withRecords } from './sabotage-messages.ts';
 import { HOUR, MINUTE, SECOND, type PlannedSubscription, type Scenario } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import type { StepPorts } from './ports.ts';
@@ -85,6 +85,8 @@ const dyingBetweenPages = (scenario: Scenario): Scenario => {
     id: `p${index}`,
     at,
     ttlSeconds: undefined,
+    interests: {},
+    confirmation: undefined,
     maxPerSecond: undefined,
     failures: 0,
     answers: { first: [], then: { takesMs: 100, says: { status: 200 } } },
@@ -109,6 +111,7 @@ const dyingBetweenPages = (scenario: Scenario): Scenario => {
     changes: [],
     interventions: [],
     standstills: [],
+    throttles: [],
     rates: { calls: 0.2, messages: 0 },
     calmAt: MINUTE + 3 * SECOND,
     confirmsSubscriptions: false,
@@ -128,7 +131,7 @@ describe('the simulation catches a pipeline', () => {
   });
 
   it('that judges a repeated page by who is there now: who came later gets the message', async () => {
-    expect(await isCaught(judgedAnew, 'later_subscriptions_do_not_match', 300)).toBe(true);
+    expect(await isCaught(judgedAnew, 'only_members_get_a_message', 300)).toBe(true);
   });
 
   it('and finds nothing in the right one where dispatch dies between the pages of a message', async () => {

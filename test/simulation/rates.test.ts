@@ -66,6 +66,8 @@ const inBursts = (scenario: Scenario): Scenario => ({
     ...one,
     at: -HOUR,
     ttlSeconds: undefined,
+    interests: {},
+    confirmation: undefined,
     maxPerSecond: RATES[(scenario.seed + index) % RATES.length],
     policy: {
       retries_with_no_delay: 2,
@@ -91,6 +93,7 @@ const inBursts = (scenario: Scenario): Scenario => ({
   })),
   changes: [],
   interventions: [],
+  throttles: [],
   calmAt: 10 * MINUTE,
 });
 

@@ -7,8 +7,10 @@ import type { Answer, Answers } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type Receivers = {
-  /** An address that the receiver did not have before. */
-  newAddressOf(subscriptionId: string): string;
+  /** An address that the receiver did not have before, on the same server as long as that is not said. */
+  newAddressOf(subscriptionId: string, server?: 'new server'): string;
+  /** Called with the token of each request for confirmation that a receiver accepted. */
+  onAsked(callback: (subscriptionId: string, token: string) => void): void;
   portFor(actor: Actor): Subscriber;
 };
 
@@ -22,12 +24,18 @@ export const simulatedReceivers = (
   const { time, history, deliveries } = world;
   const counts = new Map<string, number>();
   let addresses = 0;
+  let asked = (_subscriptionId: string, _token: string): void => undefined;
 
   const nextAnswer = (delivery: string, subscriptionId: string): Answer => {
     const count = counts.get(delivery) ?? 0;
     counts.set(delivery, count + 1);
     const planned = answers.get(subscriptionId);
     return planned?.first[count] ?? planned?.then ?? { takesMs: 0, says: { status: 200 } };
+  };
+
+  const confirmed = (subscriptionId: string, { body, webhookId }: SeenRequest): void => {
+    const [, token] = /\/confirm\?token=([\w-]+)"/.exec(body) ?? [];
+    if (webhookId.startsWith('confirm_') && token !== undefined) asked(subscriptionId, token);
   };
 
   const post = (actor: Actor, request: WebhookRequest, timeoutMs: number): Promise<Reply> => {
@@ -44,23 +52,30 @@ export const simulatedReceivers = (
       url: request.url,
       webhookId,
       body: request.body.toString(),
+      signedAt: request.headers['webhook-timestamp'] ?? '',
+      signatures: request.headers['webhook-signature'] ?? '',
       reply,
     };
     // Our own refusal: no request is made.
-    if (reply.kind !== 'forbidden') history.requests.push(seen);
+    (reply.kind === 'forbidden' ? history.refused : history.requests).push(seen);
     history.trace?.push(`${time.now()} ${delivery} was asked by ${actor.name}: ${JSON.stringify(reply)}`);
     return new Promise((resolve) => {
       time.at(time.now() + Math.min(answer.takesMs, timeoutMs), () => {
         if (!actor.invocation.dead) seen.answeredAt = time.now();
+        if (reply.kind === 'answered' && reply.statusCode < 300) confirmed(subscriptionId, seen);
         resolve(reply);
       });
     });
   };
 
   return {
-    newAddressOf: (subscriptionId) => {
+    newAddressOf: (subscriptionId, server) => {
       addresses += 1;
-      return `https://receiver.test/${subscriptionId}/${addresses}`;
+      const host = server === undefined ? 'receiver.test' : `r${addresses}.receiver.test`;
+      return `https://${host}/${subscriptionId}/${addresses}`;
+    },
+    onAsked: (callback) => {
+      asked = callback;
     },
     portFor: (actor) => ({ post: (request, timeoutMs) => post(actor, request, timeoutMs) }),
   };

@@ -1,11 +1,11 @@
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
-import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { makeChange } from './changes.ts';
+import { askOwed, planConfirmations } from './confirmations.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
 import { intervene } from './interventions.ts';
 import { copiesOf } from './planned-message.ts';
-import { DAY, HOUR, QUEUE, SECOND, START, type PlannedSubscription, type Scenario } from './scenario.ts';
+import { subscriptionOf } from './planned-subscription.ts';
+import { DAY, START, type PlannedSubscription, type Scenario } from './scenario.ts';
 import { simulatedApi, type SimulatedApi } from './simulated-api.ts';
 import { reconcileEveryMinute, simulatedFunctions } from './simulated-functions.ts';
 import { simulatedWorld, type RunOptions, type SimulatedWorld } from './simulated-world.ts';
@@ -39,12 +39,13 @@ const plan = (world: SimulatedWorld, api: SimulatedApi): void => {
   const { scenario, time, subscriptions, queues } = world;
   subscriptions.putQueue(scenario.queuePolicy, START);
   for (const planned of scenario.subscriptions) {
-    if (planned.at < 0) subscriptions.put(subscriptionOf(world, planned, START + planned.at));
+    if (planned.at < 0) subscriptions.put(subscribed(world, planned, START + planned.at));
     else
       time.at(START + planned.at, () => {
         subscribe(world, api, planned);
       });
   }
+  planConfirmations(world, api);
   for (const change of scenario.changes)
     time.at(START + change.at, () => {
       makeChange(world, api, change);
@@ -62,29 +63,11 @@ const plan = (world: SimulatedWorld, api: SimulatedApi): void => {
 
 /** Where there is no queue now, its subscribers ask again. */
 const subscribe = (world: SimulatedWorld, api: SimulatedApi, planned: PlannedSubscription): void => {
-  api.insist(`subscribe ${planned.id}`, ({ registry, clock }) =>
-    registry.addSubscription(subscriptionOf(world, planned, clock.now())),
-  );
+  api.insist(`subscribe ${planned.id}`, async (context) => {
+    await context.registry.addSubscription(subscribed(world, planned, context.clock.now()));
+    await askOwed(context, planned.id);
+  });
 };
 
-const subscriptionOf = (
-  { receivers }: SimulatedWorld,
-  planned: PlannedSubscription,
-  createdAt: number,
-): Subscription => {
-  const { id, policy, rawDelivery, maxPerSecond, ttlSeconds, failures } = planned;
-  return {
-    id,
-    queue: QUEUE,
-    subscriber: receivers.newAddressOf(id),
-    options: {
-      ...(policy === undefined ? {} : { _retry_policy: policy }),
-      ...(rawDelivery ? { raw_delivery: true } : {}),
-      ...(maxPerSecond === undefined ? {} : { max_per_second: maxPerSecond }),
-    },
-    createdAt,
-    secrets: [{ sealed: secretText(makeSecret('v1', (bytes) => new Uint8Array(bytes))) }],
-    ...(failures === 0 ? {} : { failing: { since: START - HOUR, failures } }),
-    ...(ttlSeconds === undefined ? {} : { expiresAt: createdAt + ttlSeconds * SECOND }),
-  };
-};
+const subscribed = ({ receivers }: SimulatedWorld, planned: PlannedSubscription, createdAt: number) =>
+  subscriptionOf(planned, { subscriber: receivers.newAddressOf(planned.id), createdAt });

@@ -1,7 +1,6 @@
 import type { Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
-import type { MessageRecords } from '../../shared/ports/messages.ts';
 import { deliveryName } from './history.ts';
 import type { Sabotage } from './simulated-world.ts';
 import type { StepPorts } from './ports.ts';
@@ -23,34 +22,6 @@ export const withWrite = (ports: StepPorts, write: Write): StepPorts => ({
   ...ports,
   deliveries: { ...portOf(ports.deliveries), write },
 });
-
-/** The ports with other records of messages. */
-export const withRecords = (
-  ports: StepPorts,
-  change: (records: MessageRecords) => Partial<MessageRecords>,
-): StepPorts => {
-  const { messageRecords } = ports;
-  const records: MessageRecords = {
-    accept: (record, sentAt) => messageRecords.accept(record, sentAt),
-    addPart: (record, next) => messageRecords.addPart(record, next),
-    find: (key) => messageRecords.find(key),
-    keepBody: (message, body, until) => messageRecords.keepBody(message, body, until),
-    eraseBody: (key, at) => messageRecords.eraseBody(key, at),
-  };
-  return { ...ports, messageRecords: { ...records, ...change(records) } };
-};
-
-/** The ports with bodies that are kept only when `keep` is called. */
-const withBodiesKeptLate = (ports: StepPorts): { late: StepPorts; keep: () => Promise<unknown> } => {
-  let keep = (): Promise<unknown> => Promise.resolve();
-  const late = withRecords(ports, (records) => ({
-    keepBody: (...given) => {
-      keep = () => records.keepBody(...given);
-      return Promise.resolve('kept');
-    },
-  }));
-  return { late, keep: () => keep() };
-};
 
 const written = (delivery: Delivery | undefined): WriteResult =>
   delivery === undefined ? { kind: 'refused', current: undefined } : { kind: 'written', delivery };
@@ -164,18 +135,6 @@ export const scheduleNamesWithoutDueTime: Sabotage = {
   }),
 };
 
-/** A failure is on record, its message not yet. */
-export const bodyKeptAfterRecord: Sabotage = {
-  ports: (ports) => {
-    const { late, keep } = withBodiesKeptLate(ports);
-    return withWrite(late, async (transition) => {
-      const result = await ports.deliveries.write(transition);
-      if (transition.name === 'record') await keep();
-      return result;
-    });
-  },
-};
-
 /** Every run of reconcile wakes what the run before it has woken. */
 export const indexKeyNotMoved: Sabotage = {
   ports: (ports, { deliveries }) =>
@@ -216,29 +175,12 @@ export const recoveryForgotten: Sabotage = {
   }),
 };
 
-/** A retry goes by what its machine read some seconds ago. */
-export const retriesReadCache: Sabotage = {
-  ports: (ports) => {
-    const { subscriptions } = ports;
-    return {
-      ...ports,
-      subscriptions: {
-        page: (...given) => subscriptions.page(...given),
-        find: (queue, id) => subscriptions.find(queue, id, 'cached'),
-        disable: (...given) => subscriptions.disable(...given),
-        changeHealth: (...given) => subscriptions.changeHealth(...given),
-      },
-    };
-  },
-};
-
-/** Whoever takes over a first attempt leaves its message to the job alone. */
-export const takenOverWithoutMessage: Sabotage = {
-  ports: (ports) => {
-    const { late, keep } = withBodiesKeptLate(ports);
-    return withWrite(late, async (transition) => {
-      if (transition.name !== 'take_over') await keep();
-      return await ports.deliveries.write(transition);
-    });
-  },
+/** A fault between a claim and its request leaves the lease to run out: it counts as a request that may have been made. */
+export const leaseKeptOnFault: Sabotage = {
+  ports: (ports, { deliveries }) =>
+    withWrite(ports, (transition) =>
+      transition.name === 'release'
+        ? Promise.resolve(written(deliveries.find(deliveryName(transition.key))))
+        : ports.deliveries.write(transition),
+    ),
 };

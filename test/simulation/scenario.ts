@@ -12,6 +12,7 @@ export type Scenario = {
   interventions: readonly Intervention[];
   /** Windows in which a queue hands nothing out. */
   standstills: readonly Standstill[];
+  throttles: readonly Throttle[];
   rates: FaultRates;
   /** Whether the deployment asks every new subscriber to confirm. */
   confirmsSubscriptions: boolean;
@@ -45,10 +46,25 @@ export type PlannedSubscription = {
   ttlSeconds: number | undefined;
   rawDelivery: boolean;
   maxPerSecond: number | undefined;
+  interests: PlannedInterests;
+  /** It has to confirm first; undefined: nobody asks it to. */
+  confirmation: PlannedConfirmation | undefined;
   /** How often it had failed since an hour before, when everything began. */
   failures: number;
   answers: Answers;
 };
+
+/** Which messages it asks for: all, where it says nothing. */
+export type PlannedInterests = {
+  types?: readonly string[];
+  /** Values of the data's field `k`. */
+  keys?: readonly number[];
+  /** A filter that takes more steps than it has on data with a long list, and matches no other. */
+  isCostly?: true;
+};
+
+/** Who confirms a subscription, so long after its subscriber has the link, or after it was made. */
+export type PlannedConfirmation = { by: 'subscriber' | 'operator' | 'nobody'; afterMs: number };
 
 /** What a receiver answers to the requests of one message, in turn, and then for ever. */
 export type Answers = { first: readonly Answer[]; then: Answer };
@@ -80,7 +96,12 @@ export type PlannedMessage = PlannedVersion & {
 export type PlannedChange = { at: number } & (
   | { kind: 'queue_policy'; policy: PartialRetryPolicy | undefined }
   | { kind: 'subscription_policy'; id: string; policy: PartialRetryPolicy | undefined }
-  | { kind: 'subscription_url'; id: string }
+  | { kind: 'subscription_url'; id: string; hasNewOrigin: boolean }
+  | { kind: 'subscription_interests'; id: string; interests: PlannedInterests }
+  | { kind: 'subscription_limit'; id: string; maxPerSecond: number | undefined }
+  | { kind: 'subscription_secret'; id: string; graceMs: number }
+  /** By an operator, or taken back by one. */
+  | { kind: 'subscription_confirmed' | 'subscription_unconfirmed'; id: string }
   | { kind: 'subscription_deleted'; id: string }
   | { kind: 'subscription_disabled'; id: string }
   | { kind: 'subscription_enabled'; id: string }
@@ -90,15 +111,19 @@ export type PlannedChange = { at: number } & (
   | { kind: 'settings'; settings: Partial<SimulatedSettings> }
 );
 
-/** What an operator does to one delivery, or to all that are over at that time: of one subscription, or of the queue. */
+/** What an operator does to one delivery, to all that are over at that time (of one subscription, or of the queue), or to a message. */
 export type Intervention = { at: number } & (
   | { kind: 'retry' | 'cancel'; messageId: string; subscriptionId: string }
   | { kind: 'recover'; subscriptionId: string | undefined }
+  | { kind: 'erase'; messageId: string }
 );
 
 export type QueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 
 export type Standstill = { queue: QueueName; from: number; to: number };
+
+/** A window in which one partition of a table refuses every call, while the others work (partition.ts). */
+export type Throttle = { partition: string; from: number; to: number };
 
 /** Probabilities: of a call to a port, and of a message sent or received. */
 export type FaultRates = { calls: number; messages: number };

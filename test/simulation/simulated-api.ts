@@ -15,13 +15,13 @@ export type ApiContext = StepPorts & {
   randomBytes: (bytes: number) => Uint8Array;
 };
 
-type Step = (context: ApiContext) => Promise<unknown>;
+export type ApiStep = (context: ApiContext) => Promise<unknown>;
 
 export type SimulatedApi = {
   /** A request that is made once, whatever becomes of it. */
-  ask(what: string, step: Step): void;
+  ask(what: string, step: ApiStep): void;
   /** A request that its caller repeats until it is answered. */
-  insist(what: string, step: Step): void;
+  insist(what: string, step: ApiStep): void;
 };
 
 /** As long as the function of the API has (API Gateway gives up after 30 s). */
@@ -61,7 +61,7 @@ export function simulatedApi(world: SimulatedWorld): SimulatedApi {
     };
   };
 
-  const request = (what: string, step: Step, tries: number): void => {
+  const request = (what: string, step: ApiStep, tries: number): void => {
     requests += 1;
     const name = `by hand ${requests}`;
     const invocation: Invocation = { dead: false, faults: [] };

@@ -87,7 +87,11 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, instance: In
   const owner = ownerFor(String(receiveCount), receipt.id);
   const actor: Actor = {
     ...actorOf(running, receipt.label, owner),
-    work: { ...aboutWhat(receipt.value), hasComeBefore: receiveCount > 1 || isForLost(receipt.value) },
+    work: {
+      ...aboutWhat(receipt.value),
+      hasComeBefore: receiveCount > 1 || isForLost(receipt.value),
+      carriesMessage: receipt.value.kind !== 'wake_up',
+    },
   };
   const short = world.faults.strikeMessage(`${receipt.label} short`, ['short_of_time']);
   const endsAt = short === undefined ? running.endsAt : world.time.now() + SHORT_MS;

@@ -148,7 +148,7 @@ type RotateResult =
   | { kind: 'too_many'; until: number };
 
 /** Gives a subscription a new secret; the one before stays in force until its grace period ends. */
-async function rotateSecret(context: RotateContext, request: RotateRequest): Promise<RotateResult> {
+export async function rotateSecret(context: RotateContext, request: RotateRequest): Promise<RotateResult> {
   const { registry, clock, secretSealer, randomBytes } = context;
   const { queue, subscriptionId, graceMs } = request;
   const found = await registry.findSubscription(queue, subscriptionId);

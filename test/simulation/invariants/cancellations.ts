@@ -11,6 +11,7 @@ import {
   type Finding,
   type Invariant,
 } from './delivery-case.ts';
+import { erasureOf } from './erasure.ts';
 import { validBetween } from './policy.ts';
 
 /** Whoever cancels a delivery has read, in that very invocation, what it is cancelled for. */
@@ -21,51 +22,70 @@ export const cancelledForAReason: Invariant = (one) =>
     return [violation('cancelled_for_a_reason', one, `${after.reason} by ${actor.name} at ${at}`)];
   });
 
-const isTrue = (one: DeliveryCase, { after, actor, at }: Write): boolean => {
-  const { reason } = after;
+const isTrue = (one: DeliveryCase, write: Write): boolean => {
+  const { after, actor, at } = write;
   const now = at + actor.clockOffset;
-  const { world, messageId, subscriptionId } = one;
-  // What a cache says against a subscription is asked again.
-  const versions = validBetween(world.subscriptions.versionsOf(subscriptionId), actor.startedAt, at);
-  const isAny = (holds: (subscription: Subscription) => boolean): boolean =>
-    versions.some((version) => version !== undefined && holds(version));
+  const { reason } = after;
   if (reason === undefined) return false;
   switch (reason) {
-    case 'subscription_deleted':
-      return (
-        versions.length === 0 ||
-        versions.includes(undefined) ||
-        isAny(({ deletedAt }) => deletedAt !== undefined)
-      );
-    case 'subscription_expired':
-      return isAny(({ expiresAt = Infinity }) => expiresAt <= now);
-    case 'disabled':
-      return isAny(({ disabled }) => disabled !== undefined);
     case 'manual':
-      return world.scenario.interventions.some(
-        (asked) =>
-          asked.kind === 'cancel' &&
-          asked.messageId === messageId &&
-          asked.subscriptionId === subscriptionId &&
-          START + asked.at <= at,
-      );
+      return isAskedFor(one, at);
     case 'message_expired':
       return (acceptanceOf(one)?.actor.copy?.message.expiresAt ?? Infinity) <= now;
     case 'queue_deleted':
       return isOfDeletedQueue(one, at);
+    case 'body_erased':
+      return erasureOf(one) <= at;
     // Told by an invariant of its own.
     case 'body_missing':
       return true;
+    case 'subscription_deleted':
+    case 'subscription_expired':
+    case 'subscription_unconfirmed':
+    case 'disabled':
+      // What a cache says against a subscription is asked again.
+      return validBetween(one.world.subscriptions.versionsOf(one.subscriptionId), actor.startedAt, at)
+        .concat(isThereBefore(one, actor.startedAt) ? [] : [undefined])
+        .some((subscription) => absenceOf(subscription, now, one.messageId) === after.reason);
     default:
       return false;
   }
 };
 
-/** The life of its queue is over in which the message was accepted. */
+const isThereBefore = ({ world, subscriptionId }: DeliveryCase, time: number): boolean =>
+  (world.subscriptions.versionsOf(subscriptionId)[0]?.from ?? Infinity) <= time;
+
+/** Why nobody is called; the first that holds, as docs/design.md#5-the-state-machine has them. */
+const absenceOf = (
+  subscription: Subscription | undefined,
+  now: number,
+  messageId: string,
+): Write['after']['reason'] => {
+  if (subscription === undefined || subscription.deletedAt !== undefined) return 'subscription_deleted';
+  if ((subscription.expiresAt ?? Infinity) <= now) return 'subscription_expired';
+  const { unconfirmed } = subscription;
+  if (unconfirmed !== undefined && messageId !== `confirm_${unconfirmed.tokenHash}`)
+    return 'subscription_unconfirmed';
+  return subscription.disabled === undefined ? undefined : 'disabled';
+};
+
+const isAskedFor = ({ world, messageId, subscriptionId }: DeliveryCase, at: number): boolean =>
+  world.scenario.interventions.some(
+    (asked) =>
+      asked.kind === 'cancel' &&
+      asked.messageId === messageId &&
+      asked.subscriptionId === subscriptionId &&
+      START + asked.at <= at,
+  );
+
+/** The life of its queue is over in which the message was accepted. A message of our own does not say in which that was. */
 const isOfDeletedQueue = (one: DeliveryCase, at: number): boolean => {
-  const life = acceptanceOf(one)?.record.life;
+  const acceptance = acceptanceOf(one);
+  const life = acceptance?.record.life;
   const { queueVersions } = one.world.subscriptions;
-  return validBetween(queueVersions, at, at).every((queue) => queue?.createdAt !== life);
+  return life === undefined
+    ? validBetween(queueVersions, acceptance?.at ?? 0, at).includes(undefined)
+    : validBetween(queueVersions, at, at).every((queue) => queue?.createdAt !== life);
 };
 
 /** Within this time operate has listed what is pending and cancelled it, if nothing goes wrong. */
@@ -107,6 +127,9 @@ export const marksAreRemoved = (world: SimulatedWorld, cases: readonly DeliveryC
       return isDisturbed(world, marked.from + GIVEN_UP_AFTER_MS, Infinity)
         ? []
         : [violation('marks_are_removed', { name: id }, 'it is marked still')];
+    // With its queue it goes at once.
+    if (validBetween(world.subscriptions.queueVersions, removed.from, removed.from).includes(undefined))
+      return [];
     return cases
       .filter((one) => one.subscriptionId === id)
       .filter((one) => [marked.from, removed.from].every((at) => recordAt(one, at)?.status === 'retrying'))

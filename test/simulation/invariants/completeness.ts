@@ -1,12 +1,11 @@
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
-import { CLOCKS_DIFFER_MS } from '../../../shared/domain/message/life.ts';
-import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { deliveryName, type Acceptance } from '../history.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';
 import { copiesOf } from '../planned-message.ts';
-import { SECOND, START, type PlannedMessage, type Scenario } from '../scenario.ts';
+import { SECOND, type PlannedMessage } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
+import { goesToItsMembers } from './membership.ts';
 import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
 const lost = (subject: string, detail: string): Finding => ({
@@ -26,7 +25,7 @@ export const everythingEnds = (world: SimulatedWorld, cases: readonly DeliveryCa
       );
       return [
         ...(acceptances.length === 0 ? whyRefused(world, planned.id) : []),
-        ...acceptances.flatMap((acceptance) => membersOf(world, acceptance, byName)),
+        ...acceptances.flatMap((acceptance) => goesToItsMembers(world, acceptance, byName)),
         ...swallowedIn(world, planned, acceptances),
       ];
     }),
@@ -59,53 +58,6 @@ const swallowedIn = (
   return isSent && !isAccepted
     ? [lost(planned.id, 'taken for a message of an earlier life of its queue')]
     : [];
-};
-
-const membersOf = (
-  world: SimulatedWorld,
-  acceptance: Acceptance,
-  byName: ReadonlyMap<string, DeliveryCase>,
-): Finding[] =>
-  world.scenario.subscriptions.flatMap(({ id }): Finding[] => {
-    const name = `${acceptance.record.key.messageId}/${id}`;
-    const found = byName.get(name);
-    // The same id in another life of the queue has other deliveries.
-    const isOfThis = found?.record?.acceptedAt === acceptance.record.acceptedAt;
-    switch (membershipOf(world, acceptance, id)) {
-      case 'member':
-        return isOfThis ? [] : [lost(name, 'has no record')];
-      case 'stranger':
-        return isOfThis ? [violation('later_subscriptions_do_not_match', { name }, 'has a delivery')] : [];
-      case 'either':
-        return [];
-    }
-  });
-
-/** What the list that was read for the acceptance must have held. It may have been some seconds old, and the clocks differ. */
-const membershipOf = (
-  { subscriptions, scenario }: SimulatedWorld,
-  { actor, at, record }: Acceptance,
-  id: string,
-): 'member' | 'stranger' | 'either' => {
-  const versions = subscriptions.versionsOf(id);
-  const createdAt = versions[0]?.from ?? Infinity;
-  if (beganAfter(scenario, at, versions[0]?.value)) return 'stranger';
-  const earliestRead = actor.startedAt - scenario.settings.cacheSeconds * SECOND;
-  const wasListed = createdAt === START || createdAt < earliestRead;
-  const stayed = versions.every(
-    ({ value }) => (value?.expiresAt ?? Infinity) > record.acceptedAt && value !== undefined,
-  );
-  return wasListed && stayed ? 'member' : 'either';
-};
-
-/** What the API took long to write it calls as old as it began to. Pages behind the first allow for clocks that differ. */
-const beganAfter = (
-  { subscriptions, pageSize, skewMs }: Scenario,
-  at: number,
-  first: Subscription | undefined,
-): boolean => {
-  const allowedMs = subscriptions.length > pageSize ? CLOCKS_DIFFER_MS : 0;
-  return (first?.createdAt ?? Infinity) > at + 2 * skewMs + allowedMs;
 };
 
 /** A rejected or exhausted delivery has its notice, a 410 disables, and no message is missing when it is needed. */

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import type { Acceptance, SeenRequest, SentWakeUp, Write } from '../history.ts';
+import type { Acceptance, Granted, SeenRequest, SentWakeUp, Write } from '../history.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 
 /** What a run must never come to. */
@@ -20,6 +20,8 @@ export type DeliveryCase = {
   record: Delivery | undefined;
   writes: readonly Write[];
   requests: readonly SeenRequest[];
+  /** Each right that somebody was given to make one request. */
+  grants: readonly Granted[];
   wakeUps: readonly SentWakeUp[];
 };
 
@@ -29,6 +31,7 @@ export const deliveryCases = (world: SimulatedWorld): DeliveryCase[] => {
   const { history } = world;
   const writes = Map.groupBy(history.writes, ({ delivery }) => delivery);
   const requests = Map.groupBy(history.requests, ({ delivery }) => delivery);
+  const grants = Map.groupBy(history.grants, ({ delivery }) => delivery);
   const wakeUps = Map.groupBy(history.wakeUps, ({ delivery }) => delivery);
   return [...new Set([...writes.keys(), ...requests.keys(), ...wakeUps.keys()])].map((name) => {
     const [messageId = '', subscriptionId = ''] = name.split('/');
@@ -41,6 +44,7 @@ export const deliveryCases = (world: SimulatedWorld): DeliveryCase[] => {
       record: written.at(-1)?.after,
       writes: written,
       requests: requests.get(name) ?? [],
+      grants: grants.get(name) ?? [],
       wakeUps: wakeUps.get(name) ?? [],
     };
   });

@@ -2,6 +2,7 @@ import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.
 import type { SeenRequest, Write } from '../history.ts';
 import { DAY } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
+import { isTakenEarly, wentWrong } from './lost.ts';
 import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
 /** Requests beyond those that are numbered on record: what a subscriber may see twice. */
@@ -31,12 +32,12 @@ const duplicate = ({ name }: DeliveryCase, detail: string): Finding => ({
 });
 
 /**
- * Its function died or lost an answer; or its lease ran out under it, which takes a slow call or a fast clock; or a success
- * that came late, after a fault of another function, or a cancellation by hand ended the delivery meanwhile.
+ * After it was made its function was killed, or one of its own calls went wrong; or its lease was taken by a fast clock; or a
+ * success that came late, or a cancellation, ended the delivery under that very lease.
  */
-const isExplained = (one: DeliveryCase, { actor }: SeenRequest): boolean =>
-  actor.invocation.faults.length > 0 ||
-  one.world.scenario.skewMs > 0 ||
+const isExplained = (one: DeliveryCase, { at, actor, grant }: SeenRequest): boolean =>
+  wentWrong(actor, at) ||
+  (grant !== undefined && isTakenEarly(one, { delivery: one.name, actor, grant })) ||
   [...lateWins(one), ...cancellations(one)].some(({ before }) => before?.lease?.owner === actor.owner);
 
 /** Somebody cancelled by hand while a request may have been under way. */

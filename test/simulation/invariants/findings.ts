@@ -4,7 +4,10 @@ import { cancelledForAReason, deletionsCancel, marksAreRemoved } from './cancell
 import { everythingEnds, nothingOwedIsForgotten } from './completeness.ts';
 import { deliveryCases, type Finding, type Invariant } from './delivery-case.ts';
 import { duplicatesAreExplained, idsAreAcceptedOnce, oneRequestPerLease } from './duplicates.ts';
+import { confirmationsAreAsked } from './confirmations.ts';
+import { erasedIsGone, erasedIsNotRetried } from './erasure.ts';
 import { requestsAreFaithful } from './fidelity.ts';
+import { lostIsTrue } from './lost.ts';
 import { healthIsTrue } from './health.ts';
 import { policyIsKept } from './policy.ts';
 import { ratesAreKept } from './rate.ts';
@@ -21,6 +24,7 @@ const INVARIANTS: readonly Invariant[] = [
   deletionsCancel,
   policyIsKept,
   duplicatesAreExplained,
+  lostIsTrue,
   oneRequestPerLease,
   nothingAfterItsEnd,
   nothingEarly,
@@ -30,6 +34,7 @@ const INVARIANTS: readonly Invariant[] = [
   reconcileDoesNotMultiply,
   schedulesAreTheirOwn,
   requestsAreFaithful,
+  erasedIsNotRetried,
 ];
 
 /** Everything that is wrong with a run. */
@@ -52,6 +57,8 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
     ...healthIsTrue(world),
     ...ratesAreKept(world),
     ...idsAreAcceptedOnce(world),
+    ...erasedIsGone(world),
+    ...confirmationsAreAsked(world, cases),
     ...marksAreRemoved(world, cases),
     ...recoveriesAreTrue(world, cases),
     ...cases.flatMap((one) => INVARIANTS.flatMap((invariant) => invariant(one))),

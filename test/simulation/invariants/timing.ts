@@ -3,6 +3,7 @@ import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
 import type { SeenRequest, Write } from '../history.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';
+import { isNeededBy } from '../partition.ts';
 import { DAY, MINUTE, SECOND, START } from '../scenario.ts';
 import {
   acceptanceOf,
@@ -118,11 +119,16 @@ export const nothingLate: Invariant = (one) =>
   });
 
 const isLimited = ({ world, subscriptionId }: DeliveryCase): boolean =>
-  world.scenario.subscriptions.find(({ id }) => id === subscriptionId)?.maxPerSecond !== undefined;
+  world.subscriptions
+    .versionsOf(subscriptionId)
+    .some(({ value }) => value?.options.max_per_second !== undefined);
 
-const isDisturbed = ({ world }: DeliveryCase, from: number, to: number): boolean =>
-  world.faults.injected.some(({ at }) => at >= from && at <= to) ||
-  world.scenario.standstills.some((one) => START + one.from <= to && START + one.to >= from);
+/** A partition that is throttled disturbs none but those who need it. */
+const isDisturbed = ({ world, messageId, subscriptionId }: DeliveryCase, from: number, to: number): boolean =>
+  world.faults.injected.some(
+    ({ at, partition }) =>
+      at >= from && at <= to && (partition === undefined || isNeededBy(partition, messageId, subscriptionId)),
+  ) || world.scenario.standstills.some((one) => START + one.from <= to && START + one.to >= from);
 
 /** A record outlives the schedule that needs it (docs/design.md#deliveries-table, `expiresAt`). */
 export const recordsOutliveSchedules: Invariant = (one) =>

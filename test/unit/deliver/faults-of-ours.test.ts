@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
@@ -61,6 +62,27 @@ describe('a fault of ours', () => {
 
     expect(await world.delivery()).toMatchObject({ status: 'delivered', attempts: [{}, {}] });
     expect(await lost()).toEqual([0, 0]);
+  });
+
+  it('while a delivery is cancelled whose message was erased costs no minute, and counts nothing as lost', async () => {
+    await subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 5 }));
+    world.subscriber.script(URL, [status(503)]);
+    world.subscriber.onRequest = async () => {
+      await eraseBody(world, { queue: 'orders', messageId: 'message-1' });
+    };
+    const { messageRecords } = world;
+    const find = messageRecords.find.bind(messageRecords);
+    let reads = 0;
+    // The first says that nothing is kept, the second why.
+    messageRecords.find = (key) => {
+      reads += 1;
+      return reads === 2 ? Promise.reject(new Error('throttled')) : find(key);
+    };
+    await publish();
+
+    const { status: end, reason, lost: counted } = await world.delivery();
+    expect({ end, reason, counted }).toEqual({ end: 'cancelled', reason: 'body_erased', counted: 0 });
+    expect((await world.delivery()).updatedAt - startedAt).toBeLessThan(10_000);
   });
 
   it('that keeps a retry off the record has it made again when its lease is over, and counted as lost', async () => {

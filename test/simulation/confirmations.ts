@@ -1,0 +1,49 @@
+import { sendOwedConfirmation } from '../../functions/api/subscriptions/ask-confirmation.ts';
+import { confirm, setConfirmed } from '../../functions/api/subscriptions/change.ts';
+import { isPresent, owesConfirmationRequest } from '../../shared/domain/subscription/subscription.ts';
+import { QUEUE, START, type PlannedSubscription } from './scenario.ts';
+import type { ApiContext, SimulatedApi } from './simulated-api.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
+
+const PUBLIC_URL = 'https://api.test';
+
+/** Sends a subscriber the question that it is owed. @throws where that is owed still */
+export async function askOwed(context: ApiContext, subscriptionId: string): Promise<void> {
+  const current = await context.registry.findSubscription(QUEUE, subscriptionId);
+  if (!isPresent(current, context.clock.now())) return;
+  const asked = await sendOwedConfirmation(context, current, PUBLIC_URL);
+  if (owesConfirmationRequest(asked)) throw new Error(`${subscriptionId} was not asked`);
+}
+
+/** Has subscribers follow their links, and operators confirm without one, as it is planned. */
+export function planConfirmations(world: SimulatedWorld, api: SimulatedApi): void {
+  const { time, receivers, scenario } = world;
+  const planned = new Map(scenario.subscriptions.map((one) => [one.id, one]));
+  receivers.onAsked((id, token) => {
+    const confirmation = planned.get(id)?.confirmation;
+    if (confirmation?.by !== 'subscriber') return;
+    time.at(time.now() + confirmation.afterMs, () => {
+      api.insist(`confirm ${id}`, (context) => confirm(context, nameOf(id), token));
+    });
+  });
+  for (const one of scenario.subscriptions) planConfirmation(world, api, one);
+}
+
+function planConfirmation(
+  { time }: SimulatedWorld,
+  api: SimulatedApi,
+  { id, at, confirmation }: PlannedSubscription,
+): void {
+  if (confirmation === undefined) return;
+  // One that was there from the start was made by a request that has not come to ask yet.
+  if (at < 0)
+    time.at(START, () => {
+      api.insist(`ask ${id}`, (context) => askOwed(context, id));
+    });
+  if (confirmation.by === 'operator')
+    time.at(START + Math.max(0, at) + confirmation.afterMs, () => {
+      api.insist(`confirm ${id} by hand`, (context) => setConfirmed(context, nameOf(id), true));
+    });
+}
+
+const nameOf = (subscriptionId: string) => ({ queue: QUEUE, subscriptionId });

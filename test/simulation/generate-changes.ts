@@ -1,0 +1,156 @@
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
+import type { Chance } from '../support/chance.ts';
+import { generateInterests, generatePartialPolicy, RATES, type Traits } from './generate-subscription.ts';
+import { generateSettings } from './generate-settings.ts';
+import { bucketOf, lineOf, SUBSCRIPTIONS } from './partition.ts';
+import {
+  HOUR,
+  MINUTE,
+  SECOND,
+  type Intervention,
+  type PlannedChange,
+  type PlannedMessage,
+  type PlannedSubscription,
+  type Standstill,
+  type Throttle,
+} from './scenario.ts';
+
+/** Whom changes and faults are about. */
+export type Population = {
+  subscriptions: readonly PlannedSubscription[];
+  messages: readonly PlannedMessage[];
+  calmAt: number;
+  traits: Traits;
+};
+
+export function generateChanges(chance: Chance, population: Population): PlannedChange[] {
+  const { subscriptions, messages, traits } = population;
+  const changes = Array.from({ length: chance.pick([0, 0, 1, 1, 2, 4]) }, () =>
+    generateChange(chance, population, chance.pick(subscriptions).id),
+  );
+  if (traits.isOperated)
+    changes.push({
+      at: chance.pick(messages).at + chance.int(SECOND, 2 * MINUTE),
+      kind: 'subscription_deleted',
+      id: chance.pick(subscriptions).id,
+    });
+  return traits.isRestless ? [...changes, ...generateRestlessness(chance, population)] : changes;
+}
+
+/** One subscription is changed again and again while its deliveries are retried. */
+function generateRestlessness(
+  chance: Chance,
+  { subscriptions, messages, traits }: Population,
+): PlannedChange[] {
+  const { id } = subscriptions[0] ?? chance.pick(subscriptions);
+  const { at } = chance.pick(messages);
+  const within = chance.pick([3, 6, 15]) * SECOND;
+  return Array.from({ length: chance.int(3, 8) }, () =>
+    generateSubscriptionChange(chance, { at: at + chance.int(0, within), id }, traits),
+  );
+}
+
+/** Often soon after a message has come, when its deliveries are under way; or at any time. */
+function generateMoment(chance: Chance, { messages, calmAt }: Population): number {
+  const within = chance.pick([20 * SECOND, 2 * MINUTE, calmAt]);
+  return (chance.happens(0.5) ? chance.pick(messages).at : 0) + chance.int(0, within);
+}
+
+function generateChange(chance: Chance, population: Population, id: string): PlannedChange {
+  const at = generateMoment(chance, population);
+  const dice = chance.next();
+  if (dice < 0.12) return { at, kind: 'queue_policy', policy: generateOptionalPolicy(chance) };
+  if (dice < 0.14) return { at, kind: 'queue_deleted' };
+  if (dice < 0.27) return { at, kind: 'settings', settings: generateSettings(chance) };
+  return generateSubscriptionChange(chance, { at, id }, population.traits);
+}
+
+function generateSubscriptionChange(
+  chance: Chance,
+  { at, id }: { at: number; id: string },
+  { filters, confirms }: Traits,
+): PlannedChange {
+  if (filters && chance.happens(0.4))
+    return { at, kind: 'subscription_interests', id, interests: generateInterests(chance) };
+  if (confirms && chance.happens(0.3))
+    return { at, kind: chance.pick(['subscription_unconfirmed', 'subscription_confirmed'] as const), id };
+  return { at, id, ...chance.pick(CHANGES)(chance) };
+}
+
+type Change = Extract<PlannedChange, { id: string }>;
+type Kind<C = Change> = C extends unknown ? Omit<C, 'at' | 'id'> : never;
+
+const policy = (chance: Chance): Kind => ({
+  kind: 'subscription_policy',
+  policy: generateOptionalPolicy(chance),
+});
+const url = (chance: Chance): Kind => ({ kind: 'subscription_url', hasNewOrigin: chance.happens(0.5) });
+
+/** Each as likely as the others. */
+const CHANGES: readonly ((chance: Chance) => Kind)[] = [
+  policy,
+  policy,
+  policy,
+  url,
+  url,
+  url,
+  () => ({ kind: 'subscription_deleted' }),
+  () => ({ kind: 'subscription_disabled' }),
+  () => ({ kind: 'subscription_enabled' }),
+  (chance) => ({ kind: 'subscription_secret', graceMs: chance.pick([0, MINUTE, HOUR]) }),
+  (chance) => ({
+    kind: 'subscription_limit',
+    maxPerSecond: chance.happens(0.7) ? chance.pick(RATES) : undefined,
+  }),
+];
+
+function generateOptionalPolicy(chance: Chance): PartialRetryPolicy | undefined {
+  return chance.happens(0.8) ? generatePartialPolicy(chance) : undefined;
+}
+
+export function generateInterventions(chance: Chance, population: Population): Intervention[] {
+  const { traits, messages } = population;
+  const interventions = Array.from({ length: chance.pick([0, 0, 0, 1, 2, 6]) }, () =>
+    generateIntervention(chance, population),
+  );
+  if (!traits.isOperated) return interventions;
+  const recoveries = Array.from({ length: chance.int(2, 5) }, () => ({
+    at: chance.pick(messages).at + chance.int(10 * SECOND, 10 * MINUTE),
+    kind: 'recover' as const,
+    subscriptionId: undefined,
+  }));
+  return [...interventions, ...recoveries];
+}
+
+/** Often while something is under way, and late enough at times that all is over. */
+function generateIntervention(chance: Chance, { subscriptions, messages, calmAt }: Population): Intervention {
+  const at = chance.int(0, chance.pick([2 * MINUTE, 2 * MINUTE, calmAt, 3 * calmAt]));
+  const subscriptionId = chance.pick(subscriptions).id;
+  const messageId = chance.pick(messages).id;
+  const dice = chance.next();
+  if (dice < 0.3)
+    return { at, kind: 'recover', subscriptionId: chance.happens(0.5) ? subscriptionId : undefined };
+  if (dice < 0.4) return { at, kind: 'erase', messageId };
+  return { at, kind: chance.pick(['retry', 'retry', 'cancel'] as const), messageId, subscriptionId };
+}
+
+export function generateStandstill(chance: Chance, calmAt: number): Standstill {
+  const from = chance.int(0, calmAt / 2);
+  return {
+    queue: chance.pick(['ingress', 'delivery', 'retry', 'retry', 'operation'] as const),
+    from,
+    to: from + chance.int(MINUTE, HOUR),
+  };
+}
+
+/** From the first call about a message on, or in the middle of its retries. */
+export function generateThrottle(chance: Chance, { subscriptions, messages }: Population): Throttle {
+  const { id, at } = chance.pick(messages);
+  const from = at + chance.pick([0, chance.int(0, 2 * SECOND), chance.int(0, MINUTE)]);
+  const message = bucketOf(id);
+  return {
+    partition: chance.pick([message, message, SUBSCRIPTIONS, lineOf(chance.pick(subscriptions).id)]),
+    from,
+    to: from + chance.int(SECOND, chance.pick([10 * SECOND, MINUTE, 10 * MINUTE])),
+  };
+}

@@ -1,0 +1,94 @@
+import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import { deliveryCases, recordAt, type DeliveryCase } from './invariants/delivery-case.ts';
+import { START } from './scenario.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
+
+/** What a run came to beside what it was planned to: each of these has to happen now and then, or its checks prove nothing. */
+export function reachedBy(world: SimulatedWorld): ReadonlySet<string> {
+  const cases = deliveryCases(world);
+  return new Set([
+    ...world.scenario.subscriptions.flatMap(({ id }) => changesReached(world, id, cases)),
+    ...ofMessages(world),
+    ...ofOperate(world),
+    ...cases.flatMap(({ writes }) =>
+      writes.flatMap(({ transition, after }) =>
+        transition.name === 'cancel' ? [`cancelled: ${after.reason}`] : [],
+      ),
+    ),
+    ...world.faults.injected.flatMap(({ partition }) =>
+      partition === undefined ? [] : ['partition throttled'],
+    ),
+  ]);
+}
+
+/** What of a subscription changed while a delivery to it waited for its retry. */
+const changesReached = (world: SimulatedWorld, id: string, cases: readonly DeliveryCase[]): string[] => {
+  const own = cases.filter(({ subscriptionId }) => subscriptionId === id);
+  const versions = world.subscriptions.versionsOf(id);
+  return versions.flatMap(({ from, value }, index) => {
+    const before = versions[index - 1]?.value;
+    const isRetrying = own.some((one) => recordAt(one, from)?.status === 'retrying');
+    if (before === undefined || value === undefined || !isRetrying) return [];
+    return Object.entries(ASPECTS).flatMap(([what, of]) =>
+      of(before) === of(value) ? [] : [`${what} in mid-schedule`],
+    );
+  });
+};
+
+const ASPECTS: Record<string, (subscription: Subscription) => unknown> = {
+  moved: ({ subscriber }) => subscriber,
+  'another policy': ({ options }) => options._retry_policy,
+  'another limit': ({ options }) => options.max_per_second,
+  'another secret': ({ secrets }) => secrets?.[0]?.sealed,
+  'marked for deletion': ({ deletedAt }) => deletedAt,
+  'disabled by hand or enabled again': ({ disabled }) => disabled?.reason === 'manual',
+  'disabled as failing': ({ disabled }) => disabled?.reason === 'failing',
+  'disabled as gone': ({ disabled }) => disabled?.reason === 'gone',
+  'asked to confirm again': ({ unconfirmed }) => unconfirmed === undefined,
+};
+
+const ofMessages = ({ history, scenario, subscriptions, messages }: SimulatedWorld): string[] => {
+  const accepted = history.acceptances.filter(({ actor }) => actor.copy !== undefined);
+  const repeated = accepted.filter(
+    ({ record }) => (messages.find(record.key.messageId)?.duplicates ?? 0) > 0,
+  );
+  const isChangedBefore = (messageId: string, at: number): boolean =>
+    scenario.messages.some(
+      ({ id, repeats }) =>
+        id === messageId &&
+        repeats.some((repeat) =>
+          scenario.subscriptions.some((one) =>
+            subscriptions
+              .versionsOf(one.id)
+              .some(
+                ({ from, value }) => value?.formerly !== undefined && from > at && from < START + repeat.at,
+              ),
+          ),
+        ),
+    );
+  return [
+    ...accepted.flatMap(({ record }) => (record.filtered > 0 ? ['filtered out'] : [])),
+    ...accepted.flatMap(({ actor }) =>
+      actor.copy?.message.data.includes('"l":[') === true ? ['long list filtered'] : [],
+    ),
+    ...accepted.flatMap(({ record, at }) =>
+      isChangedBefore(record.key.messageId, at) ? ['interests changed before a repeat'] : [],
+    ),
+    ...repeated.flatMap(({ record }) => (record.body?.kind === 'stored' ? ['large message repeated'] : [])),
+    ...history.erasures.map(() => 'erased'),
+    ...(new Set(accepted.map(({ record }) => record.life)).size > 1 ? ['accepted in two lives'] : []),
+    ...history.acceptances.flatMap(({ actor }) => (actor.copy === undefined ? ['asked to confirm'] : [])),
+    ...scenario.subscriptions.flatMap(({ id }) =>
+      subscriptions.find(id)?.confirmedAt === undefined ? [] : ['confirmed later'],
+    ),
+  ];
+};
+
+/** Orders of more than one step that were cut short by a kill. */
+const ofOperate = ({ history }: SimulatedWorld): string[] =>
+  history.writes.flatMap(({ actor, transition }) => {
+    const [, order] = /^operation:(recovery|cancellation)/.exec(actor.name) ?? [];
+    if (order === undefined) return [];
+    const what = transition.name === 'reopen' ? 'reopened by operate' : 'cancelled by operate';
+    return actor.invocation.killedAt === undefined ? [what] : [what, `${order} killed in the middle`];
+  });

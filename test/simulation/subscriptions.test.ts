@@ -1,0 +1,78 @@
+import { having, isCaught } from './is-caught.ts';
+import { leaseKeptOnFault } from './sabotage.ts';
+import { erasureUnheard } from './sabotage-messages.ts';
+import {
+  confirmationNotAwaited,
+  formerInterestsForgotten,
+  marksIgnored,
+  openedSecretsKept,
+  retriesReadCache,
+  throttlingFailsAll,
+  undecidedLeftOut,
+  unreadableIsAbsent,
+} from './sabotage-subscriptions.ts';
+import type { Scenario } from './scenario.ts';
+import type { Sabotage } from './simulated-world.ts';
+import { describe, expect, it } from 'vitest';
+
+type Planned = (scenario: Scenario) => boolean;
+
+const always: Planned = () => true;
+const isMoved: Planned = ({ changes }) => changes.some(({ kind }) => kind === 'subscription_url');
+const hasOtherInterests: Planned = ({ changes }) =>
+  changes.some(({ kind }) => kind === 'subscription_interests');
+const isErased: Planned = ({ interventions }) => interventions.some(({ kind }) => kind === 'erase');
+
+const MUTANTS: readonly [string, Sabotage, string, Planned][] = [
+  [
+    'whose retries read a cache: they go to where the subscriber was',
+    retriesReadCache,
+    'only_who_is_there',
+    isMoved,
+  ],
+  [
+    'whose repeats judge by the filters of today: they go to whom the message was not for',
+    formerInterestsForgotten,
+    'only_members_get_a_message',
+    hasOtherInterests,
+  ],
+  [
+    'that leaves out a subscription whose filter comes to no decision',
+    undecidedLeftOut,
+    'everything_ends',
+    always,
+  ],
+  [
+    'that sends messages to a subscription before it has confirmed',
+    confirmationNotAwaited,
+    'only_who_is_there',
+    always,
+  ],
+  [
+    'whose retries go to a subscription that is marked for deletion',
+    marksIgnored,
+    'only_who_is_there',
+    always,
+  ],
+  ['that signs with a secret that was replaced', openedSecretsKept(), 'signed_by_its_secrets', always],
+  ['that takes what it could not read for absent', unreadableIsAbsent, 'cancelled_for_a_reason', always],
+  [
+    'where one throttled call fails all that a function has in hand',
+    throttlingFailsAll,
+    'duplicates_are_explained',
+    always,
+  ],
+  [
+    'that counts a fault of ours before a request as a request that may have been made',
+    leaseKeptOnFault,
+    'lost_is_true',
+    always,
+  ],
+  ['that keeps a body again after it was erased', erasureUnheard, 'erased_is_gone', isErased],
+];
+
+describe('the simulation catches a pipeline', () => {
+  it.each(MUTANTS)('%s', async (_, sabotage, invariant, isPlanned) => {
+    expect(await isCaught(sabotage, invariant, 2_000, having(isPlanned))).toBe(true);
+  });
+});
