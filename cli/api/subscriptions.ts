@@ -6,7 +6,9 @@ import {
   subscriptionViewSchema,
   type SubscriptionView,
 } from '../../shared/wire/views/subscription.ts';
+import { ApiRefusal } from './api-refusal.ts';
 import { type ApiClient, apiPath } from './api-request.ts';
+import { showDelivery } from './deliveries.ts';
 import { linksSchema, listing, markerIn } from './listing.ts';
 
 const pageSchema = z
@@ -109,16 +111,39 @@ export function rotateSecret(
 const testedSchema = z.object({ delivery: deliveryViewSchema }).transform(({ delivery }) => delivery);
 
 /** `body` is JSON source text. */
-export function testSubscription(
+export async function testSubscription(
   api: ApiClient,
   queue: string,
   id: string,
   body: string,
 ): Promise<DeliveryView> {
-  return api.call(
+  const tested = await api.call(
     { method: 'POST', path: apiPath`/v2/queues/${queue}/subscriptions/${id}/test`, body },
     testedSchema,
   );
+  return attempted(api, tested);
+}
+
+/** As long as most attempts take. */
+const LOOKS = 20;
+const PAUSE_MS = 1_000;
+
+/** The API waits for three seconds; then it is for us to look. */
+async function attempted(api: ApiClient, tested: DeliveryView): Promise<DeliveryView> {
+  let delivery = tested;
+  for (let look = 0; look < LOOKS && isUntried(delivery); look += 1) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    delivery = await showDelivery(api, delivery).catch((error: unknown) => {
+      // Not on record before its first attempt.
+      if (error instanceof ApiRefusal && error.status === 404) return delivery;
+      throw error;
+    });
+  }
+  return delivery;
+}
+
+function isUntried({ status, attempts }: DeliveryView): boolean {
+  return status === 'pending' && attempts.length === 0;
 }
 
 /** Its subscriptions as JSON lines, a part of them at a time. */

@@ -176,14 +176,14 @@ export const functionSettings = {
     rule: wholeNumber('subscriptions', 1, 1_000_000),
     default: 100_000,
     description:
-      'How many subscriptions a queue takes, about (409 beyond): each message of the queue has dispatch read them all.',
+      'How many subscriptions a queue takes (409 beyond): each message of the queue has dispatch read them all. Deleted ones count for up to 45 minutes, those that ended by `ttl` until DynamoDB removes them, within days.',
     variable: 'MAX_SUBSCRIPTIONS_PER_QUEUE',
     functions: ['api'],
   },
   maxSubscriptionMegabytesPerQueue: {
     rule: wholeNumber('megabytes', 1, 250),
     default: 64,
-    description: 'How much their URLs and options may be in all, about (409 beyond).',
+    description: 'How much they may be in all (409 beyond).',
     variable: 'MAX_SUBSCRIPTION_MEGABYTES_PER_QUEUE',
     functions: ['api'],
   },

@@ -133,8 +133,8 @@ export interface Registry {
    */
   addSubscriptions(subscriptions: readonly Subscription[]): Promise<readonly Added[]>;
   /**
-   * Takes room for more subscriptions of a queue, or for more that they say; false: it would have more than `most`. About: what
-   * several take at the same time may come to some more, and what was deleted counts for up to a minute.
+   * Takes room for more subscriptions of a queue, or for more that they say; false: it would have more than `most`. What was
+   * deleted or has ended counts as long as it is stored, and for a minute more.
    * @throws ContendedError
    */
   takeRoom(queue: string, more: Amount, most: Amount): Promise<boolean>;

@@ -5,7 +5,7 @@ import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscription
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { countingClient } from '../support/dynamo-clients.ts';
+import { countingClient, interruptedClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { describeQueueRoomContract } from './queue-room.contract.ts';
 import { describeRegistryChangesContract } from './registry-changes.contract.ts';
@@ -68,6 +68,26 @@ const underTest = (): SubscriptionsUnderTest => {
 describeSubscriptionsContract('in DynamoDB', underTest);
 // Ten requests each.
 describeSubscriptionHealthContract('in DynamoDB', underTest, 60);
+
+it('counts a queue once and gives each place once, however many ask for room at the same time', async () => {
+  let queries = 0;
+  const client = interruptedClient(endpoints, (command) => {
+    if (command === 'QueryCommand') queries += 1;
+    return Promise.resolve();
+  });
+  const registry = dynamoRegistry(client, table, clock);
+  const queue = randomUUID();
+  await registry.putQueue(aQueue({ name: queue }));
+  const there = ['a', 'b'].map((id) =>
+    aSubscription({ id, queue, subscriber: `https://hooks.example/${id}` }),
+  );
+  await registry.addSubscriptions(there);
+  const asked = Array.from({ length: 5 }, () =>
+    registry.takeRoom(queue, { subscriptions: 1, bytes: 0 }, { subscriptions: 5, bytes: 1_000_000 }),
+  );
+  expect((await Promise.all(asked)).filter((taken) => taken)).toHaveLength(3);
+  expect(queries).toBe(1);
+});
 
 describe('what is cached of the subscriptions table', () => {
   const kept = async () => {

@@ -48,12 +48,16 @@ describe('a deployment for tokens', () => {
   const warningsOf = (settings: object) =>
     Annotations.fromStack(
       placeStacks(testApp(), parseSettings({ ...TOKENS, ...settings })).pipeline,
-    ).findWarning('*', Match.stringLikeRegexp('jwtScopes'));
+    ).findWarning('*', Match.stringLikeRegexp('Set jwt'));
 
-  it('warns that each of them may do everything, unless scopes are set', () => {
-    expect(warningsOf({})).toHaveLength(1);
+  it('warns that each of them may do everything, unless scopes and a claim for queues are set', () => {
+    expect(warningsOf({})).toHaveLength(2);
+    expect(warningsOf({ jwtQueuesClaim: 'queues' })).toHaveLength(1);
     expect(
-      warningsOf({ jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' } }),
+      warningsOf({
+        jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' },
+        jwtQueuesClaim: 'queues',
+      }),
     ).toHaveLength(0);
   });
 });

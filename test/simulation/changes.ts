@@ -1,5 +1,4 @@
 import {
-  deleteQueue,
   disableManually,
   enable,
   setConfirmed,
@@ -8,6 +7,7 @@ import {
   updateSubscription,
 } from '../../functions/api/subscriptions/change.ts';
 import { rotateSecret } from '../../functions/api/subscriptions/rotate-secret.ts';
+import { deleteQueue } from '../../functions/api/queues/delete-queue.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Queue, SubscriptionOptions } from '../../shared/domain/subscription/subscription.ts';
 import { askOwed } from './confirmations.ts';

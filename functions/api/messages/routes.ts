@@ -168,7 +168,7 @@ export const postedMessagesSchema = z.strictObject({
     .array(
       z.strictObject({
         id: printable(1024)
-          .refine((id) => !isConfirmationId(id), 'looks like the id of a request for confirmation')
+          .refine((id) => !isConfirmationId(id), 'must not begin as the ids of requests for confirmation do')
           .exactOptional(),
         type: publishedType.exactOptional(),
         // We pass on its source text, which is checked instead.

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { errorOf } from '../../../shared/domain/errors.ts';
-import { deleteQueue, removeAtOnce } from '../subscriptions/change.ts';
+import { deleteQueue, removeAtOnce } from './delete-queue.ts';
 import { fittingPage, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';

@@ -12,12 +12,7 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
-import {
-  type Changed,
-  type Registry,
-  REMOVING_MS,
-  type SecretSealer,
-} from '../../../shared/ports/subscriptions.ts';
+import { type Changed, type Registry, type SecretSealer } from '../../../shared/ports/subscriptions.ts';
 import { bytesOf } from '../../../shared/domain/subscription/room.ts';
 import { type RoomContext, takeRoom } from './room.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
@@ -45,7 +40,7 @@ export type SubscriptionChange = {
 export type UpdateContext = ChangeContext &
   ConfirmationContext &
   MovingUpContext &
-  RoomContext & { secretSealer: SecretSealer };
+  RoomContext & { registry: Pick<Registry, 'findSubscription'>; secretSealer: SecretSealer };
 
 /** `secret`: the new one, where the change made one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };
@@ -65,12 +60,19 @@ export async function updateSubscription(
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
   const { subscriber, options } = change;
-  if (options !== undefined) {
-    // As if it came on top: what it replaces is counted out when there is no room left.
-    await takeRoom(context, name.queue, { subscriptions: 0, bytes: bytesOf(options) });
-    await orderMovingUp(context, name, options);
-  }
-  if (subscriber === undefined) return changePresent(context, name, editOf(change, context.clock.now()));
+  if (subscriber !== undefined || options !== undefined) await takeRoomToGrow(context, name, change);
+  if (options !== undefined) await orderMovingUp(context, name, options);
+  return subscriber === undefined
+    ? changePresent(context, name, editOf(change, context.clock.now()))
+    : move(context, name, { ...change, subscriber });
+}
+
+async function move(
+  context: UpdateContext,
+  name: SubscriptionName,
+  change: SubscriptionChange & { subscriber: string },
+): Promise<UpdateResult> {
+  const { subscriber } = change;
   const { unconfirmed } = newConfirmation(context);
   const mustConfirmNew = await requiresConfirmation(context, name.queue);
   const secret = makeSecret('v1', context.randomBytes);
@@ -85,6 +87,17 @@ export async function updateSubscription(
   });
   const isRotated = result.kind === 'changed' && result.after.secrets?.[0]?.sealed === sealed;
   return isRotated ? { ...result, secret } : result;
+}
+
+async function takeRoomToGrow(
+  context: UpdateContext,
+  name: SubscriptionName,
+  change: SubscriptionChange,
+): Promise<void> {
+  const current = await context.registry.findSubscription(name.queue, name.subscriptionId);
+  if (current === undefined) return;
+  const growth = bytesOf(editOf(change, context.clock.now())(current)) - bytesOf(current);
+  if (growth > 0) await takeRoom(context, name.queue, { subscriptions: 0, bytes: growth });
 }
 
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
@@ -155,40 +168,6 @@ export async function unsubscribe(
   if (marked?.deletedAt !== undefined)
     await operations.send({ kind: 'cancellation', ...name, deletedAt: marked.deletedAt });
   return marked;
-}
-
-/** So that operate and this request do not remove the same subscriptions at the same time. */
-const OPERATE_AFTER_SECONDS = 2;
-
-/**
- * Deletes a queue with its subscriptions; operate then removes what `removeAtOnce` left of them, and cancels its pending deliveries.
- * Idempotent: a repeat completes a deletion that a crash cut short.
- * @throws when the order for operate could not be sent; a repeat sends it
- */
-export async function deleteQueue(
-  {
-    registry,
-    clock,
-    operations,
-  }: {
-    registry: Pick<Registry, 'deleteQueue'>;
-    clock: Pick<Clock, 'now'>;
-    operations: Operations;
-  },
-  queue: string,
-): Promise<void> {
-  const deletedAt = clock.now();
-  await registry.deleteQueue(queue, deletedAt);
-  await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
-}
-
-/** Removes what is left of a deleted queue for `REMOVING_MS`, so that a small one can be made anew at once. */
-export async function removeAtOnce(
-  { registry, clock }: { registry: Pick<Registry, 'removeDeletedQueue'>; clock: Pick<Clock, 'now'> },
-  queue: string,
-): Promise<void> {
-  const until = clock.now() + REMOVING_MS;
-  await registry.removeDeletedQueue(queue, () => clock.now() < until);
 }
 
 /** Treats a deleted or expired subscription as missing. */

@@ -84,11 +84,7 @@ export class AdministrationApi extends Construct {
       }),
     );
     acknowledgeOpenRoutes(api, open, settings);
-    if (settings.apiAuthorization.kind === 'jwt' && settings.jwtScopes === undefined)
-      Annotations.of(this).addWarningV2(
-        'posthaste:tokens-without-scopes',
-        'Each token of the issuer for this audience may do everything on every queue, the export of credentials included. Set jwtScopes.',
-      );
+    if (settings.apiAuthorization.kind === 'jwt') warnOfTokens(this, settings);
     const { apiRateLimit } = settings;
     // The id that CDK gives its own: the name `$default` cannot be taken twice, not even while one stage replaces another.
     const stage = new HttpStage(api, 'DefaultStage', {
@@ -106,6 +102,20 @@ export class AdministrationApi extends Construct {
     this.url = api.apiEndpoint;
     this.apiId = api.apiId;
   }
+}
+
+function warnOfTokens(scope: Construct, { jwtScopes, jwtQueuesClaim }: DeploymentSettings): void {
+  const annotations = Annotations.of(scope);
+  if (jwtScopes === undefined)
+    annotations.addWarningV2(
+      'posthaste:tokens-without-scopes',
+      'Each token of the issuer for this audience may do everything, the export of credentials included. Set jwtScopes.',
+    );
+  if (jwtQueuesClaim === undefined)
+    annotations.addWarningV2(
+      'posthaste:tokens-without-queues',
+      'Each token of the issuer for this audience may touch every queue. Set jwtQueuesClaim.',
+    );
 }
 
 /** CDK's stage has no words for the limits of single routes. */

@@ -1,67 +1,67 @@
 import * as z from 'zod';
 import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey } from '../../config/tables.ts';
-import { type Amount, amountOf, fits, sumOf } from '../../domain/subscription/room.ts';
-import { isPresent } from '../../domain/subscription/subscription.ts';
+import { type Amount, amountOf } from '../../domain/subscription/room.ts';
 import { pagesOf } from './queries.ts';
-import {
-  isDeletedQueue,
-  queueItemKey,
-  queuePartition,
-  subscriptionOf,
-  subscriptionPrefix,
-} from './subscription-item.ts';
+import { isDeletedQueue, queueItemKey, queuePartition, subscriptionPrefix } from './subscription-item.ts';
 import { pausesOf, type RegistryTable, THERE } from './subscription-writes.ts';
 import { conditional, ifUndisturbed } from './writes.ts';
 import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 
-/** A full queue is read whole no more often than this, however often somebody asks for room. */
+/** A full queue is read whole no more often than this, however many ask for room. */
 const COUNT_AGAIN_AFTER_MS = 60_000;
+
+type Room = { queue: string; more: Amount; most: Amount };
 
 /**
  * Takes room on a queue's item. What is taken there is an upper bound: nobody gives room back, and a subscription that ends by its
- * `ttl` could not. Where the bound leaves no room, and on a queue of an earlier version, which has none, what is there is counted.
- * A queue that is not there has room: whoever adds to it finds that out.
+ * `ttl` could not. Where the bound leaves no room, and on a queue that was made before there was one, what is stored is counted,
+ * ended and deleted subscriptions too as long as they are stored. A queue that is not there has room: whoever adds to it finds out.
  */
-export async function takeRoom(
-  table: RegistryTable,
-  queue: string,
-  more: Amount,
-  most: Amount,
-): Promise<boolean> {
-  const taken = await withRetriedWrites(() => take(table, queue, more, most), pausesOf(table));
-  if (taken === 'again') throw new ContendedError(`queue ${queue}`);
+export async function takeRoom(table: RegistryTable, room: Room): Promise<boolean> {
+  const taken = await withRetriedWrites(() => take(table, room), pausesOf(table));
+  if (taken === 'again') throw new ContendedError(`queue ${room.queue}`);
   return taken;
 }
 
-async function take(
-  table: RegistryTable,
-  queue: string,
-  more: Amount,
-  most: Amount,
-): Promise<boolean | 'again'> {
-  const taking = table.client.update({
-    TableName: table.tableName,
+async function take(table: RegistryTable, room: Room): Promise<boolean | 'again'> {
+  const result = await conditional(table.client.update(takingOf(table, room))).catch(passingConflict);
+  if (result === 'again') return 'again';
+  if (result.kind === 'written' || result.item === undefined || isDeletedQueue(result.item)) return true;
+  const { roomSubscriptions, roomBytes, roomCountedAt = -Infinity } = roomSchema.parse(result.item);
+  const mayCount = table.clock.now() >= roomCountedAt + COUNT_AGAIN_AFTER_MS;
+  if (mayCount)
+    await count(table, room.queue, { subscriptions: roomSubscriptions ?? 0, bytes: roomBytes ?? 0 });
+  // Somebody else is still counting a queue that had no bound.
+  return mayCount || roomBytes === undefined ? 'again' : false;
+}
+
+const roomSchema = z.object({
+  roomSubscriptions: z.number().exactOptional(),
+  roomBytes: z.number().exactOptional(),
+  roomCountedAt: z.number().exactOptional(),
+});
+
+/** What does not grow is not asked about. */
+function takingOf({ tableName }: RegistryTable, { queue, more, most }: Room) {
+  const grown = [
+    ...(more.subscriptions > 0 ? ['roomSubscriptions <= :leftSubscriptions'] : []),
+    ...(more.bytes > 0 ? ['roomBytes <= :leftBytes'] : []),
+  ];
+  return {
+    TableName: tableName,
     Key: queueItemKey(queue),
     UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',
-    ConditionExpression: `${THERE} AND roomSubscriptions <= :leftSubscriptions AND roomBytes <= :leftBytes`,
+    ConditionExpression: [THERE, 'attribute_exists(roomBytes)', ...grown].join(' AND '),
     ExpressionAttributeValues: {
       ':subscriptions': more.subscriptions,
       ':bytes': more.bytes,
-      ':leftSubscriptions': most.subscriptions - more.subscriptions,
-      ':leftBytes': most.bytes - more.bytes,
+      ...(more.subscriptions > 0 && { ':leftSubscriptions': most.subscriptions - more.subscriptions }),
+      ...(more.bytes > 0 && { ':leftBytes': most.bytes - more.bytes }),
     },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  });
-  const result = await conditional(taking).catch(passingConflict);
-  if (result === 'again') return 'again';
-  if (result.kind === 'written' || result.item === undefined || isDeletedQueue(result.item)) return true;
-  const { roomCountedAt = -Infinity } = countedSchema.parse(result.item);
-  const now = table.clock.now();
-  return now >= roomCountedAt + COUNT_AGAIN_AFTER_MS && (await takeCounted(table, queue, more, most));
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
 }
-
-const countedSchema = z.object({ roomCountedAt: z.number().exactOptional() });
 
 /** A transaction had the queue's item just then. */
 function passingConflict(error: unknown): 'again' {
@@ -69,16 +69,39 @@ function passingConflict(error: unknown): 'again' {
   throw error;
 }
 
-/** What others add while it counts is not in the bound: it may be passed by as much. */
-async function takeCounted(
-  table: RegistryTable,
-  queue: string,
-  more: Amount,
-  most: Amount,
-): Promise<boolean | 'again'> {
+/**
+ * Sets the bound to what is stored, if nobody else has just done so or is about to. What others take meanwhile stays taken: the
+ * bound is moved by the difference, not set.
+ */
+async function count(table: RegistryTable, queue: string, bound: Amount): Promise<void> {
   const { client, tableName, clock } = table;
+  const own = { TableName: tableName, Key: queueItemKey(queue) };
   const now = clock.now();
-  let there: Amount = { subscriptions: 0, bytes: 0 };
+  const claimed = await ifUndisturbed(
+    client.update({
+      ...own,
+      UpdateExpression: 'SET roomCountedAt = :now',
+      ConditionExpression: `${THERE} AND (attribute_not_exists(roomCountedAt) OR roomCountedAt <= :before)`,
+      ExpressionAttributeValues: { ':now': now, ':before': now - COUNT_AGAIN_AFTER_MS },
+    }),
+  );
+  if (claimed === undefined) return;
+  const stored = await storedOf(table, queue);
+  await ifUndisturbed(
+    client.update({
+      ...own,
+      UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',
+      ConditionExpression: THERE,
+      ExpressionAttributeValues: {
+        ':subscriptions': stored.subscriptions - bound.subscriptions,
+        ':bytes': stored.bytes - bound.bytes,
+      },
+    }),
+  );
+}
+
+async function storedOf({ client, tableName }: RegistryTable, queue: string): Promise<Amount> {
+  const stored: Amount = { subscriptions: 0, bytes: 0 };
   const query = {
     TableName: tableName,
     ConsistentRead: true,
@@ -86,20 +109,9 @@ async function takeCounted(
     ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
   };
   for await (const items of pagesOf(client, query)) {
-    const present = items.map(subscriptionOf).filter((subscription) => isPresent(subscription, now));
-    there = sumOf(there, amountOf(present));
+    const { subscriptions, bytes } = amountOf(items);
+    stored.subscriptions += subscriptions;
+    stored.bytes += bytes;
   }
-  const all = sumOf(there, more);
-  const hasRoom = fits(all, most);
-  const { subscriptions, bytes } = hasRoom ? all : there;
-  const written = await ifUndisturbed(
-    client.update({
-      TableName: tableName,
-      Key: queueItemKey(queue),
-      UpdateExpression: 'SET roomSubscriptions = :subscriptions, roomBytes = :bytes, roomCountedAt = :now',
-      ConditionExpression: THERE,
-      ExpressionAttributeValues: { ':subscriptions': subscriptions, ':bytes': bytes, ':now': now },
-    }),
-  );
-  return written === undefined ? 'again' : hasRoom;
+  return stored;
 }

@@ -80,7 +80,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
       return added;
     },
     addSubscriptions: (subscriptions) => addSubscriptions(table, subscriptions),
-    takeRoom: (queue, more, most) => takeRoom(table, queue, more, most),
+    takeRoom: (queue, more, most) => takeRoom(table, { queue, more, most }),
     findSubscription,
     findBySubscribers: (queue, subscribers) => findBySubscribers(table, queue, subscribers),
     listSubscriptions: async (queue, page) => {

@@ -5,6 +5,8 @@ import type { Message } from '../message/message.ts';
 /** The message that asks a subscriber whether it wants to be one. */
 export const CONFIRMATION_TYPE = 'posthaste.subscription_confirmation';
 
+const CONFIRMATION_PREFIX = 'confirm_';
+
 /** The member of a queue's metadata that asks for confirmation of its subscriptions. */
 export const CONFIRM_SUBSCRIPTIONS = '_confirm_subscriptions';
 
@@ -24,14 +26,12 @@ export function isTokenOf({ tokenHash }: { tokenHash: string }, token: string): 
  * nothing else does, on each of its retries, until another token takes its place.
  */
 export function confirmationIdOf({ tokenHash }: { tokenHash: string }): string {
-  return `confirm_${tokenHash}`;
+  return `${CONFIRMATION_PREFIX}${tokenHash}`;
 }
 
-const CONFIRMATION_ID = /^confirm_[\w-]{43}$/;
-
-/** Whether only the id of a request for confirmation looks so: `confirm_` and a hash. */
+/** Whether it begins as the ids of requests for confirmation do, and no others: subscribers know them by that. */
 export function isConfirmationId(messageId: string): boolean {
-  return CONFIRMATION_ID.test(messageId);
+  return messageId.startsWith(CONFIRMATION_PREFIX);
 }
 
 /** The data of a request for confirmation as others than its subscriber may see it: whoever has the link can confirm. */

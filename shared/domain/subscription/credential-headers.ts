@@ -2,8 +2,9 @@
 export const REDACTED = '***';
 
 /** Rather one header too many: what is redacted can still be exported by asking for it. */
-const CREDENTIAL_NAME = /auth|cookie|credential|key|passw|secret|session|signature|token/i;
-const CREDENTIAL_VALUE = /^(?:basic|bearer|digest|negotiate|token)\s/i;
+const CREDENTIAL_NAME =
+  /auth|bearer|cookie|credential|hmac|jwt|key|pass|pwd|secret|session|signature|token|(?:^|[-_])(?:pin|sig)(?:$|[-_])/i;
+const CREDENTIAL_VALUE = /^(?:(?:apikey|basic|bearer|digest|negotiate|token)\s|eyJ[\w-]+\.)/i;
 
 type Headers = Record<string, string>;
 

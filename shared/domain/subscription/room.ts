@@ -1,26 +1,22 @@
-import type { Subscription } from './subscription.ts';
-
-/** How much a queue's subscriptions are: their number, and the bytes of what they say. */
+/** How much a queue's subscriptions are: their number, and their bytes as JSON in UTF-8. */
 export type Amount = { subscriptions: number; bytes: number };
 
-/** What these subscriptions add to their queue. */
-export function amountOf(subscriptions: readonly Pick<Subscription, 'subscriber' | 'options'>[]): Amount {
-  const bytes = subscriptions.map(({ subscriber, options }) => bytesOf({ subscriber, options }));
-  return { subscriptions: subscriptions.length, bytes: bytes.reduce((sum, each) => sum + each, 0) };
-}
-
-/** In UTF-8, as JSON. */
-export function bytesOf(said: object): number {
-  return Buffer.byteLength(JSON.stringify(said));
-}
-
-export function sumOf(one: Amount, other: Amount): Amount {
+/** What these are, subscriptions or the items that they are stored as. */
+export function amountOf(subscriptions: readonly object[]): Amount {
   return {
-    subscriptions: one.subscriptions + other.subscriptions,
-    bytes: one.bytes + other.bytes,
+    subscriptions: subscriptions.length,
+    bytes: subscriptions.reduce((sum, subscription) => sum + bytesOf(subscription), 0),
   };
 }
 
-export function fits(amount: Amount, most: Amount): boolean {
-  return amount.subscriptions <= most.subscriptions && amount.bytes <= most.bytes;
+export function bytesOf(subscription: object): number {
+  return Buffer.byteLength(JSON.stringify(subscription));
+}
+
+/** Only what grows has to stay within its limit: a queue that has too many subscriptions may still change them. */
+export function hasRoom(there: Amount, more: Amount, most: Amount): boolean {
+  return (
+    (more.subscriptions === 0 || there.subscriptions + more.subscriptions <= most.subscriptions) &&
+    (more.bytes === 0 || there.bytes + more.bytes <= most.bytes)
+  );
 }

@@ -6,7 +6,7 @@ import {
   healthChangeHolds,
   applyHealthChange,
 } from '../../../shared/domain/subscription/health.ts';
-import { amountOf, fits, sumOf } from '../../../shared/domain/subscription/room.ts';
+import { amountOf, hasRoom } from '../../../shared/domain/subscription/room.ts';
 import {
   type Queue,
   type Subscription,
@@ -39,7 +39,7 @@ export const inMemorySubscriptions = (
   return {
     ...readerOf(entries, clock, pageSize),
     ...queuesOf(entries),
-    ...subscriptionsOf(entries, clock),
+    ...subscriptionsOf(entries),
   };
 };
 
@@ -132,11 +132,10 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
 
 type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;
 
-const subscriptionsOf = (entries: Map<string, Entry>, clock: Pick<Clock, 'now'>): SubscriptionMethods => ({
+const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
   takeRoom: (queue, more, most) => {
     const entry = entries.get(queue);
-    const present = entry === undefined ? [] : byId(entry).filter((each) => isPresent(each, clock.now()));
-    return answer(entry === undefined || fits(sumOf(amountOf(present), more), most));
+    return answer(entry === undefined || hasRoom(amountOf(byId(entry)), more, most));
   },
   addSubscription: async (subscription) => {
     const [added = { kind: 'added' }] = await addAll(entries, [subscription]);

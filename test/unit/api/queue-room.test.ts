@@ -27,18 +27,25 @@ describe('a queue that is full', () => {
     });
   });
 
-  it('has room again for each that is deleted', async () => {
-    const { call } = withRoomFor({ subscriptions: 1 });
+  it('has room again for each that is deleted, once it is removed', async () => {
+    const { call, registry } = withRoomFor({ subscriptions: 1 });
     await call('POST', PATH, { subscriber: `${HOOK}/1` });
     await call('DELETE', `${PATH}/id-1`);
+    expect(await call('POST', PATH, { subscriber: `${HOOK}/2` })).toMatchObject(full);
+    await registry.removeMarked('orders', 'id-1');
     expect(await call('POST', PATH, { subscriber: `${HOOK}/2` })).toMatchObject({ status: 201 });
   });
 
   it('takes no change that makes a subscription larger, and every other', async () => {
     const { call } = withRoomFor({ bytes: 2_000 });
     await call('POST', PATH, { subscriber: HOOK, options: { post_data: 'x'.repeat(1_000) } });
-    const larger = { options: { post_data: 'x'.repeat(1_500) } };
+    const larger = { options: { post_data: 'x'.repeat(2_000) } };
     expect(await call('PATCH', `${PATH}/id-1`, larger)).toMatchObject(full);
+    expect(await call('PATCH', `${PATH}/id-1`, { subscriber: `${HOOK}/${'x'.repeat(1_500)}` })).toMatchObject(
+      full,
+    );
+    const smaller = { options: { post_data: 'x'.repeat(900) } };
+    expect(await call('PATCH', `${PATH}/id-1`, smaller)).toMatchObject({ status: 200 });
     expect(await call('PATCH', `${PATH}/id-1`, { ttl: 60 })).toMatchObject({ status: 200 });
     expect(await call('POST', `${PATH}/id-1/disable`)).toMatchObject({ status: 200 });
   });

@@ -17,6 +17,14 @@ const CREDENTIALS = {
   'x-password': 's3cret',
   'x-session-id': 's3cret',
   'x-forwarded-as': 'Bearer s3cret',
+  'x-jwt': 's3cret',
+  'x-pwd': 's3cret',
+  'x-pin': 's3cret',
+  'x-pass': 's3cret',
+  'x-bearer': 's3cret',
+  'x-hmac': 's3cret',
+  'x-acl': 'ApiKey s3cret',
+  'x-grant': 'eyJs3cret.e30.s3cret',
 };
 const PLAIN = { accept: 'text/plain', 'x-tenant': 'red', 'x-empty': '' };
 

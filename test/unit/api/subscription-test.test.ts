@@ -143,16 +143,16 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
 
   it('waits for the first attempt, less and less often', async () => {
     const underWay = (job: DeliveryJob, waitedMs: number) =>
-      waitedMs < 3000 ? anAttempted(job, { status: 'pending', attempts: [] }) : anAttempted(job);
+      waitedMs < 2000 ? anAttempted(job, { status: 'pending', attempts: [] }) : anAttempted(job);
     const { call, waits } = await tested(underWay);
     expect(await call('POST', TEST)).toMatchObject({ status: 200 });
-    expect(waits).toEqual([250, 375, 562.5, 843.75, 1265.625]);
+    expect(waits).toEqual([250, 375, 562.5, 843.75]);
   });
 
   it.each<[string, (job: DeliveryJob) => Delivery | undefined]>([
     ['its job still waits', () => undefined],
     ['its attempt is under way', (job) => anAttempted(job, { status: 'pending', attempts: [] })],
-  ])('answers 202 after 20 s where %s', async (_what, becomes) => {
+  ])('answers 202 after 3 s where %s', async (_what, becomes) => {
     const { call, waits, changes } = await tested(becomes);
     expect(await call('POST', TEST)).toMatchObject({
       status: 202,
@@ -166,7 +166,7 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
         },
       },
     });
-    expect(waits.reduce((sum, wait) => sum + wait, 0)).toBe(20_000);
+    expect(waits.reduce((sum, wait) => sum + wait, 0)).toBe(3_000);
     expect(changes).toHaveLength(1);
   });
 

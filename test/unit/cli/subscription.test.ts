@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { jsonLines } from './run-command.ts';
 import { closeStubs, json, stubApi } from './stub-api.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
 afterAll(closeStubs);
 
@@ -179,6 +180,46 @@ describe('posthaste subscription', () => {
     expect(stdout).toContain('Status        rejected (http_400)\n');
     expect(stdout).toContain('400 "go \\u001b[2J away"');
     expect(api.requests[0]?.body).toBe('{"data":{"n": 1.0}}');
+  });
+
+  it('looks for the first attempt of a test that the API does not wait for', async () => {
+    const pending = {
+      queue: 'orders',
+      messageId: 'm1',
+      subscriptionId: 's1',
+      status: 'pending',
+      attempts: [],
+      policy: null,
+    };
+    const attempt = {
+      number: 1,
+      round: 1,
+      phase: 'initial',
+      startedAt: '2026-01-01T00:00:00.000Z',
+      durationMs: 12,
+      outcome: 'delivered',
+      statusCode: 200,
+    };
+    let looks = 0;
+    const api = await stubApi({
+      [`POST ${ONE}/test`]: () => json({ delivery: pending }, 202),
+      'GET /v2/queues/orders/messages/m1/deliveries/s1': () => {
+        looks += 1;
+        if (looks === 1)
+          return json({ error: { code: 'not_found', message: 'there is no such delivery' } }, 404);
+        return json({
+          ...pending,
+          status: 'delivered',
+          attempts: [attempt],
+          policy: DEFAULT_RETRY_POLICY,
+          policySource: 'defaults',
+          planned: [],
+        });
+      },
+    });
+    const { status, stdout } = await api.run(['subscription', 'test', 'orders', 's1', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+    expect(status).toBe(0);
   });
 
   it.each([

@@ -35,6 +35,7 @@ describe('a fault is named', () => {
     ['a type with half a character', { ...own, type: 'order\ud800' }, 'invalid_field:type'],
     ['an id with half a character', { ...own, id: '\udc00' }, 'invalid_field:id'],
     ['the type of our own confirmations', { ...own, type: CONFIRMATION_TYPE }, 'invalid_field:type'],
+    ['an id that begins like one of a confirmation', { ...own, id: 'confirm_x' }, 'invalid_field:id'],
     ['the id of a confirmation', { ...own, id: confirmationId }, 'invalid_field:id'],
     ['a type of null', { ...own, type: null }, 'invalid_field:type'],
     ['a ttl as text', { ...own, ttl: '60' }, 'invalid_field:ttl'],
