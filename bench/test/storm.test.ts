@@ -57,8 +57,8 @@ describe('what is not right in a storm is found out', () => {
   });
 
   it('where everybody goes at once: more requests than the subscriber takes', async () => {
-    const { drain } = await storm({ maxPerSecond: 5 }, ({ clock }) => ({
-      rateLimits: { reserve: (_, { epoch }) => Promise.resolve({ at: clock.now(), epoch }) },
+    const { drain } = await storm({ maxPerSecond: 5 }, ({ clock, rateLimits }) => ({
+      rateLimits: { ...rateLimits, reserve: (_, { epoch }) => Promise.resolve({ at: clock.now(), epoch }) },
     }));
     expect(faultsIn([drain])).toEqual([
       `a storm: ${drain.mostInTenSeconds} requests a second, where 5 are allowed.`,

@@ -9,10 +9,12 @@ import {
 } from '../../shared/domain/delivery/claim.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import type { DroppedReason } from '../../shared/domain/vocabulary.ts';
+import type { AbsenceReason, DroppedReason } from '../../shared/domain/vocabulary.ts';
 import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
-import { isOwnerBy, type DeliverContext, type Receipt } from './context.ts';
+import type { SuccessRecorder } from './chunk.ts';
+import { isOwnerBy, leaseFor, type DeliverContext, type Receipt } from './context.ts';
+import type { Held } from './held.ts';
 import { settleOwed } from './owed.ts';
 import { scheduleNext, sendAgain, sendAgainIfEarly } from './wake-up.ts';
 
@@ -21,12 +23,40 @@ export type ClaimResult = { kind: 'claimed'; delivery: Delivery } | Refusal;
 /** A refusal that no second claim can overcome now. */
 export type Refusal = Exclude<ClaimRefusal, { kind: 'lapsed' | 'claimable_now' }>;
 
+/** Work as it was received. `successes`: of the chunk under whose claim it is attempted. */
+export type Claimable = Pick<Held, 'work' | 'receipt'> & { successes?: SuccessRecorder };
+
+/** A member of a chunk needs no claim of its own while it is pending: the claim of the chunk covers it. */
+export async function claimAttempt(
+  context: DeliverContext,
+  { work, receipt, successes }: Claimable,
+): Promise<ClaimResult> {
+  const delivery = successes?.pending(work.key.subscriptionId);
+  return delivery === undefined
+    ? claimDelivery(context, work, { kind: 'attempt', lease: leaseFor(context, receipt) })
+    : { kind: 'claimed', delivery };
+}
+
+export async function claimToCancel(
+  context: DeliverContext,
+  { work, successes }: Claimable,
+  reason: AbsenceReason,
+): Promise<ClaimResult> {
+  const { ports, settings } = context;
+  // What was not sent to a subscription that may come back can be recovered then, so its message has to be there.
+  if (reason === 'disabled' || reason === 'subscription_unconfirmed')
+    await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
+  const result = await claimDelivery(context, work, { kind: 'cancel', reason });
+  successes?.leave(work.key.subscriptionId);
+  return result;
+}
+
 /**
  * Claims a delivery by one conditional write. Where that is refused, the record that refused it decides; only a lease that
  * ran out, or a record that changed meanwhile, leads to a second write.
  * @throws ContendedError: SQS brings the message back.
  */
-export async function claimDelivery(
+async function claimDelivery(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   claim: Claim,

@@ -19,7 +19,7 @@ export type DeliverPorts = {
   messageRecords: MessageRecords;
   payloads: Payloads;
   subscriptions: Subscriptions;
-  rateLimits: Pick<RateLimits, 'reserve'>;
+  rateLimits: RateLimits;
   subscriber: Subscriber;
   secretOpener: SecretOpener;
   deliveryQueue: DeliveryQueue;

@@ -6,17 +6,17 @@ import {
   type WakeUp,
 } from '../../shared/domain/delivery/job.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import type { AbsenceReason } from '../../shared/domain/vocabulary.ts';
-import { keepMessage, messageFor, recordOf } from '../../shared/steps/keep-message.ts';
-import { keptUntil } from '../../shared/steps/retention.ts';
+import { rateLimitOf, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
+import { messageFor, recordOf } from '../../shared/steps/keep-message.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { makeAttempt } from './attempt.ts';
 import { ChunkFaultError, claimMembers, isClaimed, SlowReadsError, SuccessRecorder } from './chunk.ts';
-import { claimDelivery, followRefusal, type ClaimResult } from './claim.ts';
-import { hasTimeForAttempt, leaseFor, ownerFor, type DeliverContext, type Receipt } from './context.ts';
+import { type Claimable, claimAttempt, claimToCancel, followRefusal } from './claim.ts';
+import { hasTimeForAttempt, ownerFor, type DeliverContext, type Receipt } from './context.ts';
 import { noteAbsence } from './health.ts';
 import { cancelHeld, releasedOnFault, type Held, type Loaded } from './held.ts';
 import { withMemoryFor } from './memory-budget.ts';
+import { canStandUnclaimed, standInLine } from './rate-limit.ts';
 import { recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
@@ -140,13 +140,30 @@ async function deliverOne(
 ): Promise<void> {
   const recipient = await recipientOf(context, work);
   const message: Unclaimed['message'] = (delivery) => messageFor(context.ports, work, delivery);
-  if ((await deliverTo(context, { work, receipt, message }, recipient)) === 'due_now')
+  const unclaimed = await withTurn(context, { work, receipt, message }, recipient);
+  if (unclaimed === undefined) return;
+  if ((await deliverTo(context, unclaimed, recipient)) === 'due_now')
     await deliverOne(context, work, receipt);
 }
 
-/** Work as it was received. `successes`: of the chunk under whose claim it is attempted. */
-type Unclaimed = Pick<Held, 'work' | 'receipt'> & {
-  successes?: SuccessRecorder;
+/** With the slot of a first attempt, where its subscription limits the rate. Undefined: it waits for that on record. */
+async function withTurn(
+  context: DeliverContext,
+  unclaimed: Unclaimed,
+  { absence, subscription }: Recipient,
+): Promise<Unclaimed | undefined> {
+  const { work, receipt } = unclaimed;
+  if (absence !== undefined || subscription === undefined) return unclaimed;
+  if (rateLimitOf(subscription) === undefined || !canStandUnclaimed(work, receipt)) return unclaimed;
+  const found = await messageFor(context.ports, work, work);
+  if (found === undefined) return unclaimed;
+  const slot = await standInLine(context, work, subscription, found.message);
+  return slot === 'waits' ? undefined : { ...unclaimed, message: () => Promise.resolve(found), slot };
+}
+
+/** Work as it was received. */
+type Unclaimed = Claimable & {
+  slot?: Slot | undefined;
   /** The message, and where it came from; undefined where it cannot be found any more. */
   message: (delivery: Delivery) => ReturnType<typeof messageFor>;
 };
@@ -157,7 +174,7 @@ async function deliverTo(
   { message, ...unclaimed }: Unclaimed,
   { absence, ...recipient }: Recipient,
 ): Promise<'done' | 'due_now'> {
-  const { work, receipt, successes } = unclaimed;
+  const { work, receipt, successes, slot } = unclaimed;
   const result =
     absence === undefined
       ? await claimAttempt(context, unclaimed)
@@ -166,7 +183,7 @@ async function deliverTo(
   if (absence === undefined) {
     await attemptClaimed(
       context,
-      { work, receipt, delivery: result.delivery, successes },
+      { work, receipt, delivery: result.delivery, successes, slot },
       recipient,
       message,
     );
@@ -212,29 +229,4 @@ async function cancelWithoutMessage(context: DeliverContext, claimed: Held): Pro
   await deadLetters.send({ id, body: text }, reason);
   journal.note({ fact: 'dead_lettered', id, reason, key });
   await cancelHeld(context, claimed, reason);
-}
-
-/** A member of a chunk needs no claim of its own while it is pending: the claim of the chunk covers it. */
-async function claimAttempt(
-  context: DeliverContext,
-  { work, receipt, successes }: Omit<Unclaimed, 'message'>,
-): Promise<ClaimResult> {
-  const delivery = successes?.pending(work.key.subscriptionId);
-  return delivery === undefined
-    ? claimDelivery(context, work, { kind: 'attempt', lease: leaseFor(context, receipt) })
-    : { kind: 'claimed', delivery };
-}
-
-async function claimToCancel(
-  context: DeliverContext,
-  { work, successes }: Omit<Unclaimed, 'message'>,
-  reason: AbsenceReason,
-): Promise<ClaimResult> {
-  const { ports, settings } = context;
-  // What was not sent to a subscription that may come back can be recovered then, so its message has to be there.
-  if (reason === 'disabled' || reason === 'subscription_unconfirmed')
-    await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
-  const result = await claimDelivery(context, work, { kind: 'cancel', reason });
-  successes?.leave(work.key.subscriptionId);
-  return result;
 }

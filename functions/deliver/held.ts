@@ -6,6 +6,7 @@ import { requestMs } from '../../shared/domain/delivery/lease.ts';
 import { cancelLeased, release } from '../../shared/domain/delivery/transitions.ts';
 import type { MessageBody } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
+import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { WriteResult } from '../../shared/ports/deliveries.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
@@ -20,6 +21,8 @@ export type Held = {
   delivery: Delivery;
   /** Of the chunk under whose claim it is attempted, if it is attempted together with others. */
   successes: SuccessRecorder | undefined;
+  /** Reserved before the claim, where its subscription limits the rate. */
+  slot?: Slot | undefined;
 };
 
 /** The same with what was read for the attempt. Either of queue and subscription may be undefined because it is gone. */

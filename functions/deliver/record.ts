@@ -17,12 +17,14 @@ import {
 import { nextAfterFailure } from '../../shared/domain/retry/next-attempt.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { retryAfterMs } from '../../shared/domain/retry/retry-after.ts';
+import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
 import { writeHeld, type Loaded } from './held.ts';
 import { settleOwed } from './owed.ts';
-import { scheduleNext, comeBackAtLeaseEnd } from './wake-up.ts';
+import { scheduleRetry } from './rate-limit.ts';
+import { comeBackAtLeaseEnd } from './wake-up.ts';
 
 /** `dueAt`: when it was due, in milliseconds since the epoch; undefined for a first attempt that nothing delayed. */
 export type AttemptResult = { attempt: Attempt; reply: Reply; dueAt: number | undefined };
@@ -111,18 +113,22 @@ export async function record(
     return undefined;
   }
   noteAttempt(context, held, result, written.delivery);
-  return followUp(context, { ...held, delivery: written.delivery });
+  return followUp(context, { ...held, delivery: written.delivery }, delivery.slot);
 }
 
 /** What the record says is to be done next: go on, schedule the wake-up, or settle what is owed. */
-async function followUp(context: DeliverContext, held: Loaded): Promise<Loaded | undefined> {
+async function followUp(
+  context: DeliverContext,
+  held: Loaded,
+  lastSlot: Slot | undefined,
+): Promise<Loaded | undefined> {
   const { delivery, body } = held;
   if (!isOpen(delivery.status)) {
     await settleOwed(context, delivery, body);
     return undefined;
   }
-  if (delivery.lease !== undefined) return { ...held, broughtBy: 'same_invocation' };
-  await scheduleNext(context, delivery);
+  if (delivery.lease !== undefined) return { ...held, slot: undefined, broughtBy: 'same_invocation' };
+  await scheduleRetry(context, held, lastSlot);
   return undefined;
 }
 

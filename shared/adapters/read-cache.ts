@@ -15,7 +15,7 @@ type ReadCacheOptions<Value> = {
 type ReadCache<Value> = {
   /** From the cache, or by the read, which those who ask meanwhile share. */
   cached(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
-  /** By a read of its own, begun now; its answer is what the cache holds from then on. */
+  /** By a read that begins after it was asked for, and that all share who ask before; its answer is what the cache holds from then on. */
   fresh(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
   forget(name: string): void;
   /** All whose names begin so. */
@@ -26,6 +26,7 @@ type ReadCache<Value> = {
 export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Value> {
   const entries = new Map<string, Entry<Value>>();
   const underWay = new Map<string, Promise<Value | undefined>>();
+  const aboutToBegin = new Map<string, Promise<Value | undefined>>();
   let total = 0;
 
   const forget = (name: string): void => {
@@ -45,7 +46,7 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
     }
   };
 
-  const fresh: ReadCache<Value>['fresh'] = async (name, read) => {
+  const readNow: ReadCache<Value>['fresh'] = async (name, read) => {
     const readAt = options.clock.now();
     const value = await read();
     // A slow read does not replace the answer of one that began after it.
@@ -55,10 +56,22 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
     return value;
   };
 
+  /** The messages of a batch are handled in step, and ask for the same one after the other: the read begins behind them. */
+  const fresh: ReadCache<Value>['fresh'] = (name, read) => {
+    const awaited = aboutToBegin.get(name);
+    if (awaited !== undefined) return awaited;
+    const reading = Promise.resolve().then(() => {
+      aboutToBegin.delete(name);
+      return readNow(name, read);
+    });
+    aboutToBegin.set(name, reading);
+    return reading;
+  };
+
   const shared: ReadCache<Value>['fresh'] = (name, read) => {
     const reading = underWay.get(name);
     if (reading !== undefined) return reading;
-    const started = fresh(name, read).finally(() => underWay.delete(name));
+    const started = readNow(name, read).finally(() => underWay.delete(name));
     underWay.set(name, started);
     return started;
   };

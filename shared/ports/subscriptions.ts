@@ -170,13 +170,19 @@ export interface Registry {
 /** Whose requests are limited. */
 export type Limited = { queue: string; subscriptionId: string };
 
+/**
+ * Milliseconds since the epoch. `from`: none before that; where the line ends before it there is none. `until`: none after that,
+ * such as when the message expires.
+ */
+export type WantedSlot = { from?: number | undefined; until?: number | undefined };
+
 /** The lines of subscriptions that limit the rate of their requests. */
 export interface RateLimits {
   /**
-   * The next slot that nobody has, reserved for the caller alone; where the line is too long, one without an epoch, which says
-   * when to ask again. It is too long for a message that expires (`until`, milliseconds since the epoch) before its turn. Whoever misses its slot need not give it back: the line is as fast as its limit, not faster.
+   * The next slot that nobody has, reserved for the caller alone; where there is none, one without an epoch, which says
+   * when to ask again. Whoever misses its slot need not give it back: the line is as fast as its limit, not faster.
    */
-  reserve(limited: Limited, limit: RateLimit, until?: number): Promise<Slot>;
+  reserve(limited: Limited, limit: RateLimit, wanted?: WantedSlot): Promise<Slot>;
   /** Gives back a slot that is not used, for whoever comes next. Each once. One of a line that is over is nobody's. */
   leave(limited: Limited, slot: Slot): Promise<void>;
 }

@@ -1,8 +1,10 @@
-import { moveUp } from '../domain/delivery/by-hand.ts';
-import { isOpen, type Delivery, type NextAttempt } from '../domain/delivery/delivery.ts';
+import { moveUp } from '../domain/delivery/place-in-line.ts';
+import { isOpen, type Delivery, type DeliveryKey, type NextAttempt } from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
 import { planSqsDelay } from '../domain/retry/wake-up-plan.ts';
 import { canBeLeft, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { RateLimits } from '../ports/subscriptions.ts';
 import { removeSchedule, type ByHandContext } from './by-hand.ts';
 import { writeTime } from './retention.ts';
 
@@ -35,37 +37,43 @@ export async function moveWaitingUp(
   const { slot } = place;
   const written = await context.ports.deliveries.write(moveUp(waiting, place, writeTime(context)));
   if (written.kind === 'refused') {
-    await leave(context, waiting, slot);
+    if (slot !== undefined) await leaveSlot(context.ports, waiting.key, slot);
     return 'kept';
   }
   await wake(context, waiting, place);
   await removeSchedule(context, waiting);
-  if (slot?.epoch === waiting.slot.epoch) await leave(context, waiting, waiting.slot);
+  if (slot?.epoch === waiting.slot.epoch) await leaveSlot(context.ports, waiting.key, waiting.slot);
   return 'moved';
 }
 
+/** Undefined: there is none before its own. Before a retry is due by its policy there is no place for it. */
 async function earlierPlace(
   { ports }: ByHandContext,
-  { key, slot: { at }, next }: Waiting,
+  { key, slot: { at, from = 0 }, next }: Waiting,
   limit: RateLimit | undefined,
 ): Promise<Place | undefined> {
-  const { clock, rateLimits } = ports;
-  const before = at - WORTH_MOVING_MS;
-  if (before < clock.now()) return undefined;
-  const by = 'sqs_delay';
-  if (limit === undefined) return { slot: undefined, next: { ...next, dueAt: clock.now(), by } };
-  const slot = await rateLimits.reserve(key, limit, before);
-  // Without an epoch it is none: there is no place before its own.
-  if (slot.epoch === undefined) return undefined;
-  return { slot, next: { ...next, dueAt: Math.max(clock.now(), slot.at - SLOT_LEAD_MS), by } };
+  const now = ports.clock.now();
+  const [earliest, latest] = [Math.max(now, from), at - WORTH_MOVING_MS];
+  const placeAt = (dueAt: number, slot?: Slot): Place => ({
+    slot: slot && { ...slot, ...(from > now && { from }) },
+    next: { ...next, dueAt: Math.max(earliest, dueAt), by: 'sqs_delay' },
+  });
+  if (latest < earliest) return undefined;
+  if (limit === undefined) return placeAt(earliest);
+  const wanted = { until: latest, ...(from > now && { from }) };
+  const slot = await ports.rateLimits.reserve(key, limit, wanted);
+  if (slot.epoch !== undefined) return placeAt(slot.at - SLOT_LEAD_MS, slot);
+  // The line is shorter than the delay of this retry by now: it asks again when it is due.
+  return from > now && slot.at <= latest ? placeAt(slot.at) : undefined;
 }
 
-async function leave(
-  { ports }: ByHandContext,
-  { key }: Pick<Delivery, 'key'>,
-  slot: Slot | undefined,
+/** Gives a slot that is not used to others, if it is far enough ahead for them. */
+export async function leaveSlot(
+  { clock, rateLimits }: { clock: Pick<Clock, 'now'>; rateLimits: Pick<RateLimits, 'leave'> },
+  key: DeliveryKey,
+  slot: Slot,
 ): Promise<void> {
-  if (slot !== undefined && canBeLeft(slot, ports.clock.now())) await ports.rateLimits.leave(key, slot);
+  if (canBeLeft(slot, clock.now())) await rateLimits.leave(key, slot);
 }
 
 async function wake(

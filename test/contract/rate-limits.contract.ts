@@ -90,12 +90,27 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       await reserved(rateLimits, limited, 3);
       const until = SOME_TIME + 299;
       const [none, slot] = [
-        await rateLimits.reserve(limited, limit, until),
-        await rateLimits.reserve(limited, limit, until + 1),
+        await rateLimits.reserve(limited, limit, { until }),
+        await rateLimits.reserve(limited, limit, { until: until + 1 }),
       ];
       expect(none.epoch).toBeUndefined();
       expect(none.at - SLOT_LEAD_MS).toBe(until);
       expect(slot).toEqual({ at: SOME_TIME + 300, epoch: 'e' });
+    });
+
+    it('give no slot before the time that one is wanted from: where the line is shorter, a time to ask again', async () => {
+      const { rateLimits } = begun();
+      const limited = somebody();
+      const at = (seconds: number) => ({ from: SOME_TIME + seconds * 1_000 });
+      expect(await rateLimits.reserve(limited, limit, at(1))).toEqual({ at: SOME_TIME + 1_000 });
+      const slots = await reserved(rateLimits, limited, 30);
+      expect(await rateLimits.reserve(limited, limit, at(4))).toEqual({ at: SOME_TIME + 4_000 });
+      expect(await rateLimits.reserve(limited, limit, at(3))).toEqual({ at: SOME_TIME + 3_000, epoch: 'e' });
+      await rateLimits.leave(limited, slots.find((slot) => slot.at === SOME_TIME + 500) ?? { at: 0 });
+      await rateLimits.leave(limited, slots.find((slot) => slot.at === SOME_TIME + 2_500) ?? { at: 0 });
+      expect(await rateLimits.reserve(limited, limit, at(1))).toEqual({ at: SOME_TIME + 2_500, epoch: 'e' });
+      expect(await rateLimits.reserve(limited, limit, at(1))).toEqual({ at: SOME_TIME + 3_100, epoch: 'e' });
+      expect(await rateLimits.reserve(limited, limit)).toEqual({ at: SOME_TIME + 500, epoch: 'e' });
     });
 
     it('give the slots that were left to those who come next, the earliest first, each once', async () => {
@@ -125,7 +140,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
       for (const index of [3, 8]) await rateLimits.leave(limited, slots[index] ?? { at: 0 });
       setTime(SOME_TIME + 500);
-      expect((await rateLimits.reserve(limited, limit, SOME_TIME + 799)).epoch).toBeUndefined();
+      expect((await rateLimits.reserve(limited, limit, { until: SOME_TIME + 799 })).epoch).toBeUndefined();
       expect(after([await rateLimits.reserve(limited, limit)])).toEqual([800]);
       await rateLimits.leave(limited, slots[9] ?? { at: 0 });
       const later = { ...limit, epoch: 'f' };

@@ -1,3 +1,5 @@
+import { aBarePolicy } from '../support/builders.ts';
+import { seededChance } from '../support/chance.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { runScenario } from './run-scenario.ts';
 import { withWrite } from './sabotage.ts';
@@ -14,6 +16,12 @@ const nobodyStandsInLine: Sabotage = {
       reserve: (_limited, { epoch }) => Promise.resolve({ at: ports.clock.now(), epoch }),
     },
   }),
+};
+
+/** Who moves up gets a slot that is now, whoever else has it. */
+const allMoveUpToTheFront: Sabotage = {
+  ports: (ports, context) =>
+    context.actor.name.includes('moving up') ? (nobodyStandsInLine.ports?.(ports, context) ?? ports) : ports,
 };
 
 /** A slot that was missed is used all the same, as if it were now. */
@@ -105,6 +113,35 @@ const stoodStill = (scenario: Scenario): Scenario => ({
   standstills: [{ queue: 'retry', from: 2 * SECOND, to: MINUTE }],
 });
 
+/** The limit rises, falls, goes and comes back while the line is long, and what waits is cancelled here and there. */
+const limitsChange = (scenario: Scenario): Scenario => {
+  const chance = seededChance(scenario.seed);
+  const bursts = inBursts(scenario);
+  const { messages } = bursts;
+  const subscriptions = bursts.subscriptions.map((one) => ({
+    ...one,
+    maxPerSecond: chance.pick([0.1, 0.5]),
+    // Shorter than the lines: its retries stand in them again before they are due.
+    policy: { ...aBarePolicy(), minimum_delay_retries: 1, minimum_delay: 30, maximum_delay: 30 },
+  }));
+  return {
+    ...bursts,
+    subscriptions,
+    changes: Array.from({ length: 4 }, () => ({
+      at: chance.int(0, 3 * MINUTE),
+      kind: 'subscription_limit' as const,
+      id: chance.pick(subscriptions).id,
+      maxPerSecond: chance.happens(0.2) ? undefined : chance.pick(RATES),
+    })),
+    interventions: Array.from({ length: chance.int(0, 20) }, () => ({
+      at: chance.int(0, 3 * MINUTE),
+      kind: chance.pick(['cancel', 'cancel', 'retry'] as const),
+      messageId: chance.pick(messages).id,
+      subscriptionId: chance.pick(subscriptions).id,
+    })),
+  };
+};
+
 const findingsOf = async (
   adapted: (scenario: Scenario) => Scenario,
   seeds: number,
@@ -122,6 +159,7 @@ describe('a backlog for subscribers that limit their rate', () => {
   it.each([
     ['whatever goes wrong', inBursts],
     ['after a queue stood still', stoodStill],
+    ['though the limits change', limitsChange],
   ])('drains at the limit and loses nothing, %s', async (_, adapted) => {
     expect(await findingsOf(adapted, 30)).toEqual([]);
   });
@@ -151,6 +189,10 @@ describe('a sender is caught', () => {
 
   it('that uses slots however old they are: what was held up comes in a burst', async () => {
     expect(await findingsOf(stoodStill, 10, slotsNeverTooOld)).toContain('rates_are_kept');
+  });
+
+  it('that moves all who wait up to the front when the limit rises', async () => {
+    expect(await findingsOf(limitsChange, 10, allMoveUpToTheFront)).toContain('rates_are_kept');
   });
 
   it('that puts a first attempt on record as waiting without its message', async () => {

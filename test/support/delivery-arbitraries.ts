@@ -85,7 +85,7 @@ const next: fc.Arbitrary<NextAttempt> = fc.record(
   { noNullPrototype: true },
 );
 const slot: fc.Arbitrary<Slot> = fc.record(
-  { at: time, epoch: text },
+  { at: time, epoch: text, from: time },
   { noNullPrototype: true, requiredKeys: ['at'] },
 );
 const owed: fc.Arbitrary<Owed[]> = fc.uniqueArray(fc.constantFrom(...OWED));

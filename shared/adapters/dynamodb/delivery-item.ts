@@ -139,7 +139,9 @@ const fields = {
       by: z.enum(MECHANISMS),
     } satisfies Record<keyof NextAttempt, z.ZodType>)
     .exactOptional(),
-  slot: z.object({ at: z.number(), epoch: z.string().exactOptional() }).exactOptional(),
+  slot: z
+    .object({ at: z.number(), epoch: z.string().exactOptional(), from: z.number().exactOptional() })
+    .exactOptional(),
   policy: policyItemSchema.exactOptional(),
   lease: z.object({ owner: z.string(), until: z.number() }).exactOptional(),
   owed: z.array(z.enum(OWED)).default([]),

@@ -3,17 +3,14 @@ import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 import {
-  isOvertaken,
-  isStanding,
+  findSlots,
+  type FoundSlots,
   latestEnd,
   type Line,
   MOST_LEFT,
-  noSlot,
-  noSlotYet,
   type RateLimit,
   type Slot,
   slotsFrom,
-  slotsLeftIn,
 } from '../../domain/subscription/rate-limit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Limited, RateLimits } from '../../ports/subscriptions.ts';
@@ -36,7 +33,10 @@ const MOST_REMEMBERED = 10_000;
 /** Messages of one batch that expire within these milliseconds of each other ask together. */
 const EXPIRING_TOGETHER_MS = 10_000;
 
-type Asked = { limited: Limited; limit: RateLimit; until: number | undefined };
+/** Slots that are wanted for later are asked for together where their times lie within these milliseconds. */
+const STARTING_TOGETHER_MS = 1_000;
+
+type Asked = { limited: Limited; limit: RateLimit; from: number | undefined; until: number | undefined };
 
 /**
  * One item of the deliveries table for each subscription that limits its rate: up to when its slots are given out. Deliveries
@@ -53,7 +53,8 @@ export function dynamoRateLimits(
     GATHER_MS,
     async (_, { line: key, ...asked }, count) => {
       const now = clock.now();
-      const first: Way = (ends.get(key) ?? 0) > now ? 'lengthen' : 'begin';
+      const stands = (ends.get(key) ?? 0) > now;
+      const first: Way = stands || asked.from !== undefined ? 'lengthen' : 'begin';
       const { reservedUpTo, slots } = await reservation(client, tableName, { ...asked, count, now, first });
       if (ends.size >= MOST_REMEMBERED) ends.clear();
       ends.set(key, reservedUpTo);
@@ -61,10 +62,17 @@ export function dynamoRateLimits(
     },
   );
   return {
-    reserve: (limited, limit, until) => {
+    reserve: (limited, limit, { from, until } = {}) => {
       const line = JSON.stringify([limited.queue, limited.subscriptionId, limit.epoch]);
+      const starting = from === undefined ? '' : Math.ceil(from / STARTING_TOGETHER_MS);
       const expiring = until === undefined ? '' : Math.ceil(until / EXPIRING_TOGETHER_MS);
-      return reserve(`${line}${expiring}`, { limited, limit, until, line });
+      return reserve(`${line}${starting}/${expiring}`, {
+        limited,
+        limit,
+        from: starting === '' ? undefined : starting * STARTING_TOGETHER_MS,
+        until,
+        line,
+      });
     },
     leave: async (limited, slot) => {
       await ifConditionHolds(client.update(leavingOf(tableName, limited, slot, clock.now())));
@@ -83,10 +91,10 @@ async function reservation(
   tableName: string,
   wanted: Wanted,
 ): Promise<Reservation> {
-  const { limited, limit, until, now, count } = wanted;
-  const instead = ({ reservedUpTo }: Line, slot: Slot): Reservation => ({
-    reservedUpTo,
-    slots: Array.from({ length: count }, () => slot),
+  const { limited, count } = wanted;
+  const instead = (found: { instead: Slot; line: Line | undefined }): Reservation => ({
+    reservedUpTo: found.line?.reservedUpTo ?? 0,
+    slots: Array.from({ length: count }, () => found.instead),
   });
   let write = writes[wanted.first](tableName, wanted);
   const reserved = await withRetriedWrites<Reservation>(
@@ -94,15 +102,9 @@ async function reservation(
       const result = await updated(client, write.request);
       if (result.kind === 'written')
         return { reservedUpTo: result.line.reservedUpTo, slots: write.slotsIn(result.line) };
-      const { line } = result;
-      if (line !== undefined && isOvertaken(line, limit, now)) return instead(line, noSlotYet(now));
-      if (!isStanding(line, limit, now)) {
-        write = writes.begin(tableName, wanted);
-        return 'again';
-      }
-      const { added } = slotsLeftIn(line, count, wanted);
-      if (added > 0 && line.reservedUpTo > latestEnd(now, until)) return instead(line, noSlot(now, until));
-      write = line.left === undefined ? writes.lengthen(tableName, wanted) : fill(tableName, wanted, line);
+      const found = findSlots(result.line, count, wanted);
+      if ('instead' in found) return instead(found);
+      write = writeFor(tableName, wanted, found);
       return 'again';
     },
     { tries: RESERVATION_TRIES },
@@ -115,8 +117,16 @@ async function reservation(
 /** A conditional write, and the slots that it reserved in the line as it is after it. */
 type LineWrite = { request: UpdateCommandInput; slotsIn: (line: Line) => readonly Slot[] };
 
+function writeFor(tableName: string, wanted: Wanted, found: FoundSlots): LineWrite {
+  const { standing } = found;
+  if (standing === undefined) return writes.begin(tableName, wanted);
+  return standing.left === undefined
+    ? writes.lengthen(tableName, wanted)
+    : fill(tableName, wanted, { ...found, standing });
+}
+
 const writes: Record<Way, (tableName: string, wanted: Wanted) => LineWrite> = {
-  lengthen: (tableName, { limited, limit, until, count, now }) => {
+  lengthen: (tableName, { limited, limit, until, count, now, from = now }) => {
     const to = expression();
     const end = to.name('reservedUpTo');
     return {
@@ -125,8 +135,8 @@ const writes: Record<Way, (tableName: string, wanted: Wanted) => LineWrite> = {
         TableName: tableName,
         Key: slotsItemKey(limited),
         UpdateExpression: `SET ${end} = ${end} + ${to.value(count * limit.intervalMs)}, ${lifetimeOf(to, now)}`,
-        // Domain `isStanding`, room for more, and no slots before the end.
-        ConditionExpression: `${to.name('epoch')} = ${to.value(limit.epoch)} AND ${end} > ${to.value(now)} AND ${end} <= ${to.value(latestEnd(now, until))} AND attribute_not_exists(${to.name('left')})`,
+        // Domain `isStanding`, not before it is wanted, room for more, and no slots before the end.
+        ConditionExpression: `${to.name('epoch')} = ${to.value(limit.epoch)} AND ${end} > ${to.value(now)} AND ${end} >= ${to.value(from)} AND ${end} <= ${to.value(latestEnd(now, until))} AND attribute_not_exists(${to.name('left')})`,
         ...ANSWER,
         ...to.attributes(),
       },
@@ -155,9 +165,11 @@ function atTheEnd(count: number, limit: RateLimit): LineWrite['slotsIn'] {
 }
 
 /** Takes the slots that were left in a line as it was read. */
-function fill(tableName: string, wanted: Wanted, line: Line): LineWrite {
-  const { limited, limit, count, now } = wanted;
-  const { slots, added, left } = slotsLeftIn(line, count, wanted);
+function fill(
+  tableName: string,
+  { limited, limit, now }: Wanted,
+  { standing, slots, added, left }: FoundSlots & { standing: Line },
+): LineWrite {
   const to = expression();
   const [end, leftName] = [to.name('reservedUpTo'), to.name('left')];
   const sets = [`${end} = ${end} + ${to.value(added * limit.intervalMs)}`, lifetimeOf(to, now)];
@@ -168,7 +180,7 @@ function fill(tableName: string, wanted: Wanted, line: Line): LineWrite {
       TableName: tableName,
       Key: slotsItemKey(limited),
       UpdateExpression: `SET ${sets.join(', ')}${rest}`,
-      ConditionExpression: `${to.name('epoch')} = ${to.value(line.epoch)} AND ${end} = ${to.value(line.reservedUpTo)} AND ${leftName} = ${to.value(line.left)}`,
+      ConditionExpression: `${to.name('epoch')} = ${to.value(standing.epoch)} AND ${end} = ${to.value(standing.reservedUpTo)} AND ${leftName} = ${to.value(standing.left)}`,
       ...ANSWER,
       ...to.attributes(),
     },

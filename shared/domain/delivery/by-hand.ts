@@ -1,13 +1,13 @@
 import type { CancelReason, TerminalStatus } from '../vocabulary.ts';
-import type { Slot } from '../subscription/rate-limit.ts';
-import type { DeliveryKey, Delivery, NextAttempt, Transition, WriteTime } from './delivery.ts';
+import { newDelivery } from './claim.ts';
+import { asRead, type Delivery, type DeliveryKey, type Transition, type WriteTime } from './delivery.ts';
 
 /** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */
 export function retryNow(delivery: Delivery, at: WriteTime): Transition {
   return {
     name: 'retry_now',
     key: delivery.key,
-    expect: unchanged(delivery),
+    expect: asRead(delivery),
     change: {
       status: delivery.status,
       next: {
@@ -17,27 +17,6 @@ export function retryNow(delivery: Delivery, at: WriteTime): Transition {
         by: 'sqs_delay',
       },
       overdueAt: at.now,
-      updatedAt: at.now,
-      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
-    },
-  };
-}
-
-/** Gives a delivery that waits for a slot an earlier one; undefined: it need not wait for any. */
-export function moveUp(
-  delivery: Delivery,
-  { next, slot }: { next: NextAttempt; slot: Slot | undefined },
-  at: WriteTime,
-): Transition {
-  return {
-    name: 'move_up',
-    key: delivery.key,
-    expect: unchanged(delivery),
-    change: {
-      status: delivery.status,
-      next,
-      slot: slot ?? null,
-      overdueAt: next.dueAt,
       updatedAt: at.now,
       expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
     },
@@ -99,7 +78,7 @@ export function cancelOpen(delivery: Delivery, reason: CancelReason, at: WriteTi
   return {
     name: 'cancel',
     key: delivery.key,
-    expect: unchanged(delivery),
+    expect: asRead(delivery),
     change: {
       status: 'cancelled',
       reason,
@@ -122,23 +101,6 @@ export function cancelBeforeFirstAttempt(
     name: 'cancel',
     key,
     expect: { kind: 'absent' },
-    create: {
-      key,
-      acceptedAt,
-      status: 'cancelled',
-      reason,
-      round: 1,
-      attempts: [],
-      lateResults: [],
-      lost: 0,
-      owed: [],
-      recoveries: [],
-      updatedAt: at.now,
-      expiresAt: at.now + at.retentionMs,
-    },
+    create: { ...newDelivery({ key, acceptedAt }, at), status: 'cancelled', reason },
   };
-}
-
-function unchanged({ attempts, lease, next }: Delivery) {
-  return { kind: 'as_read', recorded: attempts.length, lease, dueAt: next?.dueAt } as const;
 }

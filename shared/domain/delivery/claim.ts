@@ -15,27 +15,41 @@ export function claimFor(work: DeliveryJob | WakeUp, claim: Claim, at: WriteTime
  * once is not left to SQS alone.
  */
 function createFor(job: DeliveryJob, claim: Claim, at: WriteTime): Transition {
-  const { key, acceptedAt, lost } = job;
+  const { key, lost } = job;
+  const created = newDelivery(job, at);
+  if (claim.kind === 'cancel')
+    return {
+      name: 'cancel',
+      key,
+      expect: { kind: 'absent' },
+      create: { ...created, status: 'cancelled', reason: claim.reason },
+    };
+  const { lease } = claim;
   return {
-    name: claim.kind === 'attempt' ? 'open' : 'cancel',
+    name: 'open',
     key,
     expect: { kind: 'absent' },
-    create: {
-      key,
-      acceptedAt,
-      status: claim.kind === 'attempt' ? 'pending' : 'cancelled',
-      reason: claim.kind === 'cancel' ? claim.reason : undefined,
-      round: 1,
-      attempts: [],
-      lateResults: [],
-      lost: lost ?? 0,
-      lease: claim.kind === 'attempt' ? claim.lease : undefined,
-      ...(claim.kind === 'attempt' && lost !== undefined ? { overdueAt: claim.lease.until } : {}),
-      owed: [],
-      recoveries: [],
-      updatedAt: at.now,
-      expiresAt: at.now + at.retentionMs,
-    },
+    create: { ...created, lease, ...(lost === undefined ? {} : { overdueAt: lease.until }) },
+  };
+}
+
+/** The record of a delivery of which nothing is on record yet. */
+export function newDelivery(
+  { key, acceptedAt, lost = 0 }: Pick<DeliveryJob, 'key' | 'acceptedAt' | 'lost'>,
+  at: WriteTime,
+): Delivery {
+  return {
+    key,
+    acceptedAt,
+    status: 'pending',
+    round: 1,
+    attempts: [],
+    lateResults: [],
+    lost,
+    owed: [],
+    recoveries: [],
+    updatedAt: at.now,
+    expiresAt: at.now + at.retentionMs,
   };
 }
 

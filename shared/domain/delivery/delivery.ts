@@ -101,6 +101,11 @@ export type Expectation =
   /** reconcile's guard: nobody moved the index key since it was read. */
   | { kind: 'overdue_at'; overdueAt: number };
 
+/** Exactly as it was read, where nobody has begun anything with it since. */
+export function asRead({ attempts, lease, next }: Delivery) {
+  return { kind: 'as_read', recorded: attempts.length, lease, dueAt: next?.dueAt } as const;
+}
+
 /** What a write changes. A field that is left out stays; `null` removes it. */
 export type Change = {
   status?: Status;

@@ -10,7 +10,6 @@ import {
   type WriteTime,
 } from './delivery.ts';
 import { ADDRESS_FORBIDDEN } from './outcome.ts';
-import type { Slot } from '../subscription/rate-limit.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
 /** An attempt to be put on record, with what it leads to, under the lease that it was made with. */
@@ -156,33 +155,6 @@ export function release(delivery: Delivery, owner: string, at: WriteTime): Revis
       lease: null,
       updatedAt: at.now,
       expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
-    },
-  };
-}
-
-/**
- * Has a delivery wait for its slot on record, without a lease. From then on a first attempt is listed and in the overdue
- * index like any other; its message is kept by now.
- */
-export function awaitSlot(
-  delivery: Delivery,
-  owner: string,
-  { next, slot }: { next: NextAttempt; slot: Slot },
-  at: WriteTime,
-): Revision {
-  return {
-    name: 'await_slot',
-    key: delivery.key,
-    expect: { kind: 'leased', recorded: delivery.attempts.length, owner },
-    change: {
-      status: delivery.status,
-      next,
-      slot,
-      lease: null,
-      overdueAt: next.dueAt,
-      updatedAt: at.now,
-      // No later than the claim will say, which would have to be written twice then.
-      expiresAt: Math.max(delivery.expiresAt, next.dueAt + at.retentionMs),
     },
   };
 }

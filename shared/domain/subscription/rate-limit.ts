@@ -12,6 +12,8 @@ export type Slot = {
   at: number;
   /** Of the limit it was reserved under. None: the line was too long to stand in it, and this is when to ask again. */
   epoch?: string | undefined;
+  /** When a retry is due by its policy, that stands in line before then: it may not have an earlier slot than this. */
+  from?: number | undefined;
 };
 
 /**
@@ -113,8 +115,8 @@ export function isStanding(
 }
 
 /** Whether a line of a later epoch stands: whoever asks under this limit has read the subscription before it changed. */
-export function isOvertaken(line: Line, { epoch }: Pick<RateLimit, 'epoch'>, now: number): boolean {
-  return line.epoch > epoch && line.reservedUpTo > now;
+function isOvertaken(line: Line | undefined, { epoch }: Pick<RateLimit, 'epoch'>, now: number): boolean {
+  return line !== undefined && line.epoch > epoch && line.reservedUpTo > now;
 }
 
 /**
@@ -141,17 +143,42 @@ export function canBeLeft(slot: Slot, now: number): boolean {
   return slot.epoch !== undefined && slot.at - now > LEFT_BEFORE_MS;
 }
 
+/** Which slots: none before `from` or after `until`. Milliseconds since the epoch, as `now`. */
+type Wish = { limit: RateLimit; now: number; from?: number | undefined; until?: number | undefined };
+
 /**
- * Slots of a line that stands, in which some were left: these first, the earliest first, then those at its end. `added` is how
- * many of the latter there are, `left` what is left after it. `until`: when the message expires.
+ * Slots in a line: those that were left in it first, the earliest first, then those at its end. `added` is how many of the latter
+ * there are, `left` what is left after it. `standing`: the line; undefined: it begins now.
  */
-export function slotsLeftIn(
-  { left = [], reservedUpTo }: Line,
+export type FoundSlots = {
+  standing: Line | undefined;
+  slots: readonly Slot[];
+  added: number;
+  left: readonly number[];
+};
+
+/** `count` slots in a line as it is; where there are not as many, what those who ask get instead. */
+export function findSlots(
+  line: Line | undefined,
   count: number,
-  { limit, now, until = Infinity }: { limit: RateLimit; now: number; until?: number | undefined },
-): { slots: Slot[]; added: number; left: number[] } {
+  wish: Wish,
+): FoundSlots | { instead: Slot; line: Line | undefined } {
+  const { limit, now } = wish;
+  // They are looked at again when they read the subscription as it is.
+  if (isOvertaken(line, limit, now)) return { instead: { at: now + READ_AGAIN_MS }, line };
+  const standing = isStanding(line, limit, now) ? line : undefined;
+  const found = slotsIn(standing ?? { reservedUpTo: now }, count, wish);
+  const instead = found.added > 0 ? insteadOfEnd(standing?.reservedUpTo ?? now, wish) : undefined;
+  return instead === undefined ? { standing, ...found } : { instead, line };
+}
+
+function slotsIn(
+  { left = [], reservedUpTo }: Omit<Line, 'epoch'>,
+  count: number,
+  { limit, now, from = now, until = Infinity }: Wish,
+): Omit<FoundSlots, 'standing'> {
   const toCome = left.filter((at) => at > now).sort((one, other) => one - other);
-  const taken = toCome.filter((at) => at <= until).slice(0, count);
+  const taken = toCome.filter((at) => at >= from && at <= until).slice(0, count);
   const added = count - taken.length;
   return {
     slots: [...taken.map((at) => ({ at, epoch: limit.epoch })), ...slotsFrom(reservedUpTo, added, limit)],
@@ -160,14 +187,11 @@ export function slotsLeftIn(
   };
 }
 
-/** What those get who are overtaken: they are looked at again when they read the subscription as it is. */
-export function noSlotYet(now: number): Slot {
-  return { at: now + READ_AGAIN_MS };
-}
-
-/** What those get who find the line too long: they are looked at again a day later, or once their message has expired. */
-export function noSlot(now: number, until = Infinity): Slot {
-  return {
-    at: Math.min(now + ASK_AGAIN_MS, until + SLOT_LEAD_MS),
-  };
+/**
+ * Where the end of a line is too early, they ask again when it is time; where it is too late, they are looked at again a day
+ * later, or once their message has expired. Undefined: it is neither.
+ */
+function insteadOfEnd(end: number, { now, from = now, until = Infinity }: Wish): Slot | undefined {
+  if (end < from) return { at: from };
+  return end > latestEnd(now, until) ? { at: Math.min(now + ASK_AGAIN_MS, until + SLOT_LEAD_MS) } : undefined;
 }

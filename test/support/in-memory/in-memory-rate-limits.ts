@@ -1,13 +1,4 @@
-import {
-  isOvertaken,
-  isStanding,
-  latestEnd,
-  noSlot,
-  noSlotYet,
-  slotsLeftIn,
-  type Line,
-  type Slot,
-} from '../../../shared/domain/subscription/rate-limit.ts';
+import { findSlots, type Line, type Slot } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { RateLimits } from '../../../shared/ports/subscriptions.ts';
 
@@ -17,17 +8,15 @@ export const inMemoryRateLimits = (
   lines = new Map<string, Line>(),
 ): RateLimits => {
   return {
-    reserve: ({ queue, subscriptionId }, limit, until) => {
+    reserve: ({ queue, subscriptionId }, limit, { from, until } = {}) => {
       const now = clock.now();
       const key = `${queue}#${subscriptionId}`;
-      const line = lines.get(key);
-      if (line !== undefined && isOvertaken(line, limit, now)) return answer(noSlotYet(now));
-      const standing = isStanding(line, limit, now) ? line : { reservedUpTo: now, epoch: limit.epoch };
-      const { slots, added, left } = slotsLeftIn(standing, 1, { limit, now, until });
-      const end = standing.reservedUpTo;
-      if (added > 0 && end > latestEnd(now, until)) return answer(noSlot(now, until));
-      lines.set(key, { reservedUpTo: end + added * limit.intervalMs, epoch: limit.epoch, left });
-      return answer(slots[0] ?? noSlot(now));
+      const found = findSlots(lines.get(key), 1, { limit, now, from, until });
+      if ('instead' in found) return answer(found.instead);
+      const { standing, slots, added, left } = found;
+      const reservedUpTo = (standing?.reservedUpTo ?? now) + added * limit.intervalMs;
+      lines.set(key, { reservedUpTo, epoch: limit.epoch, left });
+      return answer(slots[0]);
     },
     leave: ({ queue, subscriptionId }, { at, epoch }) => {
       const key = `${queue}#${subscriptionId}`;
@@ -40,4 +29,5 @@ export const inMemoryRateLimits = (
 };
 
 /** Asynchronous as the real one. */
-const answer = (slot: Slot): Promise<Slot> => Promise.resolve(slot);
+const answer = (slot: Slot | undefined): Promise<Slot> =>
+  slot === undefined ? Promise.reject(new RangeError('No slot was found.')) : Promise.resolve(slot);

@@ -61,10 +61,13 @@ const limitsOf = (world: PipelineWorld) => {
       return Promise.resolve();
     },
   };
-  const limitTo = async (max_per_second?: number): Promise<void> => {
+  const limitTo = async (max_per_second?: number, policy = {}): Promise<void> => {
     const mostOfQueue = { subscriptions: 100, bytes: 100_000 };
     const settings = { subscriptionConfirmation: false, mostOfQueue };
-    const options = { _retry_policy: aBarePolicy(), ...(max_per_second !== undefined && { max_per_second }) };
+    const options = {
+      _retry_policy: aBarePolicy(policy),
+      ...(max_per_second !== undefined && { max_per_second }),
+    };
     await updateSubscription(
       { registry, clock, settings, randomBytes, operations, secretSealer: world.secretOpener },
       { queue: 'orders', subscriptionId: 'subscription-1' },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readCache } from '../../../shared/adapters/read-cache.ts';
 
 const aCache = ({ maxAgeMs = 5000, maxWeight = 100 } = {}) => {
@@ -20,6 +20,11 @@ const aRead = () => {
   };
   return { read, resolve, reject, timesStarted: () => started };
 };
+
+const begun = ({ timesStarted }: ReturnType<typeof aRead>): Promise<void> =>
+  vi.waitFor(() => {
+    expect(timesStarted()).toBeGreaterThan(0);
+  });
 
 const reading = (value: string | undefined) => () => Promise.resolve(value);
 
@@ -102,10 +107,37 @@ describe('a cache of reads', () => {
     expect(await cached).toBe('old');
   });
 
+  it('makes one fresh read for all who ask before it begins, and another for those who ask later', async () => {
+    const { cache } = aCache();
+    const [first, second] = [aRead(), aRead()];
+    const together = [
+      cache.fresh('a', first.read),
+      cache.fresh('a', first.read),
+      cache.fresh('b', first.read),
+    ];
+    await begun(first);
+    const later = cache.fresh('a', second.read);
+    second.resolve('new');
+    expect(await later).toBe('new');
+    first.resolve('old');
+    expect(await Promise.all(together)).toEqual(['old', 'old', 'old']);
+    expect([first.timesStarted(), second.timesStarted()]).toEqual([2, 1]);
+  });
+
+  it('tells all who share a fresh read of its failure, and reads again for the next', async () => {
+    const { cache } = aCache();
+    const failing = aRead();
+    const together = Promise.allSettled([cache.fresh('a', failing.read), cache.fresh('a', failing.read)]);
+    failing.reject(new Error('throttled'));
+    expect((await together).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await cache.fresh('a', reading('new'))).toBe('new');
+  });
+
   it('does not let a slow read replace what was read after it', async () => {
     const { cache, time } = aCache();
     const slow = aRead();
     const early = cache.fresh('a', slow.read);
+    await begun(slow);
     time.now += 1;
     await cache.fresh('a', reading('new'));
     slow.resolve('old');

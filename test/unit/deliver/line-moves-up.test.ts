@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
+import { aBarePolicy, aSubscription } from '../../support/builders.ts';
 import { limitedWorld, type LimitedWorld } from '../../support/in-memory/limited-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 let world: LimitedWorld['world'];
 let startedAt: LimitedWorld['startedAt'];
@@ -80,6 +82,7 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
     const { rateLimits, clock } = world;
     const { ports } = world.deliverContext;
     ports.rateLimits = {
+      ...rateLimits,
       reserve: async (...asked) => {
         const slot = await rateLimits.reserve(...asked);
         await clock.sleep(2_000);
@@ -141,6 +144,28 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
 
     expect(requestedAt()).toHaveLength(101);
     expect(requestedAt().at(-1)).toBeLessThan(130);
+  });
+
+  it.each([
+    ['rises', 10],
+    ['goes', undefined],
+  ])('waits for its delay all the same where it is a retry and the limit %s', async (_, limit) => {
+    const policy = { minimum_delay_retries: 1, minimum_delay: 60, maximum_delay: 60 };
+    world.subscriber.script(aSubscription().subscriber, [status(503)]);
+    await subscribe(0.1, aBarePolicy(policy));
+    await publish(100);
+    await world.clock.run(startedAt + 100_000);
+    const standing = await deliveryOf('m5');
+    await limitTo(limit, policy);
+    await world.clock.run();
+
+    expect(standing).toMatchObject({ status: 'retrying', slot: { from: expect.any(Number) as number } });
+    expect(requestedAt()).toHaveLength(200);
+    expect(requestedAt().at(-1)).toBeLessThan(190);
+    for (let index = 0; index < 100; index += 1) {
+      const [first, retry] = (await deliveryOf(`m${index}`)).attempts;
+      expect((retry?.startedAt ?? 0) - (first?.startedAt ?? 0)).toBeGreaterThanOrEqual(60_000);
+    }
   });
 
   it('goes when it was to go before where it could not be moved, and keeps nobody else back', async () => {
