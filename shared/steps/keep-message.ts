@@ -39,13 +39,16 @@ async function keepAt(
   return keeping !== 'erased';
 }
 
-/** A large message may be in the bucket already, because another subscriber's failure kept it. */
+/**
+ * A large message may be in the bucket already, because another subscriber's failure kept it. One that was erased is not put there:
+ * a crash would leave it. Its key is all that `keepAt` needs to remove what an earlier crash has left.
+ */
 async function placeForJob(ports: Keeping, job: DeliveryJob): Promise<MessageBody> {
   const { body } = job;
-  if (body.kind === 'stored') return body;
-  const isLarge = bodyBytes(body.message) > MAX_BODY_ON_RECORD;
-  const kept = isLarge ? await keptBody(ports, job) : undefined;
-  return kept ?? (await placeOf(ports.payloads, body.message, MAX_BODY_ON_RECORD));
+  if (body.kind === 'stored' || bodyBytes(body.message) <= MAX_BODY_ON_RECORD) return body;
+  const record = await recordOf(ports, job);
+  if (record?.erasedAt !== undefined) return { kind: 'stored', payloadKey: payloadKeyOf(body.message) };
+  return record?.body ?? (await placeOf(ports.payloads, body.message, MAX_BODY_ON_RECORD));
 }
 
 /** Where a kept message is; undefined if it was not kept, has expired or was erased. */

@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { payloadKeyOf } from '../../../shared/domain/message/body.ts';
 import { retryDelivery } from '../../../shared/steps/by-hand.ts';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { aBarePolicy, aMessage } from '../../support/builders.ts';
@@ -105,6 +106,30 @@ describe('erasing a body', () => {
 
   it('of a message that never was says so', async () => {
     expect(await erase()).toBe('no_such_message');
+  });
+
+  it('before a first attempt that fails has nothing put into the bucket, where a crash would leave it', async () => {
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+    await world.dispatch({ ok: true, message: aMessage({ data: JSON.stringify('x'.repeat(20_000)) }) });
+    await erase();
+    const put = vi.spyOn(world.payloads, 'put');
+    await world.clock.run();
+
+    expect(put).not.toHaveBeenCalled();
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
+  });
+
+  it('has what a crash left in the bucket removed by the next attempt to keep it', async () => {
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+    const message = aMessage({ data: JSON.stringify('x'.repeat(20_000)) });
+    await world.dispatch({ ok: true, message });
+    await erase();
+    await world.payloads.put(payloadKeyOf(message), message);
+    await world.clock.run();
+
+    expect(world.payloads.stored.size).toBe(0);
   });
 
   it('does not put a large body back that another round was about to keep', async () => {
