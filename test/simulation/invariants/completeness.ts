@@ -54,7 +54,7 @@ const swallowedIn = (
   if (life === undefined) return [];
   const settledBy = life + scenario.settings.cacheSeconds * SECOND + 2 * scenario.skewMs + SLOWEST_MS;
   const isSent = copiesOf(planned).some(({ sentAt }) => sentAt >= settledBy);
-  const isAccepted = acceptances.some(({ record }) => record.listedAt >= life - scenario.skewMs);
+  const isAccepted = acceptances.some(({ record }) => record.life === life);
   return isSent && !isAccepted
     ? [lost(planned.id, 'taken for a message of an earlier life of its queue')]
     : [];
