@@ -1,7 +1,7 @@
 import { MAX_ATTEMPTS } from '../../shared/adapters/aws/retries.ts';
 import type { Chance } from '../support/chance.ts';
 import { startRelay, type Relay, type RelayedRequest } from '../support/relay.ts';
-import type { FaultTally } from './fault-tally.ts';
+import type { FaultLog } from './fault-log.ts';
 
 /** How often a call of a function's to AWS fails. */
 const PROBABILITY = 0.06;
@@ -24,7 +24,7 @@ export type FaultProxy = Relay & {
 export const startFaultProxy = async (
   target: string,
   chance: Chance,
-  tally: FaultTally,
+  faults: FaultLog,
 ): Promise<FaultProxy> => {
   /** Which of the next requests of a call fail: those of a call that has failed are its repeats. */
   const planned = new Map<string, boolean[]>();
@@ -43,7 +43,8 @@ export const startFaultProxy = async (
   const relay = await startRelay(target, async (request, forward) => {
     const fault = faultFor(request);
     if (fault === undefined) return await forward();
-    tally.count(fault);
+    faults.count(fault);
+    faults.failed(messagesIn(request));
     if (fault === 'call_cut_after' || fault === 'call_failed_after') await forward();
     if (fault === 'call_cut_before' || fault === 'call_cut_after') return 'cut';
     return { status: 500, headers: [], body: Buffer.alloc(0) };
@@ -55,6 +56,10 @@ export const startFaultProxy = async (
     },
   };
 };
+
+/** Ids of messages, as `messagesFor` makes them, wherever a call has them: in a key, in a job, in the name of an object. */
+const messagesIn = ({ url, body }: RelayedRequest): ReadonlySet<string> =>
+  new Set(`${url} ${body.toString('latin1')}`.match(/\bm\d+\b/g));
 
 const planFor = (chance: Chance): boolean[] => {
   if (!chance.happens(PROBABILITY)) return [];

@@ -45,6 +45,7 @@ export const ledgerOf = (
     const bySubscription = new Map(page?.items.map((record) => [record.key.subscriptionId, record]));
     return (byQueue.get(queue) ?? []).map(({ path, subscriptionId }) => ({
       name: `${path} ${messageId}`,
+      messageId,
       record: bySubscription.get(subscriptionId),
       replies: log.repliesOf(path, messageId),
     }));

@@ -3,11 +3,12 @@ import { seededChance } from '../support/chance.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { runFolder } from '../support/run-folder.ts';
 import { wholeNumber } from '../support/whole-number.ts';
-import { type Books, booksOf, duplicatesOf, explainedBy, isLost } from './books.ts';
+import { type Books, booksOf, isLost } from './books.ts';
+import { unexplainedDuplicatesOf } from './duplicates.ts';
 import { redriveAll } from './dead-letters.ts';
 import { callBy, messagesOn, reconcileOnce, subscribeAll, type System, systemAt } from './deployed-system.ts';
 import { startFaultProxy } from './fault-proxy.ts';
-import { faultTally, type FaultTally } from './fault-tally.ts';
+import { faultLog, type FaultLog } from './fault-log.ts';
 import { type Ledger, ledgerOf, type NamedPair } from './ledger.ts';
 import { listen } from './subscribers.ts';
 import { messagesFor, publishAll } from './traffic.ts';
@@ -72,17 +73,17 @@ export const runChaos = async (
 ): Promise<ChaosResult> => {
   const startedAt = Date.now();
   const folder = runFolder('chaos');
-  const tally = faultTally();
+  const faults = faultLog();
   await using stack = new AsyncDisposableStack();
   const { emulator, endpoints } = await startLocalSystem({ folder, settings, signal });
   stack.defer(() => emulator.stop());
-  const pairs = await underFire(stack, { request, system: systemAt(endpoints), folder, tally, say, signal });
-  const books = booksOf(pairs);
-  explain(pairs, say);
+  const pairs = await underFire(stack, { request, system: systemAt(endpoints), folder, faults, say, signal });
+  const books = booksOf(pairs, faults);
+  explain(pairs, faults, say);
   await stack.disposeAsync();
   if (isBalanced(books)) rmSync(folder, { recursive: true, force: true });
   else say(`The logs are in ${folder}.`);
-  return { books, faults: tally.counts(), seconds: Math.round((Date.now() - startedAt) / 1000) };
+  return { books, faults: faults.counts(), seconds: Math.round((Date.now() - startedAt) / 1000) };
 };
 
 export const isBalanced = ({ lost, unexplainedDuplicates }: Books): boolean =>
@@ -92,17 +93,17 @@ type Run = {
   request: ChaosRequest;
   system: System;
   folder: string;
-  tally: FaultTally;
+  faults: FaultLog;
   say: Say;
   signal: AbortSignal;
 };
 
 const underFire = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
-  const { request, system, tally, say, signal } = run;
+  const { request, system, faults, say, signal } = run;
   const receiver = await startReceiver();
   stack.defer(() => receiver.close());
   const log = listen(receiver, request.seed);
-  const proxy = await startFaultProxy(system.endpoints.endpoint, seededChance(request.seed + 1), tally);
+  const proxy = await startFaultProxy(system.endpoints.endpoint, seededChance(request.seed + 1), faults);
   stack.defer(() => proxy.close());
   await callBy(system, proxy.origin);
   const listeners = await subscribeAll(system, (path) => receiver.url(path));
@@ -113,11 +114,11 @@ const underFire = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
   const calm = new AbortController();
   const ended = AbortSignal.any([calm.signal, signal]);
   proxy.setFaulty(true);
-  const killing = killWorkers(run.folder, seededChance(request.seed + 3), tally, ended);
+  const killing = killWorkers(run.folder, seededChance(request.seed + 3), faults, ended);
   const reconciling = reconcileNowAndThen(system, signal, stack);
   say(`Publishing ${messages.length} messages under fire.`);
   try {
-    await publishAll(system, messages, { chance, tally, say, signal });
+    await publishAll(system, messages, { chance, faults, say, signal });
     say('All are published; the faults go on for a minute.');
     await watched(run, ledger, Date.now() + FAULTS_AFTER_MS, () => false);
   } finally {
@@ -153,7 +154,7 @@ type State = { open: number; queued: number };
 
 /** Looks every few seconds, and redrives what SQS gave up on, until it is enough or the deadline has come. */
 const watched = async (
-  { system, tally, say, signal }: Run,
+  { system, faults, say, signal }: Run,
   ledger: Ledger,
   deadline: number,
   isEnough: (state: State) => boolean,
@@ -163,8 +164,8 @@ const watched = async (
     const redriven = await redriveAll(system, signal);
     if (redriven > 0) say(`${redriven} dead letters were sent back.`);
     const state = { open: await ledger.open(), queued: await queuedIn(system) };
-    const faults = JSON.stringify(tally.counts());
-    say(`${state.open} messages have not ended, ${state.queued} are on the work queues; ${faults}`);
+    const counts = JSON.stringify(faults.counts());
+    say(`${state.open} messages have not ended, ${state.queued} are on the work queues; ${counts}`);
     if (isEnough(state) || Date.now() > deadline) return;
     await pause(LOOK_INTERVAL_MS, undefined, { signal });
   }
@@ -186,9 +187,11 @@ const queuedIn = async (system: System): Promise<number> => {
 };
 
 /** What does not balance, delivery by delivery. */
-const explain = (pairs: readonly NamedPair[], say: Say): void => {
-  const wrong = pairs.filter((pair) => isLost(pair) || duplicatesOf(pair) > explainedBy(pair));
-  for (const { name, record, replies } of wrong.slice(0, 20)) {
-    say(`${name}: ${JSON.stringify({ record, replies })}`);
+const explain = (pairs: readonly NamedPair[], faults: FaultLog, say: Say): void => {
+  for (const pair of pairs
+    .filter((one) => isLost(one) || unexplainedDuplicatesOf(one, faults).length > 0)
+    .slice(0, 20)) {
+    const unexplained = unexplainedDuplicatesOf(pair, faults);
+    say(`${pair.name}: ${JSON.stringify({ record: pair.record, replies: pair.replies, unexplained })}`);
   }
 };

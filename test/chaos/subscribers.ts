@@ -4,10 +4,14 @@ import type { Answer, Receiver } from '../support/receiver.ts';
 
 /** What a subscriber saw of one message, and what it answered, in order. */
 export type Reply = {
+  /** When it was asked, in milliseconds since the epoch. */
+  at: number;
   /** Undefined: it never answered. */
   status?: number;
   /** How long it took to answer, at least. */
   delayMs: number;
+  /** What it was asked by. `closedAt`: since when that is closed, for whatever reason. */
+  connection: { closedAt?: number };
 };
 
 type Subscriber = {
@@ -73,11 +77,11 @@ export const listen = (receiver: Receiver, seed: number): ReceiversLog => {
     for (const kind of kinds) {
       const path = pathOf(queue, kind);
       const subscriber: Subscriber = subscribers[kind];
-      receiver.script(path, ({ headers }) => {
+      receiver.script(path, ({ headers, arrivedAt, connection }) => {
         const name = `${path} ${String(headers['webhook-id'])}`;
         const replies = log.get(name) ?? [];
         const answer = subscriber.answer(replies.length + 1, chance);
-        log.set(name, [...replies, replyOf(answer)]);
+        log.set(name, [...replies, { at: arrivedAt, connection, ...replyOf(answer) }]);
         return answer;
       });
     }
@@ -85,7 +89,7 @@ export const listen = (receiver: Receiver, seed: number): ReceiversLog => {
   return { repliesOf: (path, messageId) => log.get(`${path} ${messageId}`) ?? [] };
 };
 
-const replyOf = ({ status, delayMs = 0 }: Answer): Reply => ({
+const replyOf = ({ status, delayMs = 0 }: Answer): Pick<Reply, 'status' | 'delayMs'> => ({
   ...(status === undefined ? {} : { status }),
   delayMs,
 });

@@ -2,7 +2,7 @@ import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Chance } from '../support/chance.ts';
 import type { System } from './deployed-system.ts';
-import type { FaultTally } from './fault-tally.ts';
+import type { FaultLog } from './fault-log.ts';
 import { QUEUES } from './subscribers.ts';
 
 export type Published = { queue: string; messageId: string };
@@ -32,7 +32,7 @@ export const messagesFor = (count: number, chance: Chance): Published[] =>
 
 type Circumstances = {
   chance: Chance;
-  tally: FaultTally;
+  faults: FaultLog;
   say: (line: string) => void;
   signal: AbortSignal;
 };
@@ -41,7 +41,7 @@ type Circumstances = {
 export const publishAll = async (
   { sqs, endpoints }: System,
   messages: readonly Published[],
-  { chance, tally, say, signal }: Circumstances,
+  { chance, faults, say, signal }: Circumstances,
 ): Promise<void> => {
   const bodies = messages.map(({ queue, messageId }) =>
     JSON.stringify({ queue, id: messageId, data: { text: 'x'.repeat(drawn(SIZES, chance).bytes) } }),
@@ -49,11 +49,11 @@ export const publishAll = async (
   const again: string[] = [];
   for (let start = 0; start < bodies.length || again.length > 0; start += BATCH) {
     signal.throwIfAborted();
-    if (start > 0 && start % TOLD_EVERY === 0) say(`${start} published; ${JSON.stringify(tally.counts())}`);
+    if (start > 0 && start % TOLD_EVERY === 0) say(`${start} published; ${JSON.stringify(faults.counts())}`);
     const repeats = again.splice(0);
     const batch = bodies.slice(start, start + BATCH);
     again.push(...batch.filter(() => chance.happens(TWICE)));
-    tally.count('published_twice', repeats.length);
+    faults.count('published_twice', repeats.length);
     await send([...repeats, ...batch]);
     await pause(BATCH_INTERVAL_MS, undefined, { signal });
   }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Chance } from '../support/chance.ts';
 import { isKilled, isWorkerIn, processes, type Process } from '../support/processes.ts';
-import type { FaultTally } from './fault-tally.ts';
+import type { FaultLog } from './fault-log.ts';
 
 /**
  * Milliseconds between two kills. The emulator takes the death of one worker for that of all workers of the function, and
@@ -16,12 +16,15 @@ const INTERVAL = { least: 2_000, most: 5_000 };
 export const killWorkers = async (
   folder: string,
   chance: Chance,
-  tally: FaultTally,
+  faults: FaultLog,
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
     const workers = workersAmong(await processes(), folder);
-    if (workers.length > 0 && isKilled(chance.pick(workers))) tally.count('worker_killed');
+    if (workers.length > 0 && isKilled(chance.pick(workers))) {
+      faults.count('worker_killed');
+      faults.killed();
+    }
     await pause(chance.int(INTERVAL.least, INTERVAL.most), undefined, { signal }).catch(() => undefined);
   }
 };

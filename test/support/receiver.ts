@@ -28,6 +28,8 @@ export type Answer = {
   behaviour?: Misbehaviour;
 };
 
+type Connection = { closedAt?: number };
+
 export type ReceivedRequest = {
   method: string;
   /** Without the query. */
@@ -40,6 +42,8 @@ export type ReceivedRequest = {
   servername?: string;
   /** When its headers had come, milliseconds since the epoch. */
   arrivedAt: number;
+  /** What it came by. `closedAt`: since when that is closed, milliseconds since the epoch. */
+  connection: Connection;
 };
 
 /** Answers used up in order, the last one again and again; or a function of the request. */
@@ -186,8 +190,22 @@ const readRequest = async (incoming: IncomingMessage): Promise<ReceivedRequest> 
     headers: incoming.headers,
     body: Buffer.concat(chunks),
     arrivedAt,
+    connection: connectionOf(incoming.socket),
     ...servernameOf(incoming.socket),
   };
+};
+
+const connections = new WeakMap<Socket, Connection>();
+
+const connectionOf = (socket: Socket): Connection => {
+  const known = connections.get(socket);
+  if (known !== undefined) return known;
+  const connection: Connection = {};
+  connections.set(socket, connection);
+  socket.once('close', () => {
+    connection.closedAt = Date.now();
+  });
+  return connection;
 };
 
 const servernameOf = (socket: Socket): { servername?: string } =>

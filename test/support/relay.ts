@@ -2,7 +2,11 @@ import { Agent, createServer, request as send } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { closeServer, listen } from './listening.ts';
 
-export type RelayedRequest = { readonly headers: IncomingHttpHeaders; readonly body: Buffer };
+export type RelayedRequest = {
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+};
 
 /** Headers as names and values in turn. */
 export type RelayedAnswer = { status: number; headers: readonly string[]; body: Buffer };
@@ -23,7 +27,7 @@ export const startRelay = async (target: string, treatment: Treatment): Promise<
 
   const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await bytesOf(incoming);
-    const given = await treatment({ headers: incoming.headers, body }, () =>
+    const given = await treatment({ url: incoming.url ?? '/', headers: incoming.headers, body }, () =>
       forwarded(target, agent, incoming, body),
     );
     if (given === 'cut') response.socket?.resetAndDestroy();

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
 import { schedulerClient } from '../../../shared/adapters/scheduler/wake-ups.ts';
 import { startFaultProxy } from '../../chaos/fault-proxy.ts';
-import { faultTally } from '../../chaos/fault-tally.ts';
+import { faultLog } from '../../chaos/fault-log.ts';
 import { seededChance } from '../../support/chance.ts';
 import { awsStub } from '../../support/aws-stub.ts';
 
@@ -33,8 +33,8 @@ const chanceOf = ({ persists, fault }: Chances) => {
 const behindProxy = async (chances: Chances) => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const stub = await awsStub(() => ({}));
-  const tally = faultTally();
-  const proxy = await startFaultProxy(stub.config.endpoint, chanceOf(chances), tally);
+  const faults = faultLog();
+  const proxy = await startFaultProxy(stub.config.endpoint, chanceOf(chances), faults);
   proxy.setFaulty(true);
   onTestFinished(async () => {
     await proxy.close();
@@ -47,10 +47,10 @@ const behindProxy = async (chances: Chances) => {
     ours: () => documents.get({ TableName: 'table', Key: { pk: 'p' } }),
     SDK: () => scheduler.send(new ListSchedulesCommand({})),
   };
-  return { calls, tally, arrived: () => stub.requests.length, proxy };
+  return { calls, faults, arrived: () => stub.requests.length, proxy };
 };
 
-const failed = ({ counts }: ReturnType<typeof faultTally>): number =>
+const failed = ({ counts }: ReturnType<typeof faultLog>): number =>
   Object.values(counts()).reduce((sum, count) => sum + count, 0);
 
 describe.each(['ours', 'SDK'] as const)('a call that chaos lets fail, by a client: %s', (client) => {
@@ -60,9 +60,9 @@ describe.each(['ours', 'SDK'] as const)('a call that chaos lets fail, by a clien
     [2, 2],
     [3, 2],
   ])('gets through by its repeat: fault %i', async (fault, arrivals) => {
-    const { calls, tally, arrived } = await behindProxy({ persists: false, fault });
+    const { calls, faults, arrived } = await behindProxy({ persists: false, fault });
     await calls[client]();
-    expect(failed(tally)).toBe(1);
+    expect(failed(faults)).toBe(1);
     expect(arrived()).toBe(arrivals);
   });
 
@@ -70,23 +70,23 @@ describe.each(['ours', 'SDK'] as const)('a call that chaos lets fail, by a clien
     [0, 0],
     [3, 3],
   ])('fails for good where its repeats do: fault %i', async (fault, arrivals) => {
-    const { calls, tally, arrived } = await behindProxy({ persists: true, fault });
+    const { calls, faults, arrived } = await behindProxy({ persists: true, fault });
     await expect(calls[client]()).rejects.toThrow();
-    expect(failed(tally)).toBe(3);
+    expect(failed(faults)).toBe(3);
     expect(arrived()).toBe(arrivals);
   });
 
   it('is like any other once it was made: the same call may fail again', async () => {
-    const { calls, tally } = await behindProxy({ persists: false, fault: 0 });
+    const { calls, faults } = await behindProxy({ persists: false, fault: 0 });
     await calls[client]();
     await calls[client]();
-    expect(failed(tally)).toBe(2);
+    expect(failed(faults)).toBe(2);
   });
 
   it('does not fail where nothing is to', async () => {
-    const { calls, tally, proxy } = await behindProxy({ persists: true, fault: 0 });
+    const { calls, faults, proxy } = await behindProxy({ persists: true, fault: 0 });
     proxy.setFaulty(false);
     await calls[client]();
-    expect(tally.counts()).toEqual({});
+    expect(faults.counts()).toEqual({});
   });
 });
