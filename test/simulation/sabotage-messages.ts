@@ -54,10 +54,16 @@ export const takenOverWithoutMessage: Sabotage = {
   },
 };
 
-/** Whoever keeps a body does not hear that it was erased meanwhile. */
+/** The record does not say that a body was erased, to those who would keep one. */
 export const erasureUnheard: Sabotage = {
   ports: (ports) =>
     withRecords(ports, (records) => ({
+      find: async (key) => {
+        const record = await records.find(key);
+        if (record === undefined) return undefined;
+        const { erasedAt: _unheard, ...heard } = record;
+        return heard;
+      },
       keepBody: async (...given) => {
         await records.keepBody(...given);
         return 'kept';

@@ -68,7 +68,12 @@ const MUTANTS: readonly [string, Sabotage, string, Planned][] = [
     'lost_is_true',
     always,
   ],
-  ['that keeps a body again after it was erased', erasureUnheard, 'erased_is_gone', isErased],
+  [
+    'that does not hear of an erasure where it would keep a body: it looks for one that is gone',
+    erasureUnheard,
+    'the_body_is_kept',
+    isErased,
+  ],
 ];
 
 describe('the simulation catches a pipeline', () => {
