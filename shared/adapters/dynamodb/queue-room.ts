@@ -28,18 +28,19 @@ async function take(table: RegistryTable, room: Room): Promise<boolean | 'again'
   const result = await conditional(table.client.update(takingOf(table, room))).catch(passingConflict);
   if (result === 'again') return 'again';
   if (result.kind === 'written' || result.item === undefined || isDeletedQueue(result.item)) return true;
-  const { roomSubscriptions, roomBytes, roomCountedAt = -Infinity } = roomSchema.parse(result.item);
-  const mayCount = table.clock.now() >= roomCountedAt + COUNT_AGAIN_AFTER_MS;
-  if (mayCount)
-    await count(table, room.queue, { subscriptions: roomSubscriptions ?? 0, bytes: roomBytes ?? 0 });
+  const bound = boundSchema.parse(result.item);
+  if (table.clock.now() >= bound.roomCountedAt + COUNT_AGAIN_AFTER_MS) {
+    await count(table, room.queue, { subscriptions: bound.roomSubscriptions, bytes: bound.roomBytes });
+    return 'again';
+  }
   // Somebody else is still counting a queue that had no bound.
-  return mayCount || roomBytes === undefined ? 'again' : false;
+  return 'roomBytes' in result.item ? false : 'again';
 }
 
-const roomSchema = z.object({
-  roomSubscriptions: z.number().exactOptional(),
-  roomBytes: z.number().exactOptional(),
-  roomCountedAt: z.number().exactOptional(),
+const boundSchema = z.object({
+  roomSubscriptions: z.number().default(0),
+  roomBytes: z.number().default(0),
+  roomCountedAt: z.number().default(-Infinity),
 });
 
 /** What does not grow is not asked about. */

@@ -24,7 +24,8 @@ export function BooksTable({ books, links }: { books: Books; links: FlowLinks })
   const columns: readonly Column<Row>[] = [
     {
       head: 'Figure',
-      cell: ({ name }) => (name === 'duplicates' ? name : <a href={links[name]}>{name}</a>),
+      cell: ({ name }) =>
+        name === 'duplicates' || name === 'unfinished' ? name : <a href={links[name]}>{name}</a>,
     },
     { head: 'Count', numeric: true, cell: ({ name }) => books[name].toLocaleString('en') },
     { head: 'What it counts', wide: true, cell: ({ meaning }) => meaning },
