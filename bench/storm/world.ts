@@ -4,7 +4,6 @@ import { healthNotes } from '../../functions/deliver/health.ts';
 import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
-import { schedulerWakeUps } from '../../shared/adapters/scheduler/wake-ups.ts';
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
@@ -41,13 +40,6 @@ const CALL_MS = 10;
 const RECONCILE_MS = 60_000;
 
 export const START = Date.UTC(2026, 0, 1);
-
-const SCHEDULES = {
-  group: 'retries',
-  roleArn: 'arn:aws:iam::000000000000:role/schedules',
-  retryQueueUrl: 'https://sqs.us-east-1.amazonaws.com/000000000000/retry',
-  deadLetterArn: 'arn:aws:sqs:us-east-1:000000000000:schedule-dead-letters',
-};
 
 /** What a test puts in the place of right ports, to see that it is found out. */
 export type Sabotage = (ports: DeliverPorts) => Partial<DeliverPorts>;
@@ -88,7 +80,7 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
   };
 
   const environment = (): DeliverContext => {
-    const wakeUps = { sendDelayed, ...schedulerWakeUps(scheduler.client(), SCHEDULES) };
+    const wakeUps = { sendDelayed, ...scheduler.client() };
     const { journal, ...stores } = deliverContext.ports;
     const slow = slowed({ ...stores, deliveryQueue, wakeUps }, time);
     const ports = { ...slow, clock: time, journal, subscriber };
