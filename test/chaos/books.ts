@@ -1,11 +1,7 @@
 import type { TerminalStatus } from '../../shared/domain/vocabulary.ts';
-import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { duplicatesOf, ROUNDING_MS, unexplainedDuplicatesOf } from './duplicates.ts';
+import { isOpen } from '../../shared/domain/delivery/delivery.ts';
+import { duplicatesOf, type Pair, ROUNDING_MS, unexplainedDuplicatesOf } from './duplicates.ts';
 import type { FaultLog } from './fault-log.ts';
-import type { Reply } from './subscribers.ts';
-
-/** One accepted message × one matching subscription: the record, and what the subscriber saw. */
-export type Pair = { messageId: string; record: Delivery | undefined; replies: readonly Reply[] };
 
 export type Books = Record<TerminalStatus, number> & {
   deliveries: number;

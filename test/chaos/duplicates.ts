@@ -1,7 +1,10 @@
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
-import type { Pair } from './books.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { FaultLog } from './fault-log.ts';
 import type { Reply } from './subscribers.ts';
+
+/** One accepted message × one matching subscription: the record, and what the subscriber saw. */
+export type Pair = { messageId: string; record: Delivery | undefined; replies: readonly Reply[] };
 
 /** Milliseconds by which two clocks, or a timer and a clock, may differ in their rounding. */
 export const ROUNDING_MS = 2;

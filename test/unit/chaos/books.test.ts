@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { booksOf, type Pair } from '../../chaos/books.ts';
+import { booksOf } from '../../chaos/books.ts';
+import type { Pair } from '../../chaos/duplicates.ts';
 import { faultLog } from '../../chaos/fault-log.ts';
 import type { Reply } from '../../chaos/subscribers.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
