@@ -19,9 +19,6 @@ export const WIDE = 100;
 
 const SUBSCRIBERS = 10;
 
-/** So that log lines have a trace, as they do in Lambda. */
-const TRACE = { _X_AMZN_TRACE_ID: 'Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=0' };
-
 /** Of a connection, not of a message. */
 const OF_CONNECTION = new Set(['host', 'connection', 'content-length']);
 
@@ -33,7 +30,7 @@ export async function startPrograms(stack: AsyncDisposableStack): Promise<Progra
     startFunction(stack, {
       name,
       entry: new URL(entry, import.meta.url),
-      env: { ...stub.environment, ...TRACE, ...env },
+      env: { ...stub.environment, ...env },
       folder,
     });
   const dispatch = await started('dispatch', '../../functions/dispatch/handler.ts');

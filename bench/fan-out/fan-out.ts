@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { messageItemOf } from '../../shared/adapters/dynamodb/message-item.ts';
 import { bucketsFor, chunksFor } from '../../shared/domain/delivery/fan-out.ts';
 import { bundle } from '../../test/support/bundle.ts';
-import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
 import { type BenchMeans, runBench } from '../harness/command.ts';
 import { median } from '../harness/figures.ts';
+import { environmentAt } from '../harness/stub-aws.ts';
 import { startLimited, type LimitedProcess } from './limited-process.ts';
 import { startStub, type Stub } from './stub-tables.ts';
 
@@ -168,22 +168,6 @@ function recordedWhole(messageId: string, matched: number): Record<string, unkno
     chunks: chunksFor(matched, buckets, 10) ?? 1,
     expiresAt: acceptedAt + 1e9,
   });
-}
-
-function environmentAt(endpoint: string): Record<string, string> {
-  const variables = Object.entries(completeEnvironment).map(([name, value]): [string, string] => [
-    name,
-    value.replaceAll(new URL(QUEUE_URL).origin, endpoint),
-  ]);
-  return {
-    ...Object.fromEntries(variables),
-    AWS_ENDPOINT_URL: endpoint,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'bench',
-    AWS_SECRET_ACCESS_KEY: 'bench',
-    AWS_LAMBDA_FUNCTION_NAME: 'measured',
-    _X_AMZN_TRACE_ID: 'Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=0',
-  };
 }
 
 function faults({ courses }: Figures): readonly string[] {

@@ -9,7 +9,7 @@ import type {
   Standing,
 } from '../../domain/delivery/chunk.ts';
 import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
-import { expression, type Expression } from './expressions.ts';
+import { expression, type Expression } from './writes.ts';
 import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 
 /** Nothing is on record of a member yet. */

@@ -8,9 +8,8 @@ import { chunkOfItem, chunkUpdateOf } from './chunk-item.ts';
 import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
 import { chunkItemKeyOf, itemKeyOf, overduePartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
-import { expression } from './expressions.ts';
+import { conditional, expression, transacted } from './writes.ts';
 import { decoded, ttlOf } from './record.ts';
-import { conditional, transacted } from './writes.ts';
 import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 

@@ -3,7 +3,7 @@ import type { Change, DeliveryKey, Expectation, Lease } from '../../domain/deliv
 import { OPEN_STATUSES } from '../../domain/vocabulary.ts';
 import { attemptItemOf, isUsual, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
-import type { Expression } from './expressions.ts';
+import type { Expression } from './writes.ts';
 
 /** Of a record that is there already; `absent` is a condition of PutItem. */
 type StandingExpectation = Exclude<Expectation, { kind: 'absent' }>;

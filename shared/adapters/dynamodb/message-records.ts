@@ -10,8 +10,7 @@ import type {
   MessageRecords,
   NextPart,
 } from '../../ports/messages.ts';
-import { expression, type Expression } from './expressions.ts';
-import { conditional, ifConditionHolds } from './writes.ts';
+import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
 import {
   bodyItemOf,
   erasedBodyItem,

@@ -9,8 +9,15 @@ import {
   type Registry,
   REMOVING_MS,
 } from '../../ports/subscriptions.ts';
-import { conditional, ifConditionHolds, ifUndisturbed, transacted } from './writes.ts';
-import { editsOf, expression, updateOf } from './expressions.ts';
+import {
+  conditional,
+  editsOf,
+  expression,
+  ifConditionHolds,
+  ifUndisturbed,
+  transacted,
+  updateOf,
+} from './writes.ts';
 import { queriedItems } from './queries.ts';
 import { NOT_DELETED, pausesOf, type RegistryTable } from './subscription-writes.ts';
 import {

@@ -16,9 +16,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Limited, RateLimits } from '../../ports/subscriptions.ts';
 import { slotsItemKey } from './delivery-keys.ts';
 import { gathered } from '../gathered.ts';
-import { expression, type Expression } from './expressions.ts';
+import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
 import { decoded, RECORD_VERSION, ttlOf } from './record.ts';
-import { conditional, ifConditionHolds } from './writes.ts';
 import type { DynamoDBDocument, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 
 /** Milliseconds within which the deliveries of one batch ask, since they are claimed side by side. */

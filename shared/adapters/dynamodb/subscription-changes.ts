@@ -2,9 +2,8 @@ import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
-import { ifUndisturbed, type RefusedWrite, transacted } from './writes.ts';
+import { editsOf, ifUndisturbed, type ItemEdit, type RefusedWrite, transacted, updateOf } from './writes.ts';
 import { freedFrom, pausesOf, type RegistryTable } from './subscription-writes.ts';
-import { editsOf, type ItemEdit, updateOf } from './expressions.ts';
 import {
   holderOf,
   isDeletedQueue,

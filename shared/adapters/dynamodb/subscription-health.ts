@@ -1,10 +1,9 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { conditional } from './writes.ts';
+import { conditional, expression, type Expression } from './writes.ts';
 import { primaryKey } from '../../config/tables.ts';
 import { type HealthChange, FAILURES_TO_DISABLE } from '../../domain/subscription/health.ts';
 import type { Disabled } from '../../domain/subscription/subscription.ts';
 import type { HealthResult } from '../../ports/subscriptions.ts';
-import { expression, type Expression } from './expressions.ts';
 import { subscriptionItemKey, subscriptionOf } from './subscription-item.ts';
 
 export type SubscriptionPlace = { tableName: string; queue: string; subscriptionId: string };
