@@ -174,11 +174,11 @@ describe('posthaste listen', () => {
     async (_name, args, secret) => {
       const { run } = await stubApi({});
       const { stdout } = await run(['listen', '--count', '1', '--json', ...args], {
-        input: `${SECRET}\n`,
         env: { POSTHASTE_WEBHOOK_SECRET: secret },
-        onStart: ({ stderr }) => {
+        onStart: ({ stdin, stderr }) => {
+          stdin.end(`${SECRET}\n`);
           stderr.once('data', (data: Buffer) => {
-            const url = /http:[^ .]+\S+?(?=[.,]? )|http:\S+(?=\.)/.exec(String(data))?.[0] ?? '';
+            const url = /http:\S+(?=\.)/.exec(String(data))?.[0] ?? '';
             void fetch(url, { method: 'POST', body: BODY, headers: signed(SECRET) });
           });
         },
