@@ -98,7 +98,7 @@ describe('the life of a subscription', () => {
     await subscribe(from, receiver.url('/carried'), options);
     const lines = await (await callApi('POST', `/v2/credentials/${from}`)).text();
     const response = await callApi('POST', `/v2/queues/${to}/import`, JSON.parse(lines));
-    expect(await response.json()).toEqual({ imported: 1, replaced: 0, unchanged: 0, failed: [] });
+    expect(await response.json()).toMatchObject({ imported: 1, failed: [] });
     await finishedDelivery(to, await post(to, 'carried'));
     expect(received('/carried')[0]?.headers.authorization).toBe('Bearer s3cret');
   });
