@@ -122,6 +122,7 @@ describe('the books', () => {
     expect(books).toEqual({
       accepted: MESSAGES,
       duplicates: DUPLICATES,
+      unfinished: 0,
       matched: MESSAGES - nobodys,
       unmatched: nobodys,
       filtered: 2 * (MESSAGES - nobodys) + 3 * nobodys,
