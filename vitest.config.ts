@@ -104,6 +104,7 @@ export default defineConfig({
         test: {
           name: 'killed',
           include: [killing],
+          maxWorkers: 1,
           globalSetup: ['test/support/deployed-system.ts'],
           sequence: { groupOrder: 7 },
           hookTimeout: 60_000,
