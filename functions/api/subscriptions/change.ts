@@ -1,7 +1,7 @@
 import { withOptions } from '../../../shared/domain/message/addressees.ts';
 import { isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
 import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
-import { withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
+import { isRaised, withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
 import { asEnabled, hasMoved, hasNewOrigin, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import {
@@ -12,11 +12,10 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
-import { type Changed, type Registry, type SecretSealer } from '../../../shared/ports/subscriptions.ts';
+import type { Changed, Registry, SecretSealer } from '../../../shared/ports/subscriptions.ts';
 import { bytesOf } from '../../../shared/domain/subscription/room.ts';
 import { type RoomContext, takeRoom } from './room.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
-import { type MovingUpContext, orderMovingUp } from './order-moving-up.ts';
 
 export type ChangeContext = {
   registry: Pick<Registry, 'changeSubscription'>;
@@ -39,8 +38,11 @@ export type SubscriptionChange = {
 
 export type UpdateContext = ChangeContext &
   ConfirmationContext &
-  MovingUpContext &
-  RoomContext & { registry: Pick<Registry, 'findSubscription'>; secretSealer: SecretSealer };
+  RoomContext & {
+    registry: Pick<Registry, 'findSubscription'>;
+    secretSealer: SecretSealer;
+    operations: Operations;
+  };
 
 /** `secret`: the new one, where the change made one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };
@@ -60,8 +62,7 @@ export async function updateSubscription(
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
   const { subscriber, options } = change;
-  if (subscriber !== undefined || options !== undefined) await takeRoomToGrow(context, name, change);
-  if (options !== undefined) await orderMovingUp(context, name, options);
+  if (subscriber !== undefined || options !== undefined) await prepare(context, name, change);
   return subscriber === undefined
     ? changePresent(context, name, editOf(change, context.clock.now()))
     : move(context, name, { ...change, subscriber });
@@ -89,15 +90,25 @@ async function move(
   return isRotated ? { ...result, secret } : result;
 }
 
-async function takeRoomToGrow(
+/** For as long operate waits for the change to be made; its second pass finds one that took longer. */
+const CHANGED_WITHIN_SECONDS = 2;
+
+/**
+ * What has to be done before a subscription is changed, by what it is then: room for what grows, and where the limit of its rate
+ * rises an order for operate, so that what waits for it moves up.
+ */
+async function prepare(
   context: UpdateContext,
-  name: SubscriptionName,
+  { queue, subscriptionId }: SubscriptionName,
   change: SubscriptionChange,
 ): Promise<void> {
-  const current = await context.registry.findSubscription(name.queue, name.subscriptionId);
+  const current = await context.registry.findSubscription(queue, subscriptionId);
   if (current === undefined) return;
   const growth = bytesOf(editOf(change, context.clock.now())(current)) - bytesOf(current);
-  if (growth > 0) await takeRoom(context, name.queue, { subscriptions: 0, bytes: growth });
+  if (growth > 0) await takeRoom(context, queue, { subscriptions: 0, bytes: growth });
+  // Before the change, so that no crash leaves it without its order.
+  if (change.options !== undefined && isRaised(current.options, change.options))
+    await context.operations.send({ kind: 'moving_up', queue, subscriptionId }, CHANGED_WITHIN_SECONDS);
 }
 
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
