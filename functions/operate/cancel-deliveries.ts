@@ -10,7 +10,15 @@ import { MAX_DELAY_SECONDS } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
 import type { Page } from '../../shared/ports/page.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
-import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remaining } from './context.ts';
+import {
+  goOnLater,
+  noteFailed,
+  PAGE_MS,
+  pageByPage,
+  worked,
+  type OperateContext,
+  type Remaining,
+} from './context.ts';
 
 const PAGE = 100;
 
@@ -35,14 +43,8 @@ export async function cancelDeliveries(
     await goOnLater(context, order, 0);
     return;
   }
-  let rest: CancellationOperation | undefined = begun(order, context.ports.clock.now());
-  while (rest !== undefined) {
-    if (remaining() < PAGE_MS) {
-      await goOnLater(context, rest, 0);
-      return;
-    }
-    rest = await cancelPage(context, rest, remaining);
-  }
+  const pass = begun(order, context.ports.clock.now());
+  await pageByPage(context, pass, remaining, (rest) => cancelPage(context, rest, remaining));
 }
 
 /** Of a deleted queue its subscriptions go first: none of them is called, and no queue of that name can be made before. */

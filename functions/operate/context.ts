@@ -61,6 +61,23 @@ export async function worked<Item, Result>(
   return { results, failed, rest: [] };
 }
 
+/** Carries out an order page by page while there is time. `page` answers what is left of it; undefined: nothing is. */
+export async function pageByPage<Order extends Operation>(
+  context: OperateContext,
+  order: Order,
+  remaining: Remaining,
+  page: (order: Order) => Promise<Order | undefined>,
+): Promise<void> {
+  let rest: Order | undefined = order;
+  while (rest !== undefined) {
+    if (remaining() < PAGE_MS) {
+      await goOnLater(context, rest, 0);
+      return;
+    }
+    rest = await page(rest);
+  }
+}
+
 /** Notes the delivery for which an order could not be carried out. */
 export function noteFailed(
   { ports }: OperateContext,

@@ -4,7 +4,7 @@ import type { MovingUpOperation } from '../../shared/domain/recovery/operation.t
 import { isOfLower, rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
 import { absenceOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { isWaiting, moveWaitingUp, type Waiting } from '../../shared/steps/move-up.ts';
-import { goOnLater, noteFailed, PAGE_MS, worked, type OperateContext, type Remaining } from './context.ts';
+import { goOnLater, noteFailed, pageByPage, worked, type OperateContext, type Remaining } from './context.ts';
 
 const PAGE = 100;
 
@@ -18,14 +18,7 @@ export async function moveLineUp(
   order: MovingUpOperation,
   remaining: Remaining,
 ): Promise<void> {
-  let rest: MovingUpOperation | undefined = order;
-  while (rest !== undefined) {
-    if (remaining() < PAGE_MS) {
-      await goOnLater(context, rest, 0);
-      return;
-    }
-    rest = await movePage(context, rest, remaining);
-  }
+  await pageByPage(context, order, remaining, (rest) => movePage(context, rest, remaining));
 }
 
 /** What is left to do; undefined where nothing is, or another message does it. */
