@@ -1,4 +1,4 @@
-import { moveUp } from '../domain/delivery/place-in-line.ts';
+import { type EarlierPlace, moveUp } from '../domain/delivery/place-in-line.ts';
 import { isOpen, type Delivery, type DeliveryKey, type NextAttempt } from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
 import { planSqsDelay } from '../domain/retry/wake-up-plan.ts';
@@ -18,9 +18,6 @@ export function isWaiting(delivery: Delivery): delivery is Waiting {
   const { status, slot, next, lease } = delivery;
   return isOpen(status) && slot !== undefined && next !== undefined && lease === undefined;
 }
-
-/** A place in the line; `slot` undefined: there is no line any more. */
-type Place = { slot: Slot | undefined; next: NextAttempt };
 
 /**
  * Gives a waiting delivery an earlier place in its line if there is one; without a limit it is due now. A delivery that
@@ -51,10 +48,10 @@ async function earlierPlace(
   { ports }: ByHandContext,
   { key, slot: { at, from = 0 }, next }: Waiting,
   limit: RateLimit | undefined,
-): Promise<Place | undefined> {
+): Promise<EarlierPlace | undefined> {
   const now = ports.clock.now();
   const [earliest, latest] = [Math.max(now, from), at - WORTH_MOVING_MS];
-  const placeAt = (dueAt: number, slot?: Slot): Place => ({
+  const placeAt = (dueAt: number, slot?: Slot): EarlierPlace => ({
     slot: slot && { ...slot, ...(from > now && { from }) },
     next: { ...next, dueAt: Math.max(earliest, dueAt), by: 'sqs_delay' },
   });
@@ -79,7 +76,7 @@ export async function leaveSlot(
 async function wake(
   { ports }: ByHandContext,
   { key }: Delivery,
-  { next: { number: attempt, dueAt }, slot }: Place,
+  { next: { number: attempt, dueAt }, slot }: EarlierPlace,
 ): Promise<void> {
   const wakeUp: WakeUp = { kind: 'wake_up', key, attempt, dueAt, by: 'sqs_delay' };
   await ports.wakeUps.sendDelayed(wakeUp, planSqsDelay(dueAt, ports.clock.now()).delaySeconds);

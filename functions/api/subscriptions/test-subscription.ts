@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { newDelivery } from '../../../shared/domain/delivery/claim.ts';
 import { type Delivery, type DeliveryKey, isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
@@ -150,7 +151,10 @@ async function waitForAttempt(
     if (delivery !== undefined && isAttempted(delivery)) return { kind: 'tried', delivery };
     const leftMs = deadline - clock.now();
     if (leftMs <= 0) {
-      return { kind: 'waiting', delivery: delivery ?? pendingDelivery(key, sentAt, settings.retentionMs) };
+      // As deliver will create it when it receives the job.
+      const { retentionMs } = settings;
+      const pending = newDelivery({ key, acceptedAt: sentAt }, { now: sentAt, retentionMs });
+      return { kind: 'waiting', delivery: delivery ?? pending };
     }
     await clock.sleep(Math.min(interval.wait * 1000, leftMs));
     interval = interval.afterEmpty();
@@ -159,21 +163,4 @@ async function waitForAttempt(
 
 function isAttempted({ status, attempts }: Delivery): boolean {
   return attempts.length > 0 || !isOpen(status);
-}
-
-/** The record as deliver will create it when it receives the job. */
-function pendingDelivery(key: DeliveryKey, acceptedAt: number, retentionMs: number): Delivery {
-  return {
-    key,
-    acceptedAt,
-    status: 'pending',
-    round: 1,
-    attempts: [],
-    lateResults: [],
-    lost: 0,
-    owed: [],
-    recoveries: [],
-    updatedAt: acceptedAt,
-    expiresAt: acceptedAt + retentionMs,
-  };
 }

@@ -15,6 +15,9 @@ import type { DeliveryJob } from './job.ts';
 /** The slot that a delivery waits for, and when it is looked at for it. */
 export type Place = { next: NextAttempt; slot: Slot };
 
+/** The same where its line may be gone: undefined, and it need not wait for any slot. */
+export type EarlierPlace = { next: NextAttempt; slot: Slot | undefined };
+
 /**
  * Has a delivery wait for its slot on record, without a lease. From then on a first attempt is listed and in the overdue
  * index like any other; its message is kept by now. `owner`: of the lease on it; undefined: there is none.
@@ -45,12 +48,8 @@ export function openWaiting(job: DeliveryJob, place: Place, at: WriteTime): Tran
   };
 }
 
-/** Gives a delivery that waits for a slot an earlier one; undefined: it need not wait for any. */
-export function moveUp(
-  delivery: Delivery,
-  { next, slot }: { next: NextAttempt; slot: Slot | undefined },
-  at: WriteTime,
-): Transition {
+/** Gives a delivery that waits for a slot an earlier one. */
+export function moveUp(delivery: Delivery, { next, slot }: EarlierPlace, at: WriteTime): Transition {
   return {
     name: 'move_up',
     key: delivery.key,
