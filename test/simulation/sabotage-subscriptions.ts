@@ -1,7 +1,9 @@
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { Actor } from './history.ts';
 import type { StepPorts } from './ports.ts';
 import { withWrite } from './sabotage.ts';
+import { SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 
 type Reads = Pick<Subscriptions, 'page' | 'find'>;
@@ -115,4 +117,21 @@ export const throttlingFailsAll: Sabotage = {
         throw error;
       }
     }),
+};
+
+/** One call that is throttled holds up all that its function has in hand. */
+export const throttlingHoldsUpAll = (): Sabotage => {
+  const waits = new WeakMap<Actor['invocation'], Promise<void>>();
+  return {
+    ports: (ports, { actor }) =>
+      withWrite(ports, async (transition) => {
+        await waits.get(actor.invocation);
+        try {
+          return await ports.deliveries.write(transition);
+        } catch (error) {
+          waits.set(actor.invocation, ports.clock.sleep(10 * SECOND));
+          throw error;
+        }
+      }),
+  };
 };

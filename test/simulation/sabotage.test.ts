@@ -31,11 +31,25 @@ const withLateSuccesses = (scenario: Scenario): Scenario => ({
   settings: { ...scenario.settings, attemptTimeoutMs: 15_000 },
   subscriptions: scenario.subscriptions.map((one) => ({
     ...one,
+    interests: {},
+    confirmation: undefined,
+    maxPerSecond: undefined,
+    // One failure beside the late success ends it.
+    policy: {
+      retries_with_no_delay: 0,
+      minimum_delay_retries: 0,
+      backoff_retries: 0,
+      maximum_delay_retries: 0,
+    },
     answers: {
       first: [{ takesMs: 14_000, says: { status: 200 } }],
       then: { takesMs: 100, says: { status: 500 } },
     },
   })),
+  changes: [],
+  interventions: [],
+  throttles: [],
+  standstills: [],
   rates: { calls: 0.2, messages: 0.3 },
 });
 

@@ -1,4 +1,4 @@
-import { having, isCaught } from './is-caught.ts';
+import { findingsIn, having, isCaught, withoutFaults } from './is-caught.ts';
 import { leaseKeptOnFault } from './sabotage.ts';
 import { erasureUnheard } from './sabotage-messages.ts';
 import {
@@ -8,12 +8,38 @@ import {
   openedSecretsKept,
   retriesReadCache,
   throttlingFailsAll,
+  throttlingHoldsUpAll,
   undecidedLeftOut,
   unreadableIsAbsent,
 } from './sabotage-subscriptions.ts';
-import type { Scenario } from './scenario.ts';
+import { bucketOf } from './partition.ts';
+import { HOUR, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
+
+/** Two messages whose retries fall together, and whose functions share them; of one the partition is throttled for a while. */
+const besideOneThrottled = (scenario: Scenario): Scenario => {
+  const [message] = scenario.messages;
+  if (message === undefined) throw new RangeError('There is no message.');
+  const plain = { ...message, at: 0, ttlSeconds: undefined, delaySeconds: undefined, repeats: [] };
+  return {
+    ...withoutFaults(scenario),
+    settings: { ...scenario.settings, schedulerThresholdSeconds: 90 },
+    messages: ['m0', 'm1'].map((id) => ({ ...plain, id })),
+    subscriptions: scenario.subscriptions.map((one) => ({
+      ...one,
+      at: -HOUR,
+      interests: {},
+      confirmation: undefined,
+      maxPerSecond: undefined,
+      policy: { retries_with_no_delay: 0, minimum_delay_retries: 5, minimum_delay: 4, maximum_delay: 4 },
+      answers: { first: [], then: { takesMs: 100, says: { status: 503 } } },
+    })),
+    changes: [],
+    interventions: [],
+    throttles: [{ partition: bucketOf('m0'), from: SECOND, to: 30 * SECOND }],
+  };
+};
 
 type Planned = (scenario: Scenario) => boolean;
 
@@ -77,6 +103,14 @@ const MUTANTS: readonly [string, Sabotage, string, Planned][] = [
 ];
 
 describe('the simulation catches a pipeline', () => {
+  it('where one throttled partition holds up the others', async () => {
+    expect(await isCaught(throttlingHoldsUpAll(), 'nothing_late', 100, besideOneThrottled)).toBe(true);
+  });
+
+  it('and not one that is right, where one partition is throttled', async () => {
+    expect(await findingsIn(50, besideOneThrottled)).toEqual([]);
+  });
+
   it.each(MUTANTS)('%s', async (_, sabotage, invariant, isPlanned) => {
     expect(await isCaught(sabotage, invariant, 2_000, having(isPlanned))).toBe(true);
   });
