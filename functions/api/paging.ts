@@ -58,7 +58,7 @@ export function answerBytesOf(part: unknown): number {
  * only the listing can make the marker of a shorter page. One always fits: a record has at most 400 KB (DynamoDB quotas).
  * @throws what `read` throws
  */
-export async function fittingPage<Item, View>(
+export async function pageWithinAnswerSize<Item, View>(
   request: PageRequest,
   read: (request: PageRequest) => Promise<Page<Item>>,
   viewOf: (item: Item) => View,

@@ -1,9 +1,9 @@
 import { ContendedError } from '../../shared/domain/contention.ts';
-import { breakUp, claimChunk, recordSuccesses } from '../../shared/domain/delivery/chunk-changes.ts';
+import { dissolveChunk, claimChunk, recordSuccesses } from '../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
 import {
   isSuccess,
-  onTheirOwn,
+  separateMembers,
   pendingIn,
   type Chunk,
   type FirstSuccess,
@@ -74,7 +74,7 @@ async function endLapsedLease(
   lapsed: NonNullable<Chunk['lease']>,
 ): Promise<Chunk> {
   const { ports } = context;
-  const result = await ports.chunks.write(breakUp(key, lapsed, writeTime(context)));
+  const result = await ports.chunks.write(dissolveChunk(key, lapsed, writeTime(context)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined || chunk.lease !== undefined) throw contendedChunk(key);
   for (const subscriptionId of pendingIn(chunk)) {
@@ -99,7 +99,7 @@ function remainingJobs(job: ChunkJob, { receiveCount }: Receipt, chunk: Chunk): 
   return [
     ...pendingIn(chunk).map(lost),
     ...others.map(single),
-    ...onTheirOwn(chunk).map(receiveCount > 1 ? lost : single),
+    ...separateMembers(chunk).map(receiveCount > 1 ? lost : single),
   ];
 }
 
@@ -128,7 +128,7 @@ export class SuccessRecorder {
   /** Members of which nothing is on record but the claim of the chunk. */
   readonly #pending: Map<string, Delivery>;
   /** Members that were given records of their own since. */
-  readonly #onTheirOwn: string[] = [];
+  readonly #separateMembers: string[] = [];
   #successes: PendingSuccess[] = [];
   #isWriting = false;
   #isTimed = false;
@@ -161,7 +161,7 @@ export class SuccessRecorder {
   /** Takes note that a member has a record of its own. A no-op for one that is not pending. */
   leave(id: string): void {
     if (!this.#pending.delete(id)) return;
-    this.#onTheirOwn.push(id);
+    this.#separateMembers.push(id);
     this.#writeInTime();
   }
 
@@ -195,7 +195,7 @@ export class SuccessRecorder {
   async #writeBatch(batch: readonly PendingSuccess[]): Promise<void> {
     const recorded = {
       successes: new Map(batch.map(({ id, success }) => [id, success])),
-      own: [...this.#onTheirOwn],
+      own: [...this.#separateMembers],
       ends: batch.length === this.#pending.size,
     };
     const { ports } = this.#context;

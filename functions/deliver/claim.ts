@@ -94,9 +94,9 @@ function keepForReconcile({ ports, settings }: DeliverContext, work: DeliveryJob
 /**
  * Does what is left to do where a claim was refused: no attempt is ours to make now. `due_now`: the claim came a moment
  * early, and can be made again.
- * @throws OwedUnpaidError
+ * @throws OwedStepsFailedError
  */
-export async function followRefusal(
+export async function handleRefusal(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   receipt: Receipt,

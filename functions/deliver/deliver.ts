@@ -11,12 +11,12 @@ import { messageFor, recordOf } from '../../shared/steps/keep-message.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { makeAttempt } from './attempt.ts';
 import { ChunkFaultError, claimMembers, isClaimed, SlowReadsError, SuccessRecorder } from './chunk.ts';
-import { type Claimable, claimAttempt, claimToCancel, followRefusal } from './claim.ts';
+import { type Claimable, claimAttempt, claimToCancel, handleRefusal } from './claim.ts';
 import { hasTimeForAttempt, ownerFor, type DeliverContext, type Receipt } from './context.ts';
-import { noteAbsence } from './health.ts';
+import { recordAbsence } from './health.ts';
 import { cancelHeld, releasedOnFault, type Held, type Loaded } from './held.ts';
 import { withMemoryFor } from './memory-budget.ts';
-import { canStandUnclaimed, standInLine } from './rate-limit.ts';
+import { canStandUnclaimed, joinLine } from './rate-limit.ts';
 import { recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
@@ -157,7 +157,7 @@ async function withTurn(
   if (rateLimitOf(subscription) === undefined || !canStandUnclaimed(work, receipt)) return unclaimed;
   const found = await messageFor(context.ports, work, work);
   if (found === undefined) return unclaimed;
-  const slot = await standInLine(context, work, subscription, found.message);
+  const slot = await joinLine(context, work, subscription, found.message);
   return slot === 'waits' ? undefined : { ...unclaimed, message: () => Promise.resolve(found), slot };
 }
 
@@ -179,7 +179,7 @@ async function deliverTo(
     absence === undefined
       ? await claimAttempt(context, unclaimed)
       : await claimToCancel(context, unclaimed, absence);
-  if (result.kind !== 'claimed') return followRefusal(context, work, receipt, result);
+  if (result.kind !== 'claimed') return handleRefusal(context, work, receipt, result);
   if (absence === undefined) {
     await attemptClaimed(
       context,
@@ -189,7 +189,7 @@ async function deliverTo(
     );
   } else {
     context.ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason: absence });
-    if (recipient.subscription !== undefined) await noteAbsence(context, recipient.subscription);
+    if (recipient.subscription !== undefined) await recordAbsence(context, recipient.subscription);
   }
   return 'done';
 }

@@ -40,7 +40,7 @@ export function noteHealth(
 }
 
 /** Sends the event of a subscription without further attempts, where a crashed invocation left it unsent. */
-export function noteAbsence(context: DeliverContext, subscription: Subscription): Promise<void> {
+export function recordAbsence(context: DeliverContext, subscription: Subscription): Promise<void> {
   return noted(context, subscription, () => sendLeftOver(context, subscription, context.ports.clock.now()));
 }
 

@@ -4,7 +4,7 @@ import { apply, type Delivery, type Revision } from '../../shared/domain/deliver
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { requestMs } from '../../shared/domain/delivery/lease.ts';
 import { cancelLeased, release } from '../../shared/domain/delivery/transitions.ts';
-import type { MessageBody } from '../../shared/domain/message/body.ts';
+import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
@@ -12,7 +12,7 @@ import type { WriteResult } from '../../shared/ports/deliveries.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { SuccessRecorder } from './chunk.ts';
 import type { DeliverContext, Receipt } from './context.ts';
-import { comeBackAtLeaseEnd } from './wake-up.ts';
+import { returnAtLeaseEnd } from './wake-up.ts';
 
 /** A delivery whose lease we hold. */
 export type Held = {
@@ -31,7 +31,7 @@ export type Loaded = Held & {
   subscription: Subscription | undefined;
   message: Message;
   /** Where the message came from. */
-  body: MessageBody;
+  body: BodyLocation;
   /** What brought the attempt at hand about; undefined: the message itself. */
   broughtBy: AttemptTrigger | undefined;
 };
@@ -79,7 +79,7 @@ export async function endHeld(
 ): Promise<Delivery | undefined> {
   const result = await writeHeld(context, held, transition);
   if (result.kind === 'written') return result.delivery;
-  await comeBackAtLeaseEnd(context, held.work, result.current);
+  await returnAtLeaseEnd(context, held.work, result.current);
   return undefined;
 }
 

@@ -1,14 +1,14 @@
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { Owed } from '../../shared/domain/vocabulary.ts';
 import { endOf, settle } from '../../shared/domain/delivery/transitions.ts';
-import type { MessageBody } from '../../shared/domain/message/body.ts';
+import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
 
 /** Some or all of what a finished delivery owes could not be done. Transient: the next invocation that reads its record does the rest. */
-export class OwedUnpaidError extends Error {
-  override readonly name = 'OwedUnpaidError';
+export class OwedStepsFailedError extends Error {
+  override readonly name = 'OwedStepsFailedError';
 
   constructor({ key }: Delivery, failures: readonly { owed: Owed; cause: unknown }[]) {
     const names = failures.map(({ owed }) => owed).join(', ');
@@ -22,12 +22,12 @@ export class OwedUnpaidError extends Error {
 /**
  * Does what a finished delivery still owes, and takes all that was done off the record by one write. One failure holds up
  * nothing else. A crash in between does it once more: nothing owed is forgotten, and everything may come twice.
- * @throws OwedUnpaidError
+ * @throws OwedStepsFailedError
  */
 export async function settleOwed(
   context: DeliverContext,
   delivery: Delivery,
-  body: MessageBody | undefined,
+  body: BodyLocation | undefined,
 ): Promise<void> {
   const done: Owed[] = [];
   const failures: { owed: Owed; cause: unknown }[] = [];
@@ -41,14 +41,14 @@ export async function settleOwed(
   }
   // Refused: another invocation settles it at the same time, or it is open again. What is left is done there.
   if (done.length > 0) await context.ports.deliveries.write(settle(delivery, done, writeTime(context)));
-  if (failures.length > 0) throw new OwedUnpaidError(delivery, failures);
+  if (failures.length > 0) throw new OwedStepsFailedError(delivery, failures);
 }
 
 async function settleOne(
   context: DeliverContext,
   owed: Owed,
   delivery: Delivery,
-  body: MessageBody | undefined,
+  body: BodyLocation | undefined,
 ): Promise<void> {
   switch (owed) {
     case 'undeliverable':

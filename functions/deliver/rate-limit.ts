@@ -135,7 +135,7 @@ export function canStandUnclaimed(
  * two. `waits`: it does. A slot: its turn comes while it is waited for. Undefined: there is no line, or something is on
  * record of it already, which its claim will tell.
  */
-export async function standInLine(
+export async function joinLine(
   context: DeliverContext,
   job: DeliveryJob,
   subscription: Subscription,

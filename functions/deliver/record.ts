@@ -24,7 +24,7 @@ import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
 import { writeHeld, type Loaded } from './held.ts';
 import { settleOwed } from './owed.ts';
 import { scheduleRetry } from './rate-limit.ts';
-import { comeBackAtLeaseEnd } from './wake-up.ts';
+import { returnAtLeaseEnd } from './wake-up.ts';
 
 /** `dueAt`: when it was due, in milliseconds since the epoch; undefined for a first attempt that nothing delayed. */
 export type AttemptResult = { attempt: Attempt; reply: Reply; dueAt: number | undefined };
@@ -87,7 +87,7 @@ function hintMs(reply: Reply, endedAt: number, capMs: number): number {
  * Puts the result of an attempt on record, and does what follows from it: the message is kept first, then the record is
  * written, then the wake-up is set or what is owed is settled; the caller acknowledges last. Returns the delivery, still held, where this invocation
  * makes an immediate retry next.
- * @throws OwedUnpaidError
+ * @throws OwedStepsFailedError
  */
 export async function record(
   context: DeliverContext,
@@ -146,7 +146,7 @@ async function recordLate(
     if (result.kind === 'written') {
       const decisive = result.delivery.status !== found.status;
       ports.journal.note({ fact: 'late_result', key: work.key, attempt, decisive });
-      await comeBackAtLeaseEnd(context, work, result.delivery);
+      await returnAtLeaseEnd(context, work, result.delivery);
       return;
     }
     // Another invocation delivered it between our read and our write: then the result is simply added.

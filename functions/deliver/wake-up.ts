@@ -90,7 +90,7 @@ export async function sendAgainIfEarly(
  * index finds a first attempt whose holder died. The holder may have a copy of this very message (SQS hands one out twice at times), which our
  * acknowledgement deletes for both.
  */
-export async function comeBackAtLeaseEnd(
+export async function returnAtLeaseEnd(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   current: Delivery | undefined,

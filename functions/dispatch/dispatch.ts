@@ -1,16 +1,16 @@
 import { type RetainedMessages, type DeadLetterReason } from '../../shared/domain/vocabulary.ts';
 import {
-  addresseesOf,
-  contentOf,
+  matchSubscriptions,
+  matchContentOf,
   listedAt,
-  type Acceptance,
-  type Addressees,
+  type AcceptanceTimes,
+  type MatchResult,
 } from '../../shared/domain/message/addressees.ts';
 import { bucketsFor } from '../../shared/domain/delivery/fan-out.ts';
 import {
   MAX_BODY_IN_JOB,
   MAX_BODY_ON_RECORD,
-  type MessageBody,
+  type BodyLocation,
   payloadKeyOf,
 } from '../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
@@ -22,9 +22,9 @@ import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { ReceivedMessage } from '../../shared/wire/ingress/message.ts';
-import { dividedUp, type Sending } from './first-jobs.ts';
-import { readLast, sendAgain, sendJobs, sendOn } from './pages.ts';
-import { repeated, type Copy } from './repeat.ts';
+import { divideIntoChunks, type SendTiming } from './first-jobs.ts';
+import { readLast, sendAgain, sendJobs, sendPages } from './pages.ts';
+import { resolveRepeat, type ReceivedCopy } from './repeat.ts';
 import { placeOf } from '../../shared/steps/keep-message.ts';
 import { keptUntil, recordedUntil } from '../../shared/steps/retention.ts';
 
@@ -102,18 +102,18 @@ async function refuse(
 
 async function accept(
   context: DispatchContext,
-  copy: Copy,
+  copy: ReceivedCopy,
   page: SubscriptionPage,
-  sending: Sending,
+  sending: SendTiming,
 ): Promise<void> {
   const { ports } = context;
   const { message, body } = copy;
-  const content = contentOf(message);
+  const content = matchContentOf(message);
   const acceptance = {
     acceptedAt: ports.clock.now(),
     listedAt: listedAt(page.readAt, page.subscriptions),
   };
-  const first = addresseesOf(page.subscriptions, content, acceptance);
+  const first = matchSubscriptions(page.subscriptions, content, acceptance);
   const draft = await draftRecord(context, copy, { ...acceptance, ...first });
   const { life, until } = page;
   const { kind, record } = await ports.messageRecords.accept(
@@ -129,10 +129,10 @@ async function accept(
   noteAccepted(ports.journal, record, { matched: first.matching.length, duplicate: false });
   const sent = { content, body, sending };
   await sendJobs(context, { record, part: record, addressees: first }, sent);
-  await sendOn(context, record, sent);
+  await sendPages(context, record, sent);
 }
 
-type Received = { copy: Copy; page: SubscriptionPage; sending: Sending };
+type Received = { copy: ReceivedCopy; page: SubscriptionPage; sending: SendTiming };
 
 async function repeat(
   context: DispatchContext,
@@ -140,12 +140,12 @@ async function repeat(
   { copy, page, sending }: Received,
 ): Promise<void> {
   const { journal } = context.ports;
-  const resent = await repeated(context, record, copy);
+  const resent = await resolveRepeat(context, record, copy);
   if (!('message' in resent)) {
     noteAccepted(journal, record, { matched: 0, duplicate: true, ...resent });
     return;
   }
-  const sent = { content: contentOf(resent.message), body: resent.body, sending };
+  const sent = { content: matchContentOf(resent.message), body: resent.body, sending };
   const last = await readLast(context, record, sent, page);
   noteAccepted(journal, record, { matched: last.addressees.matching.length, duplicate: true });
   await sendAgain(context, record, sent, last);
@@ -163,8 +163,8 @@ function noteAccepted(journal: Journal, { key, filtered, until }: MessageRecord,
 
 async function draftRecord(
   { ports, settings }: DispatchContext,
-  { message, body, version, isFetched }: Copy,
-  { acceptedAt, listedAt, matching, filtered }: Acceptance & Addressees,
+  { message, body, version, isFetched }: ReceivedCopy,
+  { acceptedAt, listedAt, matching, filtered }: AcceptanceTimes & MatchResult,
 ): Promise<MessageRecord> {
   const kept = await keptFromStart(
     isFetched ? 'all' : settings.retainMessages,
@@ -182,7 +182,7 @@ async function draftRecord(
     filtered,
     duplicates: 0,
     buckets,
-    ...dividedUp(matching, buckets, settings.firstAttemptsPerJob),
+    ...divideIntoChunks(matching, buckets, settings.firstAttemptsPerJob),
     accepted: acceptedVersion(version, message),
     ...(kept === undefined ? {} : { body: kept }),
     expiresAt: (kept === undefined ? recordedUntil : keptUntil)(acceptedAt, settings),
@@ -194,8 +194,8 @@ async function keptFromStart(
   retainMessages: RetainedMessages,
   payloads: Payloads,
   message: Message,
-  body: MessageBody,
-): Promise<MessageBody | undefined> {
+  body: BodyLocation,
+): Promise<BodyLocation | undefined> {
   if (body.kind === 'stored') return body;
   return retainMessages === 'all' ? placeOf(payloads, message, MAX_BODY_ON_RECORD) : undefined;
 }

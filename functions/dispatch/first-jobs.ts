@@ -1,11 +1,11 @@
 import type { ChunkJob, DeliveryJob, FirstJob } from '../../shared/domain/delivery/job.ts';
 import { bucketIn, chunkOf, chunksFor, type Buckets } from '../../shared/domain/delivery/fan-out.ts';
-import type { MessageBody } from '../../shared/domain/message/body.ts';
+import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import type { ListedSubscription } from '../../shared/domain/subscription/subscription.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
 
 /** When the message was sent, in milliseconds since the epoch, and how long after its acceptance it is due. */
-export type Sending = { sentAt: number | undefined; delayMs: number };
+export type SendTiming = { sentAt: number | undefined; delayMs: number };
 
 /** A message's record is read with every failure of its deliveries, so it must stay small however many fail. */
 const MOST_APART = 25;
@@ -14,7 +14,7 @@ const MOST_APART = 25;
  * How the deliveries of a message are divided into chunks. A job ends with the slowest of its deliveries, so a failing
  * subscription, which may take all the time there is, gets a job of its own instead of holding up the others.
  */
-export function dividedUp(
+export function divideIntoChunks(
   matching: readonly ListedSubscription[],
   buckets: number,
   firstAttemptsPerJob: number,
@@ -28,7 +28,7 @@ export function dividedUp(
 }
 
 /** Where deliveries are, as the record of their message says. */
-export type Placing = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apart'> & Buckets;
+export type RecordedPlaces = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apart'> & Buckets;
 
 /**
  * The jobs for the first attempts of a message: one for each chunk, as its record says, and one for each delivery that is in
@@ -36,9 +36,9 @@ export type Placing = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apart'> & Buck
  */
 export function firstJobsFor(
   subscriptionIds: readonly string[],
-  placing: Placing,
-  body: MessageBody,
-  { sentAt, delayMs }: Sending,
+  placing: RecordedPlaces,
+  body: BodyLocation,
+  { sentAt, delayMs }: SendTiming,
 ): FirstJob[] {
   const { key, acceptedAt, chunks, apart = [] } = placing;
   const order = {

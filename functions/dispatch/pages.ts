@@ -1,10 +1,10 @@
 import {
-  addresseesOf,
+  matchSubscriptions,
   listedAt,
-  type Addressees,
-  type Content,
+  type MatchResult,
+  type MatchContent,
 } from '../../shared/domain/message/addressees.ts';
-import type { MessageBody } from '../../shared/domain/message/body.ts';
+import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import { bucketsFor, type Buckets, endOfBuckets, type Part } from '../../shared/domain/delivery/fan-out.ts';
 import { CLOCKS_DIFFER_MS } from '../../shared/domain/message/life.ts';
 import type { MessageKey } from '../../shared/domain/message/message.ts';
@@ -15,7 +15,7 @@ import type { Journal } from '../../shared/ports/journal.ts';
 import type { MessageRecord, MessageRecords, NextPart } from '../../shared/ports/messages.ts';
 import type { DeliveryQueue } from '../../shared/ports/queues.ts';
 import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
-import { dividedUp, firstJobsFor, type Sending } from './first-jobs.ts';
+import { divideIntoChunks, firstJobsFor, type SendTiming } from './first-jobs.ts';
 
 export type PagesContext = {
   ports: {
@@ -31,14 +31,18 @@ export type PagesContext = {
 };
 
 /** What is sent to all subscriptions of a message. */
-export type Sent = { content: Content; body: MessageBody; sending: Sending };
+export type AcceptedContent = { content: MatchContent; body: BodyLocation; sending: SendTiming };
 
 /**
  * Sends a message whose last part was sent to the subscriptions behind it, page by page: each is on record before its jobs are
  * sent, and the next one only after that. So a crash repeats one page, and every subscription stays where it was.
  * @throws UnfinishedError when there is no time for all of them
  */
-export async function sendOn(context: PagesContext, record: MessageRecord, sent: Sent): Promise<void> {
+export async function sendPages(
+  context: PagesContext,
+  record: MessageRecord,
+  sent: AcceptedContent,
+): Promise<void> {
   let current: MessageRecord | undefined = record;
   while (current?.until !== undefined) {
     current = await sendNext(context, { ...current, until: current.until }, sent);
@@ -47,7 +51,7 @@ export async function sendOn(context: PagesContext, record: MessageRecord, sent:
 }
 
 /** What is to be sent again: the last part of a message as far as one page of the list has it. */
-type Piece = { page: Pick<SubscriptionPage, 'subscriptions' | 'until'>; part: Part; addressees: Addressees };
+type Piece = { page: Pick<SubscriptionPage, 'subscriptions' | 'until'>; part: Part; addressees: MatchResult };
 
 /**
  * Reads the subscriptions of a message's last part once more, or the first of them, and judges them as of when it was recorded.
@@ -56,7 +60,7 @@ type Piece = { page: Pick<SubscriptionPage, 'subscriptions' | 'until'>; part: Pa
 export async function readLast(
   { ports }: PagesContext,
   record: MessageRecord,
-  { content }: Pick<Sent, 'content'>,
+  { content }: Pick<AcceptedContent, 'content'>,
   read?: SubscriptionPage,
 ): Promise<Piece> {
   const { key, acceptedAt, parts, until } = record;
@@ -64,7 +68,7 @@ export async function readLast(
   const fresh = await ports.subscriptions.page(key.queue, 'fresh', part.after);
   const page = fresh ?? (parts === undefined ? read : undefined) ?? { subscriptions: [] };
   const within = page.subscriptions.filter(({ id }) => until === undefined || id <= until);
-  return { page, part, addressees: addresseesOf(within, content, { ...part, acceptedAt }) };
+  return { page, part, addressees: matchSubscriptions(within, content, { ...part, acceptedAt }) };
 }
 
 /**
@@ -74,20 +78,20 @@ export async function readLast(
 export async function sendAgain(
   context: PagesContext,
   record: MessageRecord,
-  sent: Sent,
+  sent: AcceptedContent,
   last: Piece,
 ): Promise<void> {
   const current = await resend(context, record, sent, last);
-  if (current !== undefined) await sendOn(context, current, sent);
+  if (current !== undefined) await sendPages(context, current, sent);
 }
 
 /** To whom a page of the list goes, by the part of the message's record that it is in. */
-type Paged = { record: MessageRecord; part: Part; addressees: Pick<Addressees, 'matching' | 'undecided'> };
+type Paged = { record: MessageRecord; part: Part; addressees: Pick<MatchResult, 'matching' | 'undecided'> };
 
 export async function sendJobs(
   { ports }: Pick<PagesContext, 'ports'>,
   { record, part, addressees }: Paged,
-  { body, sending }: Sent,
+  { body, sending }: AcceptedContent,
 ): Promise<void> {
   const { key, acceptedAt, apart = [] } = record;
   noteUndecided(ports.journal, key, addressees.undecided);
@@ -102,7 +106,7 @@ export async function sendJobs(
 async function sendNext(
   context: PagesContext,
   record: MessageRecord & { until: string },
-  sent: Sent,
+  sent: AcceptedContent,
 ): Promise<MessageRecord | undefined> {
   const { ports } = context;
   const { next, addressees } = await nextPart(context, record, sent.content);
@@ -121,8 +125,8 @@ async function sendNext(
 async function nextPart(
   { ports, settings }: PagesContext,
   record: MessageRecord & { until: string },
-  content: Content,
-): Promise<{ next: NextPart; addressees: Addressees }> {
+  content: MatchContent,
+): Promise<{ next: NextPart; addressees: MatchResult }> {
   const found = await ports.subscriptions.page(record.key.queue, 'cached', record.until);
   // In another life of the queue there is nobody that the message was accepted for.
   const page = found?.life === record.life ? found : undefined;
@@ -132,7 +136,7 @@ async function nextPart(
     // As of its acceptance, however long after it this is.
     listedAt: Math.min(listedAt(readAt, subscriptions), record.listedAt + CLOCKS_DIFFER_MS),
   };
-  const addressees = addresseesOf(subscriptions, content, acceptance);
+  const addressees = matchSubscriptions(subscriptions, content, acceptance);
   const { matching, filtered } = addressees;
   const { apart = [], ...buckets } = bucketsBehind(record, matching, settings.firstAttemptsPerJob);
   const part = { ...buckets, after: record.until, listedAt: acceptance.listedAt };
@@ -142,14 +146,14 @@ async function nextPart(
 /** Where the deliveries of one more part are. A part that nobody matches takes no bucket of its own. */
 function bucketsBehind(
   record: MessageRecord,
-  matching: Addressees['matching'],
+  matching: MatchResult['matching'],
   firstAttemptsPerJob: number,
 ): Buckets & Pick<MessageRecord, 'apart'> {
   if (matching.length === 0) return bucketsOf(lastPartOf(record));
   const firstBucket = record.matched === 0 ? (record.firstBucket ?? 0) : endOfBuckets(record);
   const buckets = bucketsFor(matching.length);
   const apartAlready = record.apart?.length ?? 0;
-  return { firstBucket, buckets, ...dividedUp(matching, buckets, firstAttemptsPerJob, apartAlready) };
+  return { firstBucket, buckets, ...divideIntoChunks(matching, buckets, firstAttemptsPerJob, apartAlready) };
 }
 
 /**
@@ -159,7 +163,7 @@ function bucketsBehind(
 async function resend(
   context: PagesContext,
   record: MessageRecord,
-  sent: Sent,
+  sent: AcceptedContent,
   last: Piece,
 ): Promise<MessageRecord | undefined> {
   const { ports } = context;
@@ -195,7 +199,7 @@ function goOnOnlyInTime({ ports, hasTime }: PagesContext, { key }: MessageRecord
 const MOST_NAMED = 10;
 
 /** One line however many they are; whose filter it is, an operator must know. */
-function noteUndecided(journal: Journal, message: MessageKey, undecided: Addressees['undecided']): void {
+function noteUndecided(journal: Journal, message: MessageKey, undecided: MatchResult['undecided']): void {
   if (undecided.length === 0) return;
   journal.note({
     fact: 'filter_too_costly',

@@ -11,13 +11,13 @@ import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
 import type { Page } from '../../shared/ports/page.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
 import {
-  goOnLater,
+  continueLater,
   noteFailed,
   PAGE_MS,
   pageByPage,
-  worked,
+  workThrough,
   type OperateContext,
-  type Remaining,
+  type TimeLeft,
 } from './context.ts';
 
 const PAGE = 100;
@@ -37,10 +37,10 @@ const REMEMBERED_MS = 45 * 60_000;
 export async function cancelDeliveries(
   context: OperateContext,
   order: CancellationOperation,
-  remaining: Remaining,
+  remaining: TimeLeft,
 ): Promise<void> {
   if (!(await isQueueRemoved(context, order, remaining))) {
-    await goOnLater(context, order, 0);
+    await continueLater(context, order, 0);
     return;
   }
   const pass = begun(order, context.ports.clock.now());
@@ -51,7 +51,7 @@ export async function cancelDeliveries(
 async function isQueueRemoved(
   { ports }: OperateContext,
   { queue, subscriptionId }: CancellationOperation,
-  remaining: Remaining,
+  remaining: TimeLeft,
 ): Promise<boolean> {
   if (subscriptionId !== undefined) return true;
   return ports.registry.removeDeletedQueue(queue, () => remaining() > PAGE_MS);
@@ -68,11 +68,13 @@ function begun(order: CancellationOperation, now: number): CancellationOperation
 async function cancelPage(
   context: OperateContext,
   order: CancellationOperation,
-  remaining: Remaining,
+  remaining: TimeLeft,
 ): Promise<CancellationOperation | undefined> {
   const page = await pageOf(context, order);
   const keys = page.items.flatMap(({ key, status }) => (isOpen(status) ? [key] : []));
-  const { results, failed, rest } = await worked(keys, remaining, (key) => cancelOne(context, order, key));
+  const { results, failed, rest } = await workThrough(keys, remaining, (key) =>
+    cancelOne(context, order, key),
+  );
   for (const { item, error } of failed) noteFailed(context, 'cancellation', item, error);
   // Listed again, the page is shorter by what was cancelled; where all of it failed, it would be the same.
   const isShrinking = results.length > 0 || failed.length === 0;
@@ -113,7 +115,7 @@ async function cancelOne(
 async function endPass(context: OperateContext, order: CancellationOperation): Promise<void> {
   const next = nextPass(order, context.ports.clock.now());
   if (next === undefined) await finish(context, order);
-  else await goOnLater(context, next.order, next.delaySeconds);
+  else await continueLater(context, next.order, next.delaySeconds);
 }
 
 /** Undefined: this pass was the last. A queue that was deleted is on no list any more. */

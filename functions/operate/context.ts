@@ -20,7 +20,7 @@ export type OperateContext = {
 export const SIDE_BY_SIDE = 10;
 
 /** What is left of the invocation, in milliseconds. */
-export type Remaining = () => number;
+export type TimeLeft = () => number;
 
 /** What has to be left for another page to be read and ten deliveries to be dealt with, each of them at the SDK's slowest. */
 export const PAGE_MS = 20_000;
@@ -38,9 +38,9 @@ type Worked<Item, Result> = {
  * Works on the items, ten at once, until there are no more or the time is up. A failure holds up no other item: where a
  * service is down for all of them, the calls after the page fail as well, and the message comes again.
  */
-export async function worked<Item, Result>(
+export async function workThrough<Item, Result>(
   items: readonly Item[],
-  remaining: Remaining,
+  remaining: TimeLeft,
   work: (item: Item) => Promise<Result>,
 ): Promise<Worked<Item, Result>> {
   const results: Result[] = [];
@@ -65,13 +65,13 @@ export async function worked<Item, Result>(
 export async function pageByPage<Order extends Operation>(
   context: OperateContext,
   order: Order,
-  remaining: Remaining,
+  remaining: TimeLeft,
   page: (order: Order) => Promise<Order | undefined>,
 ): Promise<void> {
   let rest: Order | undefined = order;
   while (rest !== undefined) {
     if (remaining() < PAGE_MS) {
-      await goOnLater(context, rest, 0);
+      await continueLater(context, rest, 0);
       return;
     }
     rest = await page(rest);
@@ -89,7 +89,7 @@ export function noteFailed(
 }
 
 /** Sends the rest of an order in a new message, so that it does not count as a failed receive. */
-export async function goOnLater(
+export async function continueLater(
   { ports }: OperateContext,
   operation: Operation,
   delaySeconds: number,

@@ -1,10 +1,17 @@
 import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { ANY_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
 import type { MovingUpOperation } from '../../shared/domain/recovery/operation.ts';
-import { isOfLower, rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
+import { isFromLowerLimit, rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
 import { absenceOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
-import { isWaiting, moveWaitingUp, type Waiting } from '../../shared/steps/move-up.ts';
-import { goOnLater, noteFailed, pageByPage, worked, type OperateContext, type Remaining } from './context.ts';
+import { isWaiting, moveUpWaiting, type WaitingDelivery } from '../../shared/steps/move-up.ts';
+import {
+  continueLater,
+  noteFailed,
+  pageByPage,
+  workThrough,
+  type OperateContext,
+  type TimeLeft,
+} from './context.ts';
 
 const PAGE = 100;
 
@@ -16,7 +23,7 @@ const PAGE = 100;
 export async function moveLineUp(
   context: OperateContext,
   order: MovingUpOperation,
-  remaining: Remaining,
+  remaining: TimeLeft,
 ): Promise<void> {
   await pageByPage(context, order, remaining, (rest) => movePage(context, rest, remaining));
 }
@@ -25,16 +32,16 @@ export async function moveLineUp(
 async function movePage(
   context: OperateContext,
   order: MovingUpOperation,
-  remaining: Remaining,
+  remaining: TimeLeft,
 ): Promise<MovingUpOperation | undefined> {
   const subscription = await presentSubscription(context, order);
   // What waits for one that is gone or disabled is cancelled when it is due.
   if (subscription === undefined) return undefined;
   const limit = rateLimitOf(subscription);
   const { deliveries, marker } = await openDeliveries(context, order);
-  const waiting = deliveries.filter(isWaiting).filter(({ slot }) => isOfLower(slot, limit));
-  const { results, failed, rest } = await worked(inLine(waiting), remaining, (one) =>
-    moveWaitingUp(context, one, limit),
+  const waiting = deliveries.filter(isWaiting).filter(({ slot }) => isFromLowerLimit(slot, limit));
+  const { results, failed, rest } = await workThrough(inLine(waiting), remaining, (one) =>
+    moveUpWaiting(context, one, limit),
   );
   for (const { item, error } of failed) noteFailed(context, 'moving_up', item.key, error);
   // Read again, the page is shorter by those that moved; where none did, it would be the same.
@@ -66,7 +73,7 @@ async function openDeliveries(
 }
 
 /** Those that were to go first stay first. */
-function inLine(waiting: readonly Waiting[]): Waiting[] {
+function inLine(waiting: readonly WaitingDelivery[]): WaitingDelivery[] {
   return waiting.toSorted((one, other) => one.slot.at - other.slot.at);
 }
 
@@ -75,5 +82,5 @@ async function passAgain(
   context: OperateContext,
   { kind, queue, subscriptionId }: MovingUpOperation,
 ): Promise<void> {
-  await goOnLater(context, { kind, queue, subscriptionId, settled: true }, ANY_LEASE_MS / 1000);
+  await continueLater(context, { kind, queue, subscriptionId, settled: true }, ANY_LEASE_MS / 1000);
 }

@@ -2,7 +2,7 @@ import type { Operation } from '../../shared/domain/recovery/operation.ts';
 import type { DeadLetters } from '../../shared/ports/queues.ts';
 import { parseOperation } from '../../shared/wire/jobs/operation.ts';
 import { cancelDeliveries } from './cancel-deliveries.ts';
-import type { OperateContext, Remaining } from './context.ts';
+import type { OperateContext, TimeLeft } from './context.ts';
 import { moveLineUp } from './move-line-up.ts';
 import { recoverDeliveries } from './recover-deliveries.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
@@ -43,7 +43,7 @@ export function orderIdsIn({ body }: SQSRecord): Record<string, string> {
 export async function operate(
   context: OperateContext,
   operation: Operation,
-  remaining: Remaining,
+  remaining: TimeLeft,
 ): Promise<void> {
   switch (operation.kind) {
     case 'recovery':

@@ -20,13 +20,13 @@ import type { RecoverySaving } from '../../shared/ports/deliveries.ts';
 import type { RetryRefusal } from '../../shared/domain/vocabulary.ts';
 import { reopenDelivery } from '../../shared/steps/by-hand.ts';
 import {
-  goOnLater,
+  continueLater,
   noteFailed,
   PAGE_MS,
   SIDE_BY_SIDE,
-  worked,
+  workThrough,
   type OperateContext,
-  type Remaining,
+  type TimeLeft,
 } from './context.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 
@@ -49,14 +49,14 @@ const WATCH_AFTER_SECONDS = OPERATE_TIMEOUT_SECONDS + 5;
 export async function recoverDeliveries(
   context: OperateContext,
   order: RecoveryOperation,
-  remaining: Remaining,
+  remaining: TimeLeft,
 ): Promise<void> {
   let recovery = await context.ports.recoveries.find(order.queue, order.recoveryId);
   if (recovery === undefined) await awaitRecord(context, order);
   while (recovery?.state === 'running') {
     const progress = remaining() < PAGE_MS ? { waitSeconds: 0 } : await advance(context, recovery, remaining);
     if ('waitSeconds' in progress) {
-      await goOnLater(context, order, progress.waitSeconds);
+      await continueLater(context, order, progress.waitSeconds);
       return;
     }
     recovery = progress.recovery;
@@ -67,7 +67,7 @@ export async function recoverDeliveries(
 /** The record as it is now; or how long another message has to wait before it goes on. */
 type Progress = { recovery: Recovery | undefined } | { waitSeconds: number };
 
-async function advance(context: OperateContext, recovery: Recovery, remaining: Remaining): Promise<Progress> {
+async function advance(context: OperateContext, recovery: Recovery, remaining: TimeLeft): Promise<Progress> {
   const { recovery: next, waitSeconds } = await stepOf(context, recovery, remaining);
   const saving = await saved(context, next);
   if (saving.kind === 'saved') return waitSeconds === undefined ? { recovery: next } : { waitSeconds };
@@ -95,7 +95,7 @@ async function saved({ ports }: OperateContext, recovery: Recovery): Promise<Rec
 async function awaitRecord(context: OperateContext, order: RecoveryOperation): Promise<void> {
   const { ports } = context;
   if (ports.clock.now() < order.orderedAt + CREATION_MS) {
-    await goOnLater(context, order, CREATION_LOOK_SECONDS);
+    await continueLater(context, order, CREATION_LOOK_SECONDS);
     return;
   }
   // The request that ordered it has failed, and its caller knows.
@@ -105,7 +105,7 @@ async function awaitRecord(context: OperateContext, order: RecoveryOperation): P
 /** What is written next; `waitSeconds`: how long to wait before the step after it. */
 type Step = { recovery: Recovery; waitSeconds?: number };
 
-async function stepOf(context: OperateContext, recovery: Recovery, remaining: Remaining): Promise<Step> {
+async function stepOf(context: OperateContext, recovery: Recovery, remaining: TimeLeft): Promise<Step> {
   const { results, rest } = await handleBatch(context, recovery, remaining);
   const after = withResults(recovery, results, rest);
   const step = rest.length > 0 ? { recovery: after } : await nextStep(context, after);
@@ -131,11 +131,11 @@ async function nextPage({ ports }: OperateContext, { selection, cursor }: Recove
 }
 
 /** The next ten of the batch: what the recovery's record says of its progress is at most so many behind, also after a crash. */
-async function handleBatch(context: OperateContext, recovery: Recovery, remaining: Remaining) {
+async function handleBatch(context: OperateContext, recovery: Recovery, remaining: TimeLeft) {
   const now = recovery.batch.slice(0, SIDE_BY_SIDE);
   if (now.length === 0) return { results: [], rest: [] };
   const { deliveries, unreadable } = await context.ports.deliveryListings.records(now);
-  const { results, failed, rest } = await worked(deliveries, remaining, (delivery) =>
+  const { results, failed, rest } = await workThrough(deliveries, remaining, (delivery) =>
     handle(context, recovery, delivery),
   );
   const faults = [

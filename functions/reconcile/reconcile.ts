@@ -1,5 +1,5 @@
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
-import { isStuck, postpone } from '../../shared/domain/delivery/transitions.ts';
+import { wasAlreadyPostponed, postpone } from '../../shared/domain/delivery/transitions.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Deliveries, OverdueDelivery } from '../../shared/ports/deliveries.ts';
@@ -86,7 +86,7 @@ async function wake(
   await ports.wakeUps.sendDelayed(wakeUpFor(result.delivery, at.now), 0);
   const overdueMs = at.now - found.overdueAt;
   ports.journal.note({ fact: 'reconciled', key: found.key, overdueMs });
-  return { overdueMs, stuck: isStuck(result.delivery, found.overdueAt) };
+  return { overdueMs, stuck: wasAlreadyPostponed(result.delivery, found.overdueAt) };
 }
 
 /** A delivery that is over is woken under its last attempt's number: it is refused, and then does what it owes. */

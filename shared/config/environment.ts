@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Given, variableRows } from './resources.ts';
+import { type FunctionSources, variableRows } from './resources.ts';
 import type { FunctionName, Variable } from './rules.ts';
 
 /** A function's environment is not what its code needs. Names variables and rules, never values. */
@@ -30,7 +30,7 @@ const setByLambda = {
 
 const everyRow: Readonly<Record<string, Variable>> = { ...variableRows, ...setByLambda };
 
-type Environment<F extends FunctionName> = Given<F> & { readonly runtimeApi?: string | undefined };
+type Environment<F extends FunctionName> = FunctionSources<F> & { readonly runtimeApi?: string | undefined };
 
 /** What a function gets: the rows that name it. @throws EnvironmentError naming every variable that is wrong */
 function environmentOf<F extends FunctionName>(name: F, source?: Source): Environment<F>;

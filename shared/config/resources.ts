@@ -85,7 +85,7 @@ type Read<Row extends Variable> = Row extends { readonly read: infer R extends z
   : z.output<Row['rule']>;
 
 /** What a function reads from its environment, by the keys of the rows. */
-export type Given<F extends FunctionName> = {
+export type FunctionSources<F extends FunctionName> = {
   [K in keyof Rows as F extends Rows[K]['functions'][number] ? K : never]: Read<Rows[K]>;
 };
 

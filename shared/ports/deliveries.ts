@@ -1,7 +1,7 @@
 import type { Chunk, ChunkTransition } from '../domain/delivery/chunk.ts';
 import type { Status } from '../domain/vocabulary.ts';
 import type { ChunkKey, Delivery, DeliveryKey, Transition } from '../domain/delivery/delivery.ts';
-import type { FannedOut } from '../domain/delivery/fan-out.ts';
+import type { FanOut } from '../domain/delivery/fan-out.ts';
 import type { StatusCounts } from '../domain/message/books.ts';
 import type { Recovery } from '../domain/recovery/recovery.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -71,9 +71,9 @@ export interface DeliveryListings {
    * Every recorded delivery of a message, delivered or not: bucket by bucket, and by subscription in each. Strongly
    * consistent. @throws InvalidMarkerError
    */
-  ofMessage(message: FannedOut, page: PageRequest): Promise<Page<Delivery>>;
+  ofMessage(message: FanOut, page: PageRequest): Promise<Page<Delivery>>;
   /** How the recorded deliveries of a message stand; strongly consistent, and small however many they are. */
-  tally(message: FannedOut): Promise<StatusCounts>;
+  tally(message: FanOut): Promise<StatusCounts>;
 }
 
 /** `refused` by somebody else's write: with the record as it is, undefined where there is none. */

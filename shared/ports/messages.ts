@@ -1,4 +1,4 @@
-import type { MessageBody } from '../domain/message/body.ts';
+import type { BodyLocation } from '../domain/message/body.ts';
 import type { LaterPart } from '../domain/delivery/fan-out.ts';
 import type { MessageKey } from '../domain/message/message.ts';
 import type { AcceptedVersion } from '../domain/message/version.ts';
@@ -30,7 +30,7 @@ export type MessageRecord = {
   /** Absent on records of version 0.1.0, and of messages that do not come through the ingress queue. */
   accepted?: AcceptedVersion;
   /** Inline: on the MESSAGE item itself. */
-  body?: MessageBody;
+  body?: BodyLocation;
   /** When the body was erased by hand; then there is none, and none is kept again. */
   erasedAt?: number;
   expiresAt: number;
@@ -42,7 +42,7 @@ type Acceptance = { kind: 'accepted' | 'duplicate'; record: MessageRecord };
 export type AcceptedMessage = { key: MessageKey; acceptedAt: number };
 
 /** `kept`: a body is on record, this one or the one before it. `forgotten`: there is no such record any more. */
-export type Keeping = 'kept' | 'erased' | 'forgotten';
+export type BodyState = 'kept' | 'erased' | 'forgotten';
 
 /** What dispatch puts on record before it sends a message to more subscriptions. `matched`, `filtered` and `apart`: those of the part. */
 export type NextPart = {
@@ -73,7 +73,7 @@ export interface MessageRecords {
    * Keeps the body, if none is kept yet and none was erased, and lets the record live until `expiresAt` at least. The record
    * of another message under the same id counts as forgotten.
    */
-  keepBody(message: AcceptedMessage, body: MessageBody, expiresAt: number): Promise<Keeping>;
+  keepBody(message: AcceptedMessage, body: BodyLocation, expiresAt: number): Promise<BodyState>;
   /** Takes the body off the record for good. Answers with the record after it; undefined: there is none. Safe to repeat. */
   eraseBody(key: MessageKey, at: number): Promise<MessageRecord | undefined>;
 }

@@ -2,7 +2,7 @@ import type { DeadLetterReason } from '../domain/vocabulary.ts';
 import type {
   DeadLetter,
   UndeliverableNotice,
-  ReceivedLetter,
+  ReceivedDeadLetter,
   RedrivenMessage,
 } from '../domain/delivery/dead-letter.ts';
 import type { FirstJob } from '../domain/delivery/job.ts';
@@ -58,9 +58,9 @@ export interface DeadLetterQueue {
    */
   receive(most: number): Promise<readonly DeadLetter[]>;
   /** @throws when some could not be removed; they come back. */
-  remove(letters: readonly ReceivedLetter[]): Promise<void>;
+  remove(letters: readonly ReceivedDeadLetter[]): Promise<void>;
   /** Makes the messages visible again. One that is visible already is no error. */
-  release(letters: readonly ReceivedLetter[]): Promise<void>;
+  release(letters: readonly ReceivedDeadLetter[]): Promise<void>;
   /** Those that are held among them. SQS counts approximately, and lags behind by a minute. */
   count(): Promise<number>;
 }

@@ -2,12 +2,12 @@ import { withRetriedWrites } from '../domain/contention.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/by-hand.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { bucketIn, isAhead, partWith } from '../domain/delivery/fan-out.ts';
-import { wasThere } from '../domain/message/addressees.ts';
-import { canBeLeft, rateLimitOf } from '../domain/subscription/rate-limit.ts';
+import { wasActiveAt } from '../domain/message/addressees.ts';
+import { canLeaveLine, rateLimitOf } from '../domain/subscription/rate-limit.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { removeSchedule, type ByHandContext } from './by-hand.ts';
-import { isWaiting, moveWaitingUp } from './move-up.ts';
+import { isWaiting, moveUpWaiting } from './move-up.ts';
 import { OPEN_STATUSES, type CancelReason, type CancelRefusal } from '../domain/vocabulary.ts';
 import { writeTime } from './retention.ts';
 
@@ -43,7 +43,7 @@ export async function cancelDelivery(
 async function leaveBehind(context: ByHandContext, before: Delivery): Promise<void> {
   const { clock, rateLimits } = context.ports;
   await removeSchedule(context, before);
-  if (!isWaiting(before) || !canBeLeft(before.slot, clock.now())) return;
+  if (!isWaiting(before) || !canLeaveLine(before.slot, clock.now())) return;
   await rateLimits.leave(before.key, before.slot);
   await moveLastUp(context, before.key);
 }
@@ -64,7 +64,7 @@ async function moveLastUp(context: ByHandContext, { queue, subscriptionId }: Del
   const keys = pages.flatMap(({ items }) => items.map(({ key }) => key));
   const { deliveries } = await deliveryListings.records(keys);
   const [last] = deliveries.filter(isWaiting).toSorted((one, other) => other.slot.at - one.slot.at);
-  if (last !== undefined) await moveWaitingUp(context, last, rateLimitOf(subscription));
+  if (last !== undefined) await moveUpWaiting(context, last, rateLimitOf(subscription));
 }
 
 type Decision = { transition: Transition } | { why: CancelRefusal };
@@ -107,7 +107,7 @@ async function isMember(
 ): Promise<boolean> {
   const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
   const { listedAt } = partWith(record, subscriptionId);
-  return subscription !== undefined && wasThere(subscription, { acceptedAt: record.acceptedAt, listedAt });
+  return subscription !== undefined && wasActiveAt(subscription, { acceptedAt: record.acceptedAt, listedAt });
 }
 
 /** Where as many are on record as matched, no further one is to come. */

@@ -1,5 +1,5 @@
 import type { DeliveryJob, FirstJob, WakeUp } from '../domain/delivery/job.ts';
-import { bodyBytes, MAX_BODY_ON_RECORD, type MessageBody, payloadKeyOf } from '../domain/message/body.ts';
+import { bodyBytes, MAX_BODY_ON_RECORD, type BodyLocation, payloadKeyOf } from '../domain/message/body.ts';
 import type { Message } from '../domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../ports/messages.ts';
 import type { Payloads } from '../ports/bodies.ts';
@@ -11,7 +11,7 @@ export async function placeOf(
   payloads: Payloads,
   message: Message,
   mostInline: number,
-): Promise<MessageBody> {
+): Promise<BodyLocation> {
   if (bodyBytes(message) <= mostInline) return { kind: 'inline', message };
   const payloadKey = payloadKeyOf(message);
   await payloads.put(payloadKey, message);
@@ -31,7 +31,7 @@ export async function keepMessage(ports: Keeping, work: DeliveryJob | WakeUp, un
 async function keepAt(
   ports: Keeping,
   message: AcceptedMessage,
-  body: MessageBody,
+  body: BodyLocation,
   until: number,
 ): Promise<boolean> {
   const keeping = await ports.messageRecords.keepBody(message, body, until);
@@ -43,7 +43,7 @@ async function keepAt(
  * A large message may be in the bucket already, because another subscriber's failure kept it. One that was erased is not put there:
  * a crash would leave it. Its key is all that `keepAt` needs to remove what an earlier crash has left.
  */
-async function placeForJob(ports: Keeping, job: DeliveryJob): Promise<MessageBody> {
+async function placeForJob(ports: Keeping, job: DeliveryJob): Promise<BodyLocation> {
   const { body } = job;
   if (body.kind === 'stored' || bodyBytes(body.message) <= MAX_BODY_ON_RECORD) return body;
   const record = await recordOf(ports, job);
@@ -55,7 +55,7 @@ async function placeForJob(ports: Keeping, job: DeliveryJob): Promise<MessageBod
 export async function keptBody(
   ports: Pick<Keeping, 'messageRecords'>,
   message: AcceptedMessage,
-): Promise<MessageBody | undefined> {
+): Promise<BodyLocation | undefined> {
   return (await recordOf(ports, message))?.body;
 }
 
@@ -71,7 +71,7 @@ export async function recordOf(
 /** Undefined where it is in the payload bucket no more. */
 export async function messageIn(
   payloads: Pick<Payloads, 'get'>,
-  body: MessageBody,
+  body: BodyLocation,
 ): Promise<Message | undefined> {
   return body.kind === 'inline' ? body.message : payloads.get(body.payloadKey);
 }
@@ -81,7 +81,7 @@ export async function messageFor(
   ports: Keeping,
   work: FirstJob | WakeUp,
   accepted: AcceptedMessage,
-): Promise<{ message: Message; body: MessageBody } | undefined> {
+): Promise<{ message: Message; body: BodyLocation } | undefined> {
   const body = work.kind === 'wake_up' ? await keptBody(ports, accepted) : work.body;
   if (body === undefined) return undefined;
   const message = await messageIn(ports.payloads, body);

@@ -2,7 +2,7 @@ import { type EarlierPlace, moveUp } from '../domain/delivery/place-in-line.ts';
 import { isOpen, type Delivery, type DeliveryKey, type NextAttempt } from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
 import { planSqsDelay } from '../domain/retry/wake-up-plan.ts';
-import { canBeLeft, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
+import { canLeaveLine, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RateLimits } from '../ports/subscriptions.ts';
 import { removeSchedule, type ByHandContext } from './by-hand.ts';
@@ -12,9 +12,9 @@ import { writeTime } from './retention.ts';
 const WORTH_MOVING_MS = 5_000;
 
 /** A delivery on record as waiting for its slot, with nobody at it. */
-export type Waiting = Delivery & { slot: Slot; next: NextAttempt };
+export type WaitingDelivery = Delivery & { slot: Slot; next: NextAttempt };
 
-export function isWaiting(delivery: Delivery): delivery is Waiting {
+export function isWaiting(delivery: Delivery): delivery is WaitingDelivery {
   const { status, slot, next, lease } = delivery;
   return isOpen(status) && slot !== undefined && next !== undefined && lease === undefined;
 }
@@ -24,9 +24,9 @@ export function isWaiting(delivery: Delivery): delivery is Waiting {
  * changed meanwhile stays as it is.
  * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds it without one.
  */
-export async function moveWaitingUp(
+export async function moveUpWaiting(
   context: ByHandContext,
-  waiting: Waiting,
+  waiting: WaitingDelivery,
   limit: RateLimit | undefined,
 ): Promise<'moved' | 'kept'> {
   const place = await earlierPlace(context, waiting, limit);
@@ -46,7 +46,7 @@ export async function moveWaitingUp(
 /** Undefined: there is none before its own. Before a retry is due by its policy there is no place for it. */
 async function earlierPlace(
   { ports }: ByHandContext,
-  { key, slot: { at, from = 0 }, next }: Waiting,
+  { key, slot: { at, from = 0 }, next }: WaitingDelivery,
   limit: RateLimit | undefined,
 ): Promise<EarlierPlace | undefined> {
   const now = ports.clock.now();
@@ -70,7 +70,7 @@ export async function leaveSlot(
   key: DeliveryKey,
   slot: Slot,
 ): Promise<void> {
-  if (canBeLeft(slot, clock.now())) await rateLimits.leave(key, slot);
+  if (canLeaveLine(slot, clock.now())) await rateLimits.leave(key, slot);
 }
 
 async function wake(

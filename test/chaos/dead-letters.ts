@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sqsDeadLetterQueue } from '../../shared/adapters/sqs/dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../shared/adapters/sqs/queues.ts';
 import {
-  readDeliveryLetter,
-  readIngressLetter,
-  readOperationLetter,
+  readDeliveryDeadLetter,
+  readIngressDeadLetter,
+  readOperationDeadLetter,
 } from '../../shared/wire/jobs/dead-letter.ts';
 import { redrive } from '../../cli/commands/redrive/redrive-letters.ts';
 import { messagesOn, type System } from './deployed-system.ts';
@@ -21,9 +21,9 @@ export const redriveAll = async (system: System, signal: AbortSignal): Promise<n
     operation: endpoints.operationQueueUrl,
   };
   const sources = [
-    { queueUrl: endpoints.ingressDeadLetterUrl, read: readIngressLetter },
-    { queueUrl: endpoints.deliveryDeadLetterUrl, read: readDeliveryLetter },
-    { queueUrl: endpoints.operationDeadLetterUrl, read: readOperationLetter },
+    { queueUrl: endpoints.ingressDeadLetterUrl, read: readIngressDeadLetter },
+    { queueUrl: endpoints.deliveryDeadLetterUrl, read: readDeliveryDeadLetter },
+    { queueUrl: endpoints.operationDeadLetterUrl, read: readOperationDeadLetter },
   ];
   let redriven = 0;
   for (const { queueUrl, read } of sources) {

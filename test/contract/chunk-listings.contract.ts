@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../shared/domain/delivery/chunk.ts';
-import { claimChunk, recordSuccesses, takeOutEarly } from '../../shared/domain/delivery/chunk-changes.ts';
+import {
+  claimChunk,
+  recordSuccesses,
+  removeMemberBeforeClaim,
+} from '../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
 import type { Status } from '../../shared/domain/vocabulary.ts';
 import type { ChunkKey, Delivery } from '../../shared/domain/delivery/delivery.ts';
@@ -35,7 +39,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
         ownOf(1, '-x', 'cancelled'),
       ];
       const early = ownOf(0, 'c', 'cancelled');
-      await chunks.takeOut(takeOutEarly(place(0, 0), 'c', early), early);
+      await chunks.takeOut(removeMemberBeforeClaim(place(0, 0), 'c', early), early);
       const written: Chunk[] = [];
       const write = async (key: ChunkKey, members: readonly string[], delivered: readonly string[]) => {
         const successes = new Map(delivered.map((id) => [id, aFirstSuccess()]));
@@ -124,7 +128,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
         key: aDeliveryKey({ ...message, subscriptionId: 'a' }),
         status: 'cancelled',
       });
-      await chunks.takeOut(takeOutEarly({ ...message, bucket: 0, chunk: 0 }, 'a', early), early);
+      await chunks.takeOut(removeMemberBeforeClaim({ ...message, bucket: 0, chunk: 0 }, 'a', early), early);
       expect(await listings.ofMessage({ key: message, buckets: 1 }, { limit: 10 })).toEqual({
         items: [early],
       });

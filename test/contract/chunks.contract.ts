@@ -7,11 +7,11 @@ import {
   type ChunkTransition,
 } from '../../shared/domain/delivery/chunk.ts';
 import {
-  breakUp,
+  dissolveChunk,
   claimChunk,
   recordSuccesses,
-  takeOut,
-  takeOutEarly,
+  removeMember,
+  removeMemberBeforeClaim,
 } from '../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
 import type { ChunkKey, Delivery } from '../../shared/domain/delivery/delivery.ts';
@@ -148,7 +148,9 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       it('gives it a record of its own and says so in the chunk', async () => {
         const { chunks, deliveries, key, chunk } = await claimed();
         const delivery = deliveryIn(chunk, '-b') ?? aDelivery();
-        expect(await chunks.takeOut(takeOut(key, '-b', 'pending', delivery), delivery)).toBe('taken_out');
+        expect(await chunks.takeOut(removeMember(key, '-b', 'pending', delivery), delivery)).toBe(
+          'taken_out',
+        );
         expect((await chunks.find(key))?.members?.get('-b')).toBe('own');
         expect(await deliveries.find(delivery.key)).toEqual(delivery);
       });
@@ -158,7 +160,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         const written = { successes: successes('a'), own: [], ends: false };
         await chunks.write(recordSuccesses(key, HOLDER.owner, written, at));
         const delivery = deliveryIn(chunk, 'a') ?? aDelivery();
-        expect(await chunks.takeOut(takeOut(key, 'a', 'pending', delivery), delivery)).toBe('refused');
+        expect(await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery)).toBe('refused');
         expect((await chunks.find(key))?.members?.get('a')).toEqual(aFirstSuccess());
         expect(await deliveries.find(delivery.key)).toBeUndefined();
       });
@@ -168,7 +170,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         const there = memberOf(key, 'a', { status: 'retrying' });
         await deliveries.write({ name: 'record', key: there.key, expect: { kind: 'absent' }, create: there });
         const delivery = memberOf(key, 'a');
-        expect(await chunks.takeOut(takeOut(key, 'a', 'pending', delivery), delivery)).toBe('refused');
+        expect(await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery)).toBe('refused');
         expect((await chunks.find(key))?.members?.get('a')).toBe('pending');
         expect(await deliveries.find(delivery.key)).toEqual(there);
       });
@@ -176,12 +178,12 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       it('does neither before the claim where there is one by now, and both where there is none', async () => {
         const { chunks, deliveries, key } = await claimed();
         const delivery = memberOf(key, 'a', { status: 'cancelled' });
-        expect(await chunks.takeOut(takeOutEarly(key, 'a', delivery), delivery)).toBe('refused');
+        expect(await chunks.takeOut(removeMemberBeforeClaim(key, 'a', delivery), delivery)).toBe('refused');
         expect(await deliveries.find(delivery.key)).toBeUndefined();
         const other = aChunkKey();
         for (const id of ['a', '12']) {
           const early = memberOf(other, id, { status: 'cancelled' });
-          expect(await chunks.takeOut(takeOutEarly(other, id, early), early)).toBe('taken_out');
+          expect(await chunks.takeOut(removeMemberBeforeClaim(other, id, early), early)).toBe('taken_out');
           expect(await deliveries.find(early.key)).toEqual(early);
         }
         expect((await chunks.find(other))?.early).toEqual(new Set(['a', '12']));
@@ -194,7 +196,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         const results = await Promise.all(
           Array.from({ length: 20 }, (_, index) => {
             const delivery = memberOf(key, 'a', { acceptedAt: SOME_TIME + index });
-            return chunks.takeOut(takeOut(key, 'a', 'pending', delivery), delivery);
+            return chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery);
           }),
         );
         expect(results.filter((result) => result === 'taken_out')).toHaveLength(1);
@@ -203,7 +205,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       it('refuses the record of its success by whoever was at it', async () => {
         const { chunks, key } = await claimed();
         const delivery = memberOf(key, 'a');
-        await chunks.takeOut(takeOut(key, 'a', 'pending', delivery), delivery);
+        await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery);
         const recorded = { successes: successes('a', '12'), own: [], ends: true };
         const result = await chunks.write(recordSuccesses(key, HOLDER.owner, recorded, at));
         expect(result).toMatchObject({ kind: 'refused', current: { lease: HOLDER } });
@@ -213,7 +215,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
 
     it('ends the lease of a holder once, and answers whoever comes second with what there is', async () => {
       const { chunks, key } = await claimed();
-      const results = await Promise.all([1, 2, 3].map(() => chunks.write(breakUp(key, HOLDER, at))));
+      const results = await Promise.all([1, 2, 3].map(() => chunks.write(dissolveChunk(key, HOLDER, at))));
       expect(results.filter(({ kind }) => kind === 'written')).toHaveLength(1);
       const [refused] = results.filter((result) => result.kind === 'refused');
       expect(refused?.current).toEqual(await chunks.find(key));

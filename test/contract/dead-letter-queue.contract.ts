@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { DeadLetter, LetterAttributes } from '../../shared/domain/delivery/dead-letter.ts';
+import type { DeadLetter, DeadLetterAttributes } from '../../shared/domain/delivery/dead-letter.ts';
 import type { DeadLetterQueue } from '../../shared/ports/queues.ts';
 
 /** A queue of its own, and how messages come to it. `put` answers with the id. */
 export type DeadLetterQueueUnderTest = {
   queue: DeadLetterQueue;
-  put: (body: string, attributes?: LetterAttributes) => Promise<string>;
+  put: (body: string, attributes?: DeadLetterAttributes) => Promise<string>;
 };
 
 const receiveAll = async (queue: DeadLetterQueue): Promise<DeadLetter[]> => {

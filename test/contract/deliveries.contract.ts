@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   apply,
-  type Change,
+  type DeliveryChange,
   type Delivery,
   type Expectation,
   holds,
@@ -23,7 +23,11 @@ const creation = (create: Delivery): Transition => ({
   create,
 });
 
-const revision = ({ key, expiresAt }: Delivery, expect: Standing, change: Partial<Change>): Transition => ({
+const revision = (
+  { key, expiresAt }: Delivery,
+  expect: Standing,
+  change: Partial<DeliveryChange>,
+): Transition => ({
   name: 'record',
   key,
   expect,

@@ -1,5 +1,5 @@
 import { STATUSES, TERMINAL_STATUSES } from '../../shared/domain/vocabulary.ts';
-import type { Change, Delivery, Expectation } from '../../shared/domain/delivery/delivery.ts';
+import type { DeliveryChange, Delivery, Expectation } from '../../shared/domain/delivery/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
 import { anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 
@@ -136,7 +136,7 @@ export const expectationCases: readonly ExpectationCase[] = [
 type ChangeCase = {
   title: string;
   record: Partial<Delivery>;
-  change: Partial<Change>;
+  change: Partial<DeliveryChange>;
   after: Partial<Delivery>;
 };
 

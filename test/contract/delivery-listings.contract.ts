@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Status, STATUSES } from '../../shared/domain/vocabulary.ts';
-import type { Change, Delivery } from '../../shared/domain/delivery/delivery.ts';
+import type { DeliveryChange, Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type {
   Deliveries,
   DeliveryListings,
@@ -84,7 +84,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       );
       const [waiting, other] = oldest;
       if (waiting === undefined || other === undefined) throw new Error('there are two');
-      const written = (change: Partial<Change>) =>
+      const written = (change: Partial<DeliveryChange>) =>
         deliveries.write({
           name: 'await_slot',
           key: waiting.key,

@@ -4,7 +4,12 @@ import { chunkItemKeyOf, itemKeyOf } from '../../shared/adapters/dynamodb/delive
 import { dynamoChunks, dynamoDeliveries, dynamoTakeOut } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { ttlAttribute } from '../../shared/config/tables.ts';
-import { breakUp, claimChunk, recordSuccesses, takeOut } from '../../shared/domain/delivery/chunk-changes.ts';
+import {
+  dissolveChunk,
+  claimChunk,
+  recordSuccesses,
+  removeMember,
+} from '../../shared/domain/delivery/chunk-changes.ts';
 import type { ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
 import type { ChunkKey } from '../../shared/domain/delivery/delivery.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
@@ -57,7 +62,7 @@ describe('the chunks of the deliveries table', () => {
     await chunks.write(claimOf(key));
     await chunks.write(claimOf(key));
     await chunks.write(recordOf(key, 'a'));
-    await chunks.write(breakUp(key, { ...HOLDER, until: 0 }, at));
+    await chunks.write(dissolveChunk(key, { ...HOLDER, until: 0 }, at));
     expect(requests()).toBe(4);
   });
 
@@ -78,7 +83,7 @@ describe('the chunks of the deliveries table', () => {
     const key = aChunkKey();
     await chunks.write(claimOf(key));
     const delivery = aDelivery({ key: aDeliveryKey({ ...key, subscriptionId: 'a' }) });
-    await chunks.takeOut(takeOut(key, 'a', 'pending', delivery), delivery);
+    await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery);
     const { Item = {} } = await dynamo.send(
       new GetCommand({ TableName: table, Key: itemKeyOf(delivery.key) }),
     );

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
 import type { Status } from '../../shared/domain/vocabulary.ts';
-import type { Change, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
+import type { DeliveryChange, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient, forgetfulClient } from '../support/dynamo-clients.ts';
@@ -35,8 +35,8 @@ const creation = (create: Delivery): Transition => ({
 
 const revision = (
   { key, expiresAt }: Delivery,
-  change: Partial<Change>,
-  expectation: Extract<Transition, { change: Change }>['expect'] = { kind: 'present' },
+  change: Partial<DeliveryChange>,
+  expectation: Extract<Transition, { change: DeliveryChange }>['expect'] = { kind: 'present' },
 ): Transition => ({
   name: 'record',
   key,

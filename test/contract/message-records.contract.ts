@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { MessageBody } from '../../shared/domain/message/body.ts';
+import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import type { MessageKey } from '../../shared/domain/message/message.ts';
 import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import { aMessage } from '../support/builders.ts';
@@ -22,11 +22,11 @@ export const aRecord = (overrides: Partial<MessageRecord> = {}): MessageRecord =
   ...overrides,
 });
 
-const inline = ({ queue, messageId }: MessageKey, data = '{"ü":12345678901234567890}'): MessageBody => ({
+const inline = ({ queue, messageId }: MessageKey, data = '{"ü":12345678901234567890}'): BodyLocation => ({
   kind: 'inline',
   message: aMessage({ queue, id: messageId, originalId: 'an id 🐘', expiresAt: SOME_TIME, data }),
 });
-const stored: MessageBody = { kind: 'stored', payloadKey: 'orders/2027-01-15/abc' };
+const stored: BodyLocation = { kind: 'stored', payloadKey: 'orders/2027-01-15/abc' };
 
 /** What every keeper of message records does: the first record stays, copies are counted, the first body is kept. */
 export const describeMessageRecordsContract = (name: string, make: () => MessageRecords): void => {

@@ -2,7 +2,7 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll } from 'vitest';
 import { sqsDeadLetterQueue } from '../../shared/adapters/sqs/dead-letter-queue.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import type { LetterAttribute } from '../../shared/domain/delivery/dead-letter.ts';
+import type { DeadLetterAttribute } from '../../shared/domain/delivery/dead-letter.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues } from '../support/private-queues.ts';
 import { describeDeadLetterQueueContract } from './dead-letter-queue.contract.ts';
@@ -11,7 +11,7 @@ const { sqs } = deployment;
 const queues = privateQueues(sqs);
 afterAll(queues.deleteAll);
 
-const valueOf = (attribute: LetterAttribute) =>
+const valueOf = (attribute: DeadLetterAttribute) =>
   'text' in attribute
     ? { DataType: attribute.type, StringValue: attribute.text }
     : { DataType: attribute.type, BinaryValue: attribute.bytes };

@@ -8,7 +8,7 @@ import {
   applyHealthChange,
 } from '../../shared/domain/subscription/health.ts';
 import type {
-  Failing,
+  FailureStreak,
   Subscription,
   SubscriptionEvent,
   PendingEvent,
@@ -19,11 +19,11 @@ import type { SubscriptionsUnderTest } from './subscriptions.contract.ts';
 
 /** Few values, so that conditions hold about as often as not. */
 const time = fc.constantFrom(SOME_TIME, SOME_TIME + 1);
-const failing: fc.Arbitrary<Failing> = fc.record(
+const failing: fc.Arbitrary<FailureStreak> = fc.record(
   { since: time, failures: fc.constantFrom(1, 2, 29, 30) },
   { noNullPrototype: true },
 );
-const counted: fc.Arbitrary<Failing> = fc
+const counted: fc.Arbitrary<FailureStreak> = fc
   .tuple(failing, fc.option(time))
   .map(([value, countedAt]) => (countedAt === null ? value : { ...value, countedAt }));
 const event: fc.Arbitrary<SubscriptionEvent> = fc.oneof(

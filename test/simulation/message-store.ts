@@ -1,5 +1,5 @@
 import { payloadPrefixOf } from '../../shared/domain/message/body.ts';
-import { inPlaceOf, isAnotherLife } from '../../shared/domain/message/life.ts';
+import { replacementFor, isFromEarlierLife } from '../../shared/domain/message/life.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
@@ -33,9 +33,9 @@ export const messageStore = (time: VirtualClock, history: History): MessageStore
   ): Awaited<ReturnType<MessageRecords['accept']>> => {
     const { messageId } = offered.key;
     const earlier = find(messageId);
-    const isAnew = earlier !== undefined && isAnotherLife(earlier, offered, sentAt);
+    const isAnew = earlier !== undefined && isFromEarlierLife(earlier, offered, sentAt);
     const known = isAnew ? undefined : earlier;
-    const record = isAnew ? inPlaceOf(earlier, offered) : offered;
+    const record = isAnew ? replacementFor(earlier, offered) : offered;
     const kept = known === undefined ? record : { ...known, duplicates: known.duplicates + 1 };
     records.set(messageId, kept);
     if (known === undefined) history.acceptances.push({ at: time.now(), actor, record });

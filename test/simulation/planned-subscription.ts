@@ -1,4 +1,4 @@
-import type { Interests, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Selection, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { tokenHashOf } from '../../shared/domain/subscription/confirmation.ts';
 import { HOUR, QUEUE, SECOND, START, type PlannedInterests, type PlannedSubscription } from './scenario.ts';
@@ -33,7 +33,7 @@ export function subscriptionOf(
 const COSTLY = { x: Array.from({ length: 90 }, (_, index) => ({ suffix: `no ${index}` })) };
 
 /** Interests as they are given to the API. */
-export function interestsOf({ types, keys, isCostly }: PlannedInterests): Interests {
+export function interestsOf({ types, keys, isCostly }: PlannedInterests): Selection {
   const filter = { ...(keys === undefined ? {} : { k: keys }), ...(isCostly ? { l: COSTLY } : {}) };
   return {
     ...(types === undefined ? {} : { event_types: types }),

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import type { Chunk, ChunkTransition, FirstSuccess } from '../../shared/domain/delivery/chunk.ts';
 import {
-  breakUp,
+  dissolveChunk,
   claimChunk,
   recordSuccesses,
-  takeOut,
-  takeOutEarly,
+  removeMember,
+  removeMemberBeforeClaim,
 } from '../../shared/domain/delivery/chunk-changes.ts';
 import type { ChunkKey, Lease } from '../../shared/domain/delivery/delivery.ts';
 import { RETENTION_MS } from './chunk-builders.ts';
@@ -70,11 +70,11 @@ export const transitionOf = (step: ChunkStep, believed: Believed): ChunkTransiti
     case 'record':
       return recordOf(step, believed);
     case 'break_up':
-      return breakUp(key, leaseSeen(step, current), at);
+      return dissolveChunk(key, leaseSeen(step, current), at);
     case 'take_out':
-      return takeOut(key, firstOf(step), standingSeen(step, current), timesAt(now));
+      return removeMember(key, firstOf(step), standingSeen(step, current), timesAt(now));
     case 'take_out_early':
-      return takeOutEarly(key, firstOf(step), timesAt(now));
+      return removeMemberBeforeClaim(key, firstOf(step), timesAt(now));
   }
 };
 

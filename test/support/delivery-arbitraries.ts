@@ -12,7 +12,7 @@ import {
 } from '../../shared/domain/vocabulary.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import type {
-  Change,
+  DeliveryChange,
   Delivery,
   DeliveryKey,
   Lease,
@@ -130,7 +130,7 @@ export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(
 );
 
 /** Every field that a write can change, left out, set, or removed. */
-export const arbitraryChange: fc.Arbitrary<Change> = fc.record(
+export const arbitraryChange: fc.Arbitrary<DeliveryChange> = fc.record(
   {
     status,
     reason: fc.option(text),

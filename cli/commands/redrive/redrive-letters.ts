@@ -1,8 +1,8 @@
 import type {
   DeadLetter,
-  LetterReading,
+  DeadLetterReading,
   RedriveOutcome,
-  ReceivedLetter,
+  ReceivedDeadLetter,
   RedrivenMessage,
 } from '../../../shared/domain/delivery/dead-letter.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
@@ -21,7 +21,7 @@ export type BringBackPorts<Message> = Pick<RedrivePorts, 'deadLetters' | 'clock'
 };
 
 export type RedriveOrder<Message = RedrivenMessage> = {
-  read: (letter: DeadLetter) => LetterReading<Message>;
+  read: (letter: DeadLetter) => DeadLetterReading<Message>;
   /** Letters sent later are left: some of them are those that this run sent back, and that failed again. */
   startedAt: number;
   /** Letters sent earlier are left. */
@@ -82,7 +82,7 @@ type Run<Message> = Tally & {
    * Letters to be left, held until the end so that the queue shows others, by id. The receipt is that of the last
    * receive: a letter comes again when the time for which it was held is over.
    */
-  held: Map<string, ReceivedLetter>;
+  held: Map<string, ReceivedDeadLetter>;
   /** Of what was redriven. A letter that fails again is left, even where this clock and that of SQS disagree. */
   identities: Set<string>;
 };
@@ -214,7 +214,7 @@ function tallyOf({
   skipped,
   settled,
   held,
-}: Tally & { held: ReadonlyMap<string, ReceivedLetter> }): RedriveTally {
+}: Tally & { held: ReadonlyMap<string, ReceivedDeadLetter> }): RedriveTally {
   return {
     redriven,
     skipped: Object.fromEntries(skipped),

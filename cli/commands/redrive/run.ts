@@ -2,9 +2,9 @@ import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
 import {
-  readDeliveryLetter,
-  readIngressLetter,
-  readOperationLetter,
+  readDeliveryDeadLetter,
+  readIngressDeadLetter,
+  readOperationDeadLetter,
   readUndeliverableNotice,
 } from '../../../shared/wire/jobs/dead-letter.ts';
 import {
@@ -32,9 +32,9 @@ export type RedriveOptions = DeploymentChoice & { since?: number; limit?: number
 type Order = Omit<RedriveOrder, 'read'>;
 
 const LETTERS = {
-  ingress: { read: readIngressLetter, from: 'ingressDeadLetterUrl' },
-  delivery: { read: readDeliveryLetter, from: 'deliveryDeadLetterUrl' },
-  operation: { read: readOperationLetter, from: 'operationDeadLetterUrl' },
+  ingress: { read: readIngressDeadLetter, from: 'ingressDeadLetterUrl' },
+  delivery: { read: readDeliveryDeadLetter, from: 'deliveryDeadLetterUrl' },
+  operation: { read: readOperationDeadLetter, from: 'operationDeadLetterUrl' },
 } as const;
 
 /** Redrives, prints what came of it, and answers with the exit status. */

@@ -1,6 +1,6 @@
 import { contendedDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isSuccess, type Chunk } from '../../../shared/domain/delivery/chunk.ts';
-import { takeOut, takeOutEarly } from '../../../shared/domain/delivery/chunk-changes.ts';
+import { removeMember, removeMemberBeforeClaim } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import type {
   ChunkKey,
@@ -51,7 +51,7 @@ async function takeOutOfChunk({ chunks }: Records, chunk: Chunk, delivery: Deliv
   const { subscriptionId } = delivery.key;
   const standing = chunk.members?.get(subscriptionId);
   await chunks.takeOut(
-    takeOut(chunk.key, subscriptionId, isSuccess(standing) ? standing : 'pending', delivery),
+    removeMember(chunk.key, subscriptionId, isSuccess(standing) ? standing : 'pending', delivery),
     delivery,
   );
 }
@@ -66,7 +66,7 @@ async function createRecord(records: Records, transition: Creation): Promise<Wri
   if (found?.delivery !== undefined) return { kind: 'refused', current: found.delivery };
   const place = chunkKeyOf(key);
   if (place === undefined || found?.chunk.members !== undefined) return deliveries.write(transition);
-  const early = takeOutEarly(place, key.subscriptionId, create);
+  const early = removeMemberBeforeClaim(place, key.subscriptionId, create);
   return (await chunks.takeOut(early, create)) === 'taken_out'
     ? { kind: 'written', delivery: create }
     : 'again';

@@ -6,7 +6,14 @@ import { deliveryDetailSchema, deliveryDetailView } from '../../../shared/wire/v
 import { deliverySummary, deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryDetail, listOfMessage, listUndelivered } from './deliveries.ts';
-import { fittingPage, linksSchema, nextLinks, pageFields, pageQuery, pageRequest } from '../paging.ts';
+import {
+  pageWithinAnswerSize,
+  linksSchema,
+  nextLinks,
+  pageFields,
+  pageQuery,
+  pageRequest,
+} from '../paging.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLinks } from '../route.ts';
 import { notFound } from '../errors.ts';
@@ -45,7 +52,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const query = context.req.query();
       const { deleted, selection, request } = undeliveredRequest(query);
       const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
-      const page = await fittingPage(
+      const page = await pageWithinAnswerSize(
         request,
         (asked) => listUndelivered(dependencies, { queue, ...selection }, asked),
         deliverySummary,
@@ -78,7 +85,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     async (context) => {
       const message = messageKey(context.req.param());
       const request = pageRequest(context.req.query());
-      const page = await fittingPage(
+      const page = await pageWithinAnswerSize(
         request,
         async (asked) => {
           const found = await listOfMessage(dependencies, message, asked);

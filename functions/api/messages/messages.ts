@@ -1,7 +1,7 @@
 import { endOfBuckets } from '../../../shared/domain/delivery/fan-out.ts';
 import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
 import { isConfirmationId, withoutLink } from '../../../shared/domain/subscription/confirmation.ts';
-import type { ListedStanding, MessageStanding } from '../../../shared/domain/message/standing.ts';
+import type { MessageListItem, MessageDetail } from '../../../shared/domain/message/standing.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { Ingress } from '../../../shared/ports/queues.ts';
@@ -84,7 +84,7 @@ export async function messageStanding(
     deliveryListings,
   }: MessageStores & { deliveryListings: Pick<DeliveryListings, 'tally'> },
   message: MessageKey,
-): Promise<MessageStanding | undefined> {
+): Promise<MessageDetail | undefined> {
   const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
   const { body } = record;
@@ -111,7 +111,7 @@ export async function listMessages(
   context: ListContext,
   window: MessageWindow,
   request: PageRequest,
-): Promise<Page<ListedStanding>> {
+): Promise<Page<MessageListItem>> {
   const page = await context.messageListings.newest(window, request);
   const standings = await Promise.all(page.items.map(({ key }) => listedStanding(context, key)));
   // The listing is eventually consistent: a record may have expired since.
@@ -121,7 +121,7 @@ export async function listMessages(
 async function listedStanding(
   { messageRecords, deliveryListings }: ListContext,
   message: MessageKey,
-): Promise<ListedStanding | undefined> {
+): Promise<MessageListItem | undefined> {
   const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
   const isShort = endOfBuckets(record) - (record.firstBucket ?? 0) === 1;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { errorOf } from '../../../shared/domain/errors.ts';
 import { deleteQueue, removeAtOnce } from './delete-queue.ts';
-import { fittingPage, linksSchema, nextLinks, pageQuery } from '../paging.ts';
+import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLocation, noBody, optionalJsonBody } from '../route.ts';
@@ -44,7 +44,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
     async (context) => {
       const { detailed, with_count, name, ...request } = parseWith(queueListQuery, context.req.query());
       const [page, count] = await Promise.all([
-        fittingPage(
+        pageWithinAnswerSize(
           request,
           (asked) => registry.listQueues(asked, name),
           (queue) => listed(queue, detailed),

@@ -11,7 +11,7 @@ import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLocation, withLinks, jsonBody } from '../route.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
-import { fittingPage, linksSchema, nextLinks, pageQuery, pageRequest } from '../paging.ts';
+import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery, pageRequest } from '../paging.ts';
 import { queueName, queuePath, subscriptionName } from '../paths.ts';
 import { readJson } from '../request-json.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
@@ -116,7 +116,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       const request = pageRequest(context.req.query());
       if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
       const now = clock.now();
-      const page = await fittingPage(
+      const page = await pageWithinAnswerSize(
         request,
         async (asked) => {
           const { items, ...rest } = await registry.listSubscriptions(queue, asked);

@@ -6,7 +6,7 @@ import type {
   ChunkExpectation,
   ChunkTransition,
   FirstSuccess,
-  Standing,
+  MemberState,
 } from '../../domain/delivery/chunk.ts';
 import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
 import { expression, type Expression } from './writes.ts';
@@ -34,8 +34,8 @@ const successSchema = z
   });
 
 const standingSchema = z.union([
-  z.literal(PENDING).transform((): Standing => 'pending'),
-  z.literal(OWN).transform((): Standing => 'own'),
+  z.literal(PENDING).transform((): MemberState => 'pending'),
+  z.literal(OWN).transform((): MemberState => 'own'),
   successSchema,
 ]);
 
@@ -71,7 +71,7 @@ export function chunkOfItem(item: unknown): Chunk {
 }
 
 /** Where a member stands, as the item says it. */
-export function standingItemOf(standing: Standing): unknown {
+export function standingItemOf(standing: MemberState): unknown {
   if (standing === 'pending') return PENDING;
   if (standing === 'own') return OWN;
   const { startedAt, durationMs, statusCode = null, snippet } = standing;

@@ -22,7 +22,7 @@ import {
   notDeliveredSortOf,
   overduePartitionOf,
 } from './delivery-keys.ts';
-import { decoded, decodedRecord, lengthened, RECORD_VERSION, shortened, ttlOf } from './record.ts';
+import { decoded, decodedRecord, withLongNames, RECORD_VERSION, withShortNames, ttlOf } from './record.ts';
 
 const names = {
   number: 'n',
@@ -84,7 +84,7 @@ const attemptFields = {
 
 /** About 60 bytes without texts, so that the whole default policy fits into a kilobyte or two. */
 export function attemptItemOf({ round, ...attempt }: Attempt): Record<string, unknown> {
-  return shortened(names, {
+  return withShortNames(names, {
     ...attempt,
     round: round === 1 ? undefined : round,
     phase: phaseCodes[attempt.phase],
@@ -95,7 +95,7 @@ export function attemptItemOf({ round, ...attempt }: Attempt): Record<string, un
 
 const attemptItemSchema = z
   .record(z.string(), z.unknown())
-  .transform((item) => lengthened(names, item))
+  .transform((item) => withLongNames(names, item))
   .pipe(z.object(attemptFields));
 
 const policyNames = {
@@ -114,12 +114,12 @@ const policyNames = {
 
 /** The policy of a round, on its delivery. */
 export function policyItemOf(policy: RetryPolicy): Record<string, unknown> {
-  return shortened(policyNames, policy);
+  return withShortNames(policyNames, policy);
 }
 
 const policyItemSchema = z
   .record(z.string(), z.unknown())
-  .transform((item) => lengthened(policyNames, item))
+  .transform((item) => withLongNames(policyNames, item))
   .pipe(completePolicySchema);
 
 /** A field that has its usual value (round 1, nothing lost, nothing owed) is not written at all. */

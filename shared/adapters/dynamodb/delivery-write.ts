@@ -1,5 +1,5 @@
 import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
-import type { Change, DeliveryKey, Expectation, Lease } from '../../domain/delivery/delivery.ts';
+import type { DeliveryChange, DeliveryKey, Expectation, Lease } from '../../domain/delivery/delivery.ts';
 import { OPEN_STATUSES } from '../../domain/vocabulary.ts';
 import { attemptItemOf, isUsual, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
@@ -80,7 +80,12 @@ function equal(path: readonly string[], value: unknown, to: Expression): string 
 type Assignments = Record<string, unknown>;
 
 /** Domain `apply`, but for `expiresAt`, as an update expression. `more` are attributes of the adapter's own. */
-export function updateOf(key: DeliveryKey, change: Change, more: Assignments, to: Expression): string {
+export function updateOf(
+  key: DeliveryKey,
+  change: DeliveryChange,
+  more: Assignments,
+  to: Expression,
+): string {
   const assigned = Object.entries({ ...fieldsOf(change), ...indexKeysOf(key, change), ...more });
   const kept = assigned.filter(([, value]) => value !== undefined);
   const sets = kept
@@ -97,7 +102,7 @@ function isRemoval(name: string, value: unknown): boolean {
   return value === null || isUsual(name, value);
 }
 
-function fieldsOf(change: Change): Assignments {
+function fieldsOf(change: DeliveryChange): Assignments {
   return {
     status: change.status,
     reason: change.reason,
@@ -111,10 +116,13 @@ function fieldsOf(change: Change): Assignments {
     owed: change.owed,
     overdueAt: change.overdueAt,
     updatedAt: change.updatedAt,
-  } satisfies Record<Exclude<keyof Change, 'appendAttempt' | 'appendLateResult' | 'expiresAt'>, unknown>;
+  } satisfies Record<
+    Exclude<keyof DeliveryChange, 'appendAttempt' | 'appendLateResult' | 'expiresAt'>,
+    unknown
+  >;
 }
 
-function indexKeysOf(key: DeliveryKey, { status, next, overdueAt }: Change): Assignments {
+function indexKeysOf(key: DeliveryKey, { status, next, overdueAt }: DeliveryChange): Assignments {
   return {
     ...(status === undefined ? {} : isListed({ status, next }) ? listingPartitionsOf(key) : UNLISTED),
     ...(overdueAt === undefined
@@ -128,7 +136,7 @@ const UNLISTED: Assignments = {
   [deliveryIndexes.bySubscription.partition]: null,
 };
 
-function appendsOf({ appendAttempt, appendLateResult }: Change, to: Expression): string[] {
+function appendsOf({ appendAttempt, appendLateResult }: DeliveryChange, to: Expression): string[] {
   return [
     ...(appendAttempt === undefined
       ? []

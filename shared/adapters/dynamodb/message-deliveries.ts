@@ -6,7 +6,7 @@ import type { Chunk } from '../../domain/delivery/chunk.ts';
 import { deliveryIn } from '../../domain/delivery/chunk-members.ts';
 import { type Status, STATUSES } from '../../domain/vocabulary.ts';
 import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
-import { endOfBuckets, type FannedOut } from '../../domain/delivery/fan-out.ts';
+import { endOfBuckets, type FanOut } from '../../domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { chunkOfItem } from './chunk-item.ts';
@@ -23,7 +23,7 @@ import { decoded } from './record.ts';
 export async function pageOfMessage(
   client: DynamoDBDocument,
   tableName: string,
-  { key: message, firstBucket = 0, ...rest }: FannedOut,
+  { key: message, firstBucket = 0, ...rest }: FanOut,
   request: PageRequest,
 ): Promise<Page<Delivery>> {
   const listing = listingOf('message', message);
@@ -85,7 +85,7 @@ const statusSchema = z.object({
 export async function tallyOfMessage(
   client: DynamoDBDocument,
   tableName: string,
-  { key: message, firstBucket = 0, ...rest }: FannedOut,
+  { key: message, firstBucket = 0, ...rest }: FanOut,
 ): Promise<StatusCounts> {
   const counts = { ...NO_DELIVERIES };
   const end = endOfBuckets({ firstBucket, ...rest });

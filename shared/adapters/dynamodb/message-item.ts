@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
-import type { MessageBody } from '../../domain/message/body.ts';
+import type { BodyLocation } from '../../domain/message/body.ts';
 import type { LaterPart } from '../../domain/delivery/fan-out.ts';
 import type { Message, MessageKey } from '../../domain/message/message.ts';
 import type { MessageRecord } from '../../ports/messages.ts';
@@ -87,7 +87,7 @@ function fieldsOf(
 }
 
 /** Nothing undefined is in what the schema gives, and nothing that the record says anyway. */
-export function bodyItemOf(body: MessageBody): Record<string, unknown> {
+export function bodyItemOf(body: BodyLocation): Record<string, unknown> {
   switch (body.kind) {
     case 'stored':
       return { payloadKey: body.payloadKey };

@@ -1,11 +1,11 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
-import type { MessageBody } from '../../domain/message/body.ts';
+import type { BodyLocation } from '../../domain/message/body.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
-import { inPlaceOf, isAnotherLife } from '../../domain/message/life.ts';
+import { replacementFor, isFromEarlierLife } from '../../domain/message/life.ts';
 import type {
   AcceptedMessage,
-  Keeping,
+  BodyState,
   MessageRecord,
   MessageRecords,
   NextPart,
@@ -28,8 +28,8 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
     const put = await conditional(client.put(putIfAbsent(tableName, record)));
     if (put.kind === 'written') return { kind: 'accepted', record };
     const earlier = put.item && messageRecordOf(record.key, put.item);
-    if (earlier !== undefined && isAnotherLife(earlier, record, sentAt)) {
-      const anew = inPlaceOf(earlier, record);
+    if (earlier !== undefined && isFromEarlierLife(earlier, record, sentAt)) {
+      const anew = replacementFor(earlier, record);
       const replaced = await ifConditionHolds(client.put(putInPlaceOf(tableName, earlier, anew)));
       return replaced === undefined ? await accept(record, sentAt) : { kind: 'accepted', record: anew };
     }
@@ -80,7 +80,7 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
   };
 }
 
-function keepingOf(record: MessageRecord | undefined, acceptedAt: number): Keeping {
+function keepingOf(record: MessageRecord | undefined, acceptedAt: number): BodyState {
   if (record?.acceptedAt !== acceptedAt) return 'forgotten';
   return record.erasedAt === undefined ? 'kept' : 'erased';
 }
@@ -147,7 +147,7 @@ function appended(to: Expression, name: string, values: readonly unknown[]): str
   return `${list} = list_append(if_not_exists(${list}, ${to.value([])}), ${to.value(values)})`;
 }
 
-function keep(tableName: string, kept: AcceptedMessage & { body: MessageBody; expiresAt: number }) {
+function keep(tableName: string, kept: AcceptedMessage & { body: BodyLocation; expiresAt: number }) {
   return {
     TableName: tableName,
     Key: messageItemKeyOf(kept.key),

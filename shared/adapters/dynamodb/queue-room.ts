@@ -5,7 +5,7 @@ import { type Amount, amountOf } from '../../domain/subscription/room.ts';
 import { pagesOf } from './queries.ts';
 import { isDeletedQueue, queueItemKey, queuePartition, subscriptionPrefix } from './subscription-item.ts';
 import { pausesOf, type RegistryTable, THERE } from './subscription-writes.ts';
-import { conditional, ifUndisturbed } from './writes.ts';
+import { conditional, ifNoConflict } from './writes.ts';
 import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 
 /** A full queue is read whole no more often than this, however many ask for room. */
@@ -78,7 +78,7 @@ async function count(table: RegistryTable, queue: string, bound: Amount): Promis
   const { client, tableName, clock } = table;
   const own = { TableName: tableName, Key: queueItemKey(queue) };
   const now = clock.now();
-  const claimed = await ifUndisturbed(
+  const claimed = await ifNoConflict(
     client.update({
       ...own,
       UpdateExpression: 'SET roomCountedAt = :now',
@@ -88,7 +88,7 @@ async function count(table: RegistryTable, queue: string, bound: Amount): Promis
   );
   if (claimed === undefined) return;
   const stored = await storedOf(table, queue);
-  await ifUndisturbed(
+  await ifNoConflict(
     client.update({
       ...own,
       UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',

@@ -14,7 +14,7 @@ import {
   editsOf,
   expression,
   ifConditionHolds,
-  ifUndisturbed,
+  ifNoConflict,
   transacted,
   updateOf,
 } from './writes.ts';
@@ -186,7 +186,7 @@ export async function changeQueue(
     // All of the metadata as read, and of this life of the queue: a patch says what it says of the whole.
     const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
     const write = client.update({ ...at, ...updateOf(edits, guards) });
-    return (await ifUndisturbed(write)) === undefined ? 'again' : { kind: 'changed', before, after };
+    return (await ifNoConflict(write)) === undefined ? 'again' : { kind: 'changed', before, after };
   }, pausesOf(table));
   if (changed === 'again') throw new ContendedError(`queue ${name}`);
   return changed;

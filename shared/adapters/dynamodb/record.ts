@@ -45,7 +45,10 @@ export function ttlOf(expiresAt: number): number {
  * What an item repeats, such as its attempts, is kept under short names: DynamoDB charges by the kilobyte of the whole item.
  * Left out: what is undefined, and what the table of names does not have.
  */
-export function shortened(names: Readonly<Record<string, string>>, value: object): Record<string, unknown> {
+export function withShortNames(
+  names: Readonly<Record<string, string>>,
+  value: object,
+): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, field]) => {
       const short = names[name];
@@ -55,7 +58,7 @@ export function shortened(names: Readonly<Record<string, string>>, value: object
 }
 
 /** The way back. Names that the table does not have are left out. */
-export function lengthened(
+export function withLongNames(
   names: Readonly<Record<string, string>>,
   item: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {

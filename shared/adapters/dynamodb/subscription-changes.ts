@@ -2,8 +2,8 @@ import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
-import { editsOf, ifUndisturbed, type ItemEdit, type RefusedWrite, transacted, updateOf } from './writes.ts';
-import { freedFrom, pausesOf, type RegistryTable } from './subscription-writes.ts';
+import { editsOf, ifNoConflict, type ItemEdit, type RefusedWrite, transacted, updateOf } from './writes.ts';
+import { releaseSubscriber, pausesOf, type RegistryTable } from './subscription-writes.ts';
 import {
   holderOf,
   isDeletedQueue,
@@ -68,7 +68,7 @@ async function mark(table: RegistryTable, found: Found, now: number): Promise<Su
   if (result.kind === 'written') return after;
   if (result.writes[0]?.failed === true) return 'again';
   // It had expired, and its subscriber is another subscription's by now.
-  const written = await ifUndisturbed(client.update(update.Update));
+  const written = await ifNoConflict(client.update(update.Update));
   return written === undefined ? 'again' : after;
 }
 
@@ -105,7 +105,7 @@ async function writeChange(
   const guards = before.changedAt === after.changedAt ? [] : HEALTH;
   if (claims.length === 0) {
     const { Update } = updateOfSubscription(table, found, edits, guards);
-    const written = await ifUndisturbed(client.update(Update));
+    const written = await ifNoConflict(client.update(Update));
     return written === undefined ? 'again' : changed;
   }
   const update = updateOfSubscription(table, found, edits, [...CLAIMED, ...guards]);
@@ -113,7 +113,7 @@ async function writeChange(
   if (result.kind === 'written') return changed;
   const refusal = afterRefusal(result.writes);
   if (refusal === 'again' || refusal.kind !== 'conflict') return refusal;
-  return (await freedFrom(table, after, refusal.subscriptionId)) ? 'again' : refusal;
+  return (await releaseSubscriber(table, after, refusal.subscriptionId)) ? 'again' : refusal;
 }
 
 /** Whatever deliver noted since the read goes the way of what it had noted before: the change is made again. */

@@ -6,7 +6,7 @@ import type {
   Queue,
   Subscription,
   SubscriptionOptions,
-  FormerInterests,
+  PreviousSelection,
 } from '../../domain/subscription/subscription.ts';
 import { subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
 import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
@@ -126,7 +126,7 @@ const formerlySchema = z.object({
   event_types: optionsSchema.shape.event_types,
   filter: optionsSchema.shape.filter,
   until: z.number(),
-} satisfies Record<keyof FormerInterests, z.ZodType>);
+} satisfies Record<keyof PreviousSelection, z.ZodType>);
 
 const disabledReasonSchema = z.enum(DISABLE_REASONS);
 

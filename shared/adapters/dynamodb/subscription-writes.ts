@@ -50,7 +50,7 @@ export async function addSubscriptions(
     if (refused.length === 0) break;
     for (const { subscription, holder } of refused) {
       const { id } = subscription;
-      if (!freed.has(id) && (await freedFrom(table, subscription, holder))) freed.add(id);
+      if (!freed.has(id) && (await releaseSubscriber(table, subscription, holder))) freed.add(id);
       else conflicts.set(id, { kind: 'conflict', subscriptionId: holder });
     }
   }
@@ -122,7 +122,7 @@ export async function removeMarked(
  * Frees a subscriber from the claim of a subscription that is not there any more, however that came about. One transaction
  * makes sure of both: that the holder is still absent, and that the claim is still its own. False: the claim stays.
  */
-export async function freedFrom(
+export async function releaseSubscriber(
   { client, tableName, clock }: RegistryTable,
   wanted: Pick<Subscription, 'queue' | 'subscriber'>,
   holder: string,

@@ -105,7 +105,7 @@ export async function ifConditionHolds<Output>(write: Promise<Output>): Promise<
 }
 
 /** As `ifConditionHolds`; a transaction that had the item just then counts as a change of it. */
-export async function ifUndisturbed<Output>(write: Promise<Output>): Promise<Output | undefined> {
+export async function ifNoConflict<Output>(write: Promise<Output>): Promise<Output | undefined> {
   try {
     return await ifConditionHolds(write);
   } catch (error) {

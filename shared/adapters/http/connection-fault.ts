@@ -2,7 +2,7 @@ import type { ConnectionFault } from '../../domain/vocabulary.ts';
 import { RequestNotSentError } from '../../ports/subscriber.ts';
 
 /** How far a connection had come. */
-export type Stage = 'resolving' | 'connecting' | 'securing' | 'connected';
+export type ConnectionStage = 'resolving' | 'connecting' | 'securing' | 'connected';
 
 /** The address guard refused at least one of the addresses that a name stands for. */
 export class ForbiddenAddress extends Error {
@@ -27,7 +27,7 @@ export class NameNotResolved extends Error {
 const OUR_CODES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 /** The lack of ours that made a look-up or a connection fail, if one did. */
-export function notSentFor(error: unknown): RequestNotSentError | undefined {
+export function requestNotSentError(error: unknown): RequestNotSentError | undefined {
   if (error instanceof RequestNotSentError) return error;
   const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
   const code = errors.map(codeOf).find((one) => OUR_CODES.has(one));
@@ -40,7 +40,7 @@ type Fault = { error: ConnectionFault; detail: string };
  * Names what went wrong before an answer. Details are made of our own words and of error codes, never of error
  * messages: those hold addresses.
  */
-export function faultOf(error: unknown, stage: Stage): Fault {
+export function faultOf(error: unknown, stage: ConnectionStage): Fault {
   if (error instanceof NameNotResolved) return { error: 'dns_failed', detail: codeOf(error.cause) };
   if (error instanceof AggregateError) return mostTelling(error.errors, stage);
   const code = codeOf(error);
@@ -51,7 +51,7 @@ export function faultOf(error: unknown, stage: Stage): Fault {
   );
 }
 
-const DURING: Record<Stage, string> = {
+const DURING: Record<ConnectionStage, string> = {
   resolving: 'while the name was resolved',
   connecting: 'while the connection was made',
   securing: 'during the TLS handshake',
@@ -59,12 +59,12 @@ const DURING: Record<Stage, string> = {
 };
 
 /** The fault of a deadline that passed before any answer. */
-export function timeoutFault(stage: Stage): Fault {
+export function timeoutFault(stage: ConnectionStage): Fault {
   return { error: 'timeout', detail: DURING[stage] };
 }
 
 /** Several addresses were tried. One that answered by a refusal says more than one that has no route. */
-function mostTelling(failures: readonly unknown[], stage: Stage): Fault {
+function mostTelling(failures: readonly unknown[], stage: ConnectionStage): Fault {
   const faults = failures.map((error) => faultOf(error, stage));
   return (
     faults.find((fault) => fault.error !== 'connection_failed') ??
@@ -72,7 +72,7 @@ function mostTelling(failures: readonly unknown[], stage: Stage): Fault {
   );
 }
 
-function socketFault(code: string, error: unknown, stage: Stage): Fault | undefined {
+function socketFault(code: string, error: unknown, stage: ConnectionStage): Fault | undefined {
   switch (code) {
     case 'ECONNREFUSED':
       return { error: 'connection_refused', detail: 'refused' };
@@ -106,7 +106,7 @@ const TLS_DETAILS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** With TLS 1.3 a server's alert may come after our side of the handshake, hence the prefixes. */
-function tlsFault(code: string, stage: Stage): Fault | undefined {
+function tlsFault(code: string, stage: ConnectionStage): Fault | undefined {
   return stage === 'securing' || /^ERR_(SSL|TLS)_/.test(code)
     ? { error: 'tls_failed', detail: TLS_DETAILS.get(code) ?? code }
     : undefined;

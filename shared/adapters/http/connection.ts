@@ -3,13 +3,18 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'n
 import { connect as connectTls, type SecureContext } from 'node:tls';
 
 import { type AddressGuard, portOf } from './address-guard.ts';
-import { ForbiddenAddress, NameNotResolved, notSentFor, type Stage } from './connection-fault.ts';
+import {
+  ForbiddenAddress,
+  NameNotResolved,
+  requestNotSentError,
+  type ConnectionStage,
+} from './connection-fault.ts';
 import type { Resolve } from './resolver.ts';
 
 export type Connector = { guard: AddressGuard; resolve: Resolve; secureContext: SecureContext };
 
 /** Follows a connection that is being made: `reached` is told each stage, `signal` gives it up at any of them. */
-export type Connecting = { signal: AbortSignal; reached: (stage: Stage) => void };
+export type Connecting = { signal: AbortSignal; reached: (stage: ConnectionStage) => void };
 
 /**
  * Connects to the host of a URL. A name is resolved once, every address of it is checked, and the connection is made to the
@@ -42,7 +47,7 @@ async function addressesOf(
   const family = isIP(hostname);
   if (family !== 0) return [{ address: hostname, family }];
   const addresses = await resolve(hostname, signal).catch((error: unknown) => {
-    throw notSentFor(error) ?? new NameNotResolved(error);
+    throw requestNotSentError(error) ?? new NameNotResolved(error);
   });
   if (addresses.length === 0) throw new NameNotResolved(undefined);
   return addresses;

@@ -6,7 +6,13 @@ import type { WebhookRequest } from '../../domain/delivery/webhook-request.ts';
 import type { Subscriber } from '../../ports/subscriber.ts';
 import { addressGuard, type AllowedPlaces } from './address-guard.ts';
 import { connect, type Connector } from './connection.ts';
-import { faultOf, ForbiddenAddress, notSentFor, type Stage, timeoutFault } from './connection-fault.ts';
+import {
+  faultOf,
+  ForbiddenAddress,
+  requestNotSentError,
+  type ConnectionStage,
+  timeoutFault,
+} from './connection-fault.ts';
 import { type Amount, exchange, MAX_RECEIVED } from './exchange.ts';
 import { type IdleConnections, idleConnections } from './idle-connections.ts';
 import { nameResolver, type Resolve } from './resolver.ts';
@@ -86,8 +92,8 @@ async function posted(
   const deadline = setTimeout(giveUp, timeoutMs);
   const connectLimit = setTimeout(giveUp, CONNECT_MS);
   const { signal } = attempt;
-  let stage: Stage = 'resolving';
-  const reached = (next: Stage): void => {
+  let stage: ConnectionStage = 'resolving';
+  const reached = (next: ConnectionStage): void => {
     stage = next;
   };
   try {
@@ -98,7 +104,7 @@ async function posted(
     return reply;
   } catch (error) {
     if (error instanceof ForbiddenAddress) return { kind: 'forbidden' };
-    const notSent = notSentFor(error);
+    const notSent = requestNotSentError(error);
     if (notSent !== undefined) throw notSent;
     return { kind: 'unanswered', ...(signal.aborted ? timeoutFault(stage) : faultOf(error, stage)) };
   } finally {

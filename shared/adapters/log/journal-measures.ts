@@ -45,7 +45,7 @@ export function measuresOf(fact: Fact): readonly Measure[] {
         ...(fact.throttled ? [one(metricNames.awsCallsThrottled)] : []),
       ];
     case 'page_sent':
-      return addresseesOf(fact);
+      return matchSubscriptions(fact);
     case 'message_unfinished':
     case 'filter_too_costly':
     case 'retried_by_hand':
@@ -74,11 +74,11 @@ function acceptedOf(fact: Extract<Fact, { fact: 'message_accepted' }>): readonly
   return [
     one(metricNames.messagesAccepted),
     ...(isUnmatched ? [one(metricNames.messagesUnmatched)] : []),
-    ...addresseesOf(fact),
+    ...matchSubscriptions(fact),
   ];
 }
 
-function addresseesOf({ matched, filtered }: { matched: number; filtered: number }): readonly Measure[] {
+function matchSubscriptions({ matched, filtered }: { matched: number; filtered: number }): readonly Measure[] {
   return [
     ...(matched === 0 ? [] : [{ name: metricNames.deliveriesMatched, value: matched }]),
     ...(filtered === 0 ? [] : [{ name: metricNames.deliveriesFiltered, value: filtered }]),

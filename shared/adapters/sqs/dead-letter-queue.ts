@@ -1,5 +1,9 @@
 import * as z from 'zod';
-import type { DeadLetter, LetterAttribute, ReceivedLetter } from '../../domain/delivery/dead-letter.ts';
+import type {
+  DeadLetter,
+  DeadLetterAttribute,
+  ReceivedDeadLetter,
+} from '../../domain/delivery/dead-letter.ts';
 import type { DeadLetterQueue } from '../../ports/queues.ts';
 import { inParallel } from '../in-parallel.ts';
 import {
@@ -109,7 +113,7 @@ const release: Change = async ({ sqs, queueUrl }, entries) =>
 /** What SQS failed in the end. A fault of its own is asked for again; what it calls ours is not. */
 async function changeAll(
   source: DeadLetterSource,
-  letters: readonly ReceivedLetter[],
+  letters: readonly ReceivedDeadLetter[],
   change: Change,
 ): Promise<BatchResultErrorEntry[]> {
   const batches = sharesOf(letters.length).map((size, index) =>
@@ -120,7 +124,7 @@ async function changeAll(
 
 async function changeBatch(
   source: DeadLetterSource,
-  batch: readonly ReceivedLetter[],
+  batch: readonly ReceivedDeadLetter[],
   change: Change,
 ): Promise<BatchResultErrorEntry[]> {
   let pending = batch.map(({ receipt }, index): Entry => ({ Id: String(index), ReceiptHandle: receipt }));
@@ -142,7 +146,7 @@ const attribute = z
     StringValue: z.string().optional(),
     BinaryValue: z.instanceof(Uint8Array).optional(),
   })
-  .transform(({ DataType: type, StringValue, BinaryValue }): LetterAttribute =>
+  .transform(({ DataType: type, StringValue, BinaryValue }): DeadLetterAttribute =>
     BinaryValue === undefined ? { type, text: StringValue ?? '' } : { type, bytes: BinaryValue },
   );
 

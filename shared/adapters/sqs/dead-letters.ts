@@ -1,5 +1,5 @@
 import type { UndeliverableNotice } from '../../domain/delivery/dead-letter.ts';
-import { type MessageBody, payloadKeyOf } from '../../domain/message/body.ts';
+import { type BodyLocation, payloadKeyOf } from '../../domain/message/body.ts';
 import type { Message } from '../../domain/message/message.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 import type { DeadLetters, Undeliverables } from '../../ports/queues.ts';
@@ -56,7 +56,7 @@ async function bodyOf(
 }
 
 async function messageOf(
-  body: MessageBody | undefined,
+  body: BodyLocation | undefined,
   payloads: Pick<Payloads, 'put' | 'get'>,
 ): Promise<Message | undefined> {
   return body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message;

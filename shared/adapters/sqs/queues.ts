@@ -1,7 +1,7 @@
 import type { WorkQueueName } from '../../domain/vocabulary.ts';
 import type {
-  LetterAttribute,
-  LetterAttributes,
+  DeadLetterAttribute,
+  DeadLetterAttributes,
   RedrivenMessage,
 } from '../../domain/delivery/dead-letter.ts';
 import { groupOf } from '../../domain/delivery/job.ts';
@@ -81,13 +81,13 @@ function outgoing({ body, attributes, group }: RedrivenMessage) {
   };
 }
 
-function valuesOf(attributes: LetterAttributes): Record<string, MessageAttributeValue> {
+function valuesOf(attributes: DeadLetterAttributes): Record<string, MessageAttributeValue> {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, attribute]) => [name, valueOf(attribute)]),
   );
 }
 
-function valueOf(attribute: LetterAttribute): MessageAttributeValue {
+function valueOf(attribute: DeadLetterAttribute): MessageAttributeValue {
   return 'text' in attribute
     ? { DataType: attribute.type, StringValue: attribute.text }
     : { DataType: attribute.type, BinaryValue: attribute.bytes };

@@ -1,13 +1,13 @@
 import type { CancelReason, TerminalStatus } from '../vocabulary.ts';
 import { newDelivery } from './claim.ts';
-import { asRead, type Delivery, type DeliveryKey, type Transition, type WriteTime } from './delivery.ts';
+import { asLastRead, type Delivery, type DeliveryKey, type Transition, type WriteTime } from './delivery.ts';
 
 /** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */
 export function retryNow(delivery: Delivery, at: WriteTime): Transition {
   return {
     name: 'retry_now',
     key: delivery.key,
-    expect: asRead(delivery),
+    expect: asLastRead(delivery),
     change: {
       status: delivery.status,
       next: {
@@ -78,7 +78,7 @@ export function cancelOpen(delivery: Delivery, reason: CancelReason, at: WriteTi
   return {
     name: 'cancel',
     key: delivery.key,
-    expect: asRead(delivery),
+    expect: asLastRead(delivery),
     change: {
       status: 'cancelled',
       reason,

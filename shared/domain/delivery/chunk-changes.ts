@@ -37,7 +37,7 @@ export function recordSuccesses(
 }
 
 /** Ends a lease that ran out: from then on each pending delivery is attempted by itself. */
-export function breakUp(key: ChunkKey, lapsed: Lease, at: WriteTime): ChunkTransition {
+export function dissolveChunk(key: ChunkKey, lapsed: Lease, at: WriteTime): ChunkTransition {
   return {
     key,
     expect: { kind: 'lapsed', lease: lapsed },
@@ -46,7 +46,7 @@ export function breakUp(key: ChunkKey, lapsed: Lease, at: WriteTime): ChunkTrans
 }
 
 /** Takes a member out whose delivery is given a record of its own by the same transaction. */
-export function takeOut(
+export function removeMember(
   key: ChunkKey,
   subscriptionId: string,
   standing: 'pending' | FirstSuccess,
@@ -60,7 +60,7 @@ export function takeOut(
 }
 
 /** The same for one that would be a member once the chunk is claimed. */
-export function takeOutEarly(
+export function removeMemberBeforeClaim(
   key: ChunkKey,
   subscriptionId: string,
   at: Pick<Delivery, 'updatedAt' | 'expiresAt'>,

@@ -5,7 +5,7 @@ import type { ChunkKey, Lease } from './delivery.ts';
 export type FirstSuccess = Pick<Attempt, 'startedAt' | 'durationMs' | 'statusCode' | 'snippet'>;
 
 /** Where a member stands. `own`: its delivery has a record of its own, which says all. */
-export type Standing = 'pending' | 'own' | FirstSuccess;
+export type MemberState = 'pending' | 'own' | FirstSuccess;
 
 /**
  * The first attempts of several deliveries of one message, on record together: one claim for all of them, and the success of
@@ -16,7 +16,7 @@ export type Chunk = {
   key: ChunkKey;
   acceptedAt: number;
   /** By subscription, fixed by the first claim: others that a copy of the job names are not members. Undefined: not claimed yet. */
-  members?: ReadonlyMap<string, Standing> | undefined;
+  members?: ReadonlyMap<string, MemberState> | undefined;
   /** Subscriptions whose deliveries were given records of their own before the chunk was claimed. */
   early: ReadonlySet<string>;
   /** Of the one invocation that makes these first attempts. Once it has ended there is no other. */
@@ -63,11 +63,11 @@ export function chunkHolds(expect: ChunkExpectation, current: Chunk | undefined)
 }
 
 /** A first attempt is known by when it began: a chunk has one of each delivery. */
-function isSameStanding(one: Standing | undefined, other: 'pending' | FirstSuccess): boolean {
+function isSameStanding(one: MemberState | undefined, other: 'pending' | FirstSuccess): boolean {
   return other === 'pending' ? one === other : isSuccess(one) && one.startedAt === other.startedAt;
 }
 
-export function isSuccess(standing: Standing | undefined): standing is FirstSuccess {
+export function isSuccess(standing: MemberState | undefined): standing is FirstSuccess {
   return typeof standing === 'object';
 }
 
@@ -93,7 +93,7 @@ export function applyToChunk(
 const UNWRITTEN: Omit<Chunk, 'key'> = { acceptedAt: 0, early: new Set(), updatedAt: 0, expiresAt: 0 };
 
 function membersAfter({ claim, standings }: ChunkChange, were: Chunk['members']): Chunk['members'] {
-  const members = claim?.members.map((id): [string, Standing] => [id, 'pending']) ?? were;
+  const members = claim?.members.map((id): [string, MemberState] => [id, 'pending']) ?? were;
   return members && new Map([...members, ...(standings ?? [])]);
 }
 
@@ -105,6 +105,6 @@ export function pendingIn({ members, early }: Chunk): readonly string[] {
 }
 
 /** Members whose deliveries have records of their own. */
-export function onTheirOwn({ members, early }: Chunk): readonly string[] {
+export function separateMembers({ members, early }: Chunk): readonly string[] {
   return [...(members ?? [])].flatMap(([id, standing]) => (standing === 'own' || early.has(id) ? [id] : []));
 }

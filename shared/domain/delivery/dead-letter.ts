@@ -1,11 +1,11 @@
-import type { MessageBody } from '../message/body.ts';
+import type { BodyLocation } from '../message/body.ts';
 import type { Delivery } from './delivery.ts';
 import type { WorkQueueName } from '../vocabulary.ts';
 
 /** An attribute of an SQS message, of whatever type its sender gave it. */
-export type LetterAttribute = { type: string; text: string } | { type: string; bytes: Uint8Array };
+export type DeadLetterAttribute = { type: string; text: string } | { type: string; bytes: Uint8Array };
 
-export type LetterAttributes = Readonly<Record<string, LetterAttribute>>;
+export type DeadLetterAttributes = Readonly<Record<string, DeadLetterAttribute>>;
 
 /** A message on one of the dead-letter queues. */
 export type DeadLetter = {
@@ -19,18 +19,18 @@ export type DeadLetter = {
   /** What SQS wants to hear to delete or release it. */
   receipt: string;
   body: string;
-  attributes: LetterAttributes;
+  attributes: DeadLetterAttributes;
   /** Of a fair queue. */
   group?: string;
 };
 
-export type ReceivedLetter = Pick<DeadLetter, 'id' | 'receipt'>;
+export type ReceivedDeadLetter = Pick<DeadLetter, 'id' | 'receipt'>;
 
 /** A dead letter on its way back. */
 export type RedrivenMessage = {
   to: WorkQueueName;
   body: string;
-  attributes: LetterAttributes;
+  attributes: DeadLetterAttributes;
   group?: string;
 };
 
@@ -38,7 +38,7 @@ export type RedrivenMessage = {
  * What can be done with a letter. `identity` stays the same should it become a dead letter again, which SQS's id does
  * not. `skip`: bringing it back would do no good.
  */
-export type LetterReading<Message = RedrivenMessage> =
+export type DeadLetterReading<Message = RedrivenMessage> =
   { kind: 'redrive'; message: Message; identity: string } | { kind: 'skip'; reason: string };
 
 /**
@@ -51,5 +51,5 @@ export type RedriveOutcome = { kind: 'redriven' } | { kind: 'settled' | 'refused
 export type UndeliverableNotice = {
   delivery: Delivery;
   /** Absent where it was erased or has expired. */
-  body?: MessageBody;
+  body?: BodyLocation;
 };

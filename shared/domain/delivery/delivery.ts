@@ -102,12 +102,12 @@ export type Expectation =
   | { kind: 'overdue_at'; overdueAt: number };
 
 /** Exactly as it was read, where nobody has begun anything with it since. */
-export function asRead({ attempts, lease, next }: Delivery) {
+export function asLastRead({ attempts, lease, next }: Delivery) {
   return { kind: 'as_read', recorded: attempts.length, lease, dueAt: next?.dueAt } as const;
 }
 
 /** What a write changes. A field that is left out stays; `null` removes it. */
-export type Change = {
+export type DeliveryChange = {
   status?: Status;
   reason?: string | null;
   round?: number;
@@ -136,11 +136,11 @@ export type Transition =
       name: TransitionName;
       key: DeliveryKey;
       expect: Exclude<Expectation, { kind: 'absent' }>;
-      change: Change;
+      change: DeliveryChange;
     };
 
 /** A transition of a record that is there. */
-export type Revision = Extract<Transition, { change: Change }>;
+export type Revision = Extract<Transition, { change: DeliveryChange }>;
 
 /** Whether the condition of a write holds on the record as it is. The DynamoDB adapter says the same in its own language. */
 export function holds(expect: Expectation, current: Delivery | undefined): boolean {
@@ -201,7 +201,7 @@ function isSameLease(lease: Lease | undefined, other: Lease): boolean {
 }
 
 /** The record after a write whose condition held. */
-export function apply(change: Change, current: Delivery): Delivery {
+export function apply(change: DeliveryChange, current: Delivery): Delivery {
   return {
     key: current.key,
     acceptedAt: current.acceptedAt,

@@ -17,7 +17,7 @@ export type LaterPart = Part & { after: string };
  * A message and where its deliveries are: of the first part, and of those after it. `until`: the last subscription of the last
  * part, while others may follow that the message was not sent to yet.
  */
-export type FannedOut = { key: MessageKey; parts?: readonly LaterPart[]; until?: string } & Buckets;
+export type FanOut = { key: MessageKey; parts?: readonly LaterPart[]; until?: string } & Buckets;
 
 /**
  * Attempts that one invocation of deliver may make at once: the jobs of a batch times the attempts of a job. Each holds one
@@ -45,17 +45,17 @@ export function bucketIn({ buckets, firstBucket = 0 }: Buckets, subscriptionId: 
 }
 
 /** The part that a subscription is in, or would be. */
-export function partWith<Of extends FannedOut>(message: Of, subscriptionId: string): Of | LaterPart {
+export function partWith<Of extends FanOut>(message: Of, subscriptionId: string): Of | LaterPart {
   return message.parts?.findLast(({ after }) => after < subscriptionId) ?? message;
 }
 
 /** Whether a subscription is beyond those that the message was sent to so far. */
-export function isAhead({ until }: Pick<FannedOut, 'until'>, subscriptionId: string): boolean {
+export function isAhead({ until }: Pick<FanOut, 'until'>, subscriptionId: string): boolean {
   return until !== undefined && subscriptionId > until;
 }
 
 /** The first bucket behind all those of a message. Parts may share buckets. */
-export function endOfBuckets({ parts = [], ...first }: Omit<FannedOut, 'key'>): number {
+export function endOfBuckets({ parts = [], ...first }: Omit<FanOut, 'key'>): number {
   return Math.max(...[first, ...parts].map(({ firstBucket = 0, buckets }) => firstBucket + buckets));
 }
 

@@ -1,6 +1,6 @@
 import type { AttemptTrigger } from '../vocabulary.ts';
 import { memberKeyOf, type ChunkKey, type DeliveryKey } from './delivery.ts';
-import type { MessageBody } from '../message/body.ts';
+import type { BodyLocation } from '../message/body.ts';
 
 /** What orders for first attempts have in common. Times are milliseconds since the epoch. */
 type FirstAttempts = {
@@ -9,7 +9,7 @@ type FirstAttempts = {
   sentAt?: number;
   /** The message's own delay, if any. */
   dueAt?: number;
-  body: MessageBody;
+  body: BodyLocation;
 };
 
 /** The order for the first attempts of several deliveries of a message, made side by side. */

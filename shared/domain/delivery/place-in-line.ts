@@ -2,8 +2,8 @@ import type { Slot } from '../subscription/rate-limit.ts';
 import { newDelivery } from './claim.ts';
 import {
   apply,
-  asRead,
-  type Change,
+  asLastRead,
+  type DeliveryChange,
   type Delivery,
   type NextAttempt,
   type Revision,
@@ -32,7 +32,7 @@ export function awaitSlot(
   return {
     name: 'await_slot',
     key: delivery.key,
-    expect: owner === undefined ? asRead(delivery) : { kind: 'leased', recorded, owner },
+    expect: owner === undefined ? asLastRead(delivery) : { kind: 'leased', recorded, owner },
     change: { ...changeTo(delivery, place, at), lease: null },
   };
 }
@@ -53,7 +53,7 @@ export function moveUp(delivery: Delivery, { next, slot }: EarlierPlace, at: Wri
   return {
     name: 'move_up',
     key: delivery.key,
-    expect: asRead(delivery),
+    expect: asLastRead(delivery),
     change: changeTo(delivery, { next, slot: slot ?? null }, at),
   };
 }
@@ -62,7 +62,7 @@ function changeTo(
   { status, expiresAt }: Delivery,
   { next, slot }: { next: NextAttempt; slot: Slot | null },
   at: WriteTime,
-): Change {
+): DeliveryChange {
   return {
     status,
     next,

@@ -2,7 +2,7 @@ import type { Attempt } from './attempt.ts';
 import type { CancelReason, EndReason, Owed, RejectReason } from '../vocabulary.ts';
 import {
   isOpen,
-  type Change,
+  type DeliveryChange,
   type Delivery,
   type Lease,
   type NextAttempt,
@@ -56,7 +56,7 @@ export function recordExhausted(made: AttemptMade, policy: RetryPolicy, at: Writ
   return recordAttempt(made, { ...ended('exhausted', 'retries_exhausted', owed, at), policy }, at);
 }
 
-type StatusChange = Omit<Change, 'updatedAt' | 'expiresAt'>;
+type StatusChange = Omit<DeliveryChange, 'updatedAt' | 'expiresAt'>;
 
 function recordAttempt(
   { delivery, owner, attempt }: AttemptMade,
@@ -185,7 +185,7 @@ export function endOf({ attempts, updatedAt }: Delivery): number {
 const POSTPONED_MS = 15 * 60 * 1000;
 
 /** Whether reconcile woke a delivery before in vain: only reconcile moves the index key so far from the delivery's time. */
-export function isStuck(found: Delivery, overdueAt: number): boolean {
+export function wasAlreadyPostponed(found: Delivery, overdueAt: number): boolean {
   return overdueAt - dueOf(found) >= POSTPONED_MS;
 }
 

@@ -2,12 +2,12 @@ import { isObject } from '../subscription/content-elements.ts';
 import { parseContentFilter } from '../subscription/content-filter-schema.ts';
 import {
   type ContentFilter,
-  type Effort,
-  judgeContent,
-  type Judgement,
+  type FilterBudget,
+  evaluateFilter,
+  type FilterResult,
 } from '../subscription/content-filter.ts';
 import type {
-  Interests,
+  Selection,
   ListedSubscription,
   Subscription,
   SubscriptionOptions,
@@ -26,10 +26,10 @@ export class UnreadableFilterError extends Error {
 }
 
 /** What subscriptions choose by. */
-export type Content = { type?: string; data: () => unknown };
+export type MatchContent = { type?: string; data: () => unknown };
 
 /** Data of up to 1 MiB is parsed if somebody asks for it, and then once. */
-export function contentOf({ type, data }: Pick<Message, 'type' | 'data'>): Content {
+export function matchContentOf({ type, data }: Pick<Message, 'type' | 'data'>): MatchContent {
   let parsed: { value: unknown } | undefined;
   return {
     ...(type === undefined ? {} : { type }),
@@ -41,13 +41,13 @@ export function contentOf({ type, data }: Pick<Message, 'type' | 'data'>): Conte
 }
 
 /** When a message was accepted, and as of when the subscriptions were listed for it. */
-export type Acceptance = { acceptedAt: number; listedAt: number };
+export type AcceptanceTimes = { acceptedAt: number; listedAt: number };
 
 /**
  * `filtered` were there, and their options said no. `undecided` are those among `matching` whose filter would have taken more
  * steps than it has.
  */
-export type Addressees = {
+export type MatchResult = {
   matching: readonly ListedSubscription[];
   filtered: number;
   undecided: readonly ListedSubscription[];
@@ -60,12 +60,12 @@ export type Addressees = {
  * subscriptions in the same order it is the same ones every time.
  * @throws UnreadableFilterError
  */
-export function addresseesOf(
+export function matchSubscriptions(
   subscriptions: readonly ListedSubscription[],
-  content: Content,
-  acceptance: Acceptance,
-): Addressees {
-  const there = subscriptions.filter((subscription) => wasThere(subscription, acceptance));
+  content: MatchContent,
+  acceptance: AcceptanceTimes,
+): MatchResult {
+  const there = subscriptions.filter((subscription) => wasActiveAt(subscription, acceptance));
   const effort = filterEffort();
   const undecided: ListedSubscription[] = [];
   const matching = there.filter((subscription) => {
@@ -73,7 +73,7 @@ export function addresseesOf(
     if (!isOfType(event_types, content.type)) return false;
     if (filter === undefined) return true;
     const read = readFilter(filter, subscription.id);
-    const { matches, isUndecided } = effort.spend((allowed) => judgeContent(read, content.data(), allowed));
+    const { matches, isUndecided } = effort.spend((allowed) => evaluateFilter(read, content.data(), allowed));
     if (isUndecided) undecided.push(subscription);
     return matches;
   });
@@ -96,7 +96,10 @@ function timesOn({ createdAt, confirmedAt, deletedAt, formerly }: ListedSubscrip
  * Whether a subscription took messages when this one was accepted. One that was deleted or asked to confirm again since then
  * did: its deliveries are recorded as cancelled.
  */
-export function wasThere(subscription: ListedSubscription, { acceptedAt, listedAt }: Acceptance): boolean {
+export function wasActiveAt(
+  subscription: ListedSubscription,
+  { acceptedAt, listedAt }: AcceptanceTimes,
+): boolean {
   const { createdAt, confirmedAt, unconfirmed, deletedAt, expiresAt } = subscription;
   const begins = confirmedAt ?? createdAt;
   const ends = Math.min(unconfirmed?.at ?? Infinity, deletedAt ?? Infinity);
@@ -104,7 +107,7 @@ export function wasThere(subscription: ListedSubscription, { acceptedAt, listedA
 }
 
 /** Before its last change a subscription had asked for something else. What it asked for before that, nobody knows any more. */
-function interestsAt({ options, formerly }: ListedSubscription, at: number): Interests {
+function interestsAt({ options, formerly }: ListedSubscription, at: number): Selection {
   return formerly !== undefined && at < formerly.until ? formerly : options;
 }
 
@@ -119,7 +122,7 @@ export function withOptions(
   return { ...subscription, options, ...(isSame ? {} : { formerly: { ...before, until: now } }) };
 }
 
-function interestsOf({ event_types, filter }: SubscriptionOptions): Interests {
+function interestsOf({ event_types, filter }: SubscriptionOptions): Selection {
   return {
     ...(event_types === undefined ? {} : { event_types }),
     ...(filter === undefined ? {} : { filter }),
@@ -158,8 +161,8 @@ const SHARED_STEPS = 2_000_000;
  * The steps that the filters of a page may take on one message. Each has some of its own, so that however much others take, the usual
  * filter is always decided; beyond those they draw from what is shared, first come, first served.
  */
-function filterEffort(): { spend(judge: (effort: Effort) => Judgement): Judgement } {
-  const listsRead: Effort['listsRead'] = new WeakMap();
+function filterEffort(): { spend(judge: (effort: FilterBudget) => FilterResult): FilterResult } {
+  const listsRead: FilterBudget['listsRead'] = new WeakMap();
   let shared = SHARED_STEPS;
   return {
     spend: (judge) => {

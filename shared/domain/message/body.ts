@@ -3,7 +3,7 @@ import type { Message, MessageKey } from './message.ts';
 import { hash } from 'node:crypto';
 
 /** Where a message is: here, or under a key of the payload bucket. */
-export type MessageBody = { kind: 'inline'; message: Message } | { kind: 'stored'; payloadKey: string };
+export type BodyLocation = { kind: 'inline'; message: Message } | { kind: 'stored'; payloadKey: string };
 
 /** Above this the message is put into the payload bucket by dispatch instead of travelling inside the jobs. */
 export const MAX_BODY_IN_JOB = 64 * 1024;

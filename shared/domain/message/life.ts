@@ -1,4 +1,4 @@
-import { endOfBuckets, type FannedOut } from '../delivery/fan-out.ts';
+import { endOfBuckets, type FanOut } from '../delivery/fan-out.ts';
 
 /**
  * A queue that is deleted and made again begins another life, known by its `createdAt`, and a message belongs to one life of
@@ -8,7 +8,7 @@ type Recorded = {
   acceptedAt: number;
   /** Absent on records of version 0.1.0. */
   life?: number;
-} & Omit<FannedOut, 'key'>;
+} & Omit<FanOut, 'key'>;
 
 /** By how much clocks may differ: SQS's from ours, and those of functions from each other. A new message taken for a copy of the earlier life would be lost. */
 export const CLOCKS_DIFFER_MS = 2_000;
@@ -17,7 +17,7 @@ export const CLOCKS_DIFFER_MS = 2_000;
  * Whether a message is a new one though its id is on record: in an earlier life of its queue. A copy that was sent in that
  * life, and comes only now, is none. `sentAt` undefined: not known.
  */
-export function isAnotherLife(
+export function isFromEarlierLife(
   earlier: Recorded,
   { life }: Pick<Recorded, 'life'>,
   sentAt: number | undefined,
@@ -30,6 +30,6 @@ export function isAnotherLife(
 }
 
 /** The record of a new message that takes the place of one of an earlier life. Its deliveries get buckets that are free. */
-export function inPlaceOf<Record extends Recorded>(earlier: Recorded, record: Record): Record {
+export function replacementFor<Record extends Recorded>(earlier: Recorded, record: Record): Record {
   return { ...record, firstBucket: endOfBuckets(earlier) };
 }

@@ -2,7 +2,7 @@ import type { StatusCounts } from './books.ts';
 import type { MessageKey } from './message.ts';
 
 /** What is on record of a message. Times are milliseconds since the epoch. */
-type Standing = {
+type MessageFacts = {
   key: MessageKey;
   type?: string;
   acceptedAt: number;
@@ -17,7 +17,7 @@ type Standing = {
 };
 
 /** `data`: its source text; undefined where it is not kept. */
-export type MessageStanding = Standing & { deliveries: StatusCounts; data: string | undefined };
+export type MessageDetail = MessageFacts & { deliveries: StatusCounts; data: string | undefined };
 
 /** A message in a listing. `deliveries`: not counted where there are many. */
-export type ListedStanding = Standing & { deliveries: StatusCounts | undefined; bodyKept: boolean };
+export type MessageListItem = MessageFacts & { deliveries: StatusCounts | undefined; bodyKept: boolean };

@@ -36,7 +36,7 @@ export function acceptedVersion(
 }
 
 /** The message as it was accepted, made of a later copy of the same version. */
-export function asAccepted(
+export function withAcceptedVersion(
   { expiresAt: _ofThisCopy, ...copy }: Message,
   { timestamp, expiresAt }: AcceptedVersion,
 ): Message {

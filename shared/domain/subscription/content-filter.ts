@@ -24,10 +24,10 @@ export type ContentFilter = {
 };
 
 /** What came of it: `steps` were taken. */
-export type Judgement = { matches: boolean; steps: number; isUndecided: boolean };
+export type FilterResult = { matches: boolean; steps: number; isUndecided: boolean };
 
 /** `steps` are those that may be taken; `listsRead` is shared by all filters that one message's data is shown to. */
-export type Effort = { steps: number; listsRead: ListsRead };
+export type FilterBudget = { steps: number; listsRead: ListsRead };
 
 /** What is left to do is counted while a filter is judged. Below zero: it would have taken more. */
 type Work = { left: number; listsRead: ListsRead };
@@ -43,7 +43,7 @@ type Work = { left: number; listsRead: ListsRead };
  * yes into a no, so from there on every part says yes, and a no is always one that was found. The same filter, data and
  * steps make the same judgement. It recurses over the filter only, so no nesting of the data exhausts the stack.
  */
-export function judgeContent(filter: ContentFilter, data: unknown, effort: Effort): Judgement {
+export function evaluateFilter(filter: ContentFilter, data: unknown, effort: FilterBudget): FilterResult {
   const work: Work = { left: effort.steps, listsRead: effort.listsRead };
   const matches = matchesWithin(filter, data, work);
   return { matches, steps: effort.steps - Math.max(0, work.left), isUndecided: work.left < 0 };

@@ -1,5 +1,5 @@
 import { ANY_INVOCATION_MS } from '../delivery/lease.ts';
-import type { Disabled, Failing, Subscription, PendingEvent } from './subscription.ts';
+import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';
 
 /** Failures without a success between them that it takes to tell the operator. */
 export const FAILURES_TO_NOTIFY = 20;
@@ -20,9 +20,9 @@ export type HealthRules = {
 
 /** What an attempt says of its subscription. A spell of failures is known by its `since`. */
 type SpellChange =
-  | { kind: 'begin'; failing: Failing }
+  | { kind: 'begin'; failing: FailureStreak }
   /** `failing` as it becomes: one failure more. */
-  | { kind: 'count'; failing: Failing; unsent?: PendingEvent }
+  | { kind: 'count'; failing: FailureStreak; unsent?: PendingEvent }
   | { kind: 'recover'; since: number; unsent?: PendingEvent }
   | { kind: 'disable'; since: number; disabled: Disabled; unsent: PendingEvent };
 
@@ -46,7 +46,11 @@ export function afterFailure(
  * not end it; therefore nothing is counted before those are over. It also makes a subscriber that is down for half a
  * minute no news, and a burst of failures one write.
  */
-function onFailure(failing: Failing | undefined, now: number, rules: HealthRules): SpellChange | undefined {
+function onFailure(
+  failing: FailureStreak | undefined,
+  now: number,
+  rules: HealthRules,
+): SpellChange | undefined {
   if (failing === undefined) return { kind: 'begin', failing: { since: now, failures: 1 } };
   const { since, failures } = failing;
   if (now - since < rules.subscriptionCacheMs + ANY_INVOCATION_MS) return undefined;
@@ -55,7 +59,7 @@ function onFailure(failing: Failing | undefined, now: number, rules: HealthRules
   return countTowardsDisabling(failing, now, rules.disableFailingAfterMs);
 }
 
-function countTowardsNotice(failing: Failing, now: number): SpellChange {
+function countTowardsNotice(failing: FailureStreak, now: number): SpellChange {
   if (failing.failures < FAILURES_TO_NOTIFY) return { kind: 'count', failing };
   const event = { type: 'subscription.failing', ...failing } as const;
   return { kind: 'count', failing: { ...failing, countedAt: now }, unsent: { event, at: now } };
@@ -66,7 +70,11 @@ function countTowardsNotice(failing: Failing, now: number): SpellChange {
  * failure counts in a twentieth of the time, and ten are wanted after the operator was told, who has half of the time to
  * see to it.
  */
-function countTowardsDisabling(failing: Failing, now: number, afterMs: number): SpellChange | undefined {
+function countTowardsDisabling(
+  failing: FailureStreak,
+  now: number,
+  afterMs: number,
+): SpellChange | undefined {
   const { since, failures, countedAt = since } = failing;
   if (failures < FAILURES_TO_DISABLE)
     return now - countedAt < afterMs / STEPS_TO_DISABLE
@@ -83,7 +91,7 @@ export function afterSuccess(subscription: Subscription, now: number): HealthCha
   return onSubscription(subscription, onSuccess(subscription.failing, now));
 }
 
-function onSuccess(failing: Failing | undefined, now: number): SpellChange | undefined {
+function onSuccess(failing: FailureStreak | undefined, now: number): SpellChange | undefined {
   if (failing === undefined) return undefined;
   const { since, failures } = failing;
   if (failures < FAILURES_TO_NOTIFY) return { kind: 'recover', since };
@@ -168,11 +176,11 @@ function isEnabled({ disabled }: Subscription): boolean {
   return disabled === undefined;
 }
 
-function isOneMore(next: Failing, current: Failing | undefined): boolean {
+function isOneMore(next: FailureStreak, current: FailureStreak | undefined): boolean {
   return current?.since === next.since && current.failures === next.failures - 1;
 }
 
-function isWholeSpell(failing: Failing | undefined, since: number): boolean {
+function isWholeSpell(failing: FailureStreak | undefined, since: number): boolean {
   return failing?.since === since && failing.failures >= FAILURES_TO_DISABLE;
 }
 

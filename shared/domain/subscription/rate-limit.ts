@@ -87,7 +87,7 @@ export function isRaised(before: SubscriptionOptions, after: SubscriptionOptions
 }
 
 /** Whether a slot is of a lower limit than there is now, or none was to be had then. */
-export function isOfLower({ epoch }: Slot, limit: RateLimit | undefined): boolean {
+export function isFromLowerLimit({ epoch }: Slot, limit: RateLimit | undefined): boolean {
   return limit === undefined || epoch === undefined || rateIn(epoch) < rateIn(limit.epoch);
 }
 
@@ -139,7 +139,7 @@ export const MOST_LEFT = 1_000;
 const LEFT_BEFORE_MS = 2_000;
 
 /** Whether the slot of a delivery that ended, and that nobody was at, can be somebody else's. */
-export function canBeLeft(slot: Slot, now: number): boolean {
+export function canLeaveLine(slot: Slot, now: number): boolean {
   return slot.epoch !== undefined && slot.at - now > LEFT_BEFORE_MS;
 }
 

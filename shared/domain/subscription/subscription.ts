@@ -52,13 +52,13 @@ export type Subscription = {
   /** When it said yes, if it was asked. */
   confirmedAt?: number;
   /** Since when it has only failed. */
-  failing?: Failing;
+  failing?: FailureStreak;
   /** What operators may not have been told of it yet. */
   unsent?: PendingEvent;
   /** What its requests are signed with, the current one first. None on one from before there were signatures. */
   secrets?: readonly SealedSecret[];
   /** What it asked for before `options` last changed in that. */
-  formerly?: FormerInterests;
+  formerly?: PreviousSelection;
   /** Marked for deletion: gone for everybody, while a job cancels what is pending for it. */
   deletedAt?: number;
 };
@@ -67,13 +67,13 @@ export type Subscription = {
 export type ListedSubscription = Pick<
   Subscription,
   'id' | 'createdAt' | 'confirmedAt' | 'unconfirmed' | 'deletedAt' | 'expiresAt' | 'failing' | 'formerly'
-> & { options: Interests };
+> & { options: Selection };
 
 /** Which messages a subscription asks for. */
-export type Interests = Pick<SubscriptionOptions, 'event_types' | 'filter'>;
+export type Selection = Pick<SubscriptionOptions, 'event_types' | 'filter'>;
 
 /** Interests that were in force until then (milliseconds since the epoch). */
-export type FormerInterests = Interests & { until: number };
+export type PreviousSelection = Selection & { until: number };
 
 export type Disabled = { reason: DisableReason; at: number };
 
@@ -87,7 +87,7 @@ export type Unconfirmed = { tokenHash: string; at: number; owed?: true };
  * `failures` is counted up to what disabling takes, and no further. `countedAt` is when it was counted last, from the one on
  * that operators are told of.
  */
-export type Failing = { since: number; failures: number; countedAt?: number };
+export type FailureStreak = { since: number; failures: number; countedAt?: number };
 
 /** What happened to a subscription that its operator wants to be told of. */
 export type SubscriptionEvent =

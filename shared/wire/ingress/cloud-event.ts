@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import { firstField } from '../fields.ts';
-import { eventTime, isObject, text, typeText, type Content, type ReadContent } from './fields.ts';
+import { eventTime, isObject, text, typeText, type IngressContent, type ReadContent } from './fields.ts';
 import { propertySource, wholeSource, type Json } from '../json-slice.ts';
 
 /** Context attributes (CloudEvents 1.0.2 §3) and our extension `queue`. A null attribute is an unset one (JSON format §2.2). */
@@ -61,7 +61,7 @@ function readAttributes(value: unknown, data: string): ReadContent {
   const parsed = attributesSchema.safeParse(value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
   const { id, source, type, time, queue } = parsed.data;
-  const content: Content = {
+  const content: IngressContent = {
     identity: { id, source },
     type,
     data,

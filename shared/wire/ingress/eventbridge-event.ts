@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { firstField } from '../fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
-import { eventTime, text, typeText, type Content, type ReadContent } from './fields.ts';
+import { eventTime, text, typeText, type IngressContent, type ReadContent } from './fields.ts';
 
 const eventBridgeEvent = z.object({
   id: text.exactOptional(),
@@ -22,7 +22,7 @@ export function readEventBridgeEvent(json: Json): ReadContent {
   const data = propertySource(json, 'detail');
   if (data === undefined) return { ok: false, reason: 'data_missing' };
   const { id, source, 'detail-type': type, time, queue } = parsed.data;
-  const content: Content = {
+  const content: IngressContent = {
     type,
     data,
     routedBy: [type, source],

@@ -3,7 +3,7 @@ import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 
 /** What a publisher said, whatever the envelope. */
-export type Content = {
+export type IngressContent = {
   queue?: string;
   /** Present where the publisher named the message; with `source` where the name is unique only together with it. */
   identity?: { id: string; source?: string };
@@ -20,7 +20,7 @@ export type Content = {
   routedBy: readonly string[];
 };
 
-export type ReadContent = { ok: true; content: Content } | { ok: false; reason: UnreadableReason };
+export type ReadContent = { ok: true; content: IngressContent } | { ok: false; reason: UnreadableReason };
 
 /** Text that can be kept: half a character (a lone surrogate) cannot be written in UTF-8. */
 export const text = z

@@ -5,7 +5,7 @@ import { CONFIRMATION_TYPE, isConfirmationId } from '../../domain/subscription/c
 import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
 import { isCloudEventAttribute } from './cloud-event.ts';
 import { readContent } from './envelopes.ts';
-import type { Content } from './fields.ts';
+import type { IngressContent } from './fields.ts';
 import { parseJson } from '../json-slice.ts';
 import { unwrapNotification } from './sns-notification.ts';
 
@@ -56,7 +56,7 @@ export function parseIngress(received: ReceivedMessage, routes: IngressRoutes): 
 
 type Unwrapped = {
   ok: true;
-  content: Content;
+  content: IngressContent;
   /** ARN and name of the SNS topic that it came by; empty where it did not. */
   topic: readonly string[];
   attributes: Record<string, string>;
@@ -77,7 +77,7 @@ function unwrapped(received: ReceivedMessage): Unwrapped | Extract<ParsedIngress
   const read = readContent(inner, all);
   if (!read.ok) return read;
   const routedBy = [...read.content.routedBy, ...wrapping.routedBy];
-  const content: Content = { ...wrapping, ...read.content, routedBy };
+  const content: IngressContent = { ...wrapping, ...read.content, routedBy };
   // SNS's own time is another for each publication, so it tells no versions apart.
   const version = versionOf({ ...content, timestamp: read.content.timestamp });
   return { ok: true, content, topic: wrapping.routedBy, attributes: all, version };
@@ -89,7 +89,7 @@ function refused(reason: UnreadableReason): ParsedIngress {
 
 function accepted(
   named: Pick<MessageHead, 'queue' | 'id' | 'originalId'>,
-  { type, timestamp, data, ttl, delay }: Content,
+  { type, timestamp, data, ttl, delay }: IngressContent,
   { sentAt, version }: Pick<ReceivedMessage, 'sentAt'> & { version: string },
 ): ParsedIngress {
   // Ours alone: where confirmation is required, nothing else reaches a subscriber that has not confirmed.
@@ -110,7 +110,7 @@ function accepted(
     : { ok: true, message: head, dataRef: data, ...rest };
 }
 
-function routedQueue({ routedBy }: Content, routes: IngressRoutes): string | undefined {
+function routedQueue({ routedBy }: IngressContent, routes: IngressRoutes): string | undefined {
   const key = routedBy.find((candidate) => Object.hasOwn(routes, candidate));
   const to = key === undefined ? undefined : routes[key];
   return typeof to === 'object' ? to[0] : to;
@@ -133,7 +133,7 @@ function faultOfQueue(
  * first life: so its second life is counted as the same message.
  */
 function identityOf(
-  { identity }: Content,
+  { identity }: IngressContent,
   { attributes, sqsMessageId }: ReceivedMessage,
 ): { id: string; originalId?: string } {
   return messageIdOf(identity ?? { id: attributes[ID_ATTRIBUTE] ?? sqsMessageId });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MAX_DELAY_SECONDS } from '../../domain/retry/wake-up-plan.ts';
 import { firstField } from '../fields.ts';
-import { text, typeText, type Content, type ReadContent } from './fields.ts';
+import { text, typeText, type IngressContent, type ReadContent } from './fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
 
 /** Longest `ttl`: beyond any retention, and safe to add to a time. */
@@ -34,6 +34,11 @@ export function readOwnEnvelope(json: Json): ReadContent {
   if (inline !== undefined && dataRef !== undefined) return { ok: false, reason: 'invalid_field:dataRef' };
   const data = inline ?? dataRef;
   if (data === undefined) return { ok: false, reason: 'data_missing' };
-  const content: Content = { ...rest, ...(id === undefined ? {} : { identity: { id } }), data, routedBy: [] };
+  const content: IngressContent = {
+    ...rest,
+    ...(id === undefined ? {} : { identity: { id } }),
+    data,
+    routedBy: [],
+  };
   return { ok: true, content };
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import { firstField } from '../fields.ts';
-import { eventTime, isObject, text, typeText, type Content } from './fields.ts';
+import { eventTime, isObject, text, typeText, type IngressContent } from './fields.ts';
 import { parseJson, type Json } from '../json-slice.ts';
 
 /** What an SNS notification adds to the message inside it; the message's own word goes before. */
-export type Wrapping = Pick<Content, 'identity' | 'type' | 'timestamp' | 'routedBy'> & {
+export type Wrapping = Pick<IngressContent, 'identity' | 'type' | 'timestamp' | 'routedBy'> & {
   /** The published text: as JSON where it is JSON, else as a JSON string. */
   inner: Json;
   /** SNS message attributes; they count like SQS attributes, as they would be with raw message delivery. */

@@ -1,5 +1,9 @@
 import * as z from 'zod';
-import type { DeadLetter, LetterAttribute, LetterReading } from '../../domain/delivery/dead-letter.ts';
+import type {
+  DeadLetter,
+  DeadLetterAttribute,
+  DeadLetterReading,
+} from '../../domain/delivery/dead-letter.ts';
 import { groupOf } from '../../domain/delivery/job.ts';
 import { firstField } from '../fields.ts';
 import { ID_ATTRIBUTE, isIngressAttribute } from '../ingress/message.ts';
@@ -19,7 +23,7 @@ const MAX_BYTES = 1024 * 1024;
  * takes the id of its first life along, since SQS gives it a new one. Skipped, `too_large`: no room is left for the id,
  * and without it subscribers would get the message a second time under another.
  */
-export function readIngressLetter({ id, body, attributes, group }: DeadLetter): LetterReading {
+export function readIngressDeadLetter({ id, body, attributes, group }: DeadLetter): DeadLetterReading {
   const firstLife = attributes[ID_ATTRIBUTE] ?? { type: 'String', text: id };
   const theirs = Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== REASON_ATTRIBUTE));
   const all = withOurs(theirs, { [ID_ATTRIBUTE]: firstLife });
@@ -35,7 +39,7 @@ export function readIngressLetter({ id, body, attributes, group }: DeadLetter): 
  * A job goes back to the delivery queue, a wake-up to the retry queue, each to its own share of the concurrency. What
  * deliver could not read is skipped, with its reason. Deliver reads no attributes.
  */
-export function readDeliveryLetter({ body }: DeadLetter): LetterReading {
+export function readDeliveryDeadLetter({ body }: DeadLetter): DeadLetterReading {
   const parsed = parseWork(body);
   if (!parsed.ok) return { kind: 'skip', reason: parsed.reason };
   const { value } = parsed;
@@ -60,7 +64,7 @@ export function readDeliveryLetter({ body }: DeadLetter): LetterReading {
  * An order goes back as it came, from where it had got to. What operate could not read is skipped, with its reason. Two
  * messages of one order are one identity: the second does nothing that the first does not.
  */
-export function readOperationLetter({ body }: DeadLetter): LetterReading {
+export function readOperationDeadLetter({ body }: DeadLetter): DeadLetterReading {
   const parsed = parseOperation(body);
   if (!parsed.ok) return { kind: 'skip', reason: parsed.reason };
   return {
@@ -84,7 +88,7 @@ const endedSchema = undeliverableNoticeSchema
   .extend({ attempts: z.array(z.unknown()) });
 
 /** A notice of the undeliverable queue. One delivery is one identity, however many notices there are of it. */
-export function readUndeliverableNotice({ body }: DeadLetter): LetterReading<EndedDelivery> {
+export function readUndeliverableNotice({ body }: DeadLetter): DeadLetterReading<EndedDelivery> {
   const json = parseJson(body);
   if (json === undefined) return { kind: 'skip', reason: 'not_json' };
   const parsed = endedSchema.safeParse(json.value);
@@ -97,7 +101,7 @@ export function readUndeliverableNotice({ body }: DeadLetter): LetterReading<End
   };
 }
 
-function bytesOf(attributes: Readonly<Record<string, LetterAttribute>>): number {
+function bytesOf(attributes: Readonly<Record<string, DeadLetterAttribute>>): number {
   return Object.entries(attributes).reduce(
     (sum, [name, attribute]) =>
       sum +

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ATTEMPT_TRIGGERS, type UnreadableReason } from '../../domain/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
-import type { MessageBody } from '../../domain/message/body.ts';
+import type { BodyLocation } from '../../domain/message/body.ts';
 import { firstField } from '../fields.ts';
 import { parseJson, propertySource, type Json } from '../json-slice.ts';
 import {
@@ -123,7 +123,7 @@ function parseChunkJob(json: Json): ParsedWork {
   return { ok: true, value: { kind: 'chunk', key, ...rest, body: body.body } };
 }
 
-type BodyReading = { ok: true; body: MessageBody } | { ok: false; reason: UnreadableReason };
+type BodyReading = { ok: true; body: BodyLocation } | { ok: false; reason: UnreadableReason };
 
 function bodyIn(json: Json, payloadKey: string | undefined): BodyReading {
   return payloadKey === undefined ? inlineBody(json) : { ok: true, body: { kind: 'stored', payloadKey } };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Status } from '../../domain/vocabulary.ts';
-import type { ListedStanding, MessageStanding } from '../../domain/message/standing.ts';
+import type { MessageListItem, MessageDetail } from '../../domain/message/standing.ts';
 import { timeText, timeView } from '../fields.ts';
 import { spliceRaw } from '../jobs/message-body.ts';
 
@@ -52,7 +52,7 @@ export function messageSummary({
   deliveries,
   bodyKept,
   until,
-}: ListedStanding): MessageSummary {
+}: MessageListItem): MessageSummary {
   return {
     queue: key.queue,
     id: key.messageId,
@@ -69,7 +69,7 @@ export function messageSummary({
 }
 
 /** As JSON text: the data stands in it byte for byte, neither parsed nor printed anew. */
-export function encodeMessageView({ data, ...standing }: MessageStanding): string {
+export function encodeMessageView({ data, ...standing }: MessageDetail): string {
   const view = messageSummary({ ...standing, bodyKept: data !== undefined });
   return data === undefined ? JSON.stringify(view) : spliceRaw(view, 'body', data);
 }

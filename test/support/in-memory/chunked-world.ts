@@ -92,7 +92,7 @@ export const chunkedWorld = async (
       ids.map((id) => world.subscriber.seen.filter(({ request }) => request.url === urlOf(id)).length),
     chunk: (chunk = 0): Promise<Chunk | undefined> => world.chunks.find({ ...message, bucket: 0, chunk }),
     /** Subscriptions whose deliveries have records of their own. */
-    onTheirOwn: (): string[] =>
+    separateMembers: (): string[] =>
       [...world.deliveries.records.values()].map(({ key }) => key.subscriptionId).sort(),
     job: (subscriptionIds: readonly string[] = ids): ChunkJob => ({
       kind: 'chunk',

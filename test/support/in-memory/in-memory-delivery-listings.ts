@@ -11,7 +11,7 @@ import { notDeliveredSortOf, isListed } from '../../../shared/adapters/dynamodb/
 import { placeInMessage } from '../../../shared/adapters/dynamodb/message-deliveries.ts';
 import { NO_DELIVERIES } from '../../../shared/domain/message/books.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import type { FannedOut } from '../../../shared/domain/delivery/fan-out.ts';
+import type { FanOut } from '../../../shared/domain/delivery/fan-out.ts';
 import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { InMemoryChunks } from './in-memory-chunks.ts';
@@ -36,7 +36,7 @@ export const inMemoryDeliveryListings = (
     return pageUpTo(listing, items, placed.length > page.length ? page.at(-1)?.place : undefined);
   };
 
-  const ofMessage = ({ key: message, buckets, firstBucket = 0 }: FannedOut): Delivery[] =>
+  const ofMessage = ({ key: message, buckets, firstBucket = 0 }: FanOut): Delivery[] =>
     [...records.values(), ...(chunks?.deliveries() ?? [])].filter(
       ({ key }) =>
         key.queue === message.queue &&
@@ -45,7 +45,7 @@ export const inMemoryDeliveryListings = (
         key.bucket < firstBucket + buckets,
     );
 
-  const pageOfMessage = (message: FannedOut, request: PageRequest): Page<Delivery> => {
+  const pageOfMessage = (message: FanOut, request: PageRequest): Page<Delivery> => {
     const listing = listingOf('message', message.key);
     const sorted = ofMessage(message).sort(inMessage);
     const last = lastOf(listing, request);

@@ -1,4 +1,4 @@
-import { inPlaceOf, isAnotherLife } from '../../../shared/domain/message/life.ts';
+import { replacementFor, isFromEarlierLife } from '../../../shared/domain/message/life.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 import { withPart } from './with-part.ts';
@@ -21,8 +21,8 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
     records,
     accept: (record, sentAt) => {
       const known = records.get(identityOf(record.key));
-      if (known !== undefined && isAnotherLife(known, record, sentAt))
-        return Promise.resolve({ kind: 'accepted', record: keep(inPlaceOf(known, record)) });
+      if (known !== undefined && isFromEarlierLife(known, record, sentAt))
+        return Promise.resolve({ kind: 'accepted', record: keep(replacementFor(known, record)) });
       return Promise.resolve(
         known === undefined
           ? { kind: 'accepted', record: keep(record) }

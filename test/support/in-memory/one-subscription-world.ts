@@ -1,5 +1,5 @@
 import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
-import type { Failing, Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { FailureStreak, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 import { status, type ScriptedReply } from './scripted-subscriber.ts';
@@ -27,7 +27,7 @@ export const oneSubscriptionWorld = () => {
     },
     later: (milliseconds: number): Promise<void> => world.clock.run(world.clock.now() + milliseconds),
     /** As of a spell that began so many milliseconds ago. */
-    failing: (ago: number, failures: number): Failing => ({ since: world.clock.now() - ago, failures }),
+    failing: (ago: number, failures: number): FailureStreak => ({ since: world.clock.now() - ago, failures }),
     subscription: async (): Promise<Subscription> => {
       const found = await world.subscriptions.findSubscription('orders', 'subscription-1');
       if (found === undefined) throw new Error('the subscription is gone');

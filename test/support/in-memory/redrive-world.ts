@@ -1,4 +1,4 @@
-import type { DeadLetter, LetterReading } from '../../../shared/domain/delivery/dead-letter.ts';
+import type { DeadLetter, DeadLetterReading } from '../../../shared/domain/delivery/dead-letter.ts';
 import {
   redrive,
   type RedriveOrder,
@@ -16,7 +16,7 @@ export const aLetter = (n: number, sentAt = START - 1000): Omit<DeadLetter, 'rec
 });
 
 /** Letters are known by their bodies, whatever their ids; bodies that begin with `garbage` are of no use. */
-const read = ({ body }: DeadLetter): LetterReading =>
+const read = ({ body }: DeadLetter): DeadLetterReading =>
   body.startsWith('garbage')
     ? { kind: 'skip', reason: 'not_json' }
     : { kind: 'redrive', message: { to: 'ingress', body, attributes: {} }, identity: body };

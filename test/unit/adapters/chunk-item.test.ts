@@ -7,7 +7,7 @@ import { chunkOfItem, chunkUpdateOf, standingItemOf } from '../../../shared/adap
 import { chunkItemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { RECORD_VERSION, ttlOf, UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
 import { ttlAttribute } from '../../../shared/config/tables.ts';
-import type { Chunk, Standing } from '../../../shared/domain/delivery/chunk.ts';
+import type { Chunk, MemberState } from '../../../shared/domain/delivery/chunk.ts';
 import { claimChunk, recordSuccesses } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { arbitrarySuccess } from '../../support/chunk-arbitraries.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
@@ -36,8 +36,8 @@ const bytesOf = (value: AttributeValue): number => {
 const itemBytes = (item: Record<string, unknown>): number =>
   Object.entries(marshall(item)).reduce((sum, [name, value]) => sum + name.length + bytesOf(value), 0);
 
-const standing: fc.Arbitrary<Standing> = fc.oneof(
-  fc.constantFrom<Standing[]>('pending', 'own'),
+const standing: fc.Arbitrary<MemberState> = fc.oneof(
+  fc.constantFrom<MemberState[]>('pending', 'own'),
   arbitrarySuccess,
 );
 

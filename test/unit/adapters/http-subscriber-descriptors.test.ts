@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 
-import { notSentFor } from '../../../shared/adapters/http/connection-fault.ts';
+import { requestNotSentError } from '../../../shared/adapters/http/connection-fault.ts';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -63,17 +63,17 @@ describe('a lack of ours', () => {
     Object.assign(new Error(`connect ${code} 192.0.2.1:443`), { code });
 
   it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])('is %s, told without the address', (code) => {
-    expect(notSentFor(errorOf(code))?.message).toBe(`The request could not be sent: ${code}`);
+    expect(requestNotSentError(errorOf(code))?.message).toBe(`The request could not be sent: ${code}`);
   });
 
   it('counts though other addresses of the name were tried as well', () => {
     const tried = [errorOf('ECONNREFUSED'), errorOf('EMFILE')];
-    expect(notSentFor(new AggregateError(tried))?.message).toContain('EMFILE');
+    expect(requestNotSentError(new AggregateError(tried))?.message).toContain('EMFILE');
   });
 
   it('is not what a function without IPv6 meets at a subscriber that has nothing else', () => {
-    expect(notSentFor(errorOf('EADDRNOTAVAIL'))).toBeUndefined();
-    expect(notSentFor(errorOf('ENETUNREACH'))).toBeUndefined();
+    expect(requestNotSentError(errorOf('EADDRNOTAVAIL'))).toBeUndefined();
+    expect(requestNotSentError(errorOf('ENETUNREACH'))).toBeUndefined();
   });
 
   it('while a name is looked up is not recorded as a name that cannot be resolved', async () => {

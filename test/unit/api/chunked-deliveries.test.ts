@@ -1,7 +1,7 @@
 import { ContendedError } from '../../../shared/domain/contention.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
-import { claimChunk, recordSuccesses, takeOut } from '../../../shared/domain/delivery/chunk-changes.ts';
+import { claimChunk, recordSuccesses, removeMember } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../../../shared/domain/delivery/by-hand.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
@@ -36,7 +36,7 @@ const found = async (id: string): Promise<Delivery> => {
 /** Whoever else is at it. */
 const takesOut = async (id: string): Promise<unknown> => {
   const delivery = await found(id);
-  return chunks.takeOut(takeOut(place, id, 'pending', delivery), delivery);
+  return chunks.takeOut(removeMember(place, id, 'pending', delivery), delivery);
 };
 
 const currentChunk = async (): Promise<Chunk> => {

@@ -24,7 +24,7 @@ describe('a copy of the job for a chunk', () => {
     await world.clock.run();
     expect(world.deliveryJobs.waiting).toBe(0);
     expect(world.requests()).toEqual([1, 1, 1]);
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
   });
 
   it('makes no request where fifty come at once: one of them has all', async () => {
@@ -48,7 +48,7 @@ describe('a copy of the job for a chunk', () => {
     await world.clock.run();
 
     expect(world.requests()).toEqual([1, 1, 1]);
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
     expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held', 'chunk unclaimed']);
   });
 
@@ -61,7 +61,7 @@ describe('a copy of the job for a chunk', () => {
 
     expect(world.requests()).toEqual([1, 1, 1, 1]);
     expect([...((await world.chunk())?.members?.keys() ?? [])]).toEqual(['s-1', 's-2']);
-    expect(world.onTheirOwn()).toEqual(['s-3', 's-4']);
+    expect(world.separateMembers()).toEqual(['s-3', 's-4']);
     for (const id of world.ids) expect((await world.delivery(id)).status).toBe('delivered');
 
     // Whichever of the two comes once more.
@@ -118,7 +118,7 @@ describe('a result whose claim lapsed meanwhile', () => {
     await world.clock.run();
 
     expect(world.requests()).toEqual([1, 1]);
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
     expect((await world.delivery('s-1')).status).toBe('delivered');
   });
 });
@@ -170,6 +170,6 @@ describe('a message that is dispatched again', () => {
     await world.clock.run();
 
     expect(world.requests()).toEqual(world.ids.map(() => 1));
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
   });
 });

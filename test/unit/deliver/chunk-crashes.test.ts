@@ -41,7 +41,7 @@ describe('a function that dies at the first attempts of a chunk', () => {
     await ended(world, comesAgain(world));
 
     expect(world.requests()).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
-    expect(world.onTheirOwn()).toEqual(['s-10']);
+    expect(world.separateMembers()).toEqual(['s-10']);
     expect(await world.delivery('s-10')).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
     expect(await lostOf(world, 's-10')).toEqual([1]);
     expect(await lostOf(world, 's-1')).toEqual([0]);
@@ -63,7 +63,7 @@ describe('a function that dies at the first attempts of a chunk', () => {
 
     expect(world.requests()).toEqual(world.ids.map(() => 2));
     for (const id of world.ids) expect(await lostOf(world, id)).toEqual([1]);
-    expect(world.onTheirOwn()).toEqual(world.ids.toSorted());
+    expect(world.separateMembers()).toEqual(world.ids.toSorted());
   });
 
   it('has the message kept for whoever is asked again, since reconcile carries none', async () => {
@@ -198,7 +198,7 @@ describe('a write whose answer was lost and that was sent again', () => {
 
     expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held', 'chunk held']);
     expect(world.requests()).toEqual(world.ids.map(() => 1));
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
   });
 
   it('of successes: they are on record, and no other record is made of them', async () => {
@@ -208,7 +208,7 @@ describe('a write whose answer was lost and that was sent again', () => {
     await world.clock.run();
 
     expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held', 'chunk held']);
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
     for (const id of world.ids)
       expect(await world.delivery(id)).toMatchObject({ status: 'delivered', lateResults: [] });
   });

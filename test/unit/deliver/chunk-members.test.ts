@@ -14,7 +14,7 @@ describe('a member of a chunk', () => {
     await world.until(5_000);
 
     expect(world.writes()).toEqual(['chunk unclaimed', 'record s-2', 'chunk held']);
-    expect(world.onTheirOwn()).toEqual(['s-2']);
+    expect(world.separateMembers()).toEqual(['s-2']);
     expect((await world.chunk())?.members?.get('s-2')).toBe('own');
     expect(await world.delivery('s-2')).toMatchObject({
       status: 'retrying',
@@ -29,7 +29,7 @@ describe('a member of a chunk', () => {
       attempts: [{ number: 1 }, { number: 2 }, { number: 3 }],
       lost: 0,
     });
-    expect(world.onTheirOwn()).toEqual(['s-2']);
+    expect(world.separateMembers()).toEqual(['s-2']);
   });
 
   it('that fails keeps the message for its retries, and one that succeeds does not', async () => {
@@ -58,7 +58,7 @@ describe('a member of a chunk', () => {
       status: 'delivered',
       attempts: [{ phase: 'initial' }, { phase: 'immediate', by: 'same_invocation' }],
     });
-    expect(world.onTheirOwn()).toEqual(['s-1']);
+    expect(world.separateMembers()).toEqual(['s-1']);
   });
 
   it.each([
@@ -90,7 +90,7 @@ describe('a member of a chunk', () => {
       status: 'cancelled',
       reason: 'subscription_expired',
     });
-    expect(world.onTheirOwn()).toEqual(['brief', 'off']);
+    expect(world.separateMembers()).toEqual(['brief', 'off']);
     expect([...world.requests(), world.requestsOf('off'), world.requestsOf('brief')]).toEqual([1, 1, 0, 0]);
   });
 
@@ -106,7 +106,7 @@ describe('a member of a chunk', () => {
 
     expect((await world.delivery('limited')).status).toBe('delivered');
     expect(await world.delivery('limited', 'message-2')).toMatchObject({ status: 'pending', attempts: [] });
-    expect(world.onTheirOwn()).toEqual(['limited']);
+    expect(world.separateMembers()).toEqual(['limited']);
     for (const id of world.ids) expect((await world.delivery(id, 'message-2')).status).toBe('delivered');
 
     await world.clock.run();
@@ -153,6 +153,6 @@ describe('a member of a chunk', () => {
       status: 'delivered',
       attempts: [{ number: 1, outcome: 'delivered', lost: 1 }],
     });
-    expect(world.onTheirOwn()).toEqual(['s-1']);
+    expect(world.separateMembers()).toEqual(['s-1']);
   });
 });

@@ -14,7 +14,7 @@ describe('the first attempts of a chunk', () => {
       { at: 0, write: 'chunk unclaimed' },
       { at: 190, write: 'chunk held' },
     ]);
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
     expect(world.requests()).toEqual(world.ids.map(() => 1));
     for (const id of world.ids)
       expect(await world.delivery(id)).toMatchObject({
@@ -140,6 +140,6 @@ describe('the first attempts of a chunk', () => {
     await world.clock.run();
 
     expect(await world.chunk()).toBeUndefined();
-    expect(world.onTheirOwn()).toEqual(world.ids);
+    expect(world.separateMembers()).toEqual(world.ids);
   });
 });

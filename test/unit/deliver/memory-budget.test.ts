@@ -64,7 +64,7 @@ describe('more large messages than the memory of an instance has room for', () =
   const inTheEnd = async (world: ChunkedWorld): Promise<void> => {
     await world.clock.run();
     expect(world.requests()).toEqual(world.ids.map(() => CHUNKS));
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
     expect(world.deliveryJobs.deadLetters).toBe(0);
   };
 

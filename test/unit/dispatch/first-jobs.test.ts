@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bucketsFor } from '../../../shared/domain/delivery/fan-out.ts';
 import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
-import { dividedUp, firstJobsFor } from '../../../functions/dispatch/first-jobs.ts';
+import { divideIntoChunks, firstJobsFor } from '../../../functions/dispatch/first-jobs.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
@@ -32,7 +32,7 @@ const recordOf = (
     filtered: 0,
     duplicates: 0,
     buckets,
-    ...dividedUp(subscriptions, buckets, perJob),
+    ...divideIntoChunks(subscriptions, buckets, perJob),
     expiresAt: SOME_TIME,
   };
 };
@@ -119,7 +119,9 @@ describe('who was failing when the message was accepted', () => {
   });
 
   it('makes no chunk of one that is left', () => {
-    expect(dividedUp([aSubscription({ id: 'a' }), aSubscription({ id: 'b', failing })], 1, 10)).toEqual({});
+    expect(
+      divideIntoChunks([aSubscription({ id: 'a' }), aSubscription({ id: 'b', failing })], 1, 10),
+    ).toEqual({});
   });
 
   it('stays where it is on record when it has recovered meanwhile, and so does who fails only now', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import {
-  addresseesOf,
-  contentOf,
+  matchSubscriptions,
+  matchContentOf,
   listedAt,
   UnreadableFilterError,
   withOptions,
@@ -9,18 +9,22 @@ import {
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 
-const content = contentOf({ type: 'order.created', data: '{"total": 5}' });
+const content = matchContentOf({ type: 'order.created', data: '{"total": 5}' });
 const acceptance = { acceptedAt: 1000, listedAt: 990 };
 
 const isAddressed = (more: Partial<Subscription>, of = content): boolean =>
-  addresseesOf([aSubscription(more)], of, acceptance).matching.length === 1;
+  matchSubscriptions([aSubscription(more)], of, acceptance).matching.length === 1;
 
 const isWanted = (options: SubscriptionOptions, of = content): boolean => isAddressed({ options }, of);
 
 describe('a message', () => {
   it('goes to all subscriptions that ask for nothing in particular', () => {
     const all = [aSubscription({ id: 'a' }), aSubscription({ id: 'b' })];
-    expect(addresseesOf(all, content, acceptance)).toEqual({ matching: all, filtered: 0, undecided: [] });
+    expect(matchSubscriptions(all, content, acceptance)).toEqual({
+      matching: all,
+      filtered: 0,
+      undecided: [],
+    });
   });
 
   it.each<[string, SubscriptionOptions, boolean]>([
@@ -39,7 +43,7 @@ describe('a message', () => {
   });
 
   it('without a type goes to nobody who asks for types', () => {
-    const untyped = contentOf({ data: '{"total": 5}' });
+    const untyped = matchContentOf({ data: '{"total": 5}' });
     expect(isWanted({ event_types: ['order.created'] }, untyped)).toBe(false);
     expect(isWanted({ filter: { total: [5] } }, untyped)).toBe(true);
   });
@@ -73,7 +77,7 @@ describe('a message', () => {
         options: { event_types: ['x'] },
       }),
     ];
-    const { matching, filtered } = addresseesOf(list, content, acceptance);
+    const { matching, filtered } = matchSubscriptions(list, content, acceptance);
     expect(matching.map(({ id }) => id)).toEqual(['wants']);
     expect(filtered).toBe(2);
   });
@@ -82,17 +86,17 @@ describe('a message', () => {
     const parse = vi.spyOn(JSON, 'parse');
     try {
       const data = '{"total": 7}';
-      const message = contentOf({ data });
+      const message = matchContentOf({ data });
       const timesParsed = () => parse.mock.calls.filter(([text]) => text === data).length;
-      addresseesOf(
+      matchSubscriptions(
         [aSubscription(), aSubscription({ options: { event_types: ['x'] } })],
         message,
         acceptance,
       );
       expect(timesParsed()).toBe(0);
       const filtering = aSubscription({ options: { filter: { total: [7] } } });
-      addresseesOf([filtering, filtering, filtering], message, acceptance);
-      addresseesOf([filtering], message, acceptance);
+      matchSubscriptions([filtering, filtering, filtering], message, acceptance);
+      matchSubscriptions([filtering], message, acceptance);
       expect(timesParsed()).toBe(1);
     } finally {
       parse.mockRestore();
@@ -111,14 +115,17 @@ describe('changed options', () => {
 
   it('count for messages accepted from then on, the ones before for those accepted earlier', () => {
     const after = withOptions(before, { filter: { total: [6] } }, 991);
-    expect(addresseesOf([after], content, { ...acceptance, listedAt: 990 }).matching).toEqual([after]);
-    expect(addresseesOf([after], content, { ...acceptance, listedAt: 991 }).matching).toEqual([]);
+    expect(matchSubscriptions([after], content, { ...acceptance, listedAt: 990 }).matching).toEqual([after]);
+    expect(matchSubscriptions([after], content, { ...acceptance, listedAt: 991 }).matching).toEqual([]);
   });
 
   it('leave out what was asked for first once nothing was asked for before', () => {
     const after = withOptions(aSubscription(), { event_types: ['x'] }, 991);
     expect(after.formerly).toEqual({ until: 991 });
-    expect(addresseesOf([after], content, acceptance)).toMatchObject({ matching: [after], filtered: 0 });
+    expect(matchSubscriptions([after], content, acceptance)).toMatchObject({
+      matching: [after],
+      filtered: 0,
+    });
   });
 
   it('that ask for the same messages leave what is known of earlier ones', () => {

@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest';
 import {
   applyToChunk,
   chunkHolds,
-  onTheirOwn,
+  separateMembers,
   pendingIn,
   type Chunk,
   type ChunkTransition,
 } from '../../../shared/domain/delivery/chunk.ts';
 import {
-  breakUp,
+  dissolveChunk,
   claimChunk,
   recordSuccesses,
-  takeOut,
-  takeOutEarly,
+  removeMember,
+  removeMemberBeforeClaim,
 } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
@@ -42,8 +42,8 @@ const recorded = (ids: readonly string[], own: readonly string[] = [], ends = fa
     { successes: new Map(ids.map((id) => [id, success])), own, ends },
     { ...at, now: at.now + 100 },
   );
-const out = (id: string, standing: Parameters<typeof takeOut>[2] = 'pending') =>
-  takeOut(key, id, standing, aDelivery());
+const out = (id: string, standing: Parameters<typeof removeMember>[2] = 'pending') =>
+  removeMember(key, id, standing, aDelivery());
 
 describe('a chunk', () => {
   it('is claimed once, and its members are frozen by that', () => {
@@ -64,7 +64,7 @@ describe('a chunk', () => {
   });
 
   it('is not claimed again when the lease of its holder was ended', () => {
-    expect(chunkHolds(claim().expect, after(claim(), breakUp(key, HOLDER, at)))).toBe(false);
+    expect(chunkHolds(claim().expect, after(claim(), dissolveChunk(key, HOLDER, at)))).toBe(false);
   });
 
   it('has its successes recorded as they come, and knows who has a record of its own', () => {
@@ -76,7 +76,7 @@ describe('a chunk', () => {
     ]);
     expect(chunk).toMatchObject({ lease: HOLDER, updatedAt: at.now + 100 });
     expect(pendingIn(chunk)).toEqual(['a']);
-    expect(onTheirOwn(chunk)).toEqual(['c']);
+    expect(separateMembers(chunk)).toEqual(['c']);
   });
 
   it('has no lease any more once nothing is left to record', () => {
@@ -93,7 +93,7 @@ describe('a chunk', () => {
           claimChunk(key, { acceptedAt: 1, members: ['a', 'b'], lease: { ...HOLDER, owner: 'other' } }, at),
         ),
     ],
-    ['after its lease was ended', () => after(claim(), breakUp(key, HOLDER, at))],
+    ['after its lease was ended', () => after(claim(), dissolveChunk(key, HOLDER, at))],
     ['of one that is on record', () => after(claim(), recorded(['a']))],
     ['of one that has a record of its own', () => after(claim(), out('a'))],
     ['of one that is no member', () => after(claim(['b']))],
@@ -109,19 +109,19 @@ describe('a chunk', () => {
 
   it('ends the lease that was read, and no other', () => {
     const chunk = after(claim());
-    expect(chunkHolds(breakUp(key, HOLDER, at).expect, chunk)).toBe(true);
+    expect(chunkHolds(dissolveChunk(key, HOLDER, at).expect, chunk)).toBe(true);
     for (const other of [
       { ...HOLDER, owner: 'other' },
       { ...HOLDER, until: HOLDER.until + 1 },
     ])
-      expect(chunkHolds(breakUp(key, other, at).expect, chunk)).toBe(false);
-    expect(after(claim(), breakUp(key, HOLDER, at)).lease).toBeUndefined();
+      expect(chunkHolds(dissolveChunk(key, other, at).expect, chunk)).toBe(false);
+    expect(after(claim(), dissolveChunk(key, HOLDER, at)).lease).toBeUndefined();
   });
 
   it('lives as long as the latest of its writes says', () => {
-    const chunk = after(claim(), takeOut(key, 'a', 'pending', aDelivery({ expiresAt: 5 })));
+    const chunk = after(claim(), removeMember(key, 'a', 'pending', aDelivery({ expiresAt: 5 })));
     expect(chunk.expiresAt).toBe(at.now + RETENTION_MS);
-    const longer = takeOut(key, 'b', 'pending', aDelivery({ expiresAt: chunk.expiresAt + 7 }));
+    const longer = removeMember(key, 'b', 'pending', aDelivery({ expiresAt: chunk.expiresAt + 7 }));
     expect(applyToChunk(longer, chunk).expiresAt).toBe(chunk.expiresAt + 7);
   });
 });
@@ -151,10 +151,10 @@ describe('a member that is taken out', () => {
   });
 
   it('before the claim is no member of it, whoever names it', () => {
-    const early = takeOutEarly(key, 'a', aDelivery());
-    const chunk = after(early, takeOutEarly(key, 'z', aDelivery()), claim());
+    const early = removeMemberBeforeClaim(key, 'a', aDelivery());
+    const chunk = after(early, removeMemberBeforeClaim(key, 'z', aDelivery()), claim());
     expect(pendingIn(chunk)).toEqual(['b']);
-    expect(onTheirOwn(chunk)).toEqual(['a']);
+    expect(separateMembers(chunk)).toEqual(['a']);
     expect(deliveryIn(chunk, 'a')).toBeUndefined();
     expect(chunkHolds(early.expect, chunk)).toBe(false);
   });
@@ -175,7 +175,7 @@ describe('a delivery in its chunk', () => {
   });
 
   it('is lost once where its holder did not come back', () => {
-    const delivery = deliveryIn(after(claim(), breakUp(key, HOLDER, at)), 'a');
+    const delivery = deliveryIn(after(claim(), dissolveChunk(key, HOLDER, at)), 'a');
     expect(delivery).toMatchObject({ status: 'pending', lost: 1, attempts: [] });
     expect(delivery?.lease).toBeUndefined();
   });
@@ -184,7 +184,7 @@ describe('a delivery in its chunk', () => {
     const attempt = { number: 1, round: 1, phase: 'initial', outcome: 'delivered', ...success };
     for (const chunk of [
       after(claim(), recorded(['a'])),
-      after(claim(), recorded(['a']), breakUp(key, HOLDER, at)),
+      after(claim(), recorded(['a']), dissolveChunk(key, HOLDER, at)),
     ]) {
       const delivery = deliveryIn(chunk, 'a');
       expect(delivery).toMatchObject({ status: 'delivered', attempts: [attempt], lost: 0 });
@@ -195,7 +195,7 @@ describe('a delivery in its chunk', () => {
   it('is not told of where it has a record of its own, is no member, or nobody has claimed the chunk', () => {
     expect(deliveryIn(after(claim(), out('a')), 'a')).toBeUndefined();
     expect(deliveryIn(after(claim()), 'z')).toBeUndefined();
-    expect(deliveryIn(after(takeOutEarly(key, 'a', aDelivery())), 'b')).toBeUndefined();
+    expect(deliveryIn(after(removeMemberBeforeClaim(key, 'a', aDelivery())), 'b')).toBeUndefined();
     expect(deliveryIn(aChunk({ early: new Set(['a']) }), 'a')).toBeUndefined();
   });
 });

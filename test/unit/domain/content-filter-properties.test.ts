@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
-import { judgeContent } from '../../../shared/domain/subscription/content-filter.ts';
+import { evaluateFilter } from '../../../shared/domain/subscription/content-filter.ts';
 import { type Fields, type Json, matchesByWays } from './filter-oracle.ts';
 import { describe, expect, it } from 'vitest';
 
@@ -68,7 +68,7 @@ const withoutLimit = () => ({ steps: Number.MAX_SAFE_INTEGER, listsRead: new Wea
 const matches = (filter: Json, data: unknown): boolean => {
   const parsed = parseContentFilter(filter);
   if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
-  return judgeContent(parsed.filter, data, withoutLimit()).matches;
+  return evaluateFilter(parsed.filter, data, withoutLimit()).matches;
 };
 
 const valueAt = (value: unknown, [step, ...steps]: readonly PropertyKey[]): unknown => {

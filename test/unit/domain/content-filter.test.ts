@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
-import { judgeContent } from '../../../shared/domain/subscription/content-filter.ts';
+import { evaluateFilter } from '../../../shared/domain/subscription/content-filter.ts';
 
 const withoutLimit = () => ({ steps: Number.MAX_SAFE_INTEGER, listsRead: new WeakMap() });
 
@@ -8,7 +8,7 @@ const withoutLimit = () => ({ steps: Number.MAX_SAFE_INTEGER, listsRead: new Wea
 const matches = (filter: string, data: string): boolean => {
   const parsed = parseContentFilter(JSON.parse(filter));
   if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
-  return judgeContent(parsed.filter, JSON.parse(data), withoutLimit()).matches;
+  return evaluateFilter(parsed.filter, JSON.parse(data), withoutLimit()).matches;
 };
 
 type Case = [what: string, filter: string, data: string, expected: boolean];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { addresseesOf, contentOf } from '../../../shared/domain/message/addressees.ts';
+import { matchSubscriptions, matchContentOf } from '../../../shared/domain/message/addressees.ts';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
-import { judgeContent, type Judgement } from '../../../shared/domain/subscription/content-filter.ts';
+import { evaluateFilter, type FilterResult } from '../../../shared/domain/subscription/content-filter.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 
@@ -17,10 +17,10 @@ const listOf = (count: number, element: (index: number) => unknown) => ({
   a: Array.from({ length: count }, (_, index) => element(index)),
 });
 
-const judged = (filter: unknown, data: unknown, steps = LIMIT): Judgement => {
+const judged = (filter: unknown, data: unknown, steps = LIMIT): FilterResult => {
   const parsed = parseContentFilter(filter);
   if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
-  return judgeContent(parsed.filter, data, { steps, listsRead: new WeakMap() });
+  return evaluateFilter(parsed.filter, data, { steps, listsRead: new WeakMap() });
 };
 
 describe('the steps of a filter', () => {
@@ -115,7 +115,11 @@ describe('the subscriptions of a message', () => {
       asking('no', { total: [6] }),
       asking('yes', { total: [5] }),
     ];
-    const { matching, filtered, undecided } = addresseesOf(list, contentOf({ data: heavy }), acceptance);
+    const { matching, filtered, undecided } = matchSubscriptions(
+      list,
+      matchContentOf({ data: heavy }),
+      acceptance,
+    );
     expect(idsOf(matching)).toEqual(['costly', 'yes']);
     expect(idsOf(undecided)).toEqual(['costly']);
     expect(filtered).toBe(1);
@@ -123,7 +127,7 @@ describe('the subscriptions of a message', () => {
 
   it('are the same on every repeat', () => {
     const list = Array.from({ length: 30 }, (_, index) => asking(`s-${index}`, alternatives));
-    const judge = () => addresseesOf(list, contentOf({ data: heavy }), acceptance);
+    const judge = () => matchSubscriptions(list, matchContentOf({ data: heavy }), acceptance);
     expect(judge()).toEqual(judge());
   });
 
@@ -133,7 +137,7 @@ describe('the subscriptions of a message', () => {
     const filter = { a: { b: [2] } };
     const costly = Array.from({ length: 40 }, (_, index) => asking(`costly-${index}`, filter));
     const list = [...costly, asking('no', { total: [6] })];
-    const { undecided, filtered } = addresseesOf(list, contentOf({ data }), acceptance);
+    const { undecided, filtered } = matchSubscriptions(list, matchContentOf({ data }), acceptance);
     const decided = Math.floor(SHARED_LIMIT / (180_001 - OWN));
     expect(idsOf(undecided)).toEqual(idsOf(costly.slice(decided)));
     expect(filtered).toBe(decided + 1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takeOut } from '../../../shared/domain/delivery/chunk-changes.ts';
+import { removeMember } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { reopenDelivery, retryDelivery } from '../../../shared/steps/by-hand.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
@@ -32,7 +32,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
   it('in the middle of its attempt gives it a record of its own, and a success has its due all the same', async () => {
     const world = await underWay();
     expect((await cancelled(world, 's-3')).kind).toBe('cancelled');
-    expect(world.onTheirOwn()).toEqual(['s-3']);
+    expect(world.separateMembers()).toEqual(['s-3']);
     expect((await world.chunk())?.members?.get('s-3')).toBe('own');
     expect(await world.delivery('s-3')).toMatchObject({ status: 'cancelled', reason: 'manual' });
 
@@ -42,7 +42,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     expect(delivery.lateResults).toMatchObject([{ outcome: 'delivered', statusCode: 200 }]);
     expect(world.requests()).toEqual([1, 1, 1]);
     // The others' had been written before.
-    expect(world.onTheirOwn()).toEqual(['s-3']);
+    expect(world.separateMembers()).toEqual(['s-3']);
   });
 
   it('refuses the record that its result is in, and the others of it have records of their own then', async () => {
@@ -51,7 +51,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     await world.clock.run();
 
     expect(world.writes().filter((write) => write === 'chunk held')).toHaveLength(2);
-    expect(world.onTheirOwn()).toEqual(['s-1', 's-2']);
+    expect(world.separateMembers()).toEqual(['s-1', 's-2']);
     expect(await world.delivery('s-1')).toMatchObject({
       status: 'delivered',
       attempts: [{ number: 1 }],
@@ -69,7 +69,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
       const delivery = await world.delivery(id);
       const { queue, messageId, bucket } = delivery.key;
       const place = { queue, messageId, bucket, chunk: 0 };
-      await world.chunks.takeOut(takeOut(place, id, 'pending', delivery), delivery);
+      await world.chunks.takeOut(removeMember(place, id, 'pending', delivery), delivery);
     }
     await world.clock.run(world.clock.now() + 6_000);
 
@@ -120,7 +120,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
       reason: 'manual',
       attempts: [],
     });
-    expect(world.onTheirOwn()).toEqual(['s-2', 's-3']);
+    expect(world.separateMembers()).toEqual(['s-2', 's-3']);
     for (const id of ['s-1', 's-4']) expect((await world.delivery(id)).status).toBe('delivered');
   });
 
@@ -132,7 +132,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     await world.clock.run();
 
     expect([...world.requests(), world.requestsOf('failing')]).toEqual([1, 1, 1, 0]);
-    expect(world.onTheirOwn()).toEqual(['failing']);
+    expect(world.separateMembers()).toEqual(['failing']);
   });
 
   it('of one that is not on record, when all that matched are, is refused', async () => {
@@ -140,7 +140,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     await world.subscribe('other', { createdAt: 0 });
 
     expect(await cancelled(world, 'other')).toMatchObject({ kind: 'refused', why: 'no_such_delivery' });
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
   });
 
   it('of one that is delivered is refused, and leaves it in its chunk', async () => {
@@ -148,7 +148,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     await world.clock.run();
 
     expect(await cancelled(world, 's-1')).toMatchObject({ kind: 'refused', why: 'over' });
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
   });
 
   it('of one whose holder died has it ended, and the job that comes again asks the others', async () => {
@@ -178,7 +178,7 @@ describe('a retry by hand of a delivery in a chunk', () => {
     await world.clock.run();
 
     expect(world.requests()).toEqual([1, 2, 1]);
-    expect(world.onTheirOwn()).toEqual(['s-2']);
+    expect(world.separateMembers()).toEqual(['s-2']);
     expect((await world.chunk())?.members?.get('s-2')).toBe('own');
     const delivery = await world.delivery('s-2');
     expect(delivery).toMatchObject({
@@ -208,14 +208,14 @@ describe('a retry by hand of a delivery in a chunk', () => {
     await world.clock.run();
 
     expect(await retried(world, 's-1')).toMatchObject({ kind: 'refused', why: 'body_gone' });
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
   });
 
   it('in the middle of its attempt is refused', async () => {
     const world = await underWay();
 
     expect(await retried(world, 's-3')).toMatchObject({ kind: 'refused', why: 'in_flight' });
-    expect(world.onTheirOwn()).toEqual([]);
+    expect(world.separateMembers()).toEqual([]);
   });
 
   it('whose job has not come, or comes back by itself, is refused', async () => {
@@ -242,6 +242,6 @@ describe('a recovery of a delivery in a chunk', () => {
     expect((await recovered('s-2')).kind).toBe('retried');
     await world.clock.run();
     expect(world.requests()).toEqual([1, 2]);
-    expect(world.onTheirOwn()).toEqual(['s-2']);
+    expect(world.separateMembers()).toEqual(['s-2']);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { DeadLetter, LetterAttributes } from '../../../shared/domain/delivery/dead-letter.ts';
+import type { DeadLetter, DeadLetterAttributes } from '../../../shared/domain/delivery/dead-letter.ts';
 import type { ChunkJob, DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { Operation } from '../../../shared/domain/recovery/operation.ts';
 import {
-  readDeliveryLetter,
-  readIngressLetter,
-  readOperationLetter,
+  readDeliveryDeadLetter,
+  readIngressDeadLetter,
+  readOperationDeadLetter,
 } from '../../../shared/wire/jobs/dead-letter.ts';
 import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
 import { encodeFirstJob, encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
@@ -21,7 +21,7 @@ const aLetter = (fields: Partial<DeadLetter> = {}): DeadLetter => ({
 });
 
 const text = (value: string) => ({ type: 'String', text: value });
-const attributesNamed = (...names: string[]): LetterAttributes =>
+const attributesNamed = (...names: string[]): DeadLetterAttributes =>
   Object.fromEntries(names.map((name) => [name, text(name)]));
 
 const key = { queue: 'orders', messageId: 'm', subscriptionId: 's-1', bucket: 0 };
@@ -41,7 +41,7 @@ const chunk: ChunkJob = {
 };
 const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: 2, dueAt: 5, by: 'scheduler' };
 
-const redriven = (reading: ReturnType<typeof readIngressLetter>) => {
+const redriven = (reading: ReturnType<typeof readIngressDeadLetter>) => {
   if (reading.kind === 'skip') throw new Error(`skipped: ${reading.reason}`);
   return reading;
 };
@@ -49,12 +49,12 @@ const redriven = (reading: ReturnType<typeof readIngressLetter>) => {
 describe('a dead letter of the ingress queue', () => {
   it('goes back verbatim, JSON or not, in its group', () => {
     const body = '{"queue": "orders",  "data": ';
-    const { message } = redriven(readIngressLetter(aLetter({ body, group: 'tenant' })));
+    const { message } = redriven(readIngressDeadLetter(aLetter({ body, group: 'tenant' })));
     expect(message).toMatchObject({ to: 'ingress', body, group: 'tenant' });
   });
 
   it('takes the id along that SQS gave it, since that may be the id of the message', () => {
-    const { message, identity } = redriven(readIngressLetter(aLetter()));
+    const { message, identity } = redriven(readIngressDeadLetter(aLetter()));
     expect(message.attributes).toEqual({ 'posthaste-id': text('sqs-1') });
     expect(identity).toBe('sqs-1');
   });
@@ -67,7 +67,7 @@ describe('a dead letter of the ingress queue', () => {
       count: { type: 'Number', text: '3' },
       picture: { type: 'Binary.png', bytes: Uint8Array.of(1, 2) },
     };
-    const { message, identity } = redriven(readIngressLetter(aLetter({ attributes })));
+    const { message, identity } = redriven(readIngressDeadLetter(aLetter({ attributes })));
     const { reason, ...others } = attributes;
     expect(message.attributes).toEqual(others);
     expect(reason.text).toBe('unknown_queue');
@@ -76,7 +76,7 @@ describe('a dead letter of the ingress queue', () => {
 
   it('has ten attributes at most, and gives up one that dispatch does not read', () => {
     const names = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8', 'a9', 'queue'];
-    const { message } = redriven(readIngressLetter(aLetter({ attributes: attributesNamed(...names) })));
+    const { message } = redriven(readIngressDeadLetter(aLetter({ attributes: attributesNamed(...names) })));
     const kept = attributesNamed(...names.filter((name) => name !== 'a9'));
     expect(message.attributes).toEqual({ ...kept, 'posthaste-id': text('sqs-1') });
   });
@@ -84,8 +84,8 @@ describe('a dead letter of the ingress queue', () => {
   it('is skipped when there is no room left for its id', () => {
     const overhead = 'posthaste-idStringsqs-1'.length;
     const fits = aLetter({ body: 'x'.repeat(1024 * 1024 - overhead) });
-    expect(readIngressLetter(fits).kind).toBe('redrive');
-    expect(readIngressLetter({ ...fits, body: `${fits.body}x` })).toEqual({
+    expect(readIngressDeadLetter(fits).kind).toBe('redrive');
+    expect(readIngressDeadLetter({ ...fits, body: `${fits.body}x` })).toEqual({
       kind: 'skip',
       reason: 'too_large',
     });
@@ -100,7 +100,7 @@ describe('a dead letter of the delivery and the retry queue', () => {
     'goes to the $to queue when it is a $what, without attributes, in the group of its subscription',
     ({ body, to }) => {
       const letter = aLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
-      expect(redriven(readDeliveryLetter(letter)).message).toEqual({
+      expect(redriven(readDeliveryDeadLetter(letter)).message).toEqual({
         to,
         body,
         attributes: {},
@@ -112,7 +112,7 @@ describe('a dead letter of the delivery and the retry queue', () => {
   it('goes to the delivery queue when it is a job for a chunk, in the group of its queue', () => {
     const body = encodeFirstJob(chunk);
     const letter = aLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
-    expect(redriven(readDeliveryLetter(letter)).message).toEqual({
+    expect(redriven(readDeliveryDeadLetter(letter)).message).toEqual({
       to: 'delivery',
       body,
       attributes: {},
@@ -122,7 +122,7 @@ describe('a dead letter of the delivery and the retry queue', () => {
 
   it('is the same one under another id of SQS, and another one for another attempt, subscription or chunk', () => {
     const identityOf = (body: string, id = 'sqs-1') =>
-      redriven(readDeliveryLetter(aLetter({ body, id }))).identity;
+      redriven(readDeliveryDeadLetter(aLetter({ body, id }))).identity;
     const others = [
       encodeFirstJob(job),
       encodeWakeUp(wakeUp),
@@ -145,7 +145,7 @@ describe('a dead letter of the delivery and the retry queue', () => {
     ['unknown_kind', '{"v":1,"kind":"parcel"}'],
     ['unknown_version', '{"v":9,"kind":"job"}'],
   ])('is skipped as %s when deliver could not read it', (reason, body) => {
-    expect(readDeliveryLetter(aLetter({ body }))).toEqual({ kind: 'skip', reason });
+    expect(readDeliveryDeadLetter(aLetter({ body }))).toEqual({ kind: 'skip', reason });
   });
 });
 
@@ -155,12 +155,16 @@ describe('a dead letter of the operation queue', () => {
   it('goes back as it came, without what was put on it when it was dead-lettered', () => {
     const body = encodeOperation(order);
     const letter = aLetter({ body, attributes: attributesNamed('reason') });
-    expect(redriven(readOperationLetter(letter)).message).toEqual({ to: 'operation', body, attributes: {} });
+    expect(redriven(readOperationDeadLetter(letter)).message).toEqual({
+      to: 'operation',
+      body,
+      attributes: {},
+    });
   });
 
   it('is the same one under another id of SQS, and another one at another page or of another order', () => {
     const identityOf = (operation: Operation, id = 'sqs-1') =>
-      redriven(readOperationLetter(aLetter({ body: encodeOperation(operation), id }))).identity;
+      redriven(readOperationDeadLetter(aLetter({ body: encodeOperation(operation), id }))).identity;
     const recovery = { kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 1 } as const;
     const others: Operation[] = [
       order,
@@ -177,6 +181,6 @@ describe('a dead letter of the operation queue', () => {
     ['unknown_kind', '{"v":1,"kind":"parcel"}'],
     ['unknown_version', '{"v":9,"kind":"recovery"}'],
   ])('is skipped as %s when operate could not read it', (reason, body) => {
-    expect(readOperationLetter(aLetter({ body }))).toEqual({ kind: 'skip', reason });
+    expect(readOperationDeadLetter(aLetter({ body }))).toEqual({ kind: 'skip', reason });
   });
 });
