@@ -78,7 +78,13 @@ function acceptedOf(fact: Extract<Fact, { fact: 'message_accepted' }>): readonly
   ];
 }
 
-function matchSubscriptions({ matched, filtered }: { matched: number; filtered: number }): readonly Measure[] {
+function matchSubscriptions({
+  matched,
+  filtered,
+}: {
+  matched: number;
+  filtered: number;
+}): readonly Measure[] {
   return [
     ...(matched === 0 ? [] : [{ name: metricNames.deliveriesMatched, value: matched }]),
     ...(filtered === 0 ? [] : [{ name: metricNames.deliveriesFiltered, value: filtered }]),
