@@ -1,5 +1,5 @@
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import type { Owed } from '../../shared/domain/vocabulary.ts';
+import type { PendingStep } from '../../shared/domain/vocabulary.ts';
 import { endOf, settle } from '../../shared/domain/delivery/transitions.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';
@@ -10,7 +10,7 @@ import type { DeliverContext } from './context.ts';
 export class OwedStepsFailedError extends Error {
   override readonly name = 'OwedStepsFailedError';
 
-  constructor({ key }: Delivery, failures: readonly { owed: Owed; cause: unknown }[]) {
+  constructor({ key }: Delivery, failures: readonly { owed: PendingStep; cause: unknown }[]) {
     const names = failures.map(({ owed }) => owed).join(', ');
     const causes = failures.map(({ cause }) => cause);
     super(`Delivery ${key.queue}/${key.messageId}/${key.subscriptionId} still owes: ${names}`, {
@@ -29,8 +29,8 @@ export async function settleOwed(
   delivery: Delivery,
   body: BodyLocation | undefined,
 ): Promise<void> {
-  const done: Owed[] = [];
-  const failures: { owed: Owed; cause: unknown }[] = [];
+  const done: PendingStep[] = [];
+  const failures: { owed: PendingStep; cause: unknown }[] = [];
   for (const owed of delivery.owed) {
     try {
       await settleOne(context, owed, delivery, body);
@@ -46,7 +46,7 @@ export async function settleOwed(
 
 async function settleOne(
   context: DeliverContext,
-  owed: Owed,
+  owed: PendingStep,
   delivery: Delivery,
   body: BodyLocation | undefined,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import { awaitSlot, openWaiting, type Place } from '../../shared/domain/delivery/place-in-line.ts';
+import { awaitSlot, openWaiting, type PlaceInLine } from '../../shared/domain/delivery/place-in-line.ts';
 import { errorOf } from '../../shared/domain/errors.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
@@ -8,12 +8,12 @@ import { planWakeUp, thresholdFor } from '../../shared/domain/retry/wake-up-plan
 import {
   rateLimitOf,
   SLOT_LEAD_MS,
-  standingOf,
+  slotStateOf,
   type RateLimit,
   type Slot,
 } from '../../shared/domain/subscription/rate-limit.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { WantedSlot } from '../../shared/ports/subscriptions.ts';
+import type { SlotConstraints } from '../../shared/ports/subscriptions.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { leaveSlot } from '../../shared/steps/move-up.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
@@ -50,7 +50,7 @@ export async function takeTurn(
     }
     const waits = clock.now() < slot.at;
     while (clock.now() < slot.at) await clock.sleep(slot.at - clock.now());
-    if (standingOf(slot, limit, clock.now()) === 'good')
+    if (slotStateOf(slot, limit, clock.now()) === 'good')
       return { slotAt: waits ? slot.at : waitedUntil(slot, held) };
   }
   await waitOnRecord(context, held, { at: clock.now() + AFTER_SLOW_CALLS_MS });
@@ -68,7 +68,7 @@ async function validOrNew(
   limit: RateLimit,
   slot: Slot | undefined,
 ): Promise<Slot> {
-  return slot !== undefined && standingOf(slot, limit, context.ports.clock.now()) !== 'none'
+  return slot !== undefined && slotStateOf(slot, limit, context.ports.clock.now()) !== 'none'
     ? slot
     : reserve(context, delivery.key, limit, { until: message.expiresAt });
 }
@@ -78,7 +78,7 @@ async function reserve(
   { ports }: DeliverContext,
   key: DeliveryKey,
   limit: RateLimit,
-  wanted: WantedSlot,
+  wanted: SlotConstraints,
 ): Promise<Slot> {
   const { rateLimits, clock, journal } = ports;
   try {
@@ -198,7 +198,7 @@ function placeAt(
   { ports, settings }: DeliverContext,
   slot: Slot,
   delivery: Pick<Delivery, 'attempts' | 'next' | 'slot'> = { attempts: [] },
-): Place {
+): PlaceInLine {
   const now = ports.clock.now();
   const { attempts, next } = delivery;
   const dueAt = Math.max(now, next?.dueAt ?? now, slot.at - SLOT_LEAD_MS - lagOf(delivery, now));
@@ -206,7 +206,11 @@ function placeAt(
   return { slot, next: { number: attempts.length + 1, phase: next?.phase ?? 'initial', dueAt, by } };
 }
 
-async function wakeForSlot(context: DeliverContext, waiting: Delivery, { next, slot }: Place): Promise<void> {
+async function wakeForSlot(
+  context: DeliverContext,
+  waiting: Delivery,
+  { next, slot }: PlaceInLine,
+): Promise<void> {
   const { key } = waiting;
   context.ports.journal.note({ fact: 'slot_awaited', key, attempt: next.number, slotAt: slot.at });
   await scheduleNext(context, waiting);

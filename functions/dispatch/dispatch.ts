@@ -25,7 +25,7 @@ import type { ReceivedMessage } from '../../shared/wire/ingress/message.ts';
 import { divideIntoChunks, type SendTiming } from './first-jobs.ts';
 import { readLast, sendAgain, sendJobs, sendPages } from './pages.ts';
 import { resolveRepeat, type ReceivedCopy } from './repeat.ts';
-import { placeOf } from '../../shared/steps/keep-message.ts';
+import { storeBody } from '../../shared/steps/keep-message.ts';
 import { keptUntil, recordedUntil } from '../../shared/steps/retention.ts';
 
 export type DispatchContext = {
@@ -77,7 +77,7 @@ export async function dispatch(
     await refuse(context, received, 'unknown_queue', { queue: message.queue, messageId: message.id });
     return;
   }
-  const body = await placeOf(context.ports.payloads, message, MAX_BODY_IN_JOB);
+  const body = await storeBody(context.ports.payloads, message, MAX_BODY_IN_JOB);
   await accept(context, { message, body, version, isFetched }, page, {
     sentAt: received.sentAt,
     delayMs: delaySeconds * 1000,
@@ -197,5 +197,5 @@ async function keptFromStart(
   body: BodyLocation,
 ): Promise<BodyLocation | undefined> {
   if (body.kind === 'stored') return body;
-  return retainMessages === 'all' ? placeOf(payloads, message, MAX_BODY_ON_RECORD) : undefined;
+  return retainMessages === 'all' ? storeBody(payloads, message, MAX_BODY_ON_RECORD) : undefined;
 }

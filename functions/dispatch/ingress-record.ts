@@ -4,7 +4,7 @@ import {
   sourceOf,
 } from '../../shared/domain/message/data-reference.ts';
 import type { MessageHead } from '../../shared/domain/message/message.ts';
-import type { Payloads, ReadData, ReferencedData } from '../../shared/ports/bodies.ts';
+import type { Payloads, ReadDataResult, ReferencedData } from '../../shared/ports/bodies.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
 import { messageIn } from '../../shared/steps/keep-message.ts';
 import {
@@ -72,7 +72,7 @@ async function dataOf(
   { ports, settings }: ReferencedDataContext,
   { queue, id, version }: Pick<MessageHead, 'queue' | 'id'> & { version: string },
   reference: DataReference,
-): Promise<ReadData> {
+): Promise<ReadDataResult> {
   const source = sourceOf(reference, settings.payloadSources);
   if (source === undefined) return { ok: false, reason: 'data_ref_forbidden' };
   const read = await ports.referencedData.read(reference, source.owner);

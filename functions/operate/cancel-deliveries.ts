@@ -1,8 +1,8 @@
 import { contendedDelivery } from '../../shared/domain/contention.ts';
 import {
   type CancellationOperation,
-  MOST_LOOKS,
-  secondsToNextLook,
+  MAX_RECHECKS,
+  recheckDelaySeconds,
 } from '../../shared/domain/recovery/operation.ts';
 import { isOpen, type DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import { ANY_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
@@ -126,8 +126,8 @@ function nextPass(
   const { subscriptionId, deletedAt, settled, failed = 0, looks = 0 } = order;
   if (settled !== true)
     return { order: passOf(order, looks), delaySeconds: secondsUntil(deletedAt + ANY_LEASE_MS, now) };
-  if (failed > 0 && looks < MOST_LOOKS)
-    return { order: passOf(order, looks + 1), delaySeconds: secondsToNextLook(looks) };
+  if (failed > 0 && looks < MAX_RECHECKS)
+    return { order: passOf(order, looks + 1), delaySeconds: recheckDelaySeconds(looks) };
   const rememberedUntil = deletedAt + REMEMBERED_MS;
   return subscriptionId !== undefined && now < rememberedUntil
     ? { order: passOf(order, looks), delaySeconds: secondsUntil(rememberedUntil, now) }

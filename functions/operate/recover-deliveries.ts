@@ -1,8 +1,8 @@
 import {
-  MOST_LOOKS,
+  MAX_RECHECKS,
   OPERATE_TIMEOUT_SECONDS,
   type RecoveryOperation,
-  secondsToNextLook,
+  recheckDelaySeconds,
 } from '../../shared/domain/recovery/operation.ts';
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import {
@@ -12,11 +12,11 @@ import {
   type Recovery,
   isSelected,
   nextVersion,
-  withDeferredAgain,
+  withDeferredAsBatch,
   withResults,
   type ReplayResult,
 } from '../../shared/domain/recovery/recovery.ts';
-import type { RecoverySaving } from '../../shared/ports/deliveries.ts';
+import type { SaveResult } from '../../shared/ports/deliveries.ts';
 import type { RetryRefusal } from '../../shared/domain/vocabulary.ts';
 import { reopenDelivery } from '../../shared/steps/by-hand.ts';
 import {
@@ -77,7 +77,7 @@ async function advance(context: OperateContext, recovery: Recovery, remaining: T
   return current?.state === 'running' ? { waitSeconds: WATCH_AFTER_SECONDS } : { recovery: current };
 }
 
-async function saved({ ports }: OperateContext, recovery: Recovery): Promise<RecoverySaving> {
+async function saved({ ports }: OperateContext, recovery: Recovery): Promise<SaveResult> {
   const saving = await ports.recoveries.save(recovery);
   if (saving.kind === 'saved' && recovery.state === 'completed') {
     const { id, selection, found, reopened } = recovery;
@@ -117,7 +117,7 @@ async function nextStep(context: OperateContext, recovery: Recovery): Promise<St
     case 'list':
       return { recovery: withPage(recovery, await nextPage(context, recovery)) };
     case 'look_again':
-      return { recovery: withDeferredAgain(recovery), waitSeconds: secondsToNextLook(recovery.looks) };
+      return { recovery: withDeferredAsBatch(recovery), waitSeconds: recheckDelaySeconds(recovery.looks) };
     case 'complete':
       return { recovery: { ...recovery, state: 'completed' } };
   }
@@ -154,7 +154,7 @@ function resultOfFailed(
   error: unknown,
 ): ReplayResult {
   const fault = faultOf(context, key, error);
-  const isLeftToReconcile = recovery.looks >= MOST_LOOKS && recoveries.includes(recovery.id);
+  const isLeftToReconcile = recovery.looks >= MAX_RECHECKS && recoveries.includes(recovery.id);
   return isLeftToReconcile ? { kind: 'reopened' } : fault;
 }
 

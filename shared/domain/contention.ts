@@ -1,12 +1,12 @@
 import type { DeliveryKey } from './delivery/delivery.ts';
 
-/** A record that others kept changing: this change was not made. Transient: the caller may try again. */
+/** A change was not written because concurrent writes kept changing the record. Transient: the caller may retry. */
 export class ContendedError extends Error {
   override readonly name = 'ContendedError';
 
   /** `record`: kind and ids, such as `delivery orders/m-1/s-1`. */
   constructor(record: string) {
-    super(`The ${record} kept being changed by others.`);
+    super(`The ${record} kept being changed by concurrent writes.`);
   }
 }
 
@@ -14,18 +14,19 @@ export function contendedDelivery({ queue, messageId, subscriptionId }: Delivery
   return new ContendedError(`delivery ${queue}/${messageId}/${subscriptionId}`);
 }
 
-/** How often a record may change between a read and the write that follows from it. */
+/** Attempts at reading, deciding and writing before giving up. */
 const MOST_TRIES = 4;
 
 type Bounds = {
   tries?: number;
-  /** Waits before the next try. */
+  /** Waits before the next attempt. */
   pause?: (tried: number) => Promise<void>;
 };
 
 /**
- * Makes a conditional write until no other write comes in between: `step` reads, decides and writes. `again`, from it: the
- * record changed meanwhile; from here: it still did at the last try.
+ * Repeats `step` (read, decide, conditional write) until no concurrent write interferes.
+ * `step` returns `again` if the record changed meanwhile; so does this function, if that happened on the last
+ * attempt.
  */
 export async function withRetriedWrites<Result>(
   step: () => Promise<Result | 'again'>,

@@ -1,4 +1,4 @@
-/** Milliseconds of a day. */
+/** Milliseconds in a day. */
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
 const UNITS = [
@@ -8,7 +8,7 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
-/** Seconds, to the second, in as many of each unit as there are whole ones: 1 d, 2 h, 3 min, 4 s. Empty for none. */
+/** Formats seconds, rounded, as whole units: 1 d, 2 h, 3 min, 4 s. Empty for zero. */
 export function inUnits(seconds: number): string[] {
   let rest = Math.round(seconds);
   return UNITS.flatMap(([unit, size]) => {

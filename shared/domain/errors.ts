@@ -1,10 +1,10 @@
 /**
- * A field of an input that cannot be taken as it is, and why. Answered to callers and printed, so a message states the
- * rule and never quotes what may be a secret.
+ * An invalid input field and why it is invalid. Callers see the message, so it states the rule and never quotes a
+ * value that may be secret.
  */
 export type FieldError = { field: string; message: string };
 
-/** What was thrown, as an error: anything can be. */
+/** The thrown value as an Error. */
 export function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

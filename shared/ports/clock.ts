@@ -1,4 +1,4 @@
-/** Time as the pipeline sees it. Milliseconds since the epoch. */
+/** Time source of the pipeline. Milliseconds since the epoch. */
 export interface Clock {
   now(): number;
   sleep(milliseconds: number): Promise<void>;

@@ -6,45 +6,54 @@ import type { StatusCounts } from '../domain/message/books.ts';
 import type { Recovery } from '../domain/recovery/recovery.ts';
 import type { Page, PageRequest } from './page.ts';
 
-/** `refused`: the condition did not hold; `current` is the record that refused it, undefined where there is none. */
+/** `refused`: the condition did not hold; `current` is the existing record, if any. */
 export type WriteResult =
   { kind: 'written'; delivery: Delivery } | { kind: 'refused'; current: Delivery | undefined };
 
 export type OverdueDelivery = { key: DeliveryKey; overdueAt: number };
 
-/** The records of deliveries: one conditional write at a time, the record itself the answer of a lost race. */
+/** The records of deliveries. A lost race returns the current record. */
 export interface Deliveries {
   write(transition: Transition): Promise<WriteResult>;
   /** Strongly consistent. */
   find(key: DeliveryKey): Promise<Delivery | undefined>;
-  /** Retrying or owing something, `overdueAt` ≤ before, the oldest first within each shard; at most `limit`. */
+  /**
+   * Up to `limit` deliveries with `overdueAt` ≤ `before` that are retrying or have pending steps, oldest first
+   * within each shard.
+   */
   overdue(before: number, limit: number): Promise<readonly OverdueDelivery[]>;
 }
 
-/** `refused`: the condition did not hold; `current` is the chunk that refused it, undefined where there is none. */
+/** `refused`: the condition did not hold; `current` is the existing chunk, if any. */
 export type ChunkResult = { kind: 'written'; chunk: Chunk } | { kind: 'refused'; current: Chunk | undefined };
 
-/** The records of chunks: one conditional write at a time. */
+/** The records of chunks. */
 export interface Chunks {
   write(transition: ChunkTransition): Promise<ChunkResult>;
   /** Strongly consistent. */
   find(key: ChunkKey): Promise<Chunk | undefined>;
-  /** Gives a delivery a record of its own, and says so in its chunk: both or neither. Refused: either changed meanwhile. */
+  /**
+   * Creates a separate record for a delivery and marks it in its chunk, in one transaction. Refused: either one
+   * changed in the meantime.
+   */
   takeOut(transition: ChunkTransition, delivery: Delivery): Promise<'taken_out' | 'refused'>;
 }
 
-/** Which deliveries of a queue. Times are milliseconds since the epoch, by when the message was accepted. */
+/** Selects deliveries of a queue. Times are milliseconds since the epoch and refer to the message's acceptance. */
 export type DeliverySelection = {
   queue: string;
   subscriptionId?: string;
   status?: Exclude<Status, 'delivered'>;
-  /** At or after. */
+  /** Inclusive. */
   since?: number;
-  /** Before. */
+  /** Exclusive. */
   until?: number;
 };
 
-/** `unreadable`: not what this version of the code, or the one before, wrote; read again it is the same. */
+/**
+ * `unreadable`: records in a form that neither this version of the code nor the previous one wrote; reading them
+ * again does not help.
+ */
 export type DeliveryRecords = {
   deliveries: readonly Delivery[];
   unreadable: readonly { key: DeliveryKey; error: Error }[];
@@ -53,40 +62,39 @@ export type DeliveryRecords = {
 export type ListedDelivery = { key: DeliveryKey; acceptedAt: number; status: Status };
 
 /**
- * Deliveries that are not delivered, from their first failure or an end other than `delivered` on. Read from the indexes, so
- * a second or so behind the records. A key's place in the listing never changes, so that a page goes on where the last ended
- * whatever becomes of the deliveries in between.
+ * Deliveries without a success, from their first failure or their end on. Read from indexes, about a second behind
+ * the records. A key keeps its place in the listing, so pages stay consistent while deliveries change.
  *
- * What one page reads is bounded. Where a selection leaves out nearly everything, a page is short, or empty, and has a
- * marker all the same: only a page without a marker is the last.
+ * The work per page is bounded: with a selective filter a page may be short or empty and still have a marker. Only
+ * a page without a marker is the last.
  */
 export interface DeliveryListings {
   /** Newest first. @throws InvalidMarkerError */
   newest(selection: DeliverySelection, page: PageRequest): Promise<Page<ListedDelivery>>;
-  /** Oldest first: for a job that works its way through a window. @throws InvalidMarkerError */
+  /** Oldest first, to process a time window. @throws InvalidMarkerError */
   oldest(selection: DeliverySelection, page: PageRequest): Promise<Page<ListedDelivery>>;
-  /** The records of up to 100 keys, in no order; strongly consistent. One that is gone is left out. */
+  /** The records of up to 100 keys, unordered and strongly consistent. Missing records are omitted. */
   records(keys: readonly DeliveryKey[]): Promise<DeliveryRecords>;
   /**
-   * Every recorded delivery of a message, delivered or not: bucket by bucket, and by subscription in each. Strongly
-   * consistent. @throws InvalidMarkerError
+   * All recorded deliveries of a message, by bucket and subscription. Strongly consistent. @throws
+   * InvalidMarkerError
    */
   ofMessage(message: FanOut, page: PageRequest): Promise<Page<Delivery>>;
-  /** How the recorded deliveries of a message stand; strongly consistent, and small however many they are. */
+  /** Number of a message's recorded deliveries by status; strongly consistent. */
   tally(message: FanOut): Promise<StatusCounts>;
 }
 
-/** `refused` by somebody else's write: with the record as it is, undefined where there is none. */
-export type RecoverySaving = { kind: 'saved' } | { kind: 'refused'; current: Recovery | undefined };
+/** `refused`: another write came first; `current` is the existing record, if any. */
+export type SaveResult = { kind: 'saved' } | { kind: 'refused'; current: Recovery | undefined };
 
 /** The records of recoveries. */
 export interface Recoveries {
-  /** Its id begins with its time of creation, so that ids sort by it (`recoveryIdOf`). @throws when there is one of that id */
+  /** Ids begin with the creation time and sort by it (`recoveryIdOf`). @throws if the id exists */
   create(recovery: Recovery): Promise<void>;
   /** Strongly consistent. */
   find(queue: string, id: string): Promise<Recovery | undefined>;
   /** Newest first. @throws InvalidMarkerError */
   list(queue: string, page: PageRequest): Promise<Page<Recovery>>;
-  /** Writes it if the record still has the version before it. */
-  save(recovery: Recovery): Promise<RecoverySaving>;
+  /** Writes the recovery if the stored version is the one before it. */
+  save(recovery: Recovery): Promise<SaveResult>;
 }

@@ -5,11 +5,14 @@ import type { MessageKey } from '../domain/message/message.ts';
 import type { OperatorEvent } from '../domain/operator-event.ts';
 import type { Operation } from '../domain/recovery/operation.ts';
 
-/** What happened, in the field's words. Adapters make log lines and metrics of it; never payloads, never secrets. */
+/**
+ * An event of the pipeline. Adapters turn facts into log lines and metrics; they contain no payloads and no
+ * secrets.
+ */
 export type Fact =
   /**
-   * `matched`: deliveries that jobs were sent for, from the first page of subscriptions. `differs`: the repeat is not what was accepted
-   * under its id. `late`: it came after the window of its message. `unfinished`: there are more pages.
+   * `matched`: jobs sent for the first page of subscriptions. `differs`: the repeat differs from the accepted
+   * message with its id. `late`: it arrived after the window of its message. `unfinished`: more pages follow.
    */
   | {
       fact: 'message_accepted';
@@ -21,40 +24,42 @@ export type Fact =
       late?: true;
       unfinished?: true;
     }
-  /** Of a message to many subscriptions: those of a further page. */
+  /** A further page of a message to many subscriptions was sent. */
   | { fact: 'page_sent'; message: MessageKey; matched: number; filtered: number }
-  /** An invocation had no time for all subscriptions of a message: it comes again for the others. */
+  /** An invocation had no time for all subscriptions of a message; SQS redelivers it for the rest. */
   | { fact: 'message_unfinished'; message: MessageKey }
-  /** Filters that would have taken too many steps on this message: it went to their subscriptions. The first ten by id. */
+  /** Filters ran out of steps on this message, which was sent to their subscriptions. The first ten ids. */
   | {
       fact: 'filter_too_costly';
       message: MessageKey;
       subscriptions: number;
       subscriptionIds: readonly string[];
     }
-  /** `id` is SQS's. `message`: where it could be read as far as that. */
+  /** `id`: SQS message id. `message`: set if it could be parsed so far. */
   | { fact: 'message_refused'; id: string; reason: string; message?: MessageKey }
   | {
       fact: 'attempt_made';
       key: DeliveryKey;
       attempt: Attempt;
       status: Status;
-      /** When it was to start, waiting for a rate limit included; a first attempt without a delay: when its message was sent. */
+      /**
+       * Planned start, including a rate-limit wait; for a first attempt without a delay: when its message was sent.
+       */
       dueAt: number;
-      /** Milliseconds from then to when it started. */
+      /** Milliseconds from the planned to the actual start. */
       latenessMs: number;
       nextAt?: number;
       nextBy?: Mechanism;
     }
   | { fact: 'delivery_cancelled'; key: DeliveryKey; reason: string }
   | { fact: 'retried_by_hand'; key: DeliveryKey; attempt: number; round: number }
-  /** `decisive`: a success that became the delivery's final status. */
+  /** `decisive`: a success that changed the final status of the delivery. */
   | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt; decisive: boolean }
-  /** The line of a subscription's slots could not be had: the delivery asks again. */
+  /** The slot line could not be read or written; the delivery asks again. */
   | { fact: 'slot_unreserved'; key: DeliveryKey; error: Error }
-  /** Its subscription limits the rate of its requests: it waits on record for its turn. */
+  /** The delivery waits for a slot of its subscription's rate limit. */
   | { fact: 'slot_awaited'; key: DeliveryKey; attempt: number; slotAt: number }
-  /** It waits for an earlier turn than before, or for none. */
+  /** It got an earlier slot, or no longer waits for one. */
   | { fact: 'moved_up'; key: DeliveryKey; attempt: number; slotAt: number }
   | { fact: 'lease_lost'; key: DeliveryKey; attempt: number }
   | { fact: 'wake_up_set'; key: DeliveryKey; attempt: number; by: Mechanism; dueAt: number }
@@ -65,37 +70,39 @@ export type Fact =
       attempt: number;
       reason: DroppedReason;
     }
-  /** `id` is SQS's. `key`: where it could be read as far as that. */
+  /** `id`: SQS message id. `key`: set if it could be parsed so far. */
   | { fact: 'dead_lettered'; id: string; reason: string; key?: DeliveryKey }
   | { fact: 'time_given_back'; key: DeliveryKey; attempt: number }
-  /** Woken by reconcile; `overdueMs`: since it was due, or to be looked at again. */
+  /** Woken by reconcile; `overdueMs`: since its due time or the last wake-up by reconcile. */
   | { fact: 'reconciled'; key: DeliveryKey; overdueMs: number }
-  /** A run of reconcile is over: so many deliveries it found past their time, and so many of them it had woken before. */
+  /**
+   * End of a reconcile run. `overdue`: deliveries found past due; `stuck`: those of them that it had woken before.
+   */
   | { fact: 'reconcile_ran'; overdue: number; stuck: number }
-  /** operate sent the rest of an order to itself. */
+  /** operate sent the rest of an operation to itself. */
   | { fact: 'operation_continued'; operation: Operation['kind']; queue: string; delaySeconds: number }
-  /** A recovery that has no record: whoever ordered it was told that it failed. */
+  /** An operation for a recovery without a record: the request that created it failed. */
   | { fact: 'operation_dropped'; operation: Operation['kind']; queue: string }
-  /** A delivery that an order is about could not be dealt with; it is looked at again, and left alone in the end. */
+  /** An operation failed for a delivery; it is retried and finally skipped. */
   | { fact: 'operation_failed_for'; operation: Operation['kind']; key: DeliveryKey; error: Error }
-  /** Deliveries were left to find their subscription gone by themselves. */
+  /** Cancellation gave up on deliveries; their next attempt finds the subscription deleted. */
   | { fact: 'cancellation_given_up'; queue: string; subscriptionId?: string; failed: number }
   | { fact: 'recovery_completed'; queue: string; recoveryId: string; found: number; reopened: number }
   | { fact: 'policy_adjusted'; queue: string; warning: string }
   | { fact: 'operator_told'; event: OperatorEvent }
-  /** What an attempt says of its subscription's health is not on record. Its delivery is. */
+  /** A health change of a subscription could not be recorded; its delivery was. */
   | { fact: 'health_unnoted'; queue: string; subscriptionId: string; error: Error }
-  /** A subscriber that is to confirm was not asked, or it is not on record that it was: the question stays owed. */
+  /** A confirmation request was not sent, or sending it was not recorded; it stays pending. */
   | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error }
-  /** A service of AWS failed a request of ours in a way that is worth a repeat; `repeated`: it was made once more. */
+  /** An AWS call failed in a retryable way; `repeated`: it was retried. */
   | { fact: 'aws_call_failed'; awsService: string; reason: string; throttled: boolean; repeated: boolean };
 
 export interface Journal {
   note(fact: Fact): void;
 }
 
-/** At least once: whoever listens recognises a copy by what it says. */
+/** Delivers at least once: receivers recognise a copy by its content. */
 export interface OperatorEvents {
-  /** @throws when it could not be sent */
+  /** @throws if it could not be sent */
   publish(event: OperatorEvent): Promise<void>;
 }

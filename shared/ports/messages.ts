@@ -8,94 +8,111 @@ import type { Page, PageRequest } from './page.ts';
 export type MessageRecord = {
   key: MessageKey;
   acceptedAt: number;
-  /** When the first page of subscriptions was read; one of it created later does not match, however often the message comes. */
+  /**
+   * When the first page of subscriptions was read; subscriptions created later do not match from that page, also
+   * for repeats.
+   */
   listedAt: number;
   type?: string;
   matched: number;
   filtered: number;
   duplicates: number;
   buckets: number;
-  /** The first of them, where those before it hold deliveries of an earlier life of the queue. */
+  /** First bucket, if earlier buckets contain deliveries of an earlier life of the queue. */
   firstBucket?: number;
-  /** When the queue was created that accepted it. Absent on records of version 0.1.0, and of messages of our own. */
+  /**
+   * Creation time of the accepting queue. Absent on records of version 0.1.0 and for messages that Posthaste sends
+   * itself.
+   */
   life?: number;
-  /** How many chunks each bucket's deliveries are divided into; undefined: each is on record by itself. */
+  /** Chunks per bucket; undefined: each delivery has a separate record. */
   chunks?: number;
-  /** Subscriptions whose deliveries are in none of the chunks, because they were failing when the message was sent to them. */
+  /** Subscriptions whose deliveries are in no chunk, because they were failing when the message was sent. */
   apart?: readonly string[];
-  /** Of a message to more than one page of subscriptions. All but the last part were sent; a repeat sends that one again. */
+  /**
+   * Later parts of a message to several pages of subscriptions. All but the last part were sent completely; a
+   * repeat sends the last one again.
+   */
   parts?: readonly LaterPart[];
-  /** The last subscription of the last part, while the message was not sent to those behind it; `matched` and `filtered` grow with them. */
+  /**
+   * Last subscription of the last part, until the message was sent to all; `matched` and `filtered` grow until
+   * then.
+   */
   until?: string;
-  /** Absent on records of version 0.1.0, and of messages that do not come through the ingress queue. */
+  /** Absent on records of version 0.1.0 and for messages that bypass the ingress queue. */
   accepted?: AcceptedVersion;
-  /** Inline: on the MESSAGE item itself. */
+  /** Inline: on the MESSAGE item. */
   body?: BodyLocation;
-  /** When the body was erased by hand; then there is none, and none is kept again. */
+  /** When the body was erased manually; no body is stored from then on. */
   erasedAt?: number;
   expiresAt: number;
 };
 
 type Acceptance = { kind: 'accepted' | 'duplicate'; record: MessageRecord };
 
-/** One of the messages that an id may have stood for: each life of its queue has its own. */
+/** Identifies a message whose id may be reused in another life of its queue. */
 export type AcceptedMessage = { key: MessageKey; acceptedAt: number };
 
-/** `kept`: a body is on record, this one or the one before it. `forgotten`: there is no such record any more. */
+/** `kept`: a body is stored, this one or an earlier one. `forgotten`: the record no longer exists. */
 export type BodyState = 'kept' | 'erased' | 'forgotten';
 
-/** What dispatch puts on record before it sends a message to more subscriptions. `matched`, `filtered` and `apart`: those of the part. */
+/**
+ * Recorded by dispatch before it sends a message to more subscriptions. `matched`, `filtered` and `apart` are those
+ * of the part.
+ */
 export type NextPart = {
   part: LaterPart;
-  /** Undefined: it goes to the end of the list. */
+  /** Undefined: the part extends to the end of the list. */
   until: string | undefined;
   matched: number;
   filtered: number;
   apart: readonly string[];
 };
 
-/** `refused`: another invocation went on first, from the same record. `current`: as it stands; undefined where it is gone, or another message's. */
+/**
+ * `refused`: another invocation continued from the same record first. `current`: the record now; undefined if it is
+ * gone or belongs to another message.
+ */
 export type PartResult =
   { kind: 'added'; record: MessageRecord } | { kind: 'refused'; current: MessageRecord | undefined };
 
 export interface MessageRecords {
   /**
-   * Writes the record if there is none, or takes the place of one of an earlier life of the queue
-   * (shared/domain/message/life.ts); else counts a duplicate and answers with the record as it stands. `sentAt`: when the
-   * message was sent, if known.
+   * Creates the record, or replaces one of an earlier life of the queue (shared/domain/message/life.ts). Otherwise
+   * counts a duplicate and returns the stored record. `sentAt`: send time of the message, if known.
    */
   accept(record: MessageRecord, sentAt?: number): Promise<Acceptance>;
-  /** Adds a part, if the record has as many parts as the given one. */
+  /** Adds a part if the stored record has as many parts as `record`. */
   addPart(record: MessageRecord, next: NextPart): Promise<PartResult>;
   /** Strongly consistent. */
   find(key: MessageKey): Promise<MessageRecord | undefined>;
   /**
-   * Keeps the body, if none is kept yet and none was erased, and lets the record live until `expiresAt` at least. The record
-   * of another message under the same id counts as forgotten.
+   * Stores the body unless one was stored or erased, and extends the record's retention to at least `expiresAt`. A
+   * record of another message with the same id counts as forgotten.
    */
   keepBody(message: AcceptedMessage, body: BodyLocation, expiresAt: number): Promise<BodyState>;
-  /** Takes the body off the record for good. Answers with the record after it; undefined: there is none. Safe to repeat. */
+  /** Erases the body permanently and returns the updated record; undefined: no record. Idempotent. */
   eraseBody(key: MessageKey, at: number): Promise<MessageRecord | undefined>;
 }
 
-/** Messages of a queue by when they were accepted. Times are milliseconds since the epoch. */
+/** Selects messages of a queue by acceptance time. Milliseconds since the epoch. */
 export type MessageWindow = {
   queue: string;
-  /** At or after. */
+  /** Inclusive. */
   since: number;
-  /** Before. */
+  /** Exclusive. */
   until: number;
 };
 
 export type ListedMessage = { key: MessageKey; acceptedAt: number };
 
 /**
- * Read from an index, a second or so behind the records. What one page reads is bounded: over hours without a message it is
- * short, or empty, and has a marker all the same.
+ * Read from an index, about a second behind the records. The work per page is bounded: over hours without messages
+ * a page may be short or empty and still have a marker.
  */
 export interface MessageListings {
-  /** The oldest first. @throws InvalidMarkerError */
+  /** Oldest first. @throws InvalidMarkerError */
   accepted(window: MessageWindow, page: PageRequest): Promise<Page<ListedMessage>>;
-  /** The newest first. @throws InvalidMarkerError */
+  /** Newest first. @throws InvalidMarkerError */
   newest(window: MessageWindow, page: PageRequest): Promise<Page<ListedMessage>>;
 }

@@ -1,13 +1,13 @@
-/** A part of a long listing. */
+/** One page of a listing. */
 export type Page<T> = { items: readonly T[]; /** Opaque; absent on the last page. */ marker?: string };
 
 export type PageRequest = { limit: number; marker?: string };
 
-/** A page marker that this listing never gave out. The caller's fault, not ours. */
+/** The marker was not issued by this listing. A caller's error. */
 export class InvalidMarkerError extends Error {
   override readonly name = 'InvalidMarkerError';
 
   constructor() {
-    super('The marker is none that this listing gave out.');
+    super('The marker was not issued by this listing.');
   }
 }

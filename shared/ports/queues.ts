@@ -8,24 +8,24 @@ import type {
 import type { FirstJob } from '../domain/delivery/job.ts';
 import type { Operation } from '../domain/recovery/operation.ts';
 
-/** Where first attempts wait. */
+/** The queue of first-attempt jobs. */
 export interface DeliveryQueue<Job extends FirstJob = FirstJob> {
   /**
-   * Sends every job, in batches; entries that the queue refused are sent again within bounds.
-   * @throws when some could not be sent: the caller repeats all, claims make the copies harmless.
+   * Sends all jobs in batches, with bounded retries of refused entries.
+   * @throws if some could not be sent: the caller repeats all, and claims make the copies harmless.
    */
   send(jobs: readonly Job[], delaySeconds?: number): Promise<void>;
 }
 
-/** The ingress queue, as one who publishes sees it. */
+/** The ingress queue, for publishing. */
 export interface Ingress {
-  /** @throws when some could not be sent: those already sent stay sent, and the caller repeats all under the same ids. */
+  /** @throws if some could not be sent: sent ones stay sent, and the caller repeats all with the same ids. */
   publish(
     messages: readonly {
       body: string;
       attributes?: Record<string, string>;
       delaySeconds?: number;
-      /** Whose share of a fair queue it counts to. */
+      /** Message group in a fair queue. */
       group?: string;
     }[],
   ): Promise<void>;
@@ -33,11 +33,11 @@ export interface Ingress {
 
 /** The queue that feeds `operate`. */
 export interface Operations {
-  /** `delaySeconds` 0 to 900, by default 0. @throws when it could not be sent */
+  /** `delaySeconds` 0 to 900, by default 0. @throws if it could not be sent */
   send(operation: Operation, delaySeconds?: number): Promise<void>;
 }
 
-/** Messages that our own functions cannot process, kept as they came with the reason. Never for a subscriber that is down. */
+/** Messages that Posthaste cannot process, unchanged and with the reason. Not used for subscriber failures. */
 export interface DeadLetters {
   send(
     original: { body: string; id: string; attributes?: Record<string, string> },
@@ -45,37 +45,37 @@ export interface DeadLetters {
   ): Promise<void>;
 }
 
-/** Deliveries that subscribers refused or that ran out of retries. */
+/** Deliveries that were rejected or ran out of retries. */
 export interface Undeliverables {
   send(notice: UndeliverableNotice): Promise<void>;
 }
 
-/** A dead-letter queue, as one who empties it sees it. */
+/** A dead-letter queue, for redrives. */
 export interface DeadLetterQueue {
   /**
-   * Up to `most` letters, hidden from others for the next five minutes. None does not mean that there are none:
-   * SQS may overlook some.
+   * Up to `most` dead letters, hidden from other receivers for five minutes. An empty result does not mean an empty
+   * queue: SQS may miss some.
    */
   receive(most: number): Promise<readonly DeadLetter[]>;
-  /** @throws when some could not be removed; they come back. */
-  remove(letters: readonly ReceivedDeadLetter[]): Promise<void>;
-  /** Makes the messages visible again. One that is visible already is no error. */
-  release(letters: readonly ReceivedDeadLetter[]): Promise<void>;
-  /** Those that are held among them. SQS counts approximately, and lags behind by a minute. */
+  /** @throws if some could not be removed; they become visible again. */
+  remove(deadLetters: readonly ReceivedDeadLetter[]): Promise<void>;
+  /** Makes the messages visible again. A visible message is not an error. */
+  release(deadLetters: readonly ReceivedDeadLetter[]): Promise<void>;
+  /** Approximate count, including hidden ones; SQS lags by up to a minute. */
   count(): Promise<number>;
 }
 
-/** The queues that our functions consume, as one who sends dead letters back sees them. */
+/** The queues that functions consume, for redrives. */
 export interface WorkQueues {
-  /** @throws when some could not be sent; others may have been. */
+  /** @throws if some could not be sent; others may have been. */
   send(messages: readonly RedrivenMessage[]): Promise<void>;
 }
 
-/** Messages, as SQS counts them approximately. `waiting`: to be had, or in flight. `delayed`: sent for a later time. */
+/** Approximate SQS counts. `waiting`: visible or in flight. `delayed`: sent for a later time. */
 export type QueueDepth = { waiting: number; delayed: number };
 
-/** How much lies in the deployment's SQS queues. */
+/** Depth of the deployment's SQS queues. */
 export interface QueueDepths {
-  /** By the queue's name. @throws when one cannot be asked */
+  /** By queue name. @throws if a queue cannot be read */
   approximate(): Promise<Record<string, QueueDepth>>;
 }

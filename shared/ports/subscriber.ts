@@ -1,17 +1,20 @@
 import type { Reply } from '../domain/delivery/outcome.ts';
 import type { WebhookRequest } from '../domain/delivery/webhook-request.ts';
 
-/** The sender itself lacks something: descriptors, memory, a name server, a place for a look-up. The subscriber had no part in it, and nothing was sent. */
+/**
+ * The sender lacks a resource: file descriptors, memory, a name server or a free look-up. Nothing was sent, so the
+ * attempt does not count against the subscriber.
+ */
 export class RequestNotSentError extends Error {
   override readonly name = 'RequestNotSentError';
-  /** `lack`: a code of errno(3), or our own words; it must not hold an address. */
+  /** `lack`: an errno(3) code or a fixed text; it must not contain an address. */
   constructor(lack: string) {
     super(`The request could not be sent: ${lack}`);
   }
 }
 
-/** The far end. */
+/** Sends requests to subscribers. */
 export interface Subscriber {
-  /** Anything that the far end does is a reply. @throws RequestNotSentError */
+  /** Everything that the subscriber does is a reply. @throws RequestNotSentError */
   post(request: WebhookRequest, timeoutMs: number): Promise<Reply>;
 }

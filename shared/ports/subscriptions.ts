@@ -11,40 +11,43 @@ import type {
 import type { Page, PageRequest } from './page.ts';
 
 /**
- * How old an answer may be: `cached` up to the deployment's `subscriptionCacheSeconds`, `fresh` strongly consistent.
- * Absence (of a queue, of a subscription, of any subscription at all) is never answered from a cache.
+ * Required freshness of a read: `cached` up to `subscriptionCacheSeconds` old, `fresh` strongly consistent. A
+ * missing queue, subscription or list of subscriptions is never answered from a cache.
  */
 export type Freshness = 'cached' | 'fresh';
 
-/** Some of a queue's subscriptions by id, as many as one request to the table answers with: up to 1 MB of records. */
+/** One page of a queue's subscriptions by id: up to 1 MB of records, one request to the table. */
 export type SubscriptionPage = {
-  /** When the queue was created: another queue of the same name has another. */
+  /** Creation time of the queue; differs for a recreated queue of the same name. */
   life: number;
-  /** The expired and the disabled among them. */
+  /** Includes expired and disabled ones. */
   subscriptions: readonly ListedSubscription[];
-  /** When they were read: a subscription created later is not among them. */
+  /** When they were read; subscriptions created later are missing. */
   readAt: number;
-  /** The id of the last one, where others may follow. */
+  /** Id of the last one, if more may follow. */
   until?: string;
 };
 
-/** `refused`: the condition did not hold; `current` is the subscription that refused it, undefined where it is gone. */
+/** `refused`: the condition did not hold; `current` is the stored subscription, if any. */
 export type HealthResult =
   { kind: 'written'; subscription: Subscription } | { kind: 'refused'; current: Subscription | undefined };
 
-/** What dispatch and deliver need of the subscriptions table. */
+/** The subscriptions table, as dispatch and deliver use it. */
 export interface Subscriptions {
-  /** Those behind the subscription `after`; the first ones by default. Undefined: there is no such queue. */
+  /** The page after the subscription `after`, by default the first. Undefined: no such queue. */
   page(queue: string, freshness: Freshness, after?: string): Promise<SubscriptionPage | undefined>;
-  /** A subscription beside its queue, which may be as old as a cached answer; either may be undefined because it is gone. */
+  /**
+   * A subscription and its queue; the queue may be as old as a cached read. Either is undefined if it does not
+   * exist.
+   */
   find(
     queue: string,
     subscriptionId: string,
     freshness: Freshness,
   ): Promise<{ queue: Queue | undefined; subscription: Subscription | undefined }>;
   /**
-   * Disables for a reason. A subscription that is gone, or disabled already, stays as it is, and so does one whose
-   * `changedAt` is not the given one. The answer is what it is disabled for then; undefined: it is not, or it is gone.
+   * Disables a subscription, unless it is deleted, already disabled or its `changedAt` differs from the given one.
+   * Returns the stored disabled state; undefined: it is enabled or deleted.
    */
   disable(
     queue: string,
@@ -52,11 +55,11 @@ export interface Subscriptions {
     disabled: Disabled,
     changedAt?: number,
   ): Promise<Disabled | undefined>;
-  /** One conditional write. A subscription that is gone refuses it. */
+  /** One conditional write; refused for a deleted subscription. */
   changeHealth(queue: string, subscriptionId: string, change: HealthChange): Promise<HealthResult>;
 }
 
-/** A subscription needs a queue that exists; this one does not, or was deleted meanwhile. */
+/** The queue of a new subscription does not exist or was deleted. */
 export class QueueMissingError extends Error {
   override readonly name = 'QueueMissingError';
   readonly queue: string;
@@ -67,7 +70,7 @@ export class QueueMissingError extends Error {
   }
 }
 
-/** A queue of this name was deleted, and its subscriptions are still being removed. */
+/** The subscriptions of a deleted queue with this name are still being removed. */
 export class QueueBeingDeletedError extends Error {
   override readonly name = 'QueueBeingDeletedError';
 
@@ -77,132 +80,142 @@ export class QueueBeingDeletedError extends Error {
 }
 
 /**
- * How long a request that deletes a queue, or makes one of a deleted name, removes what is left of it, in milliseconds: a few hundred
- * subscriptions. operate removes the rest of a larger one.
+ * Milliseconds that a request to delete a queue, or to recreate one, spends on removing its items: a few hundred
+ * subscriptions. operate removes the rest.
  */
-export const REMOVING_MS = 1_000;
+export const REMOVAL_BUDGET_MS = 1_000;
 
-/** What came of a change: `left` where the change asked for nothing. */
-export type Changed<Of> =
+/** Result of a change. `left`: the change function requested no change. */
+export type RegistryChange<Of> =
   { kind: 'changed'; before: Of; after: Of } | { kind: 'left'; current: Of } | { kind: 'missing' };
 
-/** Which subscription, and when it is changed (milliseconds since the epoch): claims that expired by then are free. */
+/**
+ * Identifies a subscription to change. `now`: milliseconds since the epoch; subscriber claims expired by then are
+ * free.
+ */
 export type SubscriptionAt = { queue: string; subscriptionId: string; now: number };
 
 /**
- * A subscriber is unique on its queue: `conflict` names the subscription that has it. One that expired before the new one's
- * `createdAt` does not have it any more.
+ * A subscriber is unique in its queue: `conflict` names the subscription that has it. One that expired before the
+ * new one's `createdAt` does not conflict.
  */
-export type Added = { kind: 'added' } | { kind: 'conflict'; subscriptionId: string };
+export type AddResult = { kind: 'added' } | { kind: 'conflict'; subscriptionId: string };
 
 /**
- * A transaction takes 100 items (`TransactWriteItems`, DynamoDB API reference): a subscription and its claim on its subscriber are
- * two, and one is the queue.
+ * A transaction takes 100 items (`TransactWriteItems`, DynamoDB API reference): two per subscription (it and its
+ * claim on its subscriber), and one for the queue.
  */
 export const MOST_IN_A_TRANSACTION = 49;
 
-/** Queues and subscriptions as they are administered. Every read is strongly consistent, except the list of queues and their number. */
+/**
+ * Administration of queues and subscriptions. Reads are strongly consistent, except the list and number of queues.
+ */
 export interface Registry {
-  /** Creates the queue or replaces its metadata; an existing queue keeps its createdAt. @throws QueueBeingDeletedError */
+  /** Creates the queue or replaces its metadata; keeps `createdAt`. @throws QueueBeingDeletedError */
   putQueue(queue: Queue): Promise<{ kind: 'created' } | { kind: 'replaced'; before: Queue }>;
   /**
-   * Replaces a queue's metadata by what `change` makes of it, with nobody else's change in between: `change` may be called
-   * again with another state of the queue, and what it throws passes through.
+   * Atomically replaces a queue's metadata with the result of `change`, which is called again after a concurrent
+   * write; its errors pass through.
    * @throws ContendedError
    */
-  changeQueue(name: string, change: (current: Queue) => Queue): Promise<Changed<Queue>>;
-  /** Creates the queue if there is none, and leaves an existing one untouched. @throws QueueBeingDeletedError */
+  changeQueue(name: string, change: (current: Queue) => Queue): Promise<RegistryChange<Queue>>;
+  /** Creates the queue if it does not exist. @throws QueueBeingDeletedError */
   ensureQueue(queue: Queue): Promise<void>;
   findQueue(name: string): Promise<Queue | undefined>;
-  /** By name; those whose name contains `part`, if it is given. @throws InvalidMarkerError */
+  /** Ordered by name, optionally only names that contain `part`. @throws InvalidMarkerError */
   listQueues(page: PageRequest, part?: string): Promise<Page<Queue>>;
-  /** How many queues there are, or how many whose name contains `part`. */
+  /** Number of queues, optionally only names that contain `part`. */
   countQueues(part?: string): Promise<number>;
   /**
-   * From now on there is no such queue for anybody, and none of its subscriptions. What is left of them is for
-   * `removeDeletedQueue`. Nothing to delete is no error.
+   * Makes the queue and its subscriptions invisible at once; `removeDeletedQueue` removes the items. A missing
+   * queue is not an error.
    */
   deleteQueue(name: string, now: number): Promise<void>;
-  /** Removes what is left of a deleted queue while there is time, at least a part. True: nothing is left. A queue that was not deleted stays. */
-  removeDeletedQueue(name: string, hasTime: () => boolean): Promise<boolean>;
-  /** As `addSubscriptions`, one. @throws QueueMissingError */
-  addSubscription(subscription: Subscription): Promise<Added>;
   /**
-   * Adds up to `MOST_IN_A_TRANSACTION` subscriptions of one queue with different subscribers, and answers in their order. One that
-   * is a conflict keeps none of the others back. @throws QueueMissingError and errors of AWS, with none of them added
+   * Removes items of a deleted queue, at least one batch, until `hasTime` returns false. True: none are left.
+   * Ignores other queues.
    */
-  addSubscriptions(subscriptions: readonly Subscription[]): Promise<readonly Added[]>;
+  removeDeletedQueue(name: string, hasTime: () => boolean): Promise<boolean>;
+  /** `addSubscriptions` for one subscription. @throws QueueMissingError */
+  addSubscription(subscription: Subscription): Promise<AddResult>;
   /**
-   * Takes room for more subscriptions of a queue, or for more that they say; false: it would have more than `most`. What was
-   * deleted or has ended counts as long as it is stored, and for a minute more.
+   * Adds up to `MOST_IN_A_TRANSACTION` subscriptions with different subscribers to one queue; results in their
+   * order. A conflict does not prevent the others. @throws QueueMissingError and AWS errors; none are added then
+   */
+  addSubscriptions(subscriptions: readonly Subscription[]): Promise<readonly AddResult[]>;
+  /**
+   * Reserves capacity for more subscriptions or larger ones; false: the queue would exceed `most`. Deleted and
+   * expired subscriptions count until a minute after their removal.
    * @throws ContendedError
    */
   takeRoom(queue: string, more: Amount, most: Amount): Promise<boolean>;
-  /** One that expired or is marked for deletion as well. */
+  /** Includes expired subscriptions and those marked for deletion. */
   findSubscription(queue: string, subscriptionId: string): Promise<Subscription | undefined>;
-  /** For each of up to `MOST_IN_A_TRANSACTION` subscribers the subscription that has it, if any; one that expired may still have it. */
+  /**
+   * The subscription of each of up to `MOST_IN_A_TRANSACTION` subscribers, if any, including expired ones that
+   * still have a claim.
+   */
   findBySubscribers(
     queue: string,
     subscribers: readonly string[],
   ): Promise<readonly (Subscription | undefined)[]>;
-  /** By id; the expired, the disabled and those marked for deletion among them. @throws InvalidMarkerError */
+  /** Ordered by id; includes expired and disabled ones and those marked for deletion. @throws InvalidMarkerError */
   listSubscriptions(queue: string, page: PageRequest): Promise<Page<Subscription>>;
   /**
-   * Makes of a subscription what `change` makes of it; undefined: leave it. What others change at the same time stays: a
-   * change that touches what they touched is made again on what they left. One that is marked for deletion is missing. A
-   * subscriber that another subscription has is a conflict.
-   * @throws ContendedError, and what `change` throws
+   * Replaces a subscription with the result of `change`; undefined: no change. Concurrent changes are kept:
+   * `change` is called again if both affect the same fields. A subscription marked for deletion is missing.
+   * @throws ContendedError, and errors of `change`
    */
   changeSubscription(
     target: SubscriptionAt,
     change: (current: Subscription) => Subscription | undefined,
-  ): Promise<Changed<Subscription> | { kind: 'conflict'; subscriptionId: string }>;
+  ): Promise<RegistryChange<Subscription> | { kind: 'conflict'; subscriptionId: string }>;
   /**
-   * Marks it for deletion and frees its subscriber at once. Answers with the subscription as marked, now or before;
-   * undefined: there is none. Should nobody remove it, it goes by itself some days later.
+   * Marks a subscription for deletion, releases its subscriber at once and returns it; undefined: no such
+   * subscription. TTL removes it some days later if no operation does.
    * @throws ContendedError
    */
   markDeleted(target: SubscriptionAt): Promise<Subscription | undefined>;
-  /** Removes a subscription that is marked for deletion; any other stays. Nothing to remove is no error. */
+  /** Removes a subscription that is marked for deletion; otherwise a no-op. */
   removeMarked(queue: string, subscriptionId: string): Promise<void>;
 }
 
-/** Whose requests are limited. */
-export type Limited = { queue: string; subscriptionId: string };
+/** Identifies a rate-limited subscription. */
+export type RateLimitedKey = { queue: string; subscriptionId: string };
 
 /**
- * Milliseconds since the epoch. `from`: none before that; where the line ends before it there is none. `until`: none after that,
- * such as when the message expires.
+ * Constraints on a slot, in milliseconds since the epoch. `from`: no earlier slot; a line that ends before it has
+ * none. `until`: no later slot, such as when the message expires.
  */
-export type WantedSlot = { from?: number | undefined; until?: number | undefined };
+export type SlotConstraints = { from?: number | undefined; until?: number | undefined };
 
-/** The lines of subscriptions that limit the rate of their requests. */
+/** Slot lines of rate-limited subscriptions. */
 export interface RateLimits {
   /**
-   * The next slot that nobody has, reserved for the caller alone; where there is none, one without an epoch, which says
-   * when to ask again. Whoever misses its slot need not give it back: the line is as fast as its limit, not faster.
+   * Reserves the next free slot for the caller. Without one, returns a slot without an epoch, whose time says when
+   * to ask again. A missed slot need not be returned: the rate never exceeds the limit.
    */
-  reserve(limited: Limited, limit: RateLimit, wanted?: WantedSlot): Promise<Slot>;
-  /** Gives back a slot that is not used, for whoever comes next. Each once. One of a line that is over is nobody's. */
-  leave(limited: Limited, slot: Slot): Promise<void>;
+  reserve(limited: RateLimitedKey, limit: RateLimit, wanted?: SlotConstraints): Promise<Slot>;
+  /** Returns an unused slot for other deliveries; at most once per slot. A slot of an outdated line is ignored. */
+  leave(limited: RateLimitedKey, slot: Slot): Promise<void>;
 }
 
-/** Whose secret it is. What was sealed for one owner cannot be opened for another. */
+/** Owner of a secret. A secret sealed for one owner cannot be opened for another. */
 export type SecretOwner = { queue: string; subscriptionId: string };
 
-/** For whoever makes and takes secrets, and need not read them again. */
+/** Write-only access to secrets: can encrypt, cannot decrypt. */
 export interface SecretSealer {
-  /** Ciphertext that may be kept anywhere. Two sealings of one secret differ. */
+  /** Ciphertext that is safe to store. Sealing a secret twice gives different texts. */
   seal(owner: SecretOwner, secret: SigningSecret): Promise<string>;
 }
 
-/** For whoever signs. */
+/** Access to secrets for signing. */
 export interface SecretOpener {
-  /** Answers may be an hour old. @throws UnopenedSecretError */
+  /** Results may be cached for an hour. @throws UnopenedSecretError */
   open(owner: SecretOwner, sealed: string): Promise<SigningSecret>;
 }
 
-/** A secret could not be had just now, or never again; that is for the cause to say. It names the owner only. */
+/** A secret could not be opened; the cause shows whether it can be later. Names the owner only. */
 export class UnopenedSecretError extends Error {
   override readonly name = 'UnopenedSecretError';
   constructor({ queue, subscriptionId }: SecretOwner, options: ErrorOptions) {

@@ -1,17 +1,14 @@
 import type { WakeUp } from '../domain/delivery/job.ts';
 
-/** How a delivery is brought back when its next attempt is due. */
+/** Starts deliver for a delivery when its next attempt is due. */
 export interface WakeUps {
-  /** By DelaySeconds on the retry queue, 0 to 900 s. */
+  /** Sends the wake-up to the retry queue with DelaySeconds, 0 to 900. */
   sendDelayed(wakeUp: WakeUp, delaySeconds: number): Promise<void>;
   /**
-   * By a one-shot schedule that sends the wake-up to the retry queue at `at` (milliseconds since the epoch).
-   * A name already in use counts as scheduled. `refused`: throttled, over quota or otherwise not to be had now.
+   * Creates a one-time schedule that sends the wake-up to the retry queue at `at` (milliseconds since the epoch).
+   * An existing name counts as scheduled. `refused`: throttled, over quota or unavailable.
    */
   schedule(name: string, at: number, wakeUp: WakeUp): Promise<'scheduled' | 'refused'>;
-  /**
-   * Removes a schedule that nobody needs any more. `refused`: throttled or otherwise not to be had now; it fires then, and
-   * finds nothing to do.
-   */
+  /** Removes an unneeded schedule. `refused`: throttled or unavailable; the schedule then fires without effect. */
   unschedule(name: string): Promise<'removed' | 'absent' | 'refused'>;
 }

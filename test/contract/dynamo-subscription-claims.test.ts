@@ -9,7 +9,11 @@ import {
   subscriptionItemOf,
 } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
-import { QueueBeingDeletedError, QueueMissingError, REMOVING_MS } from '../../shared/ports/subscriptions.ts';
+import {
+  QueueBeingDeletedError,
+  QueueMissingError,
+  REMOVAL_BUDGET_MS,
+} from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
@@ -84,7 +88,7 @@ describe('a deletion of a queue', () => {
       return Promise.reject(new ConditionalCheckFailedException({ message: 'held', $metadata: {} }));
     });
     let time = 0;
-    const passing = { ...clock, now: () => (time += REMOVING_MS * 0.4) };
+    const passing = { ...clock, now: () => (time += REMOVAL_BUDGET_MS * 0.4) };
     for (const making of ['putQueue', 'ensureQueue'] as const)
       await expect(dynamoRegistry(stuck, table, passing)[making](queue)).rejects.toThrow(
         QueueBeingDeletedError,

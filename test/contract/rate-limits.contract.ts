@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { SLOT_LEAD_MS, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
-import type { Limited, RateLimits } from '../../shared/ports/subscriptions.ts';
+import type { RateLimitedKey, RateLimits } from '../../shared/ports/subscriptions.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
 type UnderTest = { rateLimits: RateLimits; setTime: (now: number) => void };
 
-const somebody = (): Limited => ({ queue: 'orders', subscriptionId: randomUUID() });
+const somebody = (): RateLimitedKey => ({ queue: 'orders', subscriptionId: randomUUID() });
 const limit = { intervalMs: 100, epoch: 'e' };
 
 /** What every keeper of lines does: nobody gets a slot that somebody else has, or one before its time. */
@@ -19,7 +19,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       return underTest;
     };
 
-    const reserved = (rateLimits: RateLimits, limited: Limited, count: number): Promise<Slot[]> =>
+    const reserved = (rateLimits: RateLimits, limited: RateLimitedKey, count: number): Promise<Slot[]> =>
       Promise.all(Array.from({ length: count }, () => rateLimits.reserve(limited, limit)));
 
     const after = (slots: readonly Slot[]): number[] =>

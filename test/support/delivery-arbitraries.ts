@@ -5,8 +5,8 @@ import {
   JITTERS,
   MECHANISMS,
   OUTCOMES,
-  OWED,
-  type Owed,
+  PENDING_STEPS,
+  type PendingStep,
   PHASES,
   STATUSES,
 } from '../../shared/domain/vocabulary.ts';
@@ -88,7 +88,7 @@ const slot: fc.Arbitrary<Slot> = fc.record(
   { at: time, epoch: text, from: time },
   { noNullPrototype: true, requiredKeys: ['at'] },
 );
-const owed: fc.Arbitrary<Owed[]> = fc.uniqueArray(fc.constantFrom(...OWED));
+const owed: fc.Arbitrary<PendingStep[]> = fc.uniqueArray(fc.constantFrom(...PENDING_STEPS));
 const status = fc.constantFrom(...STATUSES);
 
 export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
-import { type Registry, REMOVING_MS } from '../../../shared/ports/subscriptions.ts';
+import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
 
 /** So that operate and this request do not remove the same subscriptions at the same time. */
 const OPERATE_AFTER_SECONDS = 2;
@@ -32,6 +32,6 @@ export async function removeAtOnce(
   { registry, clock }: { registry: Pick<Registry, 'removeDeletedQueue'>; clock: Pick<Clock, 'now'> },
   queue: string,
 ): Promise<void> {
-  const until = clock.now() + REMOVING_MS;
+  const until = clock.now() + REMOVAL_BUDGET_MS;
   await registry.removeDeletedQueue(queue, () => clock.now() < until);
 }

@@ -5,7 +5,7 @@ import {
 } from '../../../shared/domain/subscription/confirmation.ts';
 import {
   type Subscription,
-  type Unconfirmed,
+  type PendingConfirmation,
   owesConfirmationRequest,
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
@@ -34,7 +34,7 @@ export type SendConfirmationContext = NewConfirmationContext &
 const TOKEN_BYTES = 32;
 
 /** The token for the link, and what the subscription stores until the subscriber confirms. */
-export type Confirmation = { token: string; unconfirmed: Unconfirmed };
+export type Confirmation = { token: string; unconfirmed: PendingConfirmation };
 
 export function newConfirmation({ randomBytes, clock }: NewConfirmationContext): Confirmation {
   const token = Buffer.from(randomBytes(TOKEN_BYTES)).toString('base64url');
@@ -96,7 +96,7 @@ async function sendConfirmation(
 async function changeUnconfirmed(
   { registry, clock }: SendConfirmationContext,
   subscription: Subscription,
-  change: (current: Subscription) => Unconfirmed | undefined,
+  change: (current: Subscription) => PendingConfirmation | undefined,
 ): Promise<Subscription> {
   const now = clock.now();
   const target = { queue: subscription.queue, subscriptionId: subscription.id, now };

@@ -12,7 +12,7 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
-import type { Changed, Registry, SecretSealer } from '../../../shared/ports/subscriptions.ts';
+import type { Registry, RegistryChange, SecretSealer } from '../../../shared/ports/subscriptions.ts';
 import { bytesOf } from '../../../shared/domain/subscription/room.ts';
 import { type RoomContext, takeRoom } from './room.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
@@ -47,7 +47,7 @@ export type UpdateContext = ChangeContext &
 /** `secret`: the new one, where the change made one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };
 
-export type ChangeResult = Changed<Subscription> | { kind: 'conflict'; subscriptionId: string };
+export type ChangeResult = RegistryChange<Subscription> | { kind: 'conflict'; subscriptionId: string };
 
 /**
  * Changes a subscription. A redacted header keeps its value. A new subscriber has to confirm where confirmation is

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { Page } from '../../../shared/ports/page.ts';
-import { redactedLineOf, wholeLineOf } from '../../../shared/wire/views/subscription.ts';
+import { redactedExportLineOf, exportLineOf } from '../../../shared/wire/views/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../errors.ts';
 import { nextLinks, pageFields } from '../paging.ts';
@@ -40,7 +40,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const part = await readExport(queue, context.req.query(), redactedLineOf);
+      const part = await readExport(queue, context.req.query(), redactedExportLineOf);
       return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export`, part));
     },
   );
@@ -61,7 +61,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const part = await readExport(queue, context.req.query(), wholeLineOf);
+      const part = await readExport(queue, context.req.query(), exportLineOf);
       audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions: part.items.length });
       return context.body(part.text, 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
     },

@@ -3,7 +3,7 @@ import { secretText } from '../../../shared/domain/subscription/signing-secret.t
 import { subscriberIdentity } from '../../../shared/domain/subscription/subscriber-url.ts';
 import { MOST_IN_A_TRANSACTION } from '../../../shared/ports/subscriptions.ts';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
-import { confirmationSchema, waitingView } from '../../../shared/wire/views/subscription.ts';
+import { confirmationSchema, confirmationView } from '../../../shared/wire/views/subscription.ts';
 import { type Caller, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { errorBody, errorSchema, ourFault, RefusedRequest } from '../errors.ts';
@@ -199,7 +199,7 @@ function doneView(result: Done): Omit<z.infer<typeof doneLine>, 'line'> {
     result: result.kind,
     subscription_id: result.subscription.id,
     ...(result.kind === 'imported' && { secret: secretText(result.secret) }),
-    ...waitingView(result.subscription),
+    ...confirmationView(result.subscription),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryQueue } from '../../../shared/ports/queues.ts';
 import type { MessageRecords } from '../../../shared/ports/messages.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
-import { placeOf } from '../../../shared/steps/keep-message.ts';
+import { storeBody } from '../../../shared/steps/keep-message.ts';
 import { keptUntil } from '../../../shared/steps/retention.ts';
 
 export type PublishToOneContext = {
@@ -31,7 +31,7 @@ export async function publishToOne(
   const { clock, messageRecords, payloads, deliveryQueue, settings } = context;
   const { queue, id: messageId } = message;
   const now = clock.now();
-  const body = await placeOf(payloads, message, MAX_BODY_IN_JOB);
+  const body = await storeBody(payloads, message, MAX_BODY_IN_JOB);
   const { record } = await messageRecords.accept({
     key: { queue, messageId },
     acceptedAt: now,

@@ -5,7 +5,7 @@ import {
   confirmationSchema,
   subscriptionView,
   subscriptionViewSchema,
-  waitingView,
+  confirmationView,
 } from '../../../shared/wire/views/subscription.ts';
 import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -88,7 +88,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       const answer: z.input<typeof subscribedSchema> = {
         subscription_id: id,
         secret: secretText(secret),
-        ...waitingView(await sendOwedConfirmation(dependencies, subscription, publicUrl)),
+        ...confirmationView(await sendOwedConfirmation(dependencies, subscription, publicUrl)),
       };
       return context.json(answer, 201, { location: `${subscriptionsPath(queue)}/${id}` });
     },

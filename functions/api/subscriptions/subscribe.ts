@@ -7,7 +7,7 @@ import type {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import {
-  type Added,
+  type AddResult,
   QueueMissingError,
   type Registry,
   type SecretSealer,
@@ -87,7 +87,7 @@ export async function newSubscription(
 export async function addToQueue(
   context: Pick<SubscribeContext, 'registry' | 'settings'>,
   subscriptions: readonly Subscription[],
-): Promise<readonly Added[]> {
+): Promise<readonly AddResult[]> {
   const { registry } = context;
   const [first] = subscriptions;
   if (first === undefined) return [];

@@ -3,11 +3,11 @@ import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Queue } from '../../domain/subscription/subscription.ts';
 import {
-  type Changed,
+  type RegistryChange,
   MOST_IN_A_TRANSACTION,
   QueueBeingDeletedError,
   type Registry,
-  REMOVING_MS,
+  REMOVAL_BUDGET_MS,
 } from '../../ports/subscriptions.ts';
 import {
   conditional,
@@ -84,7 +84,7 @@ async function onceRemoved<Written>(
 ): Promise<Written> {
   const written = await write();
   if (written !== undefined) return written;
-  const until = table.clock.now() + REMOVING_MS;
+  const until = table.clock.now() + REMOVAL_BUDGET_MS;
   await removeDeletedQueue(table, name, () => table.clock.now() < until);
   const again = await write();
   if (again === undefined) throw new QueueBeingDeletedError(name);
@@ -172,10 +172,10 @@ export async function changeQueue(
   table: RegistryTable,
   name: string,
   change: (current: Queue) => Queue,
-): Promise<Changed<Queue>> {
+): Promise<RegistryChange<Queue>> {
   const { client, tableName } = table;
   const at = { TableName: tableName, Key: queueItemKey(name) };
-  const changed = await withRetriedWrites<Changed<Queue>>(async () => {
+  const changed = await withRetriedWrites<RegistryChange<Queue>>(async () => {
     const { Item } = await client.get({ ...at, ConsistentRead: true });
     if (Item === undefined || isDeletedQueue(Item)) return { kind: 'missing' };
     const item = itemOf(Item);

@@ -7,13 +7,13 @@ import {
   type FoundSlots,
   latestEnd,
   type Line,
-  MOST_LEFT,
+  MAX_RETURNED_SLOTS,
   type RateLimit,
   type Slot,
   slotsFrom,
 } from '../../domain/subscription/rate-limit.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Limited, RateLimits } from '../../ports/subscriptions.ts';
+import type { RateLimitedKey, RateLimits } from '../../ports/subscriptions.ts';
 import { slotsItemKey } from './delivery-keys.ts';
 import { gathered } from '../gathered.ts';
 import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
@@ -35,7 +35,12 @@ const EXPIRING_TOGETHER_MS = 10_000;
 /** Slots that are wanted for later are asked for together where their times lie within these milliseconds. */
 const STARTING_TOGETHER_MS = 1_000;
 
-type Asked = { limited: Limited; limit: RateLimit; from: number | undefined; until: number | undefined };
+type Asked = {
+  limited: RateLimitedKey;
+  limit: RateLimit;
+  from: number | undefined;
+  until: number | undefined;
+};
 
 /**
  * One item of the deliveries table for each subscription that limits its rate: up to when its slots are given out. Deliveries
@@ -189,7 +194,7 @@ function fill(
 /** Puts a slot among those that were left, as long as its line stands. */
 function leavingOf(
   tableName: string,
-  limited: Limited,
+  limited: RateLimitedKey,
   { at, epoch }: Slot,
   now: number,
 ): UpdateCommandInput {
@@ -199,7 +204,7 @@ function leavingOf(
     TableName: tableName,
     Key: slotsItemKey(limited),
     UpdateExpression: `SET ${left} = list_append(if_not_exists(${left}, ${to.value([])}), ${to.value([at])})`,
-    ConditionExpression: `${to.name('epoch')} = ${to.value(epoch)} AND ${to.name('reservedUpTo')} > ${to.value(now)} AND (attribute_not_exists(${left}) OR size(${left}) < ${to.value(MOST_LEFT)})`,
+    ConditionExpression: `${to.name('epoch')} = ${to.value(epoch)} AND ${to.name('reservedUpTo')} > ${to.value(now)} AND (attribute_not_exists(${left}) OR size(${left}) < ${to.value(MAX_RETURNED_SLOTS)})`,
     ...to.attributes(),
   };
 }

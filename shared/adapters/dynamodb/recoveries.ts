@@ -3,7 +3,7 @@ import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import { RECOVERABLE_STATUSES, RECOVERY_STATES } from '../../domain/vocabulary.ts';
 import { type Recovery } from '../../domain/recovery/recovery.ts';
-import type { Recoveries, RecoverySaving } from '../../ports/deliveries.ts';
+import type { Recoveries, SaveResult } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
@@ -77,8 +77,8 @@ function putOf(tableName: string, recovery: Recovery) {
 async function answered(
   mark: string,
   write: Promise<unknown>,
-  refused: (error: Error, current: Recovery | undefined) => RecoverySaving,
-): Promise<RecoverySaving> {
+  refused: (error: Error, current: Recovery | undefined) => SaveResult,
+): Promise<SaveResult> {
   const result = await conditional(write);
   if (result.kind === 'written' || result.item?.[MARK] === mark) return { kind: 'saved' };
   const { item, error } = result;

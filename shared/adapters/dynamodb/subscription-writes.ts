@@ -1,6 +1,6 @@
 import { primaryKey } from '../../config/tables.ts';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
-import { type Added, QueueMissingError } from '../../ports/subscriptions.ts';
+import { type AddResult, QueueMissingError } from '../../ports/subscriptions.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
 import {
@@ -42,8 +42,8 @@ const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 export async function addSubscriptions(
   table: RegistryTable,
   subscriptions: readonly Subscription[],
-): Promise<readonly Added[]> {
-  const conflicts = new Map<string, Added>();
+): Promise<readonly AddResult[]> {
+  const conflicts = new Map<string, AddResult>();
   const freed = new Set<string>();
   for (let left = subscriptions; left.length > 0; left = left.filter(({ id }) => !conflicts.has(id))) {
     const refused = await add(table, left);

@@ -2,7 +2,7 @@ import { GetObjectCommand, S3ServiceException, type S3Client } from '@aws-sdk/cl
 import type { DataReferenceFault } from '../../domain/vocabulary.ts';
 import { MAX_REFERENCED_BYTES } from '../../domain/message/data-reference.ts';
 import { parseJson, wholeSource } from '../../wire/json-slice.ts';
-import type { ReadData, ReferencedData } from '../../ports/bodies.ts';
+import type { ReadDataResult, ReferencedData } from '../../ports/bodies.ts';
 
 /** The answers of S3 that no repeat changes ("Error responses", S3 API reference). All others may pass. */
 const LASTING = new Map<string, DataReferenceFault>([
@@ -46,7 +46,7 @@ export function s3ReferencedData(s3: S3Client): ReferencedData {
   };
 }
 
-function readingOf(bytes: Uint8Array): ReadData {
+function readingOf(bytes: Uint8Array): ReadDataResult {
   if (bytes.length > MAX_REFERENCED_BYTES) return { ok: false, reason: 'data_ref_too_large' };
   const text = textOf(bytes);
   const json = text === undefined ? undefined : parseJson(text);

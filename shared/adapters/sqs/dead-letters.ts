@@ -4,7 +4,7 @@ import type { Message } from '../../domain/message/message.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 import type { DeadLetters, Undeliverables } from '../../ports/queues.ts';
 import { ID_ATTRIBUTE } from '../../wire/ingress/message.ts';
-import { REASON_ATTRIBUTE, withOurs } from '../../wire/jobs/dead-letter.ts';
+import { REASON_ATTRIBUTE, withReservedAttributes } from '../../wire/jobs/dead-letter.ts';
 import { encodeUndeliverableNotice, MAX_NOTICE_BYTES } from '../../wire/jobs/undeliverable-notice.ts';
 import type { SQS } from '@aws-sdk/client-sqs';
 import { sendMessage } from './batches.ts';
@@ -17,7 +17,7 @@ export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
   return {
     send: async ({ body, id, attributes = {} }, reason) => {
       const ours = { [REASON_ATTRIBUTE]: reason, [ID_ATTRIBUTE]: attributes[ID_ATTRIBUTE] ?? id };
-      await sendMessage({ sqs, queueUrl }, { body, attributes: withOurs(attributes, ours) });
+      await sendMessage({ sqs, queueUrl }, { body, attributes: withReservedAttributes(attributes, ours) });
     },
   };
 }

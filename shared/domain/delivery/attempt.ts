@@ -1,32 +1,31 @@
 import type { AttemptTrigger, Outcome, Phase } from '../vocabulary.ts';
 
-/** One HTTP request of a delivery, as kept on record. Times are milliseconds since the epoch. */
+/** One recorded HTTP request of a delivery. Times are milliseconds since the epoch. */
 export type Attempt = {
   number: number;
   round: number;
   phase: Phase;
   by?: AttemptTrigger;
-  /** Of a retry: when its policy said. */
+  /** Of a retry: due time from the policy. */
   dueAt?: number;
   startedAt: number;
   durationMs: number;
   outcome: Outcome;
   statusCode?: number;
   error?: string;
-  /** The first bytes of the answer's body, kept only where they differ from the attempt before. */
+  /** Start of the response body, kept only if it differs from the previous attempt's. */
   snippet?: string;
-  /** How often a lease ran out on this attempt: requests that may have reached the subscriber unrecorded. */
+  /** Leases that expired on this attempt: requests that may have reached the subscriber unrecorded. */
   lost?: number;
-  /** Of a 410: the `changedAt` of the subscription that it went by, which is the one to disable. */
+  /** Of a 410: `changedAt` of the subscription that was called; only that version is disabled. */
   subscriptionChangedAt?: number;
 };
 
-/** Bytes of errors and snippets that one delivery may hold in all, so that its record stays small whatever is answered. */
+/** Bytes of errors and snippets per delivery in all; bounds the size of its record. */
 const MAX_TEXT_BYTES = 2048;
 
 /**
- * Drops the snippet that says what the attempt before said, or that would make the record too large; then of the error what
- * comes after its one word.
+ * Bounds the text of an attempt: drops a repeated or oversized snippet; shortens an oversized error to its code.
  */
 export function withBoundedText(attempt: Attempt, before: readonly Attempt[]): Attempt {
   const { snippet, ...rest } = withBoundedError(attempt, before);

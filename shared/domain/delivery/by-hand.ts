@@ -2,7 +2,7 @@ import type { CancelReason, TerminalStatus } from '../vocabulary.ts';
 import { newDelivery } from './claim.ts';
 import { asLastRead, type Delivery, type DeliveryKey, type Transition, type WriteTime } from './delivery.ts';
 
-/** Makes the pending attempt due now. It keeps its number, and with it its place in the round. */
+/** Makes the pending attempt due now. It keeps its number and its place in the round. */
 export function retryNow(delivery: Delivery, at: WriteTime): Transition {
   return {
     name: 'retry_now',
@@ -24,8 +24,8 @@ export function retryNow(delivery: Delivery, at: WriteTime): Transition {
 }
 
 /**
- * Opens another round: numbers run on, policy and budget start anew. What was lost stays counted: a request that may have
- * been made under the number that comes next.
+ * Opens another round: attempt numbers continue, the policy and its budget start over. `lost` is kept, because a
+ * request may have been made under the next attempt number.
  */
 export function reopen(
   delivery: Delivery,
@@ -54,8 +54,8 @@ export function reopen(
 }
 
 /**
- * A record is paid for by its size at every write, and may not be over 400 KB (DynamoDB quotas). A round adds 101 attempts of
- * some 90 bytes at most; for more of them the message is published again.
+ * DynamoDB charges each write by record size and limits records to 400 KB (DynamoDB quotas). A round adds up to 101
+ * attempts of about 90 bytes. Beyond the limit, publish the message again.
  */
 const MOST_ATTEMPTS = 400;
 
@@ -63,7 +63,7 @@ export function hasRoomForRound({ attempts }: Delivery): boolean {
   return attempts.length < MOST_ATTEMPTS;
 }
 
-/** More than ever run at a time: an order that is received twice belongs to a recovery that still runs. */
+/** More recoveries than ever run at the same time: a repeated operation belongs to a running recovery. */
 const MOST_RECOVERIES = 10;
 
 function withRecovery({ recoveries }: Delivery, recoveryId: string): readonly string[] {
@@ -71,8 +71,8 @@ function withRecovery({ recoveries }: Delivery, recoveryId: string): readonly st
 }
 
 /**
- * Ends an open delivery. A lease on it is a request that may be in flight and counts as lost, because its result comes too
- * late. The lease stays, so that no round is opened beside that request.
+ * Cancels an open delivery. A lease means that a request may be in flight: it counts as lost, because its result
+ * comes too late. The lease stays, so that no round starts during that request.
  */
 export function cancelOpen(delivery: Delivery, reason: CancelReason, at: WriteTime): Transition {
   return {
@@ -91,7 +91,7 @@ export function cancelOpen(delivery: Delivery, reason: CancelReason, at: WriteTi
   };
 }
 
-/** Ends a delivery whose job has not been received yet: the record is there first, and the job finds it over. */
+/** Cancels a delivery before its job is received: the record is created cancelled, so the job does nothing. */
 export function cancelBeforeFirstAttempt(
   { key, acceptedAt }: { key: DeliveryKey; acceptedAt: number },
   reason: CancelReason,

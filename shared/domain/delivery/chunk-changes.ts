@@ -1,7 +1,7 @@
 import type { ChunkTransition, FirstSuccess } from './chunk.ts';
 import type { ChunkKey, Delivery, Lease, WriteTime } from './delivery.ts';
 
-/** Takes the lease for the first attempts of all members, and fixes which deliveries are members. */
+/** Claims the first attempts of all members, and fixes which deliveries are members. */
 export function claimChunk(
   key: ChunkKey,
   { acceptedAt, members, lease }: { acceptedAt: number; members: readonly string[]; lease: Lease },
@@ -10,11 +10,11 @@ export function claimChunk(
   return {
     key,
     expect: { kind: 'unclaimed' },
-    change: { claim: { acceptedAt, members, lease }, ...lasting(at) },
+    change: { claim: { acceptedAt, members, lease }, ...retained(at) },
   };
 }
 
-/** Records first successes, and which members have records of their own by now. */
+/** Records first successes and which members have separate records by now. */
 export function recordSuccesses(
   key: ChunkKey,
   owner: string,
@@ -31,21 +31,21 @@ export function recordSuccesses(
         ...successes,
       ]),
       ...(ends ? { lease: null } : {}),
-      ...lasting(at),
+      ...retained(at),
     },
   };
 }
 
-/** Ends a lease that ran out: from then on each pending delivery is attempted by itself. */
+/** Ends an expired lease: each pending delivery is then attempted separately. */
 export function dissolveChunk(key: ChunkKey, lapsed: Lease, at: WriteTime): ChunkTransition {
   return {
     key,
     expect: { kind: 'lapsed', lease: lapsed },
-    change: { lease: null, ...lasting(at) },
+    change: { lease: null, ...retained(at) },
   };
 }
 
-/** Takes a member out whose delivery is given a record of its own by the same transaction. */
+/** Removes a member whose delivery gets a separate record in the same transaction. */
 export function removeMember(
   key: ChunkKey,
   subscriptionId: string,
@@ -59,7 +59,7 @@ export function removeMember(
   };
 }
 
-/** The same for one that would be a member once the chunk is claimed. */
+/** Removes a subscription before the chunk is claimed, so that it does not become a member. */
 export function removeMemberBeforeClaim(
   key: ChunkKey,
   subscriptionId: string,
@@ -79,6 +79,6 @@ function timesOf({ updatedAt, expiresAt }: Pick<Delivery, 'updatedAt' | 'expires
   };
 }
 
-function lasting({ now, retentionMs }: WriteTime) {
+function retained({ now, retentionMs }: WriteTime) {
   return { updatedAt: now, expiresAt: now + retentionMs };
 }

@@ -3,8 +3,8 @@ import type { Chunk, FirstSuccess } from './chunk.ts';
 import { memberKeyOf, type Delivery, type Transition } from './delivery.ts';
 
 /**
- * A delivery as its chunk has it; undefined where it is no member, or has a record of its own. Where the lease was ended, the
- * request of a pending member may have been made, so it counts as lost once.
+ * The delivery of a chunk member; undefined if it is no member or has a separate record. After the lease was ended,
+ * a pending member counts one lost request, because its request may have been made.
  */
 export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | undefined {
   const { key, acceptedAt, members, early, updatedAt, expiresAt } = chunk;
@@ -19,11 +19,11 @@ export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | und
     recoveries: [],
     updatedAt,
     expiresAt,
-    ...(standing === 'pending' ? begunIn(chunk) : endedBy(standing)),
+    ...(standing === 'pending' ? pendingFields(chunk) : successFields(standing)),
   };
 }
 
-function begunIn({ lease }: Chunk) {
+function pendingFields({ lease }: Chunk) {
   return {
     status: 'pending',
     attempts: [],
@@ -32,7 +32,7 @@ function begunIn({ lease }: Chunk) {
   } as const;
 }
 
-function endedBy(success: FirstSuccess) {
+function successFields(success: FirstSuccess) {
   return { status: 'delivered', attempts: [attemptOf(success)], lost: 0 } as const;
 }
 
@@ -46,7 +46,7 @@ function attemptOf(success: FirstSuccess): Attempt {
   };
 }
 
-/** The first success that this transition of a pending member records; undefined: it needs a record of its own. */
+/** The first success that a transition of a pending member records; undefined: it needs a separate record. */
 export function firstSuccessOf(transition: Transition): FirstSuccess | undefined {
   const attempt = 'change' in transition ? transition.change.appendAttempt : undefined;
   if (attempt === undefined || !isPlain(attempt)) return undefined;
@@ -55,14 +55,14 @@ export function firstSuccessOf(transition: Transition): FirstSuccess | undefined
     startedAt,
     durationMs,
     ...(statusCode === undefined ? {} : { statusCode }),
-    ...(snippet === undefined ? {} : { snippet: beginningOf(snippet) }),
+    ...(snippet === undefined ? {} : { snippet: truncated(snippet) }),
   };
 }
 
-/** Bytes. With as much of each answer ten members stay below the kilobyte by which DynamoDB charges a write. */
+/** Bytes. Keeps ten members below the 1 KB unit by which DynamoDB charges writes. */
 export const MOST_SNIPPET = 24;
 
-function beginningOf(snippet: string): string {
+function truncated(snippet: string): string {
   let beginning = '';
   for (const character of snippet) {
     if (Buffer.byteLength(beginning + character) > MOST_SNIPPET) break;
@@ -71,7 +71,7 @@ function beginningOf(snippet: string): string {
   return beginning;
 }
 
-const SAID: ReadonlySet<string> = new Set<keyof Attempt>([
+const CHUNK_FIELDS: ReadonlySet<string> = new Set<keyof Attempt>([
   'number',
   'round',
   'phase',
@@ -88,6 +88,6 @@ function isPlain(attempt: Attempt): boolean {
     attempt.round === 1 &&
     attempt.phase === 'initial' &&
     attempt.outcome === 'delivered' &&
-    Object.keys(attempt).every((name) => SAID.has(name))
+    Object.keys(attempt).every((name) => CHUNK_FIELDS.has(name))
   );
 }

@@ -1,38 +1,41 @@
 import type { Attempt } from './attempt.ts';
 import type { ChunkKey, Lease } from './delivery.ts';
 
-/** What is kept of a delivery that succeeded at its first attempt. Times in milliseconds. */
+/** The record of a delivery that succeeded on the first attempt. Times in milliseconds. */
 export type FirstSuccess = Pick<Attempt, 'startedAt' | 'durationMs' | 'statusCode' | 'snippet'>;
 
-/** Where a member stands. `own`: its delivery has a record of its own, which says all. */
+/** State of a member. `own`: its delivery has a separate record, which is authoritative. */
 export type MemberState = 'pending' | 'own' | FirstSuccess;
 
 /**
- * The first attempts of several deliveries of one message, on record together: one claim for all of them, and the success of
- * each that succeeds at once. Anything else gives a delivery a record of its own, and where there is one, it alone is true.
- * Times are milliseconds since the epoch.
+ * One record for the first attempts of several deliveries of a message: one claim for all, and each first success.
+ * After any other result a delivery gets a separate record, which is then authoritative. Times are milliseconds
+ * since the epoch.
  */
 export type Chunk = {
   key: ChunkKey;
   acceptedAt: number;
-  /** By subscription, fixed by the first claim: others that a copy of the job names are not members. Undefined: not claimed yet. */
+  /**
+   * By subscription id, fixed by the first claim: other ids in a copy of the job are not members. Undefined: not
+   * claimed.
+   */
   members?: ReadonlyMap<string, MemberState> | undefined;
-  /** Subscriptions whose deliveries were given records of their own before the chunk was claimed. */
+  /** Subscriptions whose deliveries got separate records before the chunk was claimed. */
   early: ReadonlySet<string>;
-  /** Of the one invocation that makes these first attempts. Once it has ended there is no other. */
+  /** Held by the one invocation that makes these first attempts. A chunk is never leased again. */
   lease?: Lease | undefined;
   updatedAt: number;
   expiresAt: number;
 };
 
-/** What must hold of a chunk for a write to happen. */
+/** Condition of a write to a chunk. */
 export type ChunkExpectation =
   | { kind: 'unclaimed' }
-  /** The lease is the owner's, and nothing is on record of these yet. */
+  /** `owner` holds the lease, and these members are still pending. */
   | { kind: 'held'; owner: string; pending: readonly string[] }
-  /** As read: exactly this lease. */
+  /** The lease is unchanged since it was read. */
   | { kind: 'lapsed'; lease: Lease }
-  /** As read: still pending, or still nothing but its success. */
+  /** The member is unchanged since it was read: pending, or the same success. */
   | { kind: 'member'; subscriptionId: string; standing: 'pending' | FirstSuccess };
 
 export type ChunkChange = {
@@ -41,13 +44,13 @@ export type ChunkChange = {
   early?: string;
   lease?: null;
   updatedAt: number;
-  /** Never moves back. */
+  /** Only ever increases. */
   expiresAt: number;
 };
 
 export type ChunkTransition = { key: ChunkKey; expect: ChunkExpectation; change: ChunkChange };
 
-/** Whether the condition of a write holds. The DynamoDB adapter says the same in its own language. */
+/** Whether the condition of a write holds. The DynamoDB adapter expresses the same condition. */
 export function chunkHolds(expect: ChunkExpectation, current: Chunk | undefined): boolean {
   const { members, lease } = current ?? {};
   switch (expect.kind) {
@@ -62,7 +65,7 @@ export function chunkHolds(expect: ChunkExpectation, current: Chunk | undefined)
   }
 }
 
-/** A first attempt is known by when it began: a chunk has one of each delivery. */
+/** A chunk has one first attempt of each delivery, so its start time identifies it. */
 function isSameStanding(one: MemberState | undefined, other: 'pending' | FirstSuccess): boolean {
   return other === 'pending' ? one === other : isSuccess(one) && one.startedAt === other.startedAt;
 }
@@ -71,7 +74,7 @@ export function isSuccess(standing: MemberState | undefined): standing is FirstS
   return typeof standing === 'object';
 }
 
-/** The chunk after a write whose condition held. */
+/** The chunk after a successful write. */
 export function applyToChunk(
   { key, change }: Pick<ChunkTransition, 'key' | 'change'>,
   current: Chunk | undefined,
@@ -89,7 +92,7 @@ export function applyToChunk(
   };
 }
 
-/** The claim sets `acceptedAt`. */
+/** `acceptedAt` is set by the claim. */
 const UNWRITTEN: Omit<Chunk, 'key'> = { acceptedAt: 0, early: new Set(), updatedAt: 0, expiresAt: 0 };
 
 function membersAfter({ claim, standings }: ChunkChange, were: Chunk['members']): Chunk['members'] {
@@ -97,14 +100,14 @@ function membersAfter({ claim, standings }: ChunkChange, were: Chunk['members'])
   return members && new Map([...members, ...(standings ?? [])]);
 }
 
-/** Members to be attempted under the chunk's lease. */
+/** Members that are attempted under the chunk's lease. */
 export function pendingIn({ members, early }: Chunk): readonly string[] {
   return [...(members ?? [])].flatMap(([id, standing]) =>
     standing === 'pending' && !early.has(id) ? [id] : [],
   );
 }
 
-/** Members whose deliveries have records of their own. */
+/** Members whose deliveries have separate records. */
 export function separateMembers({ members, early }: Chunk): readonly string[] {
   return [...(members ?? [])].flatMap(([id, standing]) => (standing === 'own' || early.has(id) ? [id] : []));
 }

@@ -2,17 +2,19 @@ import type { CancelReason } from '../vocabulary.ts';
 import type { DeliveryJob, WakeUp } from './job.ts';
 import { isOpen, type Delivery, type Lease, type Transition, type WriteTime } from './delivery.ts';
 
-/** What an invocation claims a delivery for: an attempt under its lease, or to end it because nobody can be called. */
+/**
+ * Why an invocation claims a delivery: to make an attempt, or to cancel it because there is no subscriber to call.
+ */
 export type Claim = { kind: 'attempt'; lease: Lease } | { kind: 'cancel'; reason: CancelReason };
 
-/** The write that claims a delivery: for a job it creates the record, for a wake-up it takes the one that is there. */
+/** The write that claims a delivery: a job creates the record, a wake-up updates it. */
 export function claimFor(work: DeliveryJob | WakeUp, claim: Claim, at: WriteTime): Transition {
   return work.kind === 'job' ? createFor(work, claim, at) : claimExisting(work, claim, at);
 }
 
 /**
- * A job that names a lost attempt is in the overdue index from the start (its message is kept by now): what has gone wrong
- * once is not left to SQS alone.
+ * A job with a lost attempt is put into the overdue index at once, so that it does not depend on SQS alone. Its
+ * message is already kept.
  */
 function createFor(job: DeliveryJob, claim: Claim, at: WriteTime): Transition {
   const { key, lost } = job;
@@ -33,7 +35,7 @@ function createFor(job: DeliveryJob, claim: Claim, at: WriteTime): Transition {
   };
 }
 
-/** The record of a delivery of which nothing is on record yet. */
+/** The first record of a delivery. */
 export function newDelivery(
   { key, acceptedAt, lost = 0 }: Pick<DeliveryJob, 'key' | 'acceptedAt' | 'lost'>,
   at: WriteTime,
@@ -53,7 +55,7 @@ export function newDelivery(
   };
 }
 
-/** Claims a delivery that is on record: open, due, and without a lease. */
+/** Claims a recorded delivery that is open, due and not leased. */
 export function claimExisting(work: DeliveryJob | WakeUp, claim: Claim, at: WriteTime): Transition {
   return {
     name: claim.kind === 'attempt' ? 'claim' : 'cancel',
@@ -64,8 +66,8 @@ export function claimExisting(work: DeliveryJob | WakeUp, claim: Claim, at: Writ
 }
 
 /**
- * Claims a delivery whose holder's lease ran out: its request may have reached the subscriber, so it counts as lost. From
- * then on a first attempt is in the overdue index like any other (its message is kept by now).
+ * Claims a delivery whose lease expired. The request counts as lost, because it may have reached the subscriber. A
+ * first attempt joins the overdue index from then on; its message is already kept.
  */
 export function takeOver(delivery: Delivery, lapsed: Lease, claim: Claim, at: WriteTime): Transition {
   const isUnindexed = delivery.overdueAt === undefined;
@@ -89,25 +91,25 @@ function changeFor(claim: Claim) {
     : { status: 'cancelled' as const, reason: claim.reason, lease: null, next: null, overdueAt: null };
 }
 
-/** Why a claim was refused, as the record that refused it says. */
+/** Why a claim was refused, judged from the current record. */
 export type ClaimRefusal =
-  /** There is no record: it was forgotten after its retention. */
+  /** No record: it was deleted after its retention. */
   | { kind: 'unknown' }
-  /** Over, and nothing left to do. */
+  /** Ended, no pending steps. */
   | { kind: 'finished' }
-  /** Over, but what it owes was not done yet. */
+  /** Ended, with pending steps. */
   | { kind: 'owing'; delivery: Delivery }
-  /** This attempt is on record already; the next one may or may not have its wake-up. */
+  /** This attempt is already recorded; the wake-up for the next one may be missing. */
   | { kind: 'recorded'; delivery: Delivery }
-  /** The wake-up is for an attempt after the next one. */
+  /** The wake-up is for a later attempt than the next one. */
   | { kind: 'ahead' }
-  /** Another invocation holds a lease that runs. */
+  /** Another invocation holds a valid lease. */
   | { kind: 'in_flight'; delivery: Delivery }
-  /** Another invocation holds a lease that ran out. */
+  /** Another invocation holds an expired lease. */
   | { kind: 'lapsed'; delivery: Delivery; lease: Lease }
-  /** Its attempt is due later than the wake-up says. */
+  /** The attempt is due later than the wake-up states. */
   | { kind: 'early'; delivery: Delivery; dueAt: number }
-  /** The record changed meanwhile: it can be claimed now. */
+  /** The record changed since the write was refused and can now be claimed. */
   | { kind: 'claimable_now' };
 
 export function claimRefusal(attempt: number, current: Delivery | undefined, now: number): ClaimRefusal {
@@ -119,7 +121,7 @@ export function claimRefusal(attempt: number, current: Delivery | undefined, now
   return refusalNow(current, now);
 }
 
-/** Of an open delivery whose next attempt is the one that was asked for. */
+/** `delivery` is open, and the requested attempt is its next one. */
 function refusalNow(delivery: Delivery, now: number): ClaimRefusal {
   const { lease, next } = delivery;
   if (lease !== undefined)

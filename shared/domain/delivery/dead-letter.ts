@@ -2,31 +2,31 @@ import type { BodyLocation } from '../message/body.ts';
 import type { Delivery } from './delivery.ts';
 import type { WorkQueueName } from '../vocabulary.ts';
 
-/** An attribute of an SQS message, of whatever type its sender gave it. */
+/** An attribute of an SQS message, of any SQS data type. */
 export type DeadLetterAttribute = { type: string; text: string } | { type: string; bytes: Uint8Array };
 
 export type DeadLetterAttributes = Readonly<Record<string, DeadLetterAttribute>>;
 
-/** A message on one of the dead-letter queues. */
+/** A message in a dead-letter queue. */
 export type DeadLetter = {
-  /** SQS's message id. One that SQS moved here has kept the id of its first life. */
+  /** SQS message id; unchanged if SQS moved the message here. */
   id: string;
   /**
-   * Milliseconds since the epoch. One that SQS moved here has kept the time at which it was first sent (SQS developer
-   * guide, "Understanding message retention periods for dead-letter queues"); one that we sent has the time at which we sent it here.
+   * Milliseconds since the epoch: the original send time if SQS moved the message here (SQS developer guide,
+   * "Understanding message retention periods for dead-letter queues"); otherwise the time of dead-lettering.
    */
   sentAt: number;
-  /** What SQS wants to hear to delete or release it. */
+  /** SQS receipt handle, needed to delete or release the message. */
   receipt: string;
   body: string;
   attributes: DeadLetterAttributes;
-  /** Of a fair queue. */
+  /** Message group of a fair queue. */
   group?: string;
 };
 
 export type ReceivedDeadLetter = Pick<DeadLetter, 'id' | 'receipt'>;
 
-/** A dead letter on its way back. */
+/** A dead letter to be sent back to a queue. */
 export type RedrivenMessage = {
   to: WorkQueueName;
   body: string;
@@ -35,21 +35,20 @@ export type RedrivenMessage = {
 };
 
 /**
- * What can be done with a letter. `identity` stays the same should it become a dead letter again, which SQS's id does
- * not. `skip`: bringing it back would do no good.
+ * Whether a dead letter can be redriven. `identity` stays the same if it is dead-lettered again, unlike the SQS id.
+ * `skip`: redriving it would not help.
  */
 export type DeadLetterReading<Message = RedrivenMessage> =
   { kind: 'redrive'; message: Message; identity: string } | { kind: 'skip'; reason: string };
 
 /**
- * What came of bringing a letter back. `settled`: nothing is left to do about it, and it is removed as well; `refused`: it
- * cannot be done, and it stays.
+ * Result of a redrive. `settled`: no longer needed; removed like a redriven one. `refused`: not possible; it stays.
  */
 export type RedriveOutcome = { kind: 'redriven' } | { kind: 'settled' | 'refused'; reason: string };
 
-/** What the undeliverable queue holds: the delivery as it ended, and its message. */
+/** A message of the undeliverable queue: the ended delivery and its body. */
 export type UndeliverableNotice = {
   delivery: Delivery;
-  /** Absent where it was erased or has expired. */
+  /** Absent if it was erased or has expired. */
   body?: BodyLocation;
 };

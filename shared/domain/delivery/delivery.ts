@@ -3,7 +3,7 @@ import {
   OPEN_STATUSES,
   type Mechanism,
   type OpenStatus,
-  type Owed,
+  type PendingStep,
   type Phase,
   type Status,
   type TerminalStatus,
@@ -13,8 +13,9 @@ import type { Slot } from '../subscription/rate-limit.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
 /**
- * One message × one subscription. The bucket spreads a large fan-out over keys (docs/design.md#fan-out-buckets). `chunk`: where it may be on
- * record together with others, as long as it has no record of its own; whoever has seen that one leaves it out.
+ * Identifies the delivery of one message to one subscription. `bucket` spreads a large fan-out over partition keys
+ * (docs/design.md#fan-out-buckets). `chunk`: the chunk that may hold it; omitted once a separate record is known to
+ * exist.
  */
 export type DeliveryKey = {
   queue: string;
@@ -24,10 +25,10 @@ export type DeliveryKey = {
   chunk?: number;
 };
 
-/** Where several deliveries of a message are on record together (chunk.ts). */
+/** Key of a record that several deliveries of a message share (chunk.ts). */
 export type ChunkKey = { queue: string; messageId: string; bucket: number; chunk: number };
 
-/** Of one delivery in a chunk. */
+/** Key of one delivery in a chunk. */
 export function memberKeyOf({ queue, messageId, bucket }: ChunkKey, subscriptionId: string): DeliveryKey {
   return {
     queue,
@@ -37,43 +38,43 @@ export function memberKeyOf({ queue, messageId, bucket }: ChunkKey, subscription
   };
 }
 
-/** One request at a time: who may make it, and until when (milliseconds since the epoch). */
+/** Exclusive right to make the request. `until`: milliseconds since the epoch. */
 export type Lease = { owner: string; until: number };
 
-/** `dueAt`: when it is to be looked at. Where it waits for a slot, its request starts a little later than that. */
+/** `dueAt`: when deliver picks it up; with a rate-limit slot, the request starts a little later. */
 export type NextAttempt = { number: number; phase: Phase; dueAt: number; by: Mechanism };
 
-/** When the request of what comes next is to start. */
+/** When the next request starts. */
 export function startOf({ slot }: Pick<Delivery, 'slot'>, { dueAt }: NextAttempt): number {
   return Math.max(dueAt, slot?.at ?? dueAt);
 }
 
-/** The record of a delivery. Times are milliseconds since the epoch. */
+/** Record of a delivery. Times are milliseconds since the epoch. */
 export type Delivery = {
   key: DeliveryKey;
   acceptedAt: number;
   status: Status;
   reason?: string | undefined;
   round: number;
-  /** Numbered from 1 without gap; the attempt under way is not among them. */
+  /** Numbered from 1 without gaps; excludes the attempt in flight. */
   attempts: readonly Attempt[];
-  /** Results that came after their lease was gone: on record, outside the numbering. */
+  /** Results that arrived after their lease was lost; recorded without an attempt number. */
   lateResults: readonly Attempt[];
-  /** How often a lease ran out on the attempt that is due or under way. */
+  /** Leases that expired on the attempt that is due or in flight. */
   lost: number;
   next?: NextAttempt | undefined;
-  /** What the next attempt waits for, where its subscription limits the rate. */
+  /** Rate-limit slot that the next attempt waits for. */
   slot?: Slot | undefined;
-  /** In force since the round's first failure. */
+  /** The policy in force since the round's first failure. */
   policy?: RetryPolicy | undefined;
   lease?: Lease | undefined;
-  owed: readonly Owed[];
-  /** The last recoveries that gave it a round, by their ids, so that an order that comes twice gives it one. */
+  owed: readonly PendingStep[];
+  /** Ids of the last recoveries that reopened it; makes a repeated operation idempotent. */
   recoveries: readonly string[];
-  /** When reconcile looks at it; absent where nothing is outstanding but what SQS itself brings back. */
+  /** When reconcile checks it; absent while SQS alone redelivers its work. */
   overdueAt?: number | undefined;
   updatedAt: number;
-  /** When the record may be forgotten. */
+  /** When the record may be deleted. */
   expiresAt: number;
 };
 
@@ -81,32 +82,34 @@ export function isOpen(status: Status): status is OpenStatus {
   return OPEN_STATUSES.some((open) => open === status);
 }
 
-/** What must hold of the record for a write to happen: one conditional write's condition, in our words. */
+/** Condition of a conditional write. */
 export type Expectation =
   | { kind: 'absent' }
-  /** n − 1 attempts recorded, open, due, nobody's lease on it. */
+  /** `recorded` attempts, open, due and not leased. */
   | { kind: 'claimable'; recorded: number; now: number }
-  /** As read: exactly this lease, which ran out. */
+  /** Unchanged since it was read: exactly this expired lease. */
   | { kind: 'lapsed'; recorded: number; lease: Lease }
-  /** The lease is mine, and my attempt is the one to be recorded. */
+  /** `owner` holds the lease, and its attempt is the next to be recorded. */
   | { kind: 'leased'; recorded: number; owner: string }
-  /** Open, and exactly as read: by hand nothing is changed that was not seen. */
+  /** Open and unchanged since it was read: a manual change applies only to the state that the operator saw. */
   | { kind: 'as_read'; recorded: number; lease: Lease | undefined; dueAt: number | undefined }
-  /** Over, and nothing was done about it since it was read. */
+  /** Ended, and unchanged since it was read. */
   | { kind: 'over'; status: TerminalStatus; recorded: number; round: number }
   | { kind: 'present' }
   | { kind: 'undelivered' }
-  /** What is owed is exactly what was read, so that two who settle do not undo each other. */
-  | { kind: 'owing'; owed: readonly Owed[] }
-  /** reconcile's guard: nobody moved the index key since it was read. */
+  /**
+   * The pending steps are unchanged since they were read, so that concurrent invocations do not undo each other.
+   */
+  | { kind: 'owing'; owed: readonly PendingStep[] }
+  /** Guard of reconcile: the index key is unchanged since it was read. */
   | { kind: 'overdue_at'; overdueAt: number };
 
-/** Exactly as it was read, where nobody has begun anything with it since. */
+/** The condition that the delivery is unchanged since it was read. */
 export function asLastRead({ attempts, lease, next }: Delivery) {
   return { kind: 'as_read', recorded: attempts.length, lease, dueAt: next?.dueAt } as const;
 }
 
-/** What a write changes. A field that is left out stays; `null` removes it. */
+/** Changes of a write. An absent field stays unchanged; `null` removes it. */
 export type DeliveryChange = {
   status?: Status;
   reason?: string | null;
@@ -117,19 +120,19 @@ export type DeliveryChange = {
   policy?: RetryPolicy | null;
   recoveries?: readonly string[];
   lease?: Lease | null;
-  owed?: readonly Owed[];
+  owed?: readonly PendingStep[];
   overdueAt?: number | null;
   appendAttempt?: Attempt;
   appendLateResult?: Attempt;
   updatedAt: number;
-  /** Never moves back. */
+  /** Only ever increases. */
   expiresAt: number;
 };
 
-/** When a transition is made, and how long its record is kept from then on. Milliseconds. */
+/** Time of a write and retention of the record from then on. Milliseconds. */
 export type WriteTime = { now: number; retentionMs: number };
 
-/** A named conditional write. `create` is what is written where the record must be absent. */
+/** A named conditional write. `create`: the record to write where none exists. */
 export type Transition =
   | { name: TransitionName; key: DeliveryKey; expect: { kind: 'absent' }; create: Delivery }
   | {
@@ -139,10 +142,12 @@ export type Transition =
       change: DeliveryChange;
     };
 
-/** A transition of a record that is there. */
+/** A transition of an existing record. */
 export type Revision = Extract<Transition, { change: DeliveryChange }>;
 
-/** Whether the condition of a write holds on the record as it is. The DynamoDB adapter says the same in its own language. */
+/**
+ * Whether the condition of a write holds for the current record. The DynamoDB adapter expresses the same condition.
+ */
 export function holds(expect: Expectation, current: Delivery | undefined): boolean {
   if (current === undefined) return expect.kind === 'absent';
   switch (expect.kind) {
@@ -200,7 +205,7 @@ function isSameLease(lease: Lease | undefined, other: Lease): boolean {
   return lease?.owner === other.owner && lease.until === other.until;
 }
 
-/** The record after a write whose condition held. */
+/** The record after a successful write. */
 export function apply(change: DeliveryChange, current: Delivery): Delivery {
   return {
     key: current.key,

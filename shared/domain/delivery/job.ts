@@ -2,26 +2,30 @@ import type { AttemptTrigger } from '../vocabulary.ts';
 import { memberKeyOf, type ChunkKey, type DeliveryKey } from './delivery.ts';
 import type { BodyLocation } from '../message/body.ts';
 
-/** What orders for first attempts have in common. Times are milliseconds since the epoch. */
-type FirstAttempts = {
+/** Common fields of first-attempt jobs. Times are milliseconds since the epoch. */
+type FirstAttemptFields = {
   acceptedAt: number;
   /** When its message was sent to the ingress queue. */
   sentAt?: number;
-  /** The message's own delay, if any. */
+  /** Start time if the message has a delay. */
   dueAt?: number;
   body: BodyLocation;
 };
 
-/** The order for the first attempts of several deliveries of a message, made side by side. */
-export type ChunkJob = FirstAttempts & { kind: 'chunk'; key: ChunkKey; subscriptionIds: readonly string[] };
+/** Job for the concurrent first attempts of several deliveries of a message. */
+export type ChunkJob = FirstAttemptFields & {
+  kind: 'chunk';
+  key: ChunkKey;
+  subscriptionIds: readonly string[];
+};
 
-/** The order for one first attempt. `lost`: how often somebody who was to make it did not come back. */
-export type DeliveryJob = FirstAttempts & { kind: 'job'; key: DeliveryKey; attempt: 1; lost?: number };
+/** Job for one first attempt. `lost`: invocations that started it and did not finish. */
+export type DeliveryJob = FirstAttemptFields & { kind: 'job'; key: DeliveryKey; attempt: 1; lost?: number };
 
-/** What the delivery queue carries. */
+/** A message of the delivery queue. */
 export type FirstJob = ChunkJob | DeliveryJob;
 
-/** The order for the first attempt of one member of a chunk. */
+/** Job for the first attempt of one chunk member. */
 export function jobOfMember(
   { key, acceptedAt, sentAt, dueAt, body }: ChunkJob,
   subscriptionId: string,
@@ -37,17 +41,17 @@ export function jobOfMember(
   };
 }
 
-/** A hint that an attempt may be due. The record decides. */
+/** A hint that an attempt may be due; the record decides. */
 export type WakeUp = {
   kind: 'wake_up';
   key: DeliveryKey;
   attempt: number;
   dueAt: number;
-  /** What sent it, for the record of the attempt; a hop by SQS on the way changes nothing about it. */
+  /** How the attempt is started, for its record; unchanged by extra SQS delays. */
   by?: AttemptTrigger;
 };
 
-/** Whose share of a fair queue it counts to: whoever has many there waits longer, and not the others. */
+/** Message group in a fair queue: a group with a backlog waits longer and does not delay other groups. */
 export function groupOf(work: FirstJob | WakeUp): string {
   return work.kind === 'chunk' ? work.key.queue : work.key.subscriptionId;
 }

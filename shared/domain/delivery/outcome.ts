@@ -1,17 +1,17 @@
 import type { ConnectionFault, Outcome, RejectReason } from '../vocabulary.ts';
 
-/** What came back from a subscriber, before it is judged. `detail` never holds an address. */
+/** Result of a request, before it is classified. `detail` never contains an address. */
 export type Reply =
   | { kind: 'answered'; statusCode: number; retryAfter?: string; snippet?: string }
   | { kind: 'unanswered'; error: ConnectionFault; detail?: string }
   | { kind: 'forbidden' };
 
-/** The error kept on record when our own address guard refused to connect. */
+/** Recorded error when our address guard refused to connect. */
 export const ADDRESS_FORBIDDEN = 'address_forbidden' satisfies RejectReason;
 
 const GONE = 410;
 
-/** Judges a reply (README.md#what-counts-as-delivered). `retryOnStatus` may move 3xx and 4xx to `failed`. */
+/** Classifies a reply (README.md#what-counts-as-delivered). `retryOnStatus`: 3xx and 4xx to retry. */
 export function outcomeOf(reply: Reply, retryOnStatus: readonly number[]): Outcome {
   switch (reply.kind) {
     case 'forbidden':
@@ -31,7 +31,7 @@ function outcomeOfStatus(statusCode: number, retryOnStatus: readonly number[]): 
   return 'failed';
 }
 
-/** 410 Gone: the subscriber asks never to be called again (RFC 9110 §15.5.11). */
+/** 410 Gone: the subscriber asks for no further requests (RFC 9110 §15.5.11). */
 export function isGone(reply: Reply): boolean {
   return reply.kind === 'answered' && reply.statusCode === GONE;
 }

@@ -12,20 +12,20 @@ import {
 } from './delivery.ts';
 import type { DeliveryJob } from './job.ts';
 
-/** The slot that a delivery waits for, and when it is looked at for it. */
-export type Place = { next: NextAttempt; slot: Slot };
+/** A rate-limit slot, and when the delivery that waits for it is picked up. */
+export type PlaceInLine = { next: NextAttempt; slot: Slot };
 
-/** The same where its line may be gone: undefined, and it need not wait for any slot. */
+/** A new place in the line; `slot` is undefined if the limit was removed and the delivery need not wait. */
 export type EarlierPlace = { next: NextAttempt; slot: Slot | undefined };
 
 /**
- * Has a delivery wait for its slot on record, without a lease. From then on a first attempt is listed and in the overdue
- * index like any other; its message is kept by now. `owner`: of the lease on it; undefined: there is none.
+ * Records that a delivery waits for its slot, without a lease. A first attempt joins the listings and the overdue
+ * index; its message is already kept. `owner`: holder of the current lease, if any.
  */
 export function awaitSlot(
   delivery: Delivery,
   owner: string | undefined,
-  place: Place,
+  place: PlaceInLine,
   at: WriteTime,
 ): Revision {
   const recorded = delivery.attempts.length;
@@ -37,8 +37,8 @@ export function awaitSlot(
   };
 }
 
-/** The same for a first attempt of which nothing is on record yet. */
-export function openWaiting(job: DeliveryJob, place: Place, at: WriteTime): Transition {
+/** Creates the record of a first attempt that waits for its slot. */
+export function openWaiting(job: DeliveryJob, place: PlaceInLine, at: WriteTime): Transition {
   const created = newDelivery(job, at);
   return {
     name: 'await_slot',
@@ -48,7 +48,7 @@ export function openWaiting(job: DeliveryJob, place: Place, at: WriteTime): Tran
   };
 }
 
-/** Gives a delivery that waits for a slot an earlier one. */
+/** Gives a waiting delivery an earlier slot. */
 export function moveUp(delivery: Delivery, { next, slot }: EarlierPlace, at: WriteTime): Transition {
   return {
     name: 'move_up',
@@ -69,7 +69,8 @@ function changeTo(
     slot,
     overdueAt: next.dueAt,
     updatedAt: at.now,
-    // No later than the claim will say, which would have to be written twice then.
+    // The claim's value for the same time. A later one would make the claim lower `expiresAt`, which takes a second
+    // write.
     expiresAt: Math.max(expiresAt, next.dueAt + at.retentionMs),
   };
 }

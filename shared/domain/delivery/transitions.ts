@@ -1,5 +1,5 @@
 import type { Attempt } from './attempt.ts';
-import type { CancelReason, EndReason, Owed, RejectReason } from '../vocabulary.ts';
+import type { CancelReason, EndReason, PendingStep, RejectReason } from '../vocabulary.ts';
 import {
   isOpen,
   type DeliveryChange,
@@ -12,21 +12,21 @@ import {
 import { ADDRESS_FORBIDDEN } from './outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
-/** An attempt to be put on record, with what it leads to, under the lease that it was made with. */
-type AttemptMade = { delivery: Delivery; owner: string; attempt: Attempt };
+/** An attempt to record, and the lease owner that made it. */
+type CompletedAttempt = { delivery: Delivery; owner: string; attempt: Attempt };
 
-export function recordDelivered(made: AttemptMade, at: WriteTime): Revision {
+export function recordDelivered(made: CompletedAttempt, at: WriteTime): Revision {
   return recordAttempt(made, DELIVERED, at);
 }
 
 const DELIVERED = { status: 'delivered', reason: null, next: null, lease: null, overdueAt: null } as const;
 
 /**
- * `lease`: of the invocation that makes the retry itself. The policy is kept, so that a later change of it does not reshape
- * a schedule under way.
+ * `lease`: set if this invocation makes the retry. The policy is stored, so that later policy changes do not affect
+ * a schedule in progress.
  */
 export function recordRetry(
-  made: AttemptMade,
+  made: CompletedAttempt,
   { next, policy, lease }: { next: NextAttempt; policy: RetryPolicy; lease: Lease | undefined },
   at: WriteTime,
 ): Revision {
@@ -40,26 +40,26 @@ export function recordRetry(
   return recordAttempt(made, change, at, next.dueAt);
 }
 
-/** `gone`: the subscriber asked never to be called again. It is disabled first, so that it is not called meanwhile. */
+/** `gone`: the subscriber answered 410. It is disabled first, so that no other request reaches it meanwhile. */
 export function recordRejected(
-  made: AttemptMade,
+  made: CompletedAttempt,
   { policy, gone }: { policy: RetryPolicy; gone: boolean },
   at: WriteTime,
 ): Revision {
   const reason = gone ? 'gone' : rejectionReason(made.attempt);
-  const owed: Owed[] = gone ? ['disable_subscription', 'undeliverable'] : ['undeliverable'];
+  const owed: PendingStep[] = gone ? ['disable_subscription', 'undeliverable'] : ['undeliverable'];
   return recordAttempt(made, { ...ended('rejected', reason, owed, at), policy }, at);
 }
 
-export function recordExhausted(made: AttemptMade, policy: RetryPolicy, at: WriteTime): Revision {
-  const owed: Owed[] = ['undeliverable', 'exhausted_event'];
+export function recordExhausted(made: CompletedAttempt, policy: RetryPolicy, at: WriteTime): Revision {
+  const owed: PendingStep[] = ['undeliverable', 'exhausted_event'];
   return recordAttempt(made, { ...ended('exhausted', 'retries_exhausted', owed, at), policy }, at);
 }
 
 type StatusChange = Omit<DeliveryChange, 'updatedAt' | 'expiresAt'>;
 
 function recordAttempt(
-  { delivery, owner, attempt }: AttemptMade,
+  { delivery, owner, attempt }: CompletedAttempt,
   change: StatusChange,
   { now, retentionMs }: WriteTime,
   dueAt = now,
@@ -71,7 +71,7 @@ function recordAttempt(
     change: {
       ...change,
       lost: 0,
-      // Used by this attempt.
+      // This attempt used the slot.
       ...(delivery.slot === undefined ? {} : { slot: null }),
       appendAttempt: attempt,
       updatedAt: now,
@@ -83,7 +83,7 @@ function recordAttempt(
 function ended(
   status: 'rejected' | 'exhausted',
   reason: EndReason,
-  owed: readonly Owed[],
+  owed: readonly PendingStep[],
   { now }: WriteTime,
 ): StatusChange {
   return {
@@ -100,12 +100,12 @@ function rejectionReason({ statusCode }: Attempt): RejectReason {
   return statusCode === undefined ? ADDRESS_FORBIDDEN : `http_${statusCode}`;
 }
 
-/** Each comes of a crash or a cancellation. One more than these says nothing new, and the record must stay small. */
+/** Each late result follows a crash or a cancellation. More add no information, and the record must stay small. */
 const MOST_LATE_RESULTS = 50;
 
 /**
- * Puts a result whose lease is gone on record outside the numbering; a success still ends the delivery. A lease that another
- * invocation holds by now stays, so that no round is opened beside its request.
+ * Records a result that arrived after its lease was lost; a success still ends the delivery. A lease that another
+ * invocation holds now stays, so that no round starts during its request.
  */
 export function recordLateResult(current: Delivery, attempt: Attempt, at: WriteTime): Revision {
   const wins = attempt.outcome === 'delivered' && current.status !== 'delivered';
@@ -122,7 +122,7 @@ export function recordLateResult(current: Delivery, attempt: Attempt, at: WriteT
   };
 }
 
-/** Ends a delivery under our lease, without an attempt. */
+/** Cancels a delivery under the caller's lease, without an attempt. */
 export function cancelLeased(
   delivery: Delivery,
   owner: string,
@@ -145,7 +145,7 @@ export function cancelLeased(
   };
 }
 
-/** Gives up the lease without an attempt: nothing was sent, so nothing counts as lost. */
+/** Releases the lease without an attempt: no request was sent, so none counts as lost. */
 export function release(delivery: Delivery, owner: string, at: WriteTime): Revision {
   return {
     name: 'release',
@@ -159,8 +159,8 @@ export function release(delivery: Delivery, owner: string, at: WriteTime): Revis
   };
 }
 
-/** Takes what was done off what a terminal record owes. */
-export function settle(delivery: Delivery, done: readonly Owed[], at: WriteTime): Revision {
+/** Removes completed steps from the pending steps of an ended delivery. */
+export function settle(delivery: Delivery, done: readonly PendingStep[], at: WriteTime): Revision {
   const owed = delivery.owed.filter((one) => !done.includes(one));
   return {
     name: 'settle',
@@ -175,21 +175,27 @@ export function settle(delivery: Delivery, done: readonly Owed[], at: WriteTime)
   };
 }
 
-/** When its last attempt ended (milliseconds since the epoch); the same whenever it is asked. */
+/** End of the last attempt, in milliseconds since the epoch; stable across later writes. */
 export function endOf({ attempts, updatedAt }: Delivery): number {
   const last = attempts.at(-1);
   return last === undefined ? updatedAt : last.startedAt + last.durationMs;
 }
 
-/** How long reconcile leaves a delivery alone once it has woken it, so that a backlog is not multiplied (docs/design.md#6-wake-ups). */
+/**
+ * Time before reconcile wakes the same delivery again, so that it does not multiply a backlog
+ * (docs/design.md#6-wake-ups).
+ */
 const POSTPONED_MS = 15 * 60 * 1000;
 
-/** Whether reconcile woke a delivery before in vain: only reconcile moves the index key so far from the delivery's time. */
+/**
+ * Whether an earlier wake-up by reconcile had no effect: only reconcile moves the index key this far from the due
+ * time.
+ */
 export function wasAlreadyPostponed(found: Delivery, overdueAt: number): boolean {
   return overdueAt - dueOf(found) >= POSTPONED_MS;
 }
 
-/** The time of a delivery in the overdue index: of its next attempt, of its first attempt's lease, or of its end. */
+/** Time of a delivery in the overdue index: its next attempt, the lease of its first attempt, or its end. */
 function dueOf(delivery: Delivery): number {
   return (
     delivery.next?.dueAt ??
@@ -197,7 +203,7 @@ function dueOf(delivery: Delivery): number {
   );
 }
 
-/** reconcile's claim on an overdue delivery: the run that moves the index key wakes it. */
+/** reconcile's claim on an overdue delivery: the run that moves the index key sends the wake-up. */
 export function postpone(found: { key: Delivery['key']; overdueAt: number }, at: WriteTime): Revision {
   return {
     name: 'postpone',

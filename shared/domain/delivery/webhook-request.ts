@@ -4,16 +4,19 @@ import type { SigningSecret } from '../subscription/signing-secret.ts';
 import type { Subscription } from '../subscription/subscription.ts';
 import { createHmac, sign } from 'node:crypto';
 
-/** One attempt's request, ready to be sent: the bytes of `body` are the bytes on the wire. */
+/** The request of one attempt; `body` holds the exact bytes that are sent. */
 export type WebhookRequest = {
   url: string;
   /** Lower-case names. */
   headers: Record<string, string>;
-  /** Shared by the requests of a message: not to be written to. */
+  /** Shared by all requests of a message: read-only. */
   body: Buffer;
 };
 
-/** Header names a subscription cannot set: ours, and those that frame the request (RFC 9110, RFC 9112). */
+/**
+ * Header names that a subscription cannot set: Posthaste's headers, and those that frame the request (RFC 9110, RFC
+ * 9112).
+ */
 export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'webhook-id',
   'webhook-timestamp',
@@ -32,8 +35,8 @@ export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The body as the subscriber sees it: `{"id", "queue", "type", "timestamp", "data"}`, absent fields left out.
- * `data` is spliced in as its source text, so that big integers, key order and escapes arrive as published.
+ * The standard request body: `{"id", "queue", "type", "timestamp", "data"}`, absent fields omitted. `data` is
+ * inserted as source text, so that big integers, key order and escapes stay as published.
  */
 export function bodyOf(message: Message): string {
   const head = {
@@ -45,11 +48,14 @@ export function bodyOf(message: Message): string {
   return `${JSON.stringify(head).slice(0, -1)},"data":${message.data}}`;
 }
 
-/** Where the body goes in a `post_data` template; once, so that a template cannot multiply what a producer sends. */
+/**
+ * Placeholder for the body in a `post_data` template; used once, so that a template cannot multiply the published
+ * size.
+ */
 export const ZAQAR_MESSAGE = '"$zaqar_message$"';
 
 function renderedBody(message: Message, { options, unconfirmed }: Subscription): Buffer {
-  // Whoever is asked to confirm has to be able to read the question, whatever form the answer to it will bring about.
+  // A subscriber must be able to read the confirmation request, even if its options ask for another body.
   if (unconfirmed !== undefined && message.id === confirmationIdOf(unconfirmed)) return usualBody(message);
   if (options.raw_delivery === true) return rawBody(message);
   if (options.post_data === undefined) return usualBody(message);
@@ -63,7 +69,9 @@ function renderedBody(message: Message, { options, unconfirmed }: Subscription):
 const usualBody = renderedOnce(bodyOf);
 const rawBody = renderedOnce(({ data }) => data);
 
-/** The first attempts of a chunk share one rendering: with up to 1 MiB for each of a hundred the function is out of memory. */
+/**
+ * The first attempts of a chunk share one rendering: 100 copies of up to 1 MiB would exhaust the function's memory.
+ */
 function renderedOnce(render: (message: Message) => string): (message: Message) => Buffer {
   const rendered = new WeakMap<Message, Buffer>();
   return (message) => {
@@ -73,23 +81,23 @@ function renderedOnce(render: (message: Message) => string): (message: Message) 
   };
 }
 
-/** What an attempt adds to what is sent. `startedAt` is in milliseconds since the epoch. */
-type AttemptMade = {
+/** What an attempt adds to the request. `startedAt`: milliseconds since the epoch. */
+type AttemptContext = {
   startedAt: number;
   userAgent: string;
-  /** Those in force when it started. Without any it goes out unsigned. */
+  /** Secrets in force when the attempt started. Empty: the request is unsigned. */
   secrets: readonly SigningSecret[];
 };
 
 /**
- * The request of one attempt. Headers after the Standard Webhooks specification: `webhook-id` is the message id and
- * constant over attempts, `webhook-timestamp` is the attempt's own, in whole seconds, and `webhook-signature` covers
- * both and the body.
+ * The request of one attempt, with headers as in the Standard Webhooks specification. `webhook-id` is the message
+ * id, constant over attempts. `webhook-timestamp` is the attempt's start in whole seconds. `webhook-signature`
+ * covers both and the body.
  */
 export function webhookRequest(
   message: Message,
   subscription: Subscription,
-  { startedAt, userAgent, secrets }: AttemptMade,
+  { startedAt, userAgent, secrets }: AttemptContext,
 ): WebhookRequest {
   const body = renderedBody(message, subscription);
   const timestamp = Math.floor(startedAt / 1000);
@@ -118,19 +126,19 @@ function lowerCased(headers: Record<string, string>): Record<string, string> {
   );
 }
 
-/** What a signature covers. */
+/** The signed content. */
 type SignedContent = {
-  /** `webhook-id`. A message id holds no full stop (`messageIdOf`), so the three parts cannot run into each other. */
+  /** `webhook-id`. Message ids contain no full stop (`messageIdOf`), so the three signed parts are unambiguous. */
   id: string;
-  /** `webhook-timestamp`: the attempt's start, in whole seconds since the epoch. */
+  /** `webhook-timestamp`: start of the attempt, in whole seconds since the epoch. */
   timestamp: number;
-  /** What is sent: the bytes, or a text whose UTF-8 bytes they are. */
+  /** The sent bytes, or a text that is sent as UTF-8. */
   body: Uint8Array | string;
 };
 
 /**
- * `webhook-signature` after the Standard Webhooks specification: a signature for each secret, in their order, so that a
- * receiver that knows one of them finds its own while another takes its place.
+ * The `webhook-signature` header of the Standard Webhooks specification: one signature per secret, in order, so
+ * that a receiver that knows any of them can verify the request during a rotation.
  */
 export function signatureHeader(secrets: readonly SigningSecret[], content: SignedContent): string {
   return secrets.map((secret) => `${secret.scheme},${signatureOf(secret, content)}`).join(' ');
@@ -140,7 +148,7 @@ function signatureOf({ scheme, key }: SigningSecret, { id, timestamp, body }: Si
   const head = `${id}.${timestamp}.`;
   switch (scheme) {
     case 'v1':
-      // In two pieces: put together, they would be a copy of the body for each request.
+      // Two updates avoid a copy of the body per request.
       return createHmac('sha256', key).update(head).update(body).digest('base64');
     case 'v1a':
       return sign(null, Buffer.concat([Buffer.from(head), Buffer.from(body)]), key).toString('base64');

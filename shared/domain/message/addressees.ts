@@ -14,7 +14,10 @@ import type {
 } from '../subscription/subscription.ts';
 import type { Message } from './message.ts';
 
-/** A filter on record that this version cannot read: a later one wrote it. Nothing may be left out for that. */
+/**
+ * A stored filter that this version cannot read, because a later version wrote it. Matching stops: skipping the
+ * subscription could lose deliveries.
+ */
 export class UnreadableFilterError extends Error {
   override readonly name = 'UnreadableFilterError';
   readonly subscriptionId: string;
@@ -25,10 +28,10 @@ export class UnreadableFilterError extends Error {
   }
 }
 
-/** What subscriptions choose by. */
+/** The parts of a message that subscriptions select by. */
 export type MatchContent = { type?: string; data: () => unknown };
 
-/** Data of up to 1 MiB is parsed if somebody asks for it, and then once. */
+/** The match content of a message; its data (up to 1 MiB) is parsed once, on first use. */
 export function matchContentOf({ type, data }: Pick<Message, 'type' | 'data'>): MatchContent {
   let parsed: { value: unknown } | undefined;
   return {
@@ -40,12 +43,12 @@ export function matchContentOf({ type, data }: Pick<Message, 'type' | 'data'>): 
   };
 }
 
-/** When a message was accepted, and as of when the subscriptions were listed for it. */
+/** When a message was accepted, and when its subscriptions were listed. */
 export type AcceptanceTimes = { acceptedAt: number; listedAt: number };
 
 /**
- * `filtered` were there, and their options said no. `undecided` are those among `matching` whose filter would have taken more
- * steps than it has.
+ * `filtered`: active subscriptions that their options excluded. `undecided`: those of `matching` whose filters ran
+ * out of steps.
  */
 export type MatchResult = {
   matching: readonly ListedSubscription[];
@@ -54,10 +57,9 @@ export type MatchResult = {
 };
 
 /**
- * Which subscriptions a message goes to. Judged as of its first acceptance, however often it comes: who was a subscriber
- * then, and what it asked for then, as far as the records still say so. A disabled one matches (docs/design.md#5-the-state-machine), and so does one
- * whose filter came to no decision: it gets what it may not want, which beats losing what it does want. With the same
- * subscriptions in the same order it is the same ones every time.
+ * The subscriptions that a message is sent to, judged as of its first acceptance, as far as the records still show
+ * it. A disabled subscription matches (docs/design.md#5-the-state-machine), and so does an undecided filter: an
+ * unwanted message is better than a lost one. The same subscriptions in the same order give the same result.
  * @throws UnreadableFilterError
  */
 export function matchSubscriptions(
@@ -81,8 +83,8 @@ export function matchSubscriptions(
 }
 
 /**
- * As of when a list was read. Clocks differ between functions: whatever is seen on the list had happened by then,
- * whatever the clock said that wrote it down.
+ * When a list was read, corrected for clock differences: each change visible on it happened earlier, even if its
+ * timestamp is later.
  */
 export function listedAt(readAt: number, subscriptions: readonly ListedSubscription[]): number {
   return subscriptions.reduce((latest, subscription) => Math.max(latest, ...timesOn(subscription)), readAt);
@@ -93,8 +95,8 @@ function timesOn({ createdAt, confirmedAt, deletedAt, formerly }: ListedSubscrip
 }
 
 /**
- * Whether a subscription took messages when this one was accepted. One that was deleted or asked to confirm again since then
- * did: its deliveries are recorded as cancelled.
+ * Whether a subscription was active when the message was accepted. One deleted or asked to confirm since then was:
+ * its deliveries are recorded as cancelled.
  */
 export function wasActiveAt(
   subscription: ListedSubscription,
@@ -106,12 +108,12 @@ export function wasActiveAt(
   return begins <= listedAt && ends > listedAt && (expiresAt ?? Infinity) > acceptedAt;
 }
 
-/** Before its last change a subscription had asked for something else. What it asked for before that, nobody knows any more. */
+/** What a subscription selected at a time. Only one previous selection is kept; earlier ones are unknown. */
 function interestsAt({ options, formerly }: ListedSubscription, at: number): Selection {
   return formerly !== undefined && at < formerly.until ? formerly : options;
 }
 
-/** A subscription with other options. What it asked for until now stays known, for the messages that were accepted before. */
+/** The subscription with new options; keeps its previous selection for messages accepted before the change. */
 export function withOptions(
   subscription: Subscription,
   options: SubscriptionOptions,
@@ -133,7 +135,7 @@ function isOfType(types: readonly string[] | undefined, type: string | undefined
   return types === undefined || (type !== undefined && types.includes(type));
 }
 
-/** A list of subscriptions serves many messages; each of its filters is read once. */
+/** Many messages share a list of subscriptions; each filter is parsed once. */
 const filtersRead = new WeakMap<object, ContentFilter>();
 
 function readFilter(given: unknown, subscriptionId: string): ContentFilter {
@@ -146,20 +148,20 @@ function readFilter(given: unknown, subscriptionId: string): ContentFilter {
 }
 
 /**
- * More than any filter takes on data without lists: of its 4,096 bytes a field has five or more, and there are 100 values and
- * comparisons (content-filter-schema.ts).
+ * Steps guaranteed to each filter: enough for any filter on data without lists, because 4,096 bytes allow fewer
+ * than 1,000 fields and there are at most 100 values and comparisons (content-filter-schema.ts).
  */
 const OWN_STEPS = 1_000;
 
-/** For one subscription: some tens of milliseconds of one processor. */
+/** Most steps of one filter: tens of milliseconds of one processor. */
 const MAX_STEPS = 200_000;
 
-/** For all subscriptions of a page, beyond what each has of its own. */
+/** Most steps of a page's filters beyond their guaranteed steps. */
 const SHARED_STEPS = 2_000_000;
 
 /**
- * The steps that the filters of a page may take on one message. Each has some of its own, so that however much others take, the usual
- * filter is always decided; beyond those they draw from what is shared, first come, first served.
+ * The step budget of a page's filters for one message. Each filter has guaranteed steps, so that expensive filters
+ * cannot leave a usual one undecided; further steps come from a shared pool, first come, first served.
  */
 function filterEffort(): { spend(judge: (effort: FilterBudget) => FilterResult): FilterResult } {
   const listsRead: FilterBudget['listsRead'] = new WeakMap();

@@ -1,6 +1,6 @@
 import { type Status, TERMINAL_STATUSES, type TerminalStatus } from '../vocabulary.ts';
 
-/** How many deliveries have which status. */
+/** Number of deliveries in each status. */
 export type StatusCounts = Readonly<Record<Status, number>>;
 
 export const NO_DELIVERIES: StatusCounts = {
@@ -12,21 +12,24 @@ export const NO_DELIVERIES: StatusCounts = {
   cancelled: 0,
 };
 
-/** What was accepted against what became of it. Every figure is counted from records; none is what is left of others. */
+/**
+ * The reconciliation report: accepted messages and the results of their deliveries. Every figure is counted from
+ * records; none is a difference of others.
+ */
 export type Books = Readonly<Record<TerminalStatus, number>> & {
-  /** Messages. */
+  /** Accepted messages. */
   accepted: number;
-  /** How often one of them came again. */
+  /** Repeated sends of accepted messages. */
   duplicates: number;
-  /** Deliveries that the messages asked for when they were accepted. */
+  /** Matched subscriptions when the messages were accepted, summed over the messages. */
   matched: number;
-  /** Messages that no subscription matched. */
+  /** Messages without a matching subscription. */
   unmatched: number;
-  /** Messages to many subscriptions that were not sent to all of them yet: more deliveries may be asked for. */
+  /** Messages not yet sent to all of their many subscriptions: more deliveries may follow. */
   unfinished: number;
-  /** Subscriptions that did not want a message, message by message. */
+  /** Subscriptions excluded by their options, summed over the messages. */
   filtered: number;
-  /** On record, and not at an end. */
+  /** Recorded deliveries that have not ended. */
   pending: number;
 };
 
@@ -44,10 +47,10 @@ export const EMPTY_BOOKS: Books = {
   pending: 0,
 };
 
-/** `until`: there while the message was not sent to all subscriptions. */
+/** `until`: set until the message was sent to all subscriptions. */
 type MessageFigures = { matched: number; filtered: number; duplicates: number; until?: string };
 
-/** The books of one message. */
+/** The reconciliation report of one message. */
 export function booksOfMessage(
   { matched, filtered, duplicates, until }: MessageFigures,
   { pending, retrying, ...ends }: StatusCounts,
@@ -81,7 +84,7 @@ export function sumOfBooks(one: Books, other: Books): Books {
 }
 
 /**
- * Whether every delivery that was and will be asked for is on record. For a moment after a message was accepted it is not: its jobs wait
+ * Whether every expected delivery is recorded. False for a moment after a message is accepted, while its jobs wait
  * in the delivery queue.
  */
 export function isBalanced(books: Books): boolean {

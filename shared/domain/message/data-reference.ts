@@ -1,13 +1,13 @@
-/** An object in a bucket of the producer's that holds a message's data. */
+/** An S3 object of a producer that holds the data of a message. */
 export type DataReference = { bucket: string; key: string; versionId?: string };
 
-/** Where such objects may lie: under keys that begin so, in a bucket of that account. */
+/** Allowed location of such objects: a key prefix in a bucket that belongs to the account `owner`. */
 export type PayloadSource = { bucket: string; prefix: string; owner: string };
 
-/** As much as SQS takes of a message that brings its data along. */
+/** The SQS size limit, which messages with inline data have as well. */
 export const MAX_REFERENCED_BYTES = 1024 * 1024;
 
-/** The source that a reference leads into; undefined: none of these, so it must not be followed. */
+/** The allowed source of a reference; undefined: none matches, so the object must not be read. */
 export function sourceOf(
   { bucket, key }: DataReference,
   sources: readonly PayloadSource[],

@@ -1,25 +1,28 @@
 import { endOfBuckets, type FanOut } from '../delivery/fan-out.ts';
 
 /**
- * A queue that is deleted and made again begins another life, known by its `createdAt`, and a message belongs to one life of
- * its queue. Times are milliseconds since the epoch.
+ * A queue that is deleted and recreated begins a new life, identified by its `createdAt`; a message belongs to one
+ * life. Times are milliseconds since the epoch.
  */
-type Recorded = {
+type RecordedMessage = {
   acceptedAt: number;
   /** Absent on records of version 0.1.0. */
   life?: number;
 } & Omit<FanOut, 'key'>;
 
-/** By how much clocks may differ: SQS's from ours, and those of functions from each other. A new message taken for a copy of the earlier life would be lost. */
+/**
+ * Assumed clock difference between SQS and functions, and between functions. Mistaking a new message for a copy
+ * from the earlier life would lose it.
+ */
 export const CLOCKS_DIFFER_MS = 2_000;
 
 /**
- * Whether a message is a new one though its id is on record: in an earlier life of its queue. A copy that was sent in that
- * life, and comes only now, is none. `sentAt` undefined: not known.
+ * Whether a recorded id belongs to an earlier life of the queue, so that the message is new. A copy sent in that
+ * life but received later is not new. `sentAt` undefined: unknown.
  */
 export function isFromEarlierLife(
-  earlier: Recorded,
-  { life }: Pick<Recorded, 'life'>,
+  earlier: RecordedMessage,
+  { life }: Pick<RecordedMessage, 'life'>,
   sentAt: number | undefined,
 ): boolean {
   return (
@@ -29,7 +32,10 @@ export function isFromEarlierLife(
   );
 }
 
-/** The record of a new message that takes the place of one of an earlier life. Its deliveries get buckets that are free. */
-export function replacementFor<Record extends Recorded>(earlier: Recorded, record: Record): Record {
+/** The record that replaces one of an earlier life; its deliveries use unused buckets. */
+export function replacementFor<Record extends RecordedMessage>(
+  earlier: RecordedMessage,
+  record: Record,
+): Record {
   return { ...record, firstBucket: endOfBuckets(earlier) };
 }

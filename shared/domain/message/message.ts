@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto';
 
-/** What a producer published, normalised. */
+/** A published message in normalised form. */
 export type Message = {
   queue: string;
   /** Safe in keys and headers; see `messageIdOf`. */
   id: string;
-  /** The producer's own id where `id` had to be made from it. */
+  /** The producer's id, if `id` is a hash of it. */
   originalId?: string;
   type?: string;
   /** RFC 3339 with milliseconds. */
   timestamp: string;
-  /** The source text of the JSON value, byte for byte as published. Never parsed and printed again. */
+  /** Source text of the JSON value, byte for byte as published; never reserialised. */
   data: string;
-  /** Milliseconds since the epoch after which no attempt is made. */
+  /** No attempt starts after this time, in milliseconds since the epoch. */
   expiresAt?: number;
 };
 
-/** All of it but its data. */
+/** A message without its data. */
 export type MessageHead = Omit<Message, 'data'>;
 
-/** A message's place in the records. */
+/** Identifies a message's record. */
 export type MessageKey = { queue: string; messageId: string };
 
 export const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
@@ -32,8 +32,8 @@ export function isQueueName(name: string): boolean {
 }
 
 /**
- * The message id for what the producer gave (docs/ingress.md#ids): its own where it is safe and unique by itself, else a hash.
- * A `source` (CloudEvents) makes an id unique only together with it, so such an id is always hashed.
+ * The message id for a producer's id (docs/ingress.md#ids): the same id if it is safe as a key and unique, else a
+ * hash. A CloudEvents id is unique only together with its `source`, so it is always hashed.
  */
 export function messageIdOf(given: { id: string; source?: string }): { id: string; originalId?: string } {
   if (given.source === undefined && MESSAGE_ID.test(given.id)) return { id: given.id };

@@ -1,23 +1,23 @@
 import type { StatusCounts } from './books.ts';
 import type { MessageKey } from './message.ts';
 
-/** What is on record of a message. Times are milliseconds since the epoch. */
+/** Recorded facts about a message. Times are milliseconds since the epoch. */
 type MessageFacts = {
   key: MessageKey;
   type?: string;
   acceptedAt: number;
-  /** How often it came again. */
+  /** Repeated sends of the message. */
   duplicates: number;
-  /** Subscriptions that it was for when it was accepted, and those that did not want it. */
+  /** Subscriptions that matched when it was accepted, and those excluded by their options. */
   matched: number;
   filtered: number;
   erasedAt?: number;
-  /** There while the message was not sent to all subscriptions: `matched` and `filtered` grow. */
+  /** Set until the message was sent to all subscriptions; until then `matched` and `filtered` grow. */
   until?: string;
 };
 
-/** `data`: its source text; undefined where it is not kept. */
+/** `data`: JSON source text; undefined if it is not kept. */
 export type MessageDetail = MessageFacts & { deliveries: StatusCounts; data: string | undefined };
 
-/** A message in a listing. `deliveries`: not counted where there are many. */
+/** A message in a listing. `deliveries`: undefined if there are too many to count. */
 export type MessageListItem = MessageFacts & { deliveries: StatusCounts | undefined; bodyKept: boolean };

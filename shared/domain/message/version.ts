@@ -2,29 +2,29 @@ import { hash } from 'node:crypto';
 import type { DataReference } from './data-reference.ts';
 import type { Message } from './message.ts';
 
-/** What a producer says of a message beside its id, as it said it. `ttl` and `delay` are seconds. */
-type Said = {
+/** A message as published, without its id. `ttl` and `delay` are seconds. */
+type PublishedContent = {
   type?: string | undefined;
   timestamp?: string | undefined;
   ttl?: number | undefined;
   delay?: number | undefined;
-  /** JSON source text, or where it is stored. */
+  /** JSON source text, or a reference to it. */
   data: string | DataReference;
 };
 
 /**
- * Tells the versions apart that are published under one id. A version does not depend on when it was sent, so a producer
- * that sends a message again, or an operator who redrives it, sends the same one.
+ * Digest that distinguishes versions published under one id. Independent of the send time, so that a repeat by a
+ * producer or a redrive is the same version.
  */
-export function versionOf({ type, timestamp, ttl, delay, data }: Said): string {
+export function versionOf({ type, timestamp, ttl, delay, data }: PublishedContent): string {
   const source = typeof data === 'string' ? data : [data.bucket, data.key, data.versionId];
-  // 96 bits: two versions of one message never meet by chance, and the record of every message carries it.
+  // 96 bits: no accidental collisions between versions, and small, because every message record stores it.
   return hash('sha256', JSON.stringify([type, timestamp, ttl, delay, source]), 'base64url').slice(0, 16);
 }
 
 /**
- * The version that was accepted, with what was derived from when its first copy was sent. `expiresAt`: milliseconds since the
- * epoch.
+ * The accepted version, and values derived from the send time of its first copy. `expiresAt`: milliseconds since
+ * the epoch.
  */
 export type AcceptedVersion = { digest: string } & Pick<Message, 'timestamp' | 'expiresAt'>;
 
@@ -35,7 +35,7 @@ export function acceptedVersion(
   return { digest, timestamp, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
-/** The message as it was accepted, made of a later copy of the same version. */
+/** The accepted message, rebuilt from a later copy of the same version. */
 export function withAcceptedVersion(
   { expiresAt: _ofThisCopy, ...copy }: Message,
   { timestamp, expiresAt }: AcceptedVersion,

@@ -1,53 +1,56 @@
 import { MAX_DELAY_SECONDS } from '../retry/wake-up-plan.ts';
 
-/** Timeout of operate. The rest of a long order goes on in a new message; short, because after a crash its message is hidden for as long. */
+/**
+ * Timeout of operate. Short, because a crash hides the message for as long; a long operation continues in a new
+ * message.
+ */
 export const OPERATE_TIMEOUT_SECONDS = 40;
 
-/** An order to `operate`: long work, done page by page. Each can be repeated without harm. Times are milliseconds since the epoch. */
+/** A long task for `operate`, done page by page; safe to repeat. Times are milliseconds since the epoch. */
 export type Operation = RecoveryOperation | CancellationOperation | MovingUpOperation;
 
-/** Replays what a recovery's record says, from where its cursor stands. Sent before the record is written. */
+/** Continues a recovery from the cursor in its record. Sent before the record is written. */
 export type RecoveryOperation = { kind: 'recovery'; queue: string; recoveryId: string; orderedAt: number };
 
 /**
- * Cancels what is pending for a subscription that is marked for deletion, and removes it then. Without a
- * `subscriptionId`: for a queue that was deleted at `deletedAt`.
+ * Cancels the pending deliveries of a subscription that is marked for deletion, then removes it. Without
+ * `subscriptionId`: those of a queue deleted at `deletedAt`.
  */
 export type CancellationOperation = {
   kind: 'cancellation';
   queue: string;
   subscriptionId?: string;
   deletedAt: number;
-  /** Where the next page begins; absent before the first. */
+  /** Start of the next page; absent before the first. */
   cursor?: string;
-  /** This pass began when every attempt that was under way at the deletion had been recorded. */
+  /** This pass began after all attempts in flight at the deletion were recorded. */
   settled?: true;
-  /** Deliveries that could not be cancelled in this pass so far. */
+  /** Deliveries of this pass that could not be cancelled so far. */
   failed?: number;
-  /** Passes made for what had failed in those before. */
+  /** Passes that repeated the failures of earlier passes. */
   looks?: number;
 };
 
-/** Moves up what waits in the line of a subscription by a lower limit than it has now. */
+/** Moves deliveries that wait under a lower rate limit than the current one to earlier slots. */
 export type MovingUpOperation = {
   kind: 'moving_up';
   queue: string;
   subscriptionId: string;
-  /** Where the next page begins; absent before the first. */
+  /** Start of the next page; absent before the first. */
   cursor?: string;
-  /** This pass began when every attempt that was under way at the change had been recorded. */
+  /** This pass began after all attempts in flight at the change were recorded. */
   settled?: true;
 };
 
-/** How often operate looks again at a delivery that it could not deal with, before it leaves it alone. */
-export const MOST_LOOKS = 5;
+/** How often operate retries a delivery that it could not process, before it skips it. */
+export const MAX_RECHECKS = 5;
 
-const FIRST_SECONDS = 60;
+const FIRST_RECHECK_SECONDS = 60;
 
 /**
- * Until the next look after so many: a minute, then twice as long each time, so half an hour in all. Reconcile, which makes up
- * for a crash, comes by in less than five minutes, and an outage of half an hour is what everything else outlasts as well.
+ * Seconds until the next try: one minute, doubling each time, half an hour in total. Reconcile repairs a crash
+ * within five minutes, and half an hour is the outage that everything else survives as well.
  */
-export function secondsToNextLook(looks: number): number {
-  return Math.min(MAX_DELAY_SECONDS, FIRST_SECONDS * 2 ** looks);
+export function recheckDelaySeconds(looks: number): number {
+  return Math.min(MAX_DELAY_SECONDS, FIRST_RECHECK_SECONDS * 2 ** looks);
 }

@@ -1,4 +1,4 @@
-import { MOST_LOOKS } from './operation.ts';
+import { MAX_RECHECKS } from './operation.ts';
 import type { Delivery, DeliveryKey } from '../delivery/delivery.ts';
 import {
   RECOVERABLE_STATUSES,
@@ -7,52 +7,61 @@ import {
   type Status,
 } from '../vocabulary.ts';
 
-/** Which deliveries a recovery replays. Times are milliseconds since the epoch, by when the message was accepted. */
+/**
+ * Which deliveries a recovery reopens. Times are milliseconds since the epoch and refer to the message's
+ * acceptance.
+ */
 export type RecoverySelection = {
   queue: string;
-  /** At or after. */
+  /** Inclusive. */
   since: number;
-  /** Before. */
+  /** Exclusive. */
   until: number;
   subscriptionId?: string;
-  /** Any of the three where none is given; those cancelled by hand are left alone then. */
+  /** Default: all three statuses, except deliveries cancelled manually. */
   status?: RecoverableStatus;
 };
 
-/** A recovery as kept on record. */
+/** Record of a recovery. */
 export type Recovery = {
   id: string;
   selection: RecoverySelection;
   state: RecoveryState;
-  /** Deliveries dealt with so far: reopened and skipped ones together. */
+  /** Deliveries processed so far: reopened and skipped. */
   found: number;
-  /** Those that were given another round. */
+  /** Deliveries reopened for another round. */
   reopened: number;
-  /** Those that could not be: why, and how many. */
+  /** Number of skipped deliveries per reason. */
   skipped: Readonly<Record<string, number>>;
-  /** Under work. On record before the first of them is touched, so that each is counted once whatever crashes. */
+  /**
+   * The batch in progress. Stored before its first delivery changes, so that a crash does not cause double
+   * counting.
+   */
   batch: readonly DeliveryKey[];
-  /** Not to be reopened yet, but soon, so they are looked at again. */
+  /** Deliveries that cannot be reopened yet, but soon; they are retried. */
   deferred: readonly DeliveryKey[];
-  /** How often the deferred were looked at again since the last page. */
+  /** Retries of the deferred deliveries since the last page. */
   looks: number;
-  /** Where the next page begins; absent before the first. */
+  /** Start of the next page; absent before the first. */
   cursor?: string;
-  /** The listing was followed to its end. */
+  /** All pages of the listing were read. */
   listed: boolean;
-  /** Grows with every write, so that of two who work on it one has to stop. */
+  /** Incremented by every write, so that of two concurrent invocations one stops. */
   version: number;
   createdAt: number;
   updatedAt: number;
   expiresAt: number;
 };
 
-/** `unique` is safe in an id, as `newId` makes them. Ids sort by the time: 13 digits last until the year 2286. */
+/**
+ * The id of a recovery; ids sort by creation time (13 digits suffice until the year 2286). `unique`: a value of
+ * `newId`, which is safe in ids.
+ */
 export function recoveryIdOf(createdAt: number, unique: string): string {
   return `${String(createdAt).padStart(13, '0')}-${unique}`;
 }
 
-/** `at.retentionMs`: how long the record outlives its last write. */
+/** A new, running recovery. `at.retentionMs`: retention of its record after the last write. */
 export function newRecovery(
   id: string,
   selection: RecoverySelection,
@@ -81,8 +90,8 @@ export function isRecoverable(status: Status): status is RecoverableStatus {
 }
 
 /**
- * Whether a delivery is one that the recovery is about: over when the recovery was ordered, in one of the ways asked for.
- * What ended later has failed anew, if only once more, and is left to whoever looks at it then.
+ * Whether a recovery covers a delivery: it had ended in a selected status when the recovery was created. A delivery
+ * that failed again later is left for the next recovery.
  */
 export function isSelected({ selection, createdAt }: Recovery, delivery: Delivery): boolean {
   const { status, reason } = delivery;
@@ -91,40 +100,40 @@ export function isSelected({ selection, createdAt }: Recovery, delivery: Deliver
   return !isLeftAlone && endedAt(delivery, status) <= createdAt;
 }
 
-/** A record that is over is still written to when what it owes is done; its last attempt has not moved by that. */
+/** Completing pending steps updates the record of an ended delivery, but not its last attempt. */
 function endedAt({ attempts, updatedAt }: Delivery, status: RecoverableStatus): number {
   const last = attempts.at(-1);
   return status === 'cancelled' || last === undefined ? updatedAt : last.startedAt + last.durationMs;
 }
 
-/** What came of a delivery of the batch. `unconcerned`: not what the recovery is about, or not any more. */
+/** Result for one delivery of the batch. `unconcerned`: the recovery does not cover it (any more). */
 export type ReplayResult =
   | { kind: 'reopened' }
   | { kind: 'skipped'; why: string }
   | { kind: 'later'; why: string; key: DeliveryKey }
   | { kind: 'unconcerned' };
 
-/** The counts after deliveries of the batch were dealt with; `rest` are those that there was no time for. */
+/** The recovery after results of its batch. `rest`: deliveries for which there was no time. */
 export function withResults(
   recovery: Recovery,
-  handled: readonly ReplayResult[],
+  results: readonly ReplayResult[],
   rest: readonly DeliveryKey[],
 ): Recovery {
   let after: Recovery = { ...recovery, batch: rest };
-  for (const handling of handled) after = withResult(after, handling);
+  for (const result of results) after = withResult(after, result);
   return after;
 }
 
-function withResult(recovery: Recovery, handling: ReplayResult): Recovery {
-  switch (handling.kind) {
+function withResult(recovery: Recovery, result: ReplayResult): Recovery {
+  switch (result.kind) {
     case 'reopened':
       return { ...recovery, found: recovery.found + 1, reopened: recovery.reopened + 1 };
     case 'skipped':
-      return withSkipped(recovery, handling.why);
+      return withSkipped(recovery, result.why);
     case 'later':
-      return recovery.looks < MOST_LOOKS
-        ? { ...recovery, deferred: [...recovery.deferred, handling.key] }
-        : withSkipped(recovery, handling.why);
+      return recovery.looks < MAX_RECHECKS
+        ? { ...recovery, deferred: [...recovery.deferred, result.key] }
+        : withSkipped(recovery, result.why);
     case 'unconcerned':
       return recovery;
   }
@@ -138,16 +147,16 @@ function withSkipped(recovery: Recovery, why: string): Recovery {
   };
 }
 
-/** More than these wait for another look before the next page: with a page's worth on top, they are looked at in one go. */
+/** With more deferred deliveries, no further page is read. Together with one page they fit into one batch. */
 export const MOST_DEFERRED = 50;
 
-/** What a running recovery does once its batch is dealt with. */
+/** The next step of a running recovery after its batch. */
 export function stepAfterBatch({ listed, deferred }: Recovery): 'list' | 'look_again' | 'complete' {
   if (!listed && deferred.length <= MOST_DEFERRED) return 'list';
   return deferred.length > 0 ? 'look_again' : 'complete';
 }
 
-/** The next page is the batch. */
+/** The recovery with the next page as its batch. */
 export function withPage(
   recovery: Recovery,
   { keys, marker }: { keys: readonly DeliveryKey[]; marker?: string | undefined },
@@ -160,8 +169,8 @@ export function withPage(
   };
 }
 
-/** The deferred are the batch once more. */
-export function withDeferredAgain(recovery: Recovery): Recovery {
+/** The recovery with its deferred deliveries as the batch. */
+export function withDeferredAsBatch(recovery: Recovery): Recovery {
   return {
     ...recovery,
     batch: recovery.deferred,
@@ -170,7 +179,7 @@ export function withDeferredAgain(recovery: Recovery): Recovery {
   };
 }
 
-/** As it is written next. */
+/** The recovery as its next write stores it. */
 export function nextVersion(recovery: Recovery, at: { now: number; retentionMs: number }): Recovery {
   return {
     ...recovery,

@@ -9,17 +9,20 @@ import { createHash } from 'node:crypto';
 type AfterFailure = {
   key: DeliveryKey;
   policy: RetryPolicy;
-  /** The attempt that failed; its round's attempts so far are `madeInRound`, itself among them. */
+  /** The failed attempt. `madeInRound` counts the attempts of its round, including this one. */
   failed: Attempt;
   madeInRound: number;
-  /** What the subscriber asked for by Retry-After, capped, in milliseconds; 0 if nothing. */
+  /** Delay from the subscriber's Retry-After header, capped, in milliseconds; 0 if none. */
   hintMs: number;
   thresholdSeconds: number;
-  /** Whether this invocation may make an immediate retry itself. */
+  /** Whether this invocation may make an immediate retry. */
   canContinue: boolean;
 };
 
-/** What follows a failed attempt (docs/policy.md#four-phases): the next one and when, or undefined because the policy has run out. */
+/**
+ * The attempt after a failure and its due time (docs/policy.md#four-phases); undefined once the policy is
+ * exhausted.
+ */
 export function nextAfterFailure(after: AfterFailure): NextAttempt | undefined {
   const next = followingAttempt(after);
   if (next === undefined) return undefined;
@@ -28,10 +31,10 @@ export function nextAfterFailure(after: AfterFailure): NextAttempt | undefined {
   return { ...next, by: planWakeUp(next.dueAt, endedAt, after.thresholdSeconds).by };
 }
 
-/** An attempt that is to come. `dueAt`: milliseconds since the epoch. */
+/** A future attempt. `dueAt`: milliseconds since the epoch. */
 export type PlannedAttempt = Omit<NextAttempt, 'by'>;
 
-/** What a policy says of the attempt after one that failed, whatever is to bring it about; undefined: there is none. */
+/** The attempt after a failure, without its mechanism; undefined once the policy is exhausted. */
 export function followingAttempt(
   after: Pick<AfterFailure, 'key' | 'policy' | 'madeInRound' | 'hintMs'> & {
     failed: Pick<Attempt, 'number' | 'startedAt' | 'durationMs'>;
@@ -59,23 +62,23 @@ function policyDelayMs(
 }
 
 /**
- * The delay in seconds once chance has its part: anywhere from 0 (full) or from half of it (equal) up to the delay
- * itself. The same seed gives the same delay, so that a computation repeated after a crash does not move a due time.
+ * The jittered delay in seconds: from 0 (full) or half (equal) up to `delaySeconds`. The same seed gives the same
+ * delay, so that a computation repeated after a crash keeps its due time.
  */
 export function jitteredDelay(delaySeconds: number, jitter: Jitter, seed: string): number {
   switch (jitter) {
     case 'none':
       return delaySeconds;
     case 'full':
-      return delaySeconds * chance(seed);
+      return delaySeconds * pseudoRandom(seed);
     case 'equal':
-      return delaySeconds * (0.5 + chance(seed) / 2);
+      return delaySeconds * (0.5 + pseudoRandom(seed) / 2);
   }
 }
 
 const CHANCE_BYTES = 6;
 
 /** Uniform in [0, 1) over 2^48 values. */
-function chance(seed: string): number {
+function pseudoRandom(seed: string): number {
   return createHash('sha256').update(seed).digest().readUIntBE(0, CHANCE_BYTES) / 2 ** (8 * CHANCE_BYTES);
 }

@@ -4,9 +4,8 @@ import type { PolicySource } from '../vocabulary.ts';
 import type { RetryPolicy } from './policy.ts';
 
 /**
- * What the rest of a delivery's round would be, the attempt that is due or under way first, if each attempt failed at the
- * very moment that it was due. Jitter is seeded, so these are the times that would come about; a request that takes its
- * time moves what follows by as much. Empty for a delivery that is over.
+ * The remaining attempts of a delivery's round, including the one due or in flight, if each failed at its due time.
+ * Seeded jitter makes these times exact; request durations shift them. Empty for an ended delivery.
  */
 export function plannedAttempts(
   delivery: Pick<Delivery, 'key' | 'status' | 'round' | 'attempts' | 'next' | 'slot' | 'updatedAt'>,
@@ -29,7 +28,7 @@ export function plannedAttempts(
   return planned;
 }
 
-/** A first attempt has no due time on record, but begins when its record does. */
+/** A first attempt has no recorded due time; it starts when its record is written. */
 function firstOf({
   attempts,
   next,
@@ -41,11 +40,14 @@ function firstOf({
     : { number: next.number, phase: next.phase, dueAt: startOf({ slot }, next) };
 }
 
-/** A delivery, what it follows and what is to come. */
+/** A delivery with its policy and its planned attempts. */
 export type DeliveryDetail = {
   delivery: Delivery;
   policy: RetryPolicy;
-  /** `delivery`: kept on it at its round's first failure; else where the one comes from that would be kept now. */
+  /**
+   * `delivery`: stored with it at the round's first failure. Otherwise the source of the policy that would be
+   * stored now.
+   */
   policySource: PolicySource | 'delivery';
   planned: readonly PlannedAttempt[];
 };

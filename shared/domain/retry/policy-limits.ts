@@ -4,20 +4,23 @@ import { totalSeconds } from './schedule.ts';
 
 const DAY_SECONDS = 86_400;
 
-/** A delivery's record must outlive its schedule, and a typing error must not make a schedule of years (docs/policy.md#limits). */
+/**
+ * Bounds a schedule, because a delivery's record must outlive it and a typing error must not last years
+ * (docs/policy.md#limits).
+ */
 export const MAXIMUM_DELAY_LIMIT_SECONDS = 7 * DAY_SECONDS;
 const SCHEDULE_LIMIT_SECONDS = 15 * DAY_SECONDS;
 const RETRIES_LIMIT = 100;
 
 /**
- * The longest that a delivery can take, in milliseconds: the longest schedule of a policy, every retry of which a
- * Retry-After may have moved by its cap.
+ * Longest duration of a delivery, in milliseconds: the longest schedule, with each retry delayed by the Retry-After
+ * cap.
  */
 export function longestScheduleMs(retryAfterCapMs: number): number {
   return SCHEDULE_LIMIT_SECONDS * 1000 + RETRIES_LIMIT * retryAfterCapMs;
 }
 
-/** The field that a limit on the policy as a whole is reported under. */
+/** Field name for errors about the whole policy. */
 export const WHOLE_POLICY = '_retry_policy';
 
 const COUNTS = [
@@ -36,8 +39,8 @@ const SCHEDULE_FIELDS = [
 ] as const;
 
 /**
- * What is wrong with a policy though each field by itself is right. `wrong` are fields already reported: what depends on
- * their values is not judged, because it would be judged by values that nobody gave.
+ * Errors that depend on several fields of a policy. `wrong`: fields already reported; checks that need their values
+ * are skipped, because they would use defaults that the user did not choose.
  */
 export function limitErrors(
   given: PartialRetryPolicy,
@@ -65,16 +68,16 @@ function countErrors(policy: RetryPolicy, wrong: ReadonlySet<string>): FieldErro
   const counts = COUNTS.filter((field) => !wrong.has(field)).map((field) => policy[field]);
   const retries = counts.reduce((sum, count) => sum + count, 0);
   if (retries <= RETRIES_LIMIT) return [];
-  const message = `must not come to more than ${RETRIES_LIMIT} retries in all: ${counts.join(' + ')} = ${retries}, defaults included`;
+  const message = `must not exceed ${RETRIES_LIMIT} retries in total: ${counts.join(' + ')} = ${retries}, including defaults`;
   return [{ field: WHOLE_POLICY, message }];
 }
 
-/** Room for the rounding of a sum of up to 100 fractions, so that a schedule of exactly the limit is within it. */
+/** Rounding tolerance for a sum of up to 100 fractions, so that a schedule of exactly the limit is accepted. */
 const ROUNDING_SECONDS = 1e-6;
 
 function lengthErrors(policy: RetryPolicy): FieldError[] {
   const seconds = totalSeconds(policy);
   if (seconds <= SCHEDULE_LIMIT_SECONDS + ROUNDING_SECONDS) return [];
-  const message = `must not take longer than 15 days (${SCHEDULE_LIMIT_SECONDS} s) in all: it comes to ${Math.ceil(seconds)} s, defaults included`;
+  const message = `must not exceed 15 days (${SCHEDULE_LIMIT_SECONDS} s) in total: it takes ${Math.ceil(seconds)} s, including defaults`;
   return [{ field: WHOLE_POLICY, message }];
 }

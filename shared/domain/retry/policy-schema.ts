@@ -9,7 +9,7 @@ import {
   type RetryPolicy,
 } from './policy.ts';
 
-/** Not `z.int`: what is too large for it is an integer too, and refused for what it adds up to. */
+/** Not `z.int`, which rejects unsafe integers: those are reported as exceeding the limits of the whole policy. */
 function integer(rule: string, minimum: number) {
   return z.number(rule).refine(Number.isInteger, rule).min(minimum, rule).meta({ type: 'integer' });
 }
@@ -28,11 +28,11 @@ const retriedStatus = integer(statusRule, 300)
   .max(499, statusRule)
   .refine(
     (status) => status !== 410,
-    'must not hold 410: a subscriber that answers 410 Gone is disabled, not retried',
+    'must not contain 410: a subscriber that answers 410 Gone is disabled, not retried',
   )
   .meta({ type: 'integer', not: { const: 410 } });
 
-/** The bounds of each field, and what a caller is told about them. */
+/** Bounds of each field, and the error messages that callers see. */
 const RULES = {
   retries_with_no_delay: retries.exactOptional(),
   minimum_delay_retries: retries.exactOptional(),
@@ -50,14 +50,15 @@ const RULES = {
     .exactOptional(),
 } satisfies Record<keyof RetryPolicy, z.ZodType>;
 
-/** A policy as users give it, field by field; `parseRetryPolicy` checks the whole. */
+/** A user's policy, checked field by field; `parseRetryPolicy` also checks it as a whole. */
 export const retryPolicySchema = z.strictObject(RULES, 'must be an object');
 
 type Refused = { ok: false; fields: FieldError[] };
 
 /**
- * A user's policy: checked field by field, then as a whole as it is once completed from the defaults (docs/policy.md#which-policy-is-in-force). Every
- * wrong field is reported, each once, in the policy's order; limits on the whole come last, as `_retry_policy`.
+ * Checks a user's policy field by field, then as a whole after completing it from the defaults
+ * (docs/policy.md#which-policy-is-in-force). Reports each wrong field once, in field order; errors about the whole
+ * policy come last, as `_retry_policy`.
  */
 export function parseRetryPolicy(
   input: unknown,
@@ -71,7 +72,7 @@ export function parseRetryPolicy(
   return fields.length === 0 ? { ok: true, policy: right } : { ok: false, fields };
 }
 
-/** The deployment's defaults: what is left out comes from the product's own. */
+/** Parses the deployment's default policy; missing fields come from `DEFAULT_RETRY_POLICY`. */
 export function parseDefaultRetryPolicy(input: unknown): { ok: true; policy: RetryPolicy } | Refused {
   const parsed = parseRetryPolicy(input);
   return parsed.ok

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { BACKOFF_FUNCTIONS, JITTERS, type PolicySource } from '../vocabulary.ts';
 
 /**
- * What a retry policy is (docs/policy.md), in the order of its fields; delays are seconds. Only types: a stored policy stays readable
- * when a bound changes. The bounds on what users give are in policy-schema.ts.
+ * Field types of a retry policy (docs/policy.md); delays in seconds. No bounds, so that a stored policy stays
+ * readable when a bound changes: policy-schema.ts has the bounds for user input.
  */
 export const partialPolicySchema = z.object({
   retries_with_no_delay: z.int().exactOptional(),
@@ -19,15 +19,15 @@ export const partialPolicySchema = z.object({
   retry_on_status: z.array(z.int()).exactOptional(),
 });
 
-/** With every field present. */
+/** All fields present. */
 export const completePolicySchema = partialPolicySchema.required();
 
 export type RetryPolicy = z.output<typeof completePolicySchema>;
 
-/** A policy as a user gave it: validated, not yet completed from the defaults. */
+/** A user's policy: validated, not completed from the defaults. */
 export type PartialRetryPolicy = z.output<typeof partialPolicySchema>;
 
-/** What a deployment uses that sets no `defaultRetryPolicy` of its own. */
+/** Policy of a deployment without the setting `defaultRetryPolicy`. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   retries_with_no_delay: 3,
   minimum_delay_retries: 3,
@@ -42,12 +42,12 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   retry_on_status: [],
 };
 
-/** A policy ready to be followed. `warning` says what had to be changed to make it so; it names no queue and no subscription. */
+/** A complete policy. `warning` names a changed value; it names no queue and no subscription. */
 type CompletedRetryPolicy = { policy: RetryPolicy; warning?: string };
 
 /**
- * Fills what a policy leaves out from the defaults. Never fails: a policy was checked when it was stored, and should the
- * defaults have changed under it since, a schedule that is a little longer is better than a delivery that is given up.
+ * Completes a policy from the defaults; never fails. A stored policy was valid, but the defaults may have changed
+ * since: a slightly longer schedule is better than a delivery that is given up.
  */
 export function completeRetryPolicy(
   partial: PartialRetryPolicy,
@@ -58,11 +58,11 @@ export function completeRetryPolicy(
   if (maximum_delay >= minimum_delay) return { policy };
   return {
     policy: { ...policy, maximum_delay: minimum_delay },
-    warning: `maximum_delay ${maximum_delay} is below minimum_delay ${minimum_delay} with the present defaults; ${minimum_delay} is used for both`,
+    warning: `maximum_delay ${maximum_delay} is below minimum_delay ${minimum_delay} with the current defaults; ${minimum_delay} is used for both`,
   };
 }
 
-/** The policies that a delivery could follow. An empty object is a policy: all defaults. */
+/** Policies that may apply to a delivery. An empty object is a policy with all defaults. */
 type PolicyCandidates = {
   subscription?: PartialRetryPolicy | undefined;
   queue?: PartialRetryPolicy | undefined;
@@ -72,8 +72,8 @@ type PolicyCandidates = {
 export type PolicyInForce = CompletedRetryPolicy & { source: PolicySource };
 
 /**
- * The policy a delivery follows (docs/policy.md#which-policy-is-in-force): the subscription's; else the queue's; else the defaults. A queue whose
- * policy says `ignore_subscription_override`, itself or by the defaults that complete it, comes first.
+ * The policy of a delivery (docs/policy.md#which-policy-is-in-force): the subscription's, else the queue's, else
+ * the defaults. The queue's comes first if it sets `ignore_subscription_override`, directly or by default.
  */
 export function policyInForce({ subscription, queue, defaults }: PolicyCandidates): PolicyInForce {
   const ofQueue = queue && completeRetryPolicy(queue, defaults);

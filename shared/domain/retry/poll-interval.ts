@@ -1,4 +1,4 @@
-/** Seconds. `gradualDecrease`: a message halves the interval, never under the floor, instead of resetting it. */
+/** Seconds. `gradualDecrease`: a message halves the interval, down to the floor, instead of resetting it. */
 export type PollIntervalOptions = {
   /** @default 1 */
   floor?: number;
@@ -10,7 +10,10 @@ export type PollIntervalOptions = {
   gradualDecrease?: boolean;
 };
 
-/** A value: poll, wait `wait` seconds if nothing was found, go on with what `afterEmpty` or `afterMessage` answers. */
+/**
+ * An immutable value: poll, wait `wait` seconds if nothing was found, continue with the result of `afterEmpty` or
+ * `afterMessage`.
+ */
 export type PollInterval = {
   wait: number;
   afterEmpty: () => PollInterval;
@@ -22,13 +25,13 @@ export class InvalidPollInterval extends Error {
 }
 
 /**
- * The simple capped exponential back-off of a poller, at its floor to begin with. Having found nothing so
- * far, it waits 1, 2, 4, 8, 16, 32, 60, 60 s and so on with the default options.
- * @throws InvalidPollInterval when the options are not finite numbers with 0 < floor ≤ ceiling and exponent ≥ 1.
+ * Capped exponential back-off of a poller, starting at its floor: without messages it waits 1, 2, 4, 8, 16, 32, 60,
+ * 60 s and so on by default.
+ * @throws InvalidPollInterval unless the options are finite numbers with 0 < floor ≤ ceiling and exponent ≥ 1.
  */
 export function pollInterval(options: PollIntervalOptions = {}): PollInterval {
   const { floor = 1, ceiling = 60, exponent = 2, gradualDecrease = false } = options;
-  refuseNonsense({ floor, ceiling, exponent });
+  validateOptions({ floor, ceiling, exponent });
   const at = (wait: number): PollInterval => ({
     wait,
     afterEmpty: () => at(Math.min(ceiling, wait * exponent)),
@@ -37,7 +40,7 @@ export function pollInterval(options: PollIntervalOptions = {}): PollInterval {
   return at(floor);
 }
 
-function refuseNonsense({
+function validateOptions({
   floor,
   ceiling,
   exponent,
@@ -46,7 +49,7 @@ function refuseNonsense({
   ceiling: number;
   exponent: number;
 }): void {
-  // Comparisons written so that NaN fails them.
+  // NaN fails these comparisons.
   if (!(floor > 0)) throw new InvalidPollInterval(`floor must be a positive number of seconds, not ${floor}`);
   if (!(ceiling >= floor && ceiling < Infinity)) {
     throw new InvalidPollInterval(

@@ -1,10 +1,10 @@
 import type { Phase, BackoffFunction } from '../vocabulary.ts';
 import type { RetryPolicy } from './policy.ts';
 
-/** One retry of a round, numbered from 1: it starts `delaySeconds` after the failed attempt before it ended. */
+/** One retry of a round, numbered from 1; starts `delaySeconds` after the previous attempt ended. */
 export type Retry = { retry: number; phase: Exclude<Phase, 'initial' | 'manual'>; delaySeconds: number };
 
-/** Every retry of a round, phase by phase (docs/policy.md#delays). Exact seconds: neither rounded nor jittered. */
+/** All retries of a round, phase by phase (docs/policy.md#delays). Exact seconds: neither rounded nor jittered. */
 export function retrySchedule(policy: RetryPolicy): Retry[] {
   const inPhase = (phase: Retry['phase'], delays: readonly number[]): Omit<Retry, 'retry'>[] =>
     delays.map((delaySeconds) => ({ phase, delaySeconds }));
@@ -30,12 +30,15 @@ function backoffOf(policy: RetryPolicy): number[] {
   });
 }
 
-/** All delays of a round together, in seconds; the attempts themselves come on top. */
+/** Sum of the delays of a round in seconds, without the attempts' durations. */
 export function totalSeconds(policy: RetryPolicy): number {
   return retrySchedule(policy).reduce((total, { delaySeconds }) => total + delaySeconds, 0);
 }
 
-/** From `minimum` to `maximum` seconds, 0 < minimum ≤ maximum, in `retries` steps; `exponent` > 1 is capped_exponential's. */
+/**
+ * Delays from `minimum` to `maximum` seconds, 0 < minimum ≤ maximum, in `retries` steps. `exponent` > 1 applies to
+ * capped_exponential.
+ */
 export type Backoff = {
   function: BackoffFunction;
   minimum: number;
@@ -45,45 +48,47 @@ export type Backoff = {
 };
 
 /**
- * The delays of the backoff phase in seconds (docs/policy.md#backoff-the-five-functions). They start at `minimum` and end at `maximum` exactly,
- * capped_exponential at most there, and never decrease: whatever rounding does to a power, a delay stays between the one
- * before it and `maximum`.
+ * Delays of the backoff phase in seconds (docs/policy.md#backoff-the-five-functions). They start at `minimum`,
+ * never decrease and end at exactly `maximum` (capped_exponential may end below it), despite rounding.
  */
 export function backoffDelays(backoff: Backoff): number[] {
   const delays: number[] = [];
   for (let n = 1; n <= backoff.retries; n += 1) {
     const floor = delays.at(-1) ?? backoff.minimum;
-    // The series divide by retries − 1, and a single retry waits the minimum by definition.
-    const delay = n === 1 ? backoff.minimum : delayBefore(n, backoff);
+    // The series divide by retries − 1; a single retry waits the minimum by definition.
+    const delay = n === 1 ? backoff.minimum : delayOfRetry(n, backoff);
     delays.push(Math.min(backoff.maximum, Math.max(floor, delay)));
   }
   return delays;
 }
 
-function delayBefore(n: number, backoff: Backoff): number {
+function delayOfRetry(n: number, backoff: Backoff): number {
   const { minimum, maximum, retries, exponent } = backoff;
   switch (backoff.function) {
     case 'linear':
-      return between(backoff, n - 1, retries - 1);
+      return interpolated(backoff, n - 1, retries - 1);
     case 'arithmetic':
       // n(n−1)/2 · d with d = 2(MAX − MIN)/(NUM(NUM−1)): the 2 cancels out.
-      return between(backoff, n * (n - 1), retries * (retries - 1));
+      return interpolated(backoff, n * (n - 1), retries * (retries - 1));
     case 'geometric':
     case 'exponential':
-      // p · k^n with p = MIN/k is MIN · k^(n−1): one series under both names. A power would only come near the end.
-      return n === retries ? maximum : whole(minimum * (maximum / minimum) ** ((n - 1) / (retries - 1)));
+      // p · k^n with p = MIN/k is MIN · k^(n−1): the same series under both names. The last delay is set, because a
+      // power only approximates it.
+      return n === retries
+        ? maximum
+        : withoutRootError(minimum * (maximum / minimum) ** ((n - 1) / (retries - 1)));
     case 'capped_exponential':
       return minimum * exponent ** (n - 1);
   }
 }
 
-/** MIN + (MAX − MIN) · done/all. Between integers the division is the only step that rounds, so whole results are exact. */
-function between({ minimum, maximum }: Backoff, done: number, all: number): number {
+/** MIN + (MAX − MIN) · done/all. With integers only the division rounds, so whole results are exact. */
+function interpolated({ minimum, maximum }: Backoff, done: number, all: number): number {
   return done === all ? maximum : (minimum * (all - done) + maximum * done) / all;
 }
 
-/** Takes back what a root loses, so that 1, 10, 100 is not 1, 9.999999999999998, 100. */
-function whole(delay: number): number {
+/** Removes the rounding error of a root: 1, 10, 100 instead of 1, 9.999999999999998, 100. */
+function withoutRootError(delay: number): number {
   const nearest = Math.round(delay);
   return Math.abs(delay - nearest) <= nearest * 1e-12 ? nearest : delay;
 }

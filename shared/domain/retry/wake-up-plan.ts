@@ -6,17 +6,21 @@ import type { DeliveryKey, Lease, NextAttempt } from '../delivery/delivery.ts';
 export const MAX_DELAY_SECONDS = 900;
 
 /**
- * EventBridge Scheduler invokes within the minute after the time it is given ("60-second precision", EventBridge
- * Scheduler user guide, schedule types), so a schedule is set this far ahead and SQS brings the rest to the second.
+ * EventBridge Scheduler invokes within the minute after the scheduled time ("60-second precision", EventBridge
+ * Scheduler user guide, schedule types). Schedules are set this much earlier, and SQS delays the rest to the
+ * second.
  */
 const SCHEDULER_LEAD_MS = 65_000;
 
-/** A schedule nearer than this could be in the past by the time it is created. */
+/** A schedule any nearer could be in the past when it is created. */
 const SCHEDULER_NEAREST_MS = 5_000;
 
 export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'scheduler'; at: number };
 
-/** By which mechanism the attempt due at `dueAt` is brought about (docs/design.md#6-wake-ups). Times in ms, the threshold in seconds. */
+/**
+ * The mechanism that starts the attempt due at `dueAt` (docs/design.md#6-wake-ups). Times in ms, the threshold in
+ * seconds.
+ */
 export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number): WakeUpPlan {
   const remainingMs = dueAt - now;
   if (remainingMs < thresholdSeconds * 1000 || remainingMs <= SCHEDULER_NEAREST_MS)
@@ -25,8 +29,8 @@ export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number)
 }
 
 /**
- * Seconds. The least threshold for what waits for a slot: a schedule for anything nearer may fire when the slot is over, and
- * for each slot after it again, whatever an operator prefers for retries.
+ * Seconds. Minimum threshold for deliveries that wait for a slot, for any setting: a nearer schedule may fire after
+ * the slot has passed, and again for every later slot.
  */
 const LEAST_FOR_SLOTS = (SCHEDULER_LEAD_MS + SCHEDULER_NEAREST_MS) / 1000;
 
@@ -35,9 +39,9 @@ export function thresholdFor(slot: Slot | undefined, thresholdSeconds: number): 
 }
 
 /**
- * A step of the way by SQS: the whole remainder, or as much as SQS takes. An early wake-up always goes on like this,
- * so that no second schedule is made for one due time. SQS takes whole seconds: rounded to the nearest, a wake-up comes at
- * most half a second late, or as much too early, which deliver waits for. Always rounded up, it would be a second late.
+ * One SQS delay: the whole remainder, or the SQS maximum. Early wake-ups continue this way, so that one due time
+ * never gets a second schedule. SQS takes whole seconds; rounding to the nearest keeps the error within half a
+ * second, and deliver waits out an early one.
  */
 export function planSqsDelay(dueAt: number, now: number): { by: 'sqs_delay'; delaySeconds: number } {
   return {
@@ -46,14 +50,14 @@ export function planSqsDelay(dueAt: number, now: number): { by: 'sqs_delay'; del
   };
 }
 
-/** A lease on the record is a holder that died or is still at it: nobody else can take over before it runs out. */
+/** When to wake a delivery: a valid lease blocks other invocations until it expires. */
 export function wakeUpTime({ dueAt }: Pick<NextAttempt, 'dueAt'>, lease: Lease | undefined): number {
   return Math.max(dueAt, lease?.until ?? 0);
 }
 
 /**
- * One name for one due time of one attempt, so that arming it twice makes one schedule, while an attempt whose due time
- * was moved gets another. At most 64 of `[0-9a-zA-Z-_.]` (EventBridge Scheduler API, CreateSchedule).
+ * Schedule name of one due time of one attempt: scheduling it twice creates one schedule, and a moved due time gets
+ * another. At most 64 of `[0-9a-zA-Z-_.]` (EventBridge Scheduler API, CreateSchedule).
  */
 export function scheduleName(key: DeliveryKey, attempt: number, dueAt: number): string {
   const delivery = createHash('sha256')

@@ -1,20 +1,26 @@
 import { subscriberIdentity } from './subscriber-url.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Whatever it was disabled for, and whatever it failed before: it starts anew. What is under way to it says nothing of it. */
+/** An enabled subscription without failure history; attempts in flight no longer affect its health. */
 export function asEnabled(subscription: Subscription, now: number): Subscription {
   const fresh = withoutHistory(subscription, now);
   delete fresh.disabled;
   return fresh;
 }
 
-/** What failed there, or fails there yet, says nothing of the new one. */
+/**
+ * A subscription with another subscriber. If the address changes, its failure history is dropped, because it
+ * belongs to the old address.
+ */
 export function moveTo(subscriber: string, current: Subscription, now: number): Subscription {
   const moved = { ...current, subscriber };
   return hasMoved(current, moved) ? withoutHistory(moved, now) : moved;
 }
 
-/** Whether another host may be there now: scheme, host or port differ. What was given for the one is not for the other. */
+/**
+ * Whether scheme, host or port differ, so that another host may answer; credentials for the old one must not be
+ * sent to it.
+ */
 export function hasNewOrigin(before: Subscription, subscriber: string): boolean {
   return URL.parse(before.subscriber)?.origin !== URL.parse(subscriber)?.origin;
 }
@@ -23,7 +29,7 @@ export function hasMoved(before: Subscription, after: Subscription): boolean {
   return subscriberIdentity(before.subscriber) !== subscriberIdentity(after.subscriber);
 }
 
-/** Later than the change before, whatever the clocks say: two changes are told apart by it. */
+/** `changedAt` always increases, even if clocks differ, because it identifies the change. */
 function withoutHistory(subscription: Subscription, now: number): Subscription {
   const fresh = { ...subscription, changedAt: Math.max(now, (subscription.changedAt ?? 0) + 1) };
   delete fresh.failing;

@@ -2,44 +2,44 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { REDACTED } from './credential-headers.ts';
 import type { Message } from '../message/message.ts';
 
-/** The message that asks a subscriber whether it wants to be one. */
+/** Type of the message that asks a subscriber to confirm. */
 export const CONFIRMATION_TYPE = 'posthaste.subscription_confirmation';
 
 const CONFIRMATION_PREFIX = 'confirm_';
 
-/** The member of a queue's metadata that asks for confirmation of its subscriptions. */
+/** Metadata field of a queue that requires confirmation of its subscriptions. */
 export const CONFIRM_SUBSCRIPTIONS = '_confirm_subscriptions';
 
-/** What is kept of the token in a confirmation's link. */
+/** The stored hash of the token in a confirmation link. */
 export function tokenHashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }
 
-/** Takes as long for a token that is nearly right as for any other. */
+/** Compares in constant time. */
 export function isTokenOf({ tokenHash }: { tokenHash: string }, token: string): boolean {
   const [kept, given] = [Buffer.from(tokenHash), Buffer.from(tokenHashOf(token))];
   return kept.length === given.length && timingSafeEqual(kept, given);
 }
 
 /**
- * The id of the message that carries the token. Told from all others by it alone, a request for confirmation passes where
- * nothing else does, on each of its retries, until another token takes its place.
+ * Id of the message with the token. It identifies a confirmation request, including its retries, which is delivered
+ * despite the missing confirmation until a new token replaces it.
  */
 export function confirmationIdOf({ tokenHash }: { tokenHash: string }): string {
   return `${CONFIRMATION_PREFIX}${tokenHash}`;
 }
 
-/** Whether it begins as the ids of requests for confirmation do, and no others: subscribers know them by that. */
+/** Whether an id is that of a confirmation request. No other ids have this prefix; subscribers rely on it. */
 export function isConfirmationId(messageId: string): boolean {
   return messageId.startsWith(CONFIRMATION_PREFIX);
 }
 
-/** The data of a request for confirmation as others than its subscriber may see it: whoever has the link can confirm. */
+/** Data of a confirmation request for display: the link is redacted, because it allows its holder to confirm. */
 export function withoutLink(data: string): string {
   return JSON.stringify({ ...JSON.parse(data), confirmUrl: REDACTED });
 }
 
-/** `askedAt` is in milliseconds since the epoch. */
+/** The confirmation request to a subscriber. `askedAt`: milliseconds since the epoch. */
 export function confirmationMessage(
   subscription: { queue: string; id: string },
   link: { tokenHash: string; confirmUrl: string },

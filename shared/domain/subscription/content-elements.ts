@@ -1,19 +1,22 @@
-/** A JSON value that holds no others. */
+/** A JSON value that contains no other values. */
 export type Scalar = string | number | boolean | null;
 
-/** What a value offers to a filter: itself, or where it is a list its elements, those of lists within it among them. */
+/** The parts of a value that a filter tests: the value, or all elements of a list, including nested lists. */
 export type Elements = {
-  /** Each once: a filter treats two that are the same alike. */
+  /** Distinct values; a filter treats equal values alike. */
   scalars: ReadonlySet<Scalar>;
   objects: readonly object[];
-  /** There is one without fields, be it a scalar or `{}`, or nothing at all. Whichever it is, it is judged alike, once. */
+  /**
+   * Whether any element has no fields (a scalar or `{}`) or the list is empty. All such elements give the same
+   * result, so one test suffices.
+   */
   isFieldless: boolean;
 };
 
-/** The lists of one message's data as they were read: each is gone through once, however many filters ask for it. */
-export type ListsRead = WeakMap<readonly unknown[], Elements>;
+/** Cache of the flattened lists of one message's data, shared by all filters. */
+export type FlattenedLists = WeakMap<readonly unknown[], Elements>;
 
-export function elementsOf(value: unknown, listsRead: ListsRead): Elements {
+export function elementsOf(value: unknown, listsRead: FlattenedLists): Elements {
   if (!Array.isArray(value)) return elementsOfOne(value);
   const list: readonly unknown[] = value;
   const known = listsRead.get(list);
@@ -23,7 +26,7 @@ export function elementsOf(value: unknown, listsRead: ListsRead): Elements {
   return elements;
 }
 
-/** Whether an object has fields at all is not asked here: it would take as long as it has many, every time. */
+/** Does not test an object for fields: for a large object the test is slow, and it would repeat for each filter. */
 function elementsOfOne(value: unknown): Elements {
   return {
     scalars: isScalar(value) ? new Set([value]) : NO_SCALARS,
@@ -48,7 +51,7 @@ function elementsOfList(list: readonly unknown[]): Elements {
   return { scalars, objects, isFieldless: isFieldless || isEmpty };
 }
 
-/** Iterative, so that no nesting of the data exhausts the stack. */
+/** Iterative: nested data cannot exhaust the stack. */
 function* flattened(list: readonly unknown[]): Generator {
   const open: Iterator<unknown>[] = [list.values()];
   for (let innermost = open.at(-1); innermost !== undefined; innermost = open.at(-1)) {
@@ -70,8 +73,8 @@ export function isObject(value: unknown): value is object {
 }
 
 /**
- * Whether a JSON value holds others over so many levels deep; a scalar has none. Iterative, because it is asked of what may
- * be nested without end, before anything that recurses, such as JSON.stringify, may touch it.
+ * Whether a JSON value is nested deeper than `levels`; a scalar has no levels. Iterative, because unbounded nesting
+ * is tested here before recursive code such as JSON.stringify reads it.
  */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   const open = [{ value, depth: 0 }];
@@ -80,7 +83,7 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
     const depth = entry.depth + 1;
     if (depth > levels) return true;
     const inners: unknown[] = Object.values(entry.value);
-    // One by one: as arguments of one call, a long list would exhaust the stack.
+    // One at a time: as arguments of one call, a long list would exhaust the stack.
     for (const inner of inners) open.push({ value: inner, depth });
   }
   return false;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Scalar } from './content-elements.ts';
 import type { Bound, Rule } from './content-filter.ts';
 
-/** Up to here integers are exact in double precision; beyond, two of them may be one (RFC 8259 §6). */
+/** Larger integers are not exact in double precision (RFC 8259 §6). */
 const NUMBER_RULE = `a number from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
 const SCALAR_RULE = `must be text, ${NUMBER_RULE}, true, false or null`;
 
@@ -10,7 +10,7 @@ const number = z
   .number()
   .refine((value) => Math.abs(value) <= Number.MAX_SAFE_INTEGER, `must be ${NUMBER_RULE}`);
 
-/** What a list may name. */
+/** A value in a list. */
 export const scalar = z.union([z.string(), number, z.boolean(), z.null()], SCALAR_RULE);
 const text = z.string('must be text');
 const texts = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)]);
@@ -72,7 +72,7 @@ const exists = z
   .boolean('must be true or false')
   .transform((expected): Rule => ({ kind: 'exists', expected }));
 
-/** What may stand in a list beside values, by its name; each makes a rule of what it is given. */
+/** Comparison operators by name; each parses its operand into a rule. */
 export const comparisons = {
   prefix: affix('prefix'),
   suffix: affix('suffix'),

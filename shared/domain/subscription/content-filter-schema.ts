@@ -3,26 +3,26 @@ import { comparisons as known, isComparison, scalar } from './content-filter-com
 import { isDeeperThan, type Scalar } from './content-elements.ts';
 import type { Condition, ContentFilter, Rule } from './content-filter.ts';
 
-/** EventBridge Pipes takes 4,096 characters as well (API reference, "Filter"). */
+/** Same limit as EventBridge Pipes (API reference, "Filter"). */
 const MAX_FILTER_BYTES = 4096;
-/** Values and comparisons in all: how often one value of a message is compared, at most. */
+/** Values and comparisons in total; bounds the comparisons per message value. */
 const MAX_RULES = 100;
-/** Objects within objects, the filter itself and those of `$or` counted. */
+/** Nested objects, including the filter and those in `$or`. */
 const MAX_DEPTH = 10;
-/** More faults than these help nobody. */
+/** A longer list of faults does not help the user. */
 const MAX_FAULTS = 20;
 
-/** What is wrong and where in the filter: `['order', 'total', 0, 'numeric']`, `[]` for the filter as a whole. */
+/** A fault and its path in the filter: `['order', 'total', 0, 'numeric']`; `[]` for the whole filter. */
 export type FilterFault = { path: readonly PropertyKey[]; message: string };
 
 type Place = { path: FilterFault['path']; depth: number };
 
-/** What was found so far; once it is over a bound, the rest of a hostile input is not looked at. */
-type Reading = { faults: FilterFault[]; rules: number };
+/** Parse results so far. Beyond a bound, the rest of a hostile input is skipped. */
+type ParseState = { faults: FilterFault[]; rules: number };
 
 const OR = '$or';
 
-/** A filter as a user gave it, checked and made ready to match. */
+/** Checks a user's filter and prepares it for matching. */
 export function parseContentFilter(
   input: unknown,
 ): { ok: true; filter: ContentFilter } | { ok: false; faults: readonly FilterFault[] } {
@@ -32,30 +32,32 @@ export function parseContentFilter(
       faults: [{ path: [], message: `must be at most ${MAX_FILTER_BYTES} bytes as JSON` }],
     };
   }
-  const reading: Reading = { faults: [], rules: 0 };
+  const reading: ParseState = { faults: [], rules: 0 };
   const filter = readFilter(reading, input, { path: [], depth: 1 });
   const faults = reading.faults.length > 0 ? reading.faults : countFaults(reading);
   return faults.length === 0 ? { ok: true, filter } : { ok: false, faults };
 }
 
-/** A level of JSON takes two brackets at least, so what is too deep for JSON.stringify, which recurses, is too long anyway. */
+/**
+ * A JSON level takes at least two brackets, so input too deep for the recursive JSON.stringify is also too long.
+ */
 function isTooLong(input: object): boolean {
   return (
     isDeeperThan(input, MAX_FILTER_BYTES / 2) || Buffer.byteLength(JSON.stringify(input)) > MAX_FILTER_BYTES
   );
 }
 
-function countFaults({ rules }: Reading): FilterFault[] {
+function countFaults({ rules }: ParseState): FilterFault[] {
   return rules > MAX_RULES
-    ? [{ path: [], message: `must hold at most ${MAX_RULES} values and comparisons` }]
+    ? [{ path: [], message: `must contain at most ${MAX_RULES} values and comparisons` }]
     : [];
 }
 
-function isOver({ faults, rules }: Reading): boolean {
+function isOver({ faults, rules }: ParseState): boolean {
   return faults.length >= MAX_FAULTS || rules > MAX_RULES;
 }
 
-function refuse({ faults }: Reading, path: FilterFault['path'], message: string): void {
+function addFault({ faults }: ParseState, path: FilterFault['path'], message: string): void {
   faults.push({ path, message });
 }
 
@@ -66,17 +68,17 @@ function within({ path, depth }: Place, ...steps: (string | number)[]): Place {
   };
 }
 
-function readFilter(reading: Reading, input: unknown, at: Place): ContentFilter {
+function readFilter(reading: ParseState, input: unknown, at: Place): ContentFilter {
   const entries = isObject(input) ? Object.entries(input) : [];
-  if (!isObject(input)) refuse(reading, at.path, 'must be an object');
+  if (!isObject(input)) addFault(reading, at.path, 'must be an object');
   else if (at.depth > MAX_DEPTH)
-    refuse(reading, at.path, `must not be nested over ${MAX_DEPTH} objects deep`);
-  else if (entries.length === 0) refuse(reading, at.path, 'must not be empty');
+    addFault(reading, at.path, `must not nest objects more than ${MAX_DEPTH} levels deep`);
+  else if (entries.length === 0) addFault(reading, at.path, 'must not be empty');
   else return readFields(reading, entries, at);
   return { fields: [] };
 }
 
-function readFields(reading: Reading, entries: [string, unknown][], at: Place): ContentFilter {
+function readFields(reading: ParseState, entries: [string, unknown][], at: Place): ContentFilter {
   const fields: ContentFilter['fields'][number][] = [];
   let alternatives: readonly ContentFilter[] | undefined;
   for (const [name, value] of entries) {
@@ -87,10 +89,10 @@ function readFields(reading: Reading, entries: [string, unknown][], at: Place): 
   return { fields, ...(alternatives === undefined ? {} : { alternatives }) };
 }
 
-function readAlternatives(reading: Reading, input: unknown, at: Place): readonly ContentFilter[] {
+function readAlternatives(reading: ParseState, input: unknown, at: Place): readonly ContentFilter[] {
   const filters: ContentFilter[] = [];
   if (!Array.isArray(input) || input.length < 2) {
-    refuse(reading, [...at.path, OR], 'must be a list of two or more filters');
+    addFault(reading, [...at.path, OR], 'must be a list of two or more filters');
     return filters;
   }
   for (const [index, filter] of input.entries()) {
@@ -100,15 +102,15 @@ function readAlternatives(reading: Reading, input: unknown, at: Place): readonly
   return filters;
 }
 
-function readCondition(reading: Reading, input: unknown, at: Place): Condition {
+function readCondition(reading: ParseState, input: unknown, at: Place): Condition {
   if (Array.isArray(input)) return { kind: 'values', rules: readRules(reading, input, at) };
   if (isObject(input)) return { kind: 'object', filter: readFilter(reading, input, at) };
-  refuse(reading, at.path, 'must be a list of values and comparisons, or an object for nested fields');
+  addFault(reading, at.path, 'must be a list of values and comparisons, or an object for nested fields');
   return { kind: 'values', rules: [] };
 }
 
-function readRules(reading: Reading, items: readonly unknown[], at: Place): readonly Rule[] {
-  if (items.length === 0) refuse(reading, at.path, 'must not be empty');
+function readRules(reading: ParseState, items: readonly unknown[], at: Place): readonly Rule[] {
+  if (items.length === 0) addFault(reading, at.path, 'must not be empty');
   const values = new Set<Scalar>();
   const comparisons: Rule[] = [];
   for (const [index, item] of items.entries()) {
@@ -121,20 +123,24 @@ function readRules(reading: Reading, items: readonly unknown[], at: Place): read
   return values.size === 0 ? comparisons : [{ kind: 'equals', values, expected: true }, ...comparisons];
 }
 
-function readComparison(reading: Reading, item: object, path: FilterFault['path']): readonly Rule[] {
+function readComparison(reading: ParseState, item: object, path: FilterFault['path']): readonly Rule[] {
   const entries: [string, unknown][] = Object.entries(item);
   const [entry, ...more] = entries;
   if (entry === undefined || more.length > 0) {
-    refuse(reading, path, 'must be one comparison, such as {"prefix": "a"}');
+    addFault(reading, path, 'must be one comparison, such as {"prefix": "a"}');
     return [];
   }
   const [operator, operand] = entry;
   if (!isComparison(operator)) {
-    refuse(reading, [...path, operator], `is not a comparison; there are ${Object.keys(known).join(', ')}`);
+    addFault(
+      reading,
+      [...path, operator],
+      `is not a comparison; use one of ${Object.keys(known).join(', ')}`,
+    );
     return [];
   }
   const rules = readWith<Rule>(reading, known[operator], operand, [...path, operator]);
-  // One is counted with the item already.
+  // The item itself already counts as one.
   for (const rule of rules) reading.rules += sizeOf(rule) - 1;
   return rules;
 }
@@ -152,16 +158,16 @@ function sizeOf(rule: Rule): number {
   }
 }
 
-/** One value, or none and a fault. */
+/** The parsed value, or an empty list after recording the faults. */
 function readWith<T>(
-  reading: Reading,
+  reading: ParseState,
   schema: z.ZodType<T>,
   input: unknown,
   path: FilterFault['path'],
 ): readonly T[] {
   const result = schema.safeParse(input);
   if (result.success) return [result.data];
-  for (const issue of result.error.issues) refuse(reading, [...path, ...issue.path], issue.message);
+  for (const issue of result.error.issues) addFault(reading, [...path, ...issue.path], issue.message);
   return [];
 }
 

@@ -1,28 +1,28 @@
-/** Stands for the value of a header that carries a credential, wherever it would be shown. */
+/** Shown instead of the value of a header that carries a credential. */
 export const REDACTED = '***';
 
-/** Rather one header too many: what is redacted can still be exported by asking for it. */
+/** Errs on the side of redacting: an export can still include the values on request. */
 const CREDENTIAL_NAME =
   /auth|bearer|cookie|credential|hmac|jwt|key|pass|pwd|secret|session|signature|token|(?:^|[-_])(?:pin|sig)(?:$|[-_])/i;
 const CREDENTIAL_VALUE = /^(?:(?:apikey|basic|bearer|digest|negotiate|token)\s|eyJ[\w-]+\.)/i;
 
 type Headers = Record<string, string>;
 
-/** What of a subscription's options this is about. */
+/** The part of a subscription's options used here. */
 type WithHeaders = { post_headers?: Headers };
 
-/** Values of these headers that were never kept stand in the way. Names only. */
+/** These redacted headers have no stored value. Contains names only. */
 export class UnknownCredentialsError extends Error {
   override readonly name = 'UnknownCredentialsError';
   readonly headers: readonly string[];
 
   constructor(headers: readonly string[]) {
-    super(`The headers ${headers.join(', ')} are redacted, and there is no value to keep.`);
+    super(`The headers ${headers.join(', ')} are redacted and have no stored value to keep.`);
     this.headers = headers;
   }
 }
 
-/** Options as they may be shown: without the values of headers that carry credentials. */
+/** Options for display: values of credential headers are redacted. */
 export function redacted<Options extends WithHeaders>(options: Options): Options {
   return withHeaders(options, (headers) =>
     Object.fromEntries(
@@ -31,7 +31,7 @@ export function redacted<Options extends WithHeaders>(options: Options): Options
   );
 }
 
-/** Options as another host may get them: without the headers that carry credentials. */
+/** Options for another host: without the headers that carry credentials. */
 export function withoutCredentials<Options extends WithHeaders>(options: Options): Options {
   return withHeaders(options, (headers) =>
     Object.fromEntries(Object.entries(headers).filter(([name, value]) => !isCredential(name, value))),
@@ -43,8 +43,8 @@ function isCredential(name: string, value: string): boolean {
 }
 
 /**
- * Options in which a redacted header has the value that it had before: what was shown can be sent back.
- * @throws UnknownCredentialsError where it had none
+ * Options with the stored value of each redacted header, so that displayed options can be sent back.
+ * @throws UnknownCredentialsError for a header without a stored value
  */
 export function unredacted<Options extends WithHeaders>(options: Options, before: WithHeaders = {}): Options {
   return withHeaders(options, (headers) => {

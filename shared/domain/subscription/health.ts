@@ -1,38 +1,41 @@
 import { ANY_INVOCATION_MS } from '../delivery/lease.ts';
 import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';
 
-/** Failures without a success between them that it takes to tell the operator. */
+/** Failures in a row after which the operator is notified. */
 export const FAILURES_TO_NOTIFY = 20;
 
-/** And, given time, to disable. Those between the two are counted apart (`towardsDisabling`). */
+/**
+ * Failures in a row after which, given enough time, a subscription is disabled. The failures after the notification
+ * are counted at intervals (`countTowardsDisabling`).
+ */
 export const FAILURES_TO_DISABLE = 30;
 
-/** Twice as many as are counted apart: at least half of the time lies between telling and disabling. */
+/** Twice the failures counted at intervals: at least half of the time is left after the notification. */
 const STEPS_TO_DISABLE = 2 * (FAILURES_TO_DISABLE - FAILURES_TO_NOTIFY);
 
-/** Milliseconds. */
+/** All in milliseconds. */
 export type HealthRules = {
-  /** How old a subscription may be that a first attempt goes by. */
+  /** Maximum age of the cached subscription that a first attempt uses. */
   subscriptionCacheMs: number;
-  /** After so long without a success a subscription is disabled. 0: never. */
+  /** Time without a success after which a subscription is disabled. 0: never. */
   disableFailingAfterMs: number;
 };
 
-/** What an attempt says of its subscription. A spell of failures is known by its `since`. */
-type SpellChange =
+/** Health change caused by an attempt. A failure streak is identified by `since`. */
+type StreakChange =
   | { kind: 'begin'; failing: FailureStreak }
-  /** `failing` as it becomes: one failure more. */
+  /** `failing`: the new value, with one more failure. */
   | { kind: 'count'; failing: FailureStreak; unsent?: PendingEvent }
   | { kind: 'recover'; since: number; unsent?: PendingEvent }
   | { kind: 'disable'; since: number; disabled: Disabled; unsent: PendingEvent };
 
 /**
- * A write to a subscription's health, conditional on what it was decided by (`allows`). `changedAt` is that of the
- * subscription which the attempt went by.
+ * A conditional write to a subscription's health; condition: `healthChangeHolds`. `changedAt`: that of the
+ * subscription that the attempt used.
  */
-export type HealthChange = (SpellChange & { changedAt?: number }) | { kind: 'sent'; unsent: PendingEvent };
+export type HealthChange = (StreakChange & { changedAt?: number }) | { kind: 'sent'; unsent: PendingEvent };
 
-/** What a failed or rejected attempt changes. */
+/** The health change caused by a failed or rejected attempt. */
 export function afterFailure(
   subscription: Subscription,
   now: number,
@@ -42,15 +45,15 @@ export function afterFailure(
 }
 
 /**
- * A success that was under way when the spell began, or that went by an older subscription, does not see it and so does
- * not end it; therefore nothing is counted before those are over. It also makes a subscriber that is down for half a
- * minute no news, and a burst of failures one write.
+ * No failure is counted until attempts that began before the streak have ended: their successes used an older
+ * subscription and do not end the streak. Half a minute of downtime is therefore not reported, and a burst of
+ * failures costs one write.
  */
 function onFailure(
   failing: FailureStreak | undefined,
   now: number,
   rules: HealthRules,
-): SpellChange | undefined {
+): StreakChange | undefined {
   if (failing === undefined) return { kind: 'begin', failing: { since: now, failures: 1 } };
   const { since, failures } = failing;
   if (now - since < rules.subscriptionCacheMs + ANY_INVOCATION_MS) return undefined;
@@ -59,22 +62,22 @@ function onFailure(
   return countTowardsDisabling(failing, now, rules.disableFailingAfterMs);
 }
 
-function countTowardsNotice(failing: FailureStreak, now: number): SpellChange {
+function countTowardsNotice(failing: FailureStreak, now: number): StreakChange {
   if (failing.failures < FAILURES_TO_NOTIFY) return { kind: 'count', failing };
   const event = { type: 'subscription.failing', ...failing } as const;
   return { kind: 'count', failing: { ...failing, countedAt: now }, unsent: { event, at: now } };
 }
 
 /**
- * The age of the first failure alone says nothing where there was no traffic since, nor do many within a minute. So one
- * failure counts in a twentieth of the time, and ten are wanted after the operator was told, who has half of the time to
- * see to it.
+ * The streak's age alone proves nothing without traffic, nor do many failures within a minute. So after the
+ * notification ten failures count, at intervals of a twentieth of the time, and the operator has half of the time
+ * to react.
  */
 function countTowardsDisabling(
   failing: FailureStreak,
   now: number,
   afterMs: number,
-): SpellChange | undefined {
+): StreakChange | undefined {
   const { since, failures, countedAt = since } = failing;
   if (failures < FAILURES_TO_DISABLE)
     return now - countedAt < afterMs / STEPS_TO_DISABLE
@@ -86,12 +89,15 @@ function countTowardsDisabling(
   return { kind: 'disable', since, disabled, unsent: { event, at: now } };
 }
 
-/** What a success changes: nothing, but on a subscription that was failing. Told to those who were told that it was. */
+/**
+ * The health change caused by a success: ends a failure streak; notifies if the operator was notified of the
+ * streak.
+ */
 export function afterSuccess(subscription: Subscription, now: number): HealthChange | undefined {
   return onSubscription(subscription, onSuccess(subscription.failing, now));
 }
 
-function onSuccess(failing: FailureStreak | undefined, now: number): SpellChange | undefined {
+function onSuccess(failing: FailureStreak | undefined, now: number): StreakChange | undefined {
   if (failing === undefined) return undefined;
   const { since, failures } = failing;
   if (failures < FAILURES_TO_NOTIFY) return { kind: 'recover', since };
@@ -101,18 +107,20 @@ function onSuccess(failing: FailureStreak | undefined, now: number): SpellChange
 
 function onSubscription(
   { changedAt }: Subscription,
-  noted: SpellChange | undefined,
+  noted: StreakChange | undefined,
 ): HealthChange | undefined {
   return noted === undefined || changedAt === undefined ? noted : { ...noted, changedAt };
 }
 
-/** What a change comes to, without when it was decided: of those with one name, by one reading, at most one is made. */
+/**
+ * Identifies a change independent of its time: of changes with one name, based on one read, at most one is written.
+ */
 export function healthChangeName(change: HealthChange): string {
   if (change.kind === 'sent') return `sent ${change.unsent.event.type} ${change.unsent.at}`;
-  return [change.kind, ...spellOf(change), `by ${change.changedAt ?? 'none'}`].join(' ');
+  return [change.kind, ...streakIdOf(change), `by ${change.changedAt ?? 'none'}`].join(' ');
 }
 
-function spellOf(change: SpellChange): readonly number[] {
+function streakIdOf(change: StreakChange): readonly number[] {
   switch (change.kind) {
     case 'begin':
       return [];
@@ -124,39 +132,39 @@ function spellOf(change: SpellChange): readonly number[] {
   }
 }
 
-/** Whoever wrote it has not sent it, or has not come to take it off: it is sent again. */
+/** Whether the invocation that wrote an event has ended without sending or clearing it; it is then sent again. */
 export function isEventUnsent({ at }: PendingEvent, now: number): boolean {
   return now - at >= ANY_INVOCATION_MS;
 }
 
-/** Whether the condition of a change holds. The DynamoDB adapter says the same in its own language. */
+/** Whether the condition of a change holds. The DynamoDB adapter expresses the same condition. */
 export function healthChangeHolds(subscription: Subscription, change: HealthChange): boolean {
   return (
     hasRoom(subscription, change) &&
     (change.kind === 'sent' || isUnchanged(subscription, change.changedAt)) &&
-    isSpellUnchanged(subscription, change)
+    isStreakUnchanged(subscription, change)
   );
 }
 
-/** Whether a 410 disables: it is what that attempt went by, and nobody disabled it before. */
+/** Whether a 410 disables a subscription: it is enabled, and unchanged since the attempt. */
 export function mayDisable(subscription: Subscription, changedAt: number | undefined): boolean {
   return isEnabled(subscription) && isUnchanged(subscription, changedAt);
 }
 
 /**
- * Whether it has the subscriber still that an attempt was made to, and was not enabled since. Equal or not, and not earlier or
- * later: clocks differ, and a first attempt goes by what was cached some seconds ago.
+ * Whether the subscription still has the subscriber of the attempt and was not re-enabled. Compares for equality,
+ * because clocks differ and first attempts use cached subscriptions.
  */
 function isUnchanged(subscription: Subscription, changedAt: number | undefined): boolean {
   return subscription.changedAt === changedAt;
 }
 
-/** One thing at a time is to be told of; what is there already has to be told first. */
+/** Only one event can be pending; it must be sent first. */
 function hasRoom({ unsent }: Subscription, change: HealthChange): boolean {
   return unsent === undefined || change.kind === 'sent' || !('unsent' in change);
 }
 
-function isSpellUnchanged(subscription: Subscription, change: HealthChange): boolean {
+function isStreakUnchanged(subscription: Subscription, change: HealthChange): boolean {
   const { failing, unsent } = subscription;
   switch (change.kind) {
     case 'begin':
@@ -166,7 +174,7 @@ function isSpellUnchanged(subscription: Subscription, change: HealthChange): boo
     case 'recover':
       return failing?.since === change.since;
     case 'disable':
-      return isWholeSpell(failing, change.since) && isEnabled(subscription);
+      return isCompleteStreak(failing, change.since) && isEnabled(subscription);
     case 'sent':
       return isSameEvent(unsent, change.unsent);
   }
@@ -180,7 +188,7 @@ function isOneMore(next: FailureStreak, current: FailureStreak | undefined): boo
   return current?.since === next.since && current.failures === next.failures - 1;
 }
 
-function isWholeSpell(failing: FailureStreak | undefined, since: number): boolean {
+function isCompleteStreak(failing: FailureStreak | undefined, since: number): boolean {
   return failing?.since === since && failing.failures >= FAILURES_TO_DISABLE;
 }
 
@@ -188,7 +196,7 @@ function isSameEvent(there: PendingEvent | undefined, sent: PendingEvent): boole
   return there?.at === sent.at && there.event.type === sent.event.type;
 }
 
-/** The subscription after a change whose condition held. */
+/** The subscription after a successful health write. */
 export function applyHealthChange(change: HealthChange, subscription: Subscription): Subscription {
   const { failing, unsent, ...rest } = subscription;
   switch (change.kind) {

@@ -1,7 +1,7 @@
-/** How much a queue's subscriptions are: their number, and their bytes as JSON in UTF-8. */
+/** Number and size of subscriptions; bytes as UTF-8 JSON. */
 export type Amount = { subscriptions: number; bytes: number };
 
-/** What these are, subscriptions or the items that they are stored as. */
+/** The amount of these subscriptions or stored items. */
 export function amountOf(subscriptions: readonly object[]): Amount {
   return {
     subscriptions: subscriptions.length,
@@ -13,7 +13,10 @@ export function bytesOf(subscription: object): number {
   return Buffer.byteLength(JSON.stringify(subscription));
 }
 
-/** Only what grows has to stay within its limit: a queue that has too many subscriptions may still change them. */
+/**
+ * Whether a change respects the limits. Only an increase is checked: a queue beyond its limit may still change its
+ * subscriptions.
+ */
 export function hasRoom(there: Amount, more: Amount, most: Amount): boolean {
   return (
     (more.subscriptions === 0 || there.subscriptions + more.subscriptions <= most.subscriptions) &&

@@ -1,18 +1,18 @@
-/** One of a subscription's secrets as it is kept: only whoever may open it learns it. */
+/** A stored secret of a subscription, sealed: only functions with the KMS permission can open it. */
 export type SealedSecret = {
   sealed: string;
-  /** Of one that was replaced: from this moment on nothing is signed with it. Milliseconds since the epoch. */
+  /** Of a replaced secret: no longer used for signing from then on. Milliseconds since the epoch. */
   expiresAt?: number;
 };
 
-/** All that are in force at a time; a request carries a signature for each. */
+/** Most secrets in force at a time; each request carries a signature for each. */
 export const MOST_SECRETS = 5;
 
-/** In seconds, as a user gives it. */
+/** Seconds. */
 export const DEFAULT_GRACE_SECONDS = 24 * 60 * 60;
 export const LONGEST_GRACE_SECONDS = 7 * 24 * 60 * 60;
 
-/** Those to sign with at a moment: the current one first, then the replaced ones until the end of their grace. */
+/** The secrets to sign with at `now`: the current one first, then replaced ones in their grace period. */
 export function secretsInForce<Secret extends Pick<SealedSecret, 'expiresAt'>>(
   secrets: readonly Secret[],
   now: number,
@@ -24,15 +24,14 @@ export type Rotation =
   | {
       kind: 'rotated';
       secrets: readonly SealedSecret[];
-      /** When the last of the replaced ones ends; undefined where there was none. */
+      /** End of the last grace period; undefined if no secret was replaced. */
       previousExpiresAt?: number;
     }
-  /** As many are in force as may be; the earliest of them ends then. */
+  /** The maximum number is in force; `until`: when the first of them expires. */
   | { kind: 'too_many'; until: number };
 
 /**
- * Puts a new secret in front. No other outlives the grace that is given with it, so that a grace of 0 makes an end of
- * all of them.
+ * Makes `sealed` the current secret. No older one outlives the given grace period, so a grace of 0 ends them all.
  */
 export function rotateSecrets(
   secrets: readonly SealedSecret[],

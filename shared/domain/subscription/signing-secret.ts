@@ -1,64 +1,64 @@
 import { createPrivateKey, createSecretKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { SigningScheme } from '../vocabulary.ts';
 
-/** What requests are signed with. A KeyObject shows nothing of itself when it is printed or turned into JSON. */
+/** A secret that requests are signed with. A KeyObject reveals nothing when printed or serialised. */
 export type SigningSecret = { scheme: SigningScheme; key: KeyObject };
 
 const SECRET_PREFIX = 'whsec_';
 const PRIVATE_PREFIX = 'whsk_';
 const PUBLIC_PREFIX = 'whpk_';
 
-/** Bytes; the specification's bounds of a v1 secret. */
-const SHORTEST = 24;
-const LONGEST = 64;
+/** Bounds of a v1 secret in bytes (Standard Webhooks specification). */
+const MIN_BYTES = 24;
+const MAX_BYTES = 64;
 
-/** Bytes of a v1 secret that we make: as long as the hash, more adds nothing (RFC 2104 §3). */
-const MADE = 32;
+/** Bytes of a generated v1 secret: the length of the hash; more adds nothing (RFC 2104 §3). */
+const GENERATED_BYTES = 32;
 
-/** Bytes of an ed25519 seed, and of its public key (RFC 8032 §5.1.5). */
-const ED25519 = 32;
+/** Bytes of an ed25519 seed and of its public key (RFC 8032 §5.1.5). */
+const ED25519_BYTES = 32;
 
-/** What stands before the seed of an ed25519 private key in DER (RFC 8410 §7). */
+/** DER prefix of the seed in an ed25519 private key (RFC 8410 §7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-export const SECRET_RULE = `must be ${SECRET_PREFIX} and the base64 of ${SHORTEST} to ${LONGEST} bytes, or ${PRIVATE_PREFIX} and the base64 of an ed25519 private key (its ${ED25519} bytes, or these and the ${ED25519} of its public key)`;
+export const SECRET_RULE = `must be ${SECRET_PREFIX} and the base64 of ${MIN_BYTES} to ${MAX_BYTES} bytes, or ${PRIVATE_PREFIX} and the base64 of an ed25519 private key (its ${ED25519_BYTES} bytes, or these and the ${ED25519_BYTES} of its public key)`;
 
-/** `random` gives as many bytes as it is asked for, which nobody can guess. */
+/** A new secret. `random` returns the requested number of cryptographically random bytes. */
 export function makeSecret(scheme: SigningScheme, random: (bytes: number) => Uint8Array): SigningSecret {
-  return scheme === 'v1' ? sharedSecret(random(MADE)) : privateKey(random(ED25519));
+  return scheme === 'v1' ? sharedSecret(random(GENERATED_BYTES)) : privateKey(random(ED25519_BYTES));
 }
 
-/** Reads `whsec_…` or `whsk_…`. Undefined for anything else: see SECRET_RULE. */
+/** Parses `whsec_…` or `whsk_…`; undefined for anything else (SECRET_RULE). */
 export function parseSecret(text: string): SigningSecret | undefined {
   if (text.startsWith(SECRET_PREFIX)) return parseShared(text.slice(SECRET_PREFIX.length));
   if (text.startsWith(PRIVATE_PREFIX)) return parsePrivate(text.slice(PRIVATE_PREFIX.length));
   return undefined;
 }
 
-/** `whsec_…`, or `whsk_…` with the seed and the public key, as others write it. The secret itself. */
+/** The secret as text: `whsec_…`, or `whsk_…` with the seed and the public key, the usual form. */
 export function secretText({ scheme, key }: SigningSecret): string {
   if (scheme === 'v1') return `${SECRET_PREFIX}${key.export().toString('base64')}`;
   const { d, x } = jwkOf(key);
   return `${PRIVATE_PREFIX}${Buffer.concat([bytesOf(d), bytesOf(x)]).toString('base64')}`;
 }
 
-/** `whpk_…`, which is no secret; undefined for `v1`, which has no public key. */
+/** The public key as text (`whpk_…`, not secret); undefined for `v1`, which has none. */
 export function publicKeyText({ scheme, key }: SigningSecret): string | undefined {
   return scheme === 'v1' ? undefined : `${PUBLIC_PREFIX}${bytesOf(jwkOf(key).x).toString('base64')}`;
 }
 
 function parseShared(base64: string): SigningSecret | undefined {
   const bytes = decoded(base64);
-  if (bytes === undefined || bytes.length < SHORTEST || bytes.length > LONGEST) return undefined;
+  if (bytes === undefined || bytes.length < MIN_BYTES || bytes.length > MAX_BYTES) return undefined;
   return sharedSecret(bytes);
 }
 
 function parsePrivate(base64: string): SigningSecret | undefined {
   const bytes = decoded(base64);
-  if (bytes?.length !== ED25519 && bytes?.length !== 2 * ED25519) return undefined;
-  const secret = privateKey(bytes.subarray(0, ED25519));
-  const given = bytes.subarray(ED25519);
-  // A public key that is not the seed's own would have every receiver refuse what we sign.
+  if (bytes?.length !== ED25519_BYTES && bytes?.length !== 2 * ED25519_BYTES) return undefined;
+  const secret = privateKey(bytes.subarray(0, ED25519_BYTES));
+  const given = bytes.subarray(ED25519_BYTES);
+  // With a mismatched public key every receiver would reject the signatures.
   return given.length === 0 || given.equals(bytesOf(jwkOf(secret.key).x)) ? secret : undefined;
 }
 
@@ -73,7 +73,7 @@ function privateKey(seed: Uint8Array): SigningSecret {
   };
 }
 
-/** Standard base64 with its padding, the one way to write these bytes; undefined for anything else. */
+/** The bytes of canonical, padded standard base64; undefined for anything else. */
 function decoded(base64: string): Buffer | undefined {
   const bytes = Buffer.from(base64, 'base64');
   return bytes.toString('base64') === base64 ? bytes : undefined;

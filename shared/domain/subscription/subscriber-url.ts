@@ -1,19 +1,19 @@
-/** Characters; the longest URL that a subscription may have. */
+/** Maximum length of a subscriber's URL in characters. */
 export const MAX_SUBSCRIBER_URL_LENGTH = 2048;
 
-/** `fault` is a sentence without subject, fit to follow the name of a field. */
+/** `fault` completes a sentence that begins with the name of the field. */
 type SubscriberUrl = { kind: 'valid'; url: URL } | { kind: 'invalid'; fault: string };
 
 const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
 
-/** The URL parser drops or trims these silently, so that what is shown would not be what is called. */
+/** The URL parser silently drops these, so the displayed URL would differ from the called one. */
 const BLANK_OR_CONTROL = /[\s\p{Cc}]/u;
 
 function invalid(fault: string): SubscriberUrl {
   return { kind: 'invalid', fault };
 }
 
-/** Whether a subscriber's URL is acceptable in form. Where it leads is a matter of the address guard. */
+/** Checks the form of a subscriber's URL. The address guard checks where it leads. */
 export function parseSubscriberUrl(text: string): SubscriberUrl {
   if (text.length > MAX_SUBSCRIBER_URL_LENGTH) {
     return invalid(`must not be longer than ${MAX_SUBSCRIBER_URL_LENGTH} characters`);
@@ -27,14 +27,14 @@ export function parseSubscriberUrl(text: string): SubscriberUrl {
 
 function faultOf(url: URL, text: string): string | undefined {
   if (!SCHEMES.has(url.protocol)) return 'must be an http or https URL';
-  // The URL parser takes `http:host` for an absolute URL as well.
+  // The URL parser also accepts `http:host` as absolute.
   if (!/^https?:\/\//i.test(text)) return 'must be an absolute URL';
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   if (url.port === '0') return 'must not name port 0';
   return url.hostname.includes('..') ? 'must not have an empty label in its host name' : undefined;
 }
 
-/** What makes two spellings of a URL one subscriber: what is called in the end, which no fragment is a part of. */
+/** Normal form of a URL, without the fragment, which is not sent: equal for URLs that call the same subscriber. */
 export function subscriberIdentity(subscriber: string): string {
   const url = URL.parse(subscriber);
   if (url === null) return subscriber;
@@ -42,13 +42,13 @@ export function subscriberIdentity(subscriber: string): string {
   return url.href;
 }
 
-/** TCP ports; both ends belong to it. */
+/** TCP ports, both ends included. */
 export type PortRange = { from: number; to: number };
 
 const FORM = /^(?<first>\d{1,5})(?:-(?<last>\d{1,5}))?$/;
 const MAX_PORT = 65_535;
 
-/** Reads `443` and `8000-9000`. Undefined: anything else, ports outside 1 to 65535, and a range that ends before it begins. */
+/** Parses `443` and `8000-9000`; undefined for anything else, ports outside 1 to 65535 and reversed ranges. */
 export function parsePortRange(text: string): PortRange | undefined {
   const { first, last } = FORM.exec(text)?.groups ?? {};
   const from = Number(first);

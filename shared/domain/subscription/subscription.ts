@@ -3,7 +3,10 @@ import type { PartialRetryPolicy } from '../retry/policy.ts';
 import type { SealedSecret } from './secret-rotation.ts';
 import type { AbsenceReason, DisableReason } from '../vocabulary.ts';
 
-/** A named channel. `metadata` is the user's own and may hold `_retry_policy`, which is given parsed as well. */
+/**
+ * A named channel. `metadata` is chosen by the user and may contain `_retry_policy`; `retryPolicy` is its parsed
+ * form.
+ */
 export type Queue = {
   name: string;
   metadata: Record<string, unknown>;
@@ -11,21 +14,23 @@ export type Queue = {
   createdAt: number;
 };
 
-/** How a subscriber wants to be called (Zaqar's `options`). */
+/** Delivery options of a subscription (Zaqar's `options`). */
 export type SubscriptionOptions = {
   _retry_policy?: PartialRetryPolicy;
   post_headers?: Record<string, string>;
-  /** Text in which `"$zaqar_message$"` stands for the whole body. */
+  /** A template in which `"$zaqar_message$"` stands for the whole body. */
   post_data?: string;
-  /** Send the bare data. */
+  /** Send only the data. */
   raw_delivery?: boolean;
-  /** Seconds that an attempt may take in all, where that is less than the deployment's. */
+  /** Maximum seconds per attempt, if less than the deployment's limit. */
   attempt_timeout?: number;
-  /** Requests a second that it takes at most, retries among them (shared/domain/subscription/rate-limit.ts). */
+  /** Maximum requests a second, including retries (shared/domain/subscription/rate-limit.ts). */
   max_per_second?: number;
   /** Only messages of these types match. */
   event_types?: readonly string[];
-  /** Only messages whose data has this content match (shared/domain/subscription/content-filter.ts). As it was given. */
+  /**
+   * Only messages with matching data match (shared/domain/subscription/content-filter.ts). As given by the user.
+   */
   filter?: unknown;
 };
 
@@ -37,73 +42,80 @@ export type Subscription = {
   options: SubscriptionOptions;
   createdAt: number;
   /**
-   * When its subscriber became another one, or it was enabled. Each change has its own, so an attempt that went by another one
-   * says nothing of it as it is. None before the first change.
+   * When its subscriber changed or it was re-enabled; unique per change, so that results of attempts from before
+   * the change are ignored. Undefined before the first change.
    */
   changedAt?: number;
-  /** When its `max_per_second` last changed; later each time, whatever the clocks say. */
+  /** When its `max_per_second` last changed; always increases, even if clocks differ. */
   limitedAt?: number;
-  /** Seconds, as the user gave it. */
+  /** Seconds, as given by the user. */
   ttl?: number;
   expiresAt?: number;
   disabled?: Disabled;
-  /** Its subscriber was asked whether it wants to be one, and has not said yes. */
-  unconfirmed?: Unconfirmed;
-  /** When it said yes, if it was asked. */
+  /** Set while its subscriber has not confirmed. */
+  unconfirmed?: PendingConfirmation;
+  /** When the subscriber confirmed, if it was asked. */
   confirmedAt?: number;
-  /** Since when it has only failed. */
+  /** The current failure streak. */
   failing?: FailureStreak;
-  /** What operators may not have been told of it yet. */
+  /** Event that may not have been sent to operators yet. */
   unsent?: PendingEvent;
-  /** What its requests are signed with, the current one first. None on one from before there were signatures. */
+  /** Signing secrets, the current one first. Undefined on subscriptions created before signatures existed. */
   secrets?: readonly SealedSecret[];
-  /** What it asked for before `options` last changed in that. */
+  /** Its previous selection of messages. */
   formerly?: PreviousSelection;
-  /** Marked for deletion: gone for everybody, while a job cancels what is pending for it. */
+  /** Marked for deletion: invisible to callers, while an operation cancels its pending deliveries. */
   deletedAt?: number;
 };
 
-/** What decides whether a message goes to a subscription, and how. Of its options only those: the others may have 64 KB. */
+/**
+ * The fields that decide whether and how a message goes to a subscription. Other options are omitted: they may have
+ * 64 KB.
+ */
 export type ListedSubscription = Pick<
   Subscription,
   'id' | 'createdAt' | 'confirmedAt' | 'unconfirmed' | 'deletedAt' | 'expiresAt' | 'failing' | 'formerly'
 > & { options: Selection };
 
-/** Which messages a subscription asks for. */
+/** Which messages a subscription selects. */
 export type Selection = Pick<SubscriptionOptions, 'event_types' | 'filter'>;
 
-/** Interests that were in force until then (milliseconds since the epoch). */
+/** A former selection. `until`: milliseconds since the epoch. */
 export type PreviousSelection = Selection & { until: number };
 
 export type Disabled = { reason: DisableReason; at: number };
 
 /**
- * `at`: since when it is. `tokenHash`: base64url of the SHA-256 of the token in the link, which itself is kept nowhere.
- * `owed`: the question may not have been sent; written with what makes it due, and taken off once it is sent.
+ * `at`: when confirmation was requested. `tokenHash`: base64url SHA-256 of the link's token; the token itself is
+ * not stored. `owed`: the request may not have been sent; set with the change that requires it, cleared after
+ * sending.
  */
-export type Unconfirmed = { tokenHash: string; at: number; owed?: true };
+export type PendingConfirmation = { tokenHash: string; at: number; owed?: true };
 
 /**
- * `failures` is counted up to what disabling takes, and no further. `countedAt` is when it was counted last, from the one on
- * that operators are told of.
+ * `failures`: counted up to the number that disables. `countedAt`: time of the last counted failure, from the one
+ * that triggers the notification on.
  */
 export type FailureStreak = { since: number; failures: number; countedAt?: number };
 
-/** What happened to a subscription that its operator wants to be told of. */
+/** A change of a subscription's health that operators are notified of. */
 export type SubscriptionEvent =
   | { type: 'subscription.disabled'; reason: DisableReason; at: number }
   | { type: 'subscription.failing'; since: number; failures: number }
   | { type: 'subscription.recovered'; since: number; at: number };
 
-/** Written together with what it tells of, and taken off once it is sent, so that a crash in between loses nothing. */
+/** An event stored with the change it reports and cleared after sending, so that a crash loses nothing. */
 export type PendingEvent = { event: SubscriptionEvent; at: number };
 
-/** Milliseconds that an attempt may take in all: what the subscription asks for, and never more than the deployment's. */
+/** Timeout of an attempt in milliseconds: the subscription's, capped by the deployment's. */
 export function attemptTimeoutOf({ options }: Subscription, deploymentMs: number): number {
   return Math.min(deploymentMs, (options.attempt_timeout ?? Infinity) * 1000);
 }
 
-/** `messageId`: what is to be sent. Where confirmation is awaited, the message that asks for it passes and no other. */
+/**
+ * Why a subscription gets no requests; undefined if it does. `messageId`: the message to send; an unconfirmed
+ * subscription only gets its confirmation request.
+ */
 export function absenceOf(
   subscription: Subscription | undefined,
   now: number,
@@ -116,12 +128,12 @@ export function absenceOf(
   return subscription.disabled === undefined ? undefined : 'disabled';
 }
 
-/** Whether its subscriber may not have been asked yet. */
+/** Whether its confirmation request may not have been sent. */
 export function owesConfirmationRequest({ unconfirmed }: Subscription): boolean {
   return unconfirmed?.owed === true;
 }
 
-/** Neither marked for deletion nor expired: whoever administers it sees it. */
+/** Whether a subscription is visible to callers: neither marked for deletion nor expired. */
 export function isPresent(subscription: Subscription | undefined, now: number): subscription is Subscription {
   return (
     subscription !== undefined &&

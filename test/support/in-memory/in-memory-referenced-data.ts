@@ -1,6 +1,6 @@
 import { MAX_REFERENCED_BYTES, type DataReference } from '../../../shared/domain/message/data-reference.ts';
 import { parseJson, wholeSource } from '../../../shared/wire/json-slice.ts';
-import type { ReadData, ReferencedData } from '../../../shared/ports/bodies.ts';
+import type { ReadDataResult, ReferencedData } from '../../../shared/ports/bodies.ts';
 
 type Stored = { reference: DataReference; bytes: Uint8Array };
 
@@ -42,7 +42,7 @@ export const inMemoryReferencedData = (owner = '111122223333'): InMemoryReferenc
   };
 };
 
-const readingOf = (bytes: Uint8Array): ReadData => {
+const readingOf = (bytes: Uint8Array): ReadDataResult => {
   if (bytes.length > MAX_REFERENCED_BYTES) return { ok: false, reason: 'data_ref_too_large' };
   const text = Buffer.from(bytes).toString();
   const json = Buffer.from(text).equals(bytes) ? parseJson(text) : undefined;

@@ -14,7 +14,7 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import {
-  type Added,
+  type AddResult,
   QueueMissingError,
   type Registry,
   type Subscriptions,
@@ -176,13 +176,13 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
 const addAll = async (
   entries: Map<string, Entry>,
   subscriptions: readonly Subscription[],
-): Promise<Added[]> => {
+): Promise<AddResult[]> => {
   const missing = subscriptions.find(({ queue }) => !entries.has(queue));
   if (missing !== undefined) throw new QueueMissingError(missing.queue);
   return answer(subscriptions.map((subscription) => add(entries.get(subscription.queue), subscription)));
 };
 
-const add = (entry: Entry | undefined, subscription: Subscription): Added => {
+const add = (entry: Entry | undefined, subscription: Subscription): AddResult => {
   const holder =
     entry && byId(entry).find((other) => holdsSubscriberOf(subscription, other, subscription.createdAt));
   if (holder !== undefined) return { kind: 'conflict', subscriptionId: holder.id };
