@@ -10,11 +10,13 @@ export interface EventSourcesProps {
   readonly ingress: IQueue;
 }
 
-/** The `source` of the shop's events. With the name of its topic it says which queue they go to: see `ingressRoutes`. */
+/** Source of the shop's order events. It and the topic's name select the queue: see `ingressRoutes`. */
 export const SHOP_SOURCE = 'com.example.shop';
 export const PAYMENTS_TOPIC = 'shop-payments';
 
-/** A shop that has events: orders on an event bus, payments on a topic. Both go to the ingress queue as they are. */
+/**
+ * Event sources of a shop: orders on an event bus, payments on a topic. Both send to the ingress queue unchanged.
+ */
 export class EventSources extends Construct {
   readonly bus: EventBus;
   readonly rule: Rule;
@@ -22,7 +24,7 @@ export class EventSources extends Construct {
 
   constructor(scope: Construct, id: string, { ingress }: EventSourcesProps) {
     super(scope, id);
-    // What EventBridge and SNS could not hand over, after a day and after 23 days of trying.
+    // Events that EventBridge and SNS failed to deliver after 24 hours and 23 days of retries.
     const notSent = new Queue(this, 'NotSent', { enforceSSL: true });
 
     this.bus = new EventBus(this, 'Bus');
@@ -33,7 +35,7 @@ export class EventSources extends Construct {
     });
 
     this.payments = new Topic(this, 'Payments', { topicName: PAYMENTS_TOPIC, enforceSSL: true });
-    // Wrapped, not raw: so Posthaste knows the topic, and a message that SNS sends twice is the same one.
+    // Not raw message delivery: Posthaste needs the topic, and the SNS id to recognise duplicates.
     this.payments.addSubscription(new SqsSubscription(ingress, { deadLetterQueue: notSent }));
   }
 }

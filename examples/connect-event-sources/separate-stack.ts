@@ -4,13 +4,16 @@ import type { Construct } from 'constructs';
 import { EventSources } from './event-sources.ts';
 
 export interface SeparateStackProps extends StackProps {
-  /** Of a Posthaste that is deployed already: `aws sqs get-queue-attributes` on its output `IngressQueueUrl` says it. */
+  /**
+   * ARN of an existing deployment's ingress queue: `aws sqs get-queue-attributes` with its output
+   * `IngressQueueUrl`.
+   */
   readonly ingressQueueArn: string;
 }
 
 /**
- * The shop apart from Posthaste. A stack cannot add to the policy of another one's queue, so Posthaste is told who may send:
- * the outputs go into its setting `ingressSenders`. Until then EventBridge and SNS try again.
+ * The shop in a separate stack. It cannot change the policy of another stack's queue, so add its outputs to
+ * Posthaste's setting `ingressSenders`. Until then EventBridge and SNS retry.
  */
 export class SeparateStack extends Stack {
   constructor(scope: Construct, id: string, { ingressQueueArn, ...props }: SeparateStackProps) {

@@ -5,8 +5,8 @@ import { parseSettings } from '../../infra/settings.ts';
 import { EventSources, PAYMENTS_TOPIC, SHOP_SOURCE } from './event-sources.ts';
 
 /**
- * Posthaste in the stack of the shop. The target and the subscription add to the policy of the ingress queue that this rule
- * and this topic may send, and nothing else.
+ * Posthaste in the shop's stack. The event target and the topic subscription grant this rule and this topic access
+ * to the ingress queue, and nothing else.
  */
 export class ShopStack extends Stack {
   constructor(scope: Construct, id: string, props?: StackProps) {

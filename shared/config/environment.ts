@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type FunctionSources, variableRows } from './resources.ts';
 import type { FunctionName, Variable } from './rules.ts';
 
-/** A function's environment is not what its code needs. Names variables and rules, never values. */
+/** Missing or invalid environment variables of a function. Names variables and rules, never values. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
   readonly problems: readonly string[];
@@ -16,14 +16,14 @@ type Source = Readonly<Record<string, string | undefined>>;
 
 type Row = Pick<Variable, 'variable' | 'rule' | 'read'>;
 
-/** What Lambda sets itself; the emulator does not. */
+/** Variables that Lambda sets; the emulator does not set them. */
 const setByLambda = {
   runtimeApi: {
     variable: 'AWS_LAMBDA_RUNTIME_API',
     functions: ['deliver', 'api'],
     rule: z
       .string()
-      .refine((host) => URL.canParse(`http://${host}`), 'is no host')
+      .refine((host) => URL.canParse(`http://${host}`), 'is not a host')
       .optional(),
   },
 } satisfies Record<string, Variable>;
@@ -32,7 +32,7 @@ const everyRow: Readonly<Record<string, Variable>> = { ...variableRows, ...setBy
 
 type Environment<F extends FunctionName> = FunctionSources<F> & { readonly runtimeApi?: string | undefined };
 
-/** What a function gets: the rows that name it. @throws EnvironmentError naming every variable that is wrong */
+/** The values of the rows that list the function. @throws EnvironmentError with every invalid variable */
 function environmentOf<F extends FunctionName>(name: F, source?: Source): Environment<F>;
 function environmentOf(name: FunctionName, source: Source = process.env): unknown {
   return read(
@@ -49,7 +49,7 @@ function read(rows: Readonly<Record<string, Row>>, source: Source): unknown {
   const problems: string[] = [];
   const values = Object.entries(rows).map(([key, row]): [string, unknown] => {
     const text = source[row.variable];
-    // Read once: zod would take longer to compile a reader than the reading takes.
+    // Parsed once, so compiling a zod parser would take longer than it saves.
     const parsed = (row.read ?? row.rule).safeParse(text, { jitless: true });
     if (!parsed.success) problems.push(...problemsOf(row.variable, text, parsed.error));
     return [key, parsed.data];
@@ -64,27 +64,27 @@ function problemsOf(variable: string, text: string | undefined, { issues }: z.Zo
   return issues.map(({ path, message }) => `${[variable, ...path].join('.')} ${message}`);
 }
 
-/** What dispatch needs. @throws EnvironmentError */
+/** Environment of dispatch. @throws EnvironmentError */
 export function dispatchEnvironment(source?: Source) {
   return environmentOf('dispatch', source);
 }
 
-/** What deliver needs. @throws EnvironmentError */
+/** Environment of deliver. @throws EnvironmentError */
 export function deliverEnvironment(source?: Source) {
   return environmentOf('deliver', source);
 }
 
-/** What reconcile needs. @throws EnvironmentError */
+/** Environment of reconcile. @throws EnvironmentError */
 export function reconcileEnvironment(source?: Source) {
   return environmentOf('reconcile', source);
 }
 
-/** What operate needs. @throws EnvironmentError */
+/** Environment of operate. @throws EnvironmentError */
 export function operateEnvironment(source?: Source) {
   return environmentOf('operate', source);
 }
 
-/** What the API needs. @throws EnvironmentError */
+/** Environment of the API. @throws EnvironmentError */
 export function apiEnvironment(source?: Source) {
   return environmentOf('api', source);
 }

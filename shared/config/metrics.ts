@@ -1,27 +1,30 @@
-/** Names of our own metrics: the journal emits them, Monitoring shows them. One place, so that they cannot drift. */
+/** Namespace and names of Posthaste's metrics: written by the journal, shown by the monitoring stack. */
 export const metricNamespace = 'Posthaste';
 
-/** The only dimension, its value the deployment's name: every further set of dimensions is paid for (Amazon CloudWatch pricing). */
+/**
+ * The only dimension; its value is the deployment's name. Each set of dimensions is charged separately (Amazon
+ * CloudWatch pricing).
+ */
 export const metricDimension = 'deployment';
 
 /**
- * Every metric that there is, at $0.30 a month each (Amazon CloudWatch pricing; docs/cost.md has the sum). What SQS, Lambda,
- * EventBridge and DynamoDB count themselves is not counted again. Counts are to be summed, and are absent where nothing
- * happened, but for the two gauges of reconcile.
+ * All metrics, at $0.30 a month each (Amazon CloudWatch pricing; docs/cost.md has the total). Metrics that SQS,
+ * Lambda, EventBridge and DynamoDB provide are not repeated. Counts are summed and absent without events, except
+ * reconcile's two gauges.
  */
 export const metricNames = {
-  /** Messages put on record; a message that came twice is accepted once. */
+  /** Accepted messages, without repeats. */
   messagesAccepted: 'MessagesAccepted',
-  /** Of these, messages that no subscription was to get, be it that there is none or that filters kept it from all. */
+  /** Accepted messages without a delivery: no subscription, or filters excluded all of them. */
   messagesUnmatched: 'MessagesUnmatched',
-  /** Messages that dispatch sent to the ingress dead letters. */
+  /** Messages that dispatch dead-lettered. */
   messagesRefused: 'MessagesRefused',
-  /** Deliveries that accepted messages came to: each message counts as many as it has matching subscriptions. */
+  /** Matching subscriptions of accepted messages, summed. */
   deliveriesMatched: 'DeliveriesMatched',
-  /** Deliveries that filters spared: subscriptions that an accepted message was not for. */
+  /** Subscriptions that filters excluded, summed over accepted messages. */
   deliveriesFiltered: 'DeliveriesFiltered',
 
-  /** Attempts on record by outcome; late results are not among them. */
+  /** Recorded attempts by outcome, without late results. */
   attemptsDelivered: 'AttemptsDelivered',
   attemptsFailed: 'AttemptsFailed',
   attemptsRejected: 'AttemptsRejected',
@@ -34,52 +37,61 @@ export const metricNames = {
   attemptsPostBackoff: 'AttemptsPostBackoff',
   attemptsManual: 'AttemptsManual',
 
-  /** Attempts that had to wait for their subscription's rate limit: once for each wait. */
+  /** Waits of attempts for their subscription's rate limit. */
   attemptsRateLimited: 'AttemptsRateLimited',
 
-  /** Deliveries by final status, counted where the status is written; another round, or a late success, counts again. */
+  /** Deliveries by final status, counted when it is written; another round or a late success counts again. */
   deliveriesDelivered: 'DeliveriesDelivered',
   deliveriesRejected: 'DeliveriesRejected',
   deliveriesExhausted: 'DeliveriesExhausted',
   deliveriesCancelled: 'DeliveriesCancelled',
 
-  /** Subscriptions that operators were told are failing, once for each spell: several at once are no single subscriber's trouble. */
+  /** Notifications of failing subscriptions, one per failure streak; several at once point to a common cause. */
   subscriptionsFailing: 'SubscriptionsFailing',
 
-  /** Milliseconds that a subscriber took, from the request's start to its end, whatever the outcome. */
+  /** Duration of a request in milliseconds, for every outcome. */
   attemptDuration: 'AttemptDuration',
-  /** Milliseconds between due and started, of retries; waiting for a rate limit is not in it. */
+  /** Milliseconds by which retries start late, without rate-limit waits. */
   retryLateness: 'RetryLateness',
-  /** Milliseconds between sent to the ingress queue (due, for a message with a delay) and the first attempt's start. */
+  /**
+   * Milliseconds from sending to the ingress queue (or from the due time of a delayed message) to the first
+   * attempt.
+   */
   firstAttemptAge: 'FirstAttemptAge',
 
-  /** Wake-ups set by SQS's DelaySeconds. */
+  /** Wake-ups sent by SQS DelaySeconds. */
   wakeUpsBySqs: 'WakeUpsBySqs',
-  /** Wake-ups set by EventBridge Scheduler. */
+  /** Wake-ups scheduled by EventBridge Scheduler. */
   wakeUpsByScheduler: 'WakeUpsByScheduler',
 
-  /** Deliveries that reconcile woke, because their own wake-up had not come or something was owed. */
+  /** Deliveries woken by reconcile, because a wake-up was lost or steps were pending. */
   reconciled: 'Reconciled',
-  /** A gauge, one value for each run of reconcile, also 0: how many deliveries it found past their time. */
+  /** Gauge, one value per reconcile run, including 0: deliveries found past due. */
   deliveriesOverdue: 'DeliveriesOverdue',
-  /** A gauge, one value for each run of reconcile, also 0: those of them that were past their time for 15 minutes or more, so that it has woken them before. */
+  /**
+   * Gauge, one value per reconcile run, including 0: deliveries past due by 15 minutes or more, which an earlier
+   * run has already woken.
+   */
   deliveriesStuck: 'DeliveriesStuck',
 
-  /** Messages that deliver and operate sent to their dead letters. What SQS moves there itself is not among them. */
+  /** Messages that deliver and operate dead-lettered, without those that SQS moves. */
   deadLettered: 'DeadLettered',
-  /** What one of our own services made fail: records and requests, which come again, notes of a subscription's health, and questions to subscribers that were not sent. Lambda counts no error for these. */
+  /**
+   * Internal faults, which Lambda does not count as errors: failed records and requests (retried), health writes
+   * and confirmation requests.
+   */
   faults: 'Faults',
-  /** Requests to AWS that the SDK made once more. */
+  /** AWS requests that the SDK retried. */
   awsCallsRetried: 'AwsCallsRetried',
-  /** Requests to AWS that were answered with throttling, repeated or not. */
+  /** Throttled AWS requests, retried or not. */
   awsCallsThrottled: 'AwsCallsThrottled',
-  /** First invocations of new function instances, of all functions together. */
+  /** Cold starts of all functions. */
   coldStarts: 'ColdStarts',
 } as const;
 
 export type MetricName = (typeof metricNames)[keyof typeof metricNames];
 
-/** Those measured in milliseconds. All others are counts. */
+/** Metrics in milliseconds; all others are counts. */
 export const metricsInMilliseconds: ReadonlySet<MetricName> = new Set([
   metricNames.attemptDuration,
   metricNames.retryLateness,

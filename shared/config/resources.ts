@@ -5,7 +5,7 @@ import { functionSettings } from './settings.ts';
 const text = z.string().min(1);
 const url = z.url('is not a URL');
 
-/** Names of what is deployed, and facts about the deployment: what functions get beside the settings. */
+/** Environment variables of functions apart from the settings: resource names and facts about the deployment. */
 const resources = {
   version: { variable: 'POSTHASTE_VERSION', rule: text, functions: everyFunction },
   subscriptionsTable: {
@@ -19,7 +19,7 @@ const resources = {
     rule: text,
     functions: ['dispatch', 'deliver', 'operate', 'api'],
   },
-  /** The KMS key under which signing secrets are sealed. */
+  /** KMS key that seals signing secrets. */
   secretsKeyArn: { variable: 'SECRETS_KEY_ARN', rule: text, functions: ['deliver', 'api'] },
   ingressQueueUrl: { variable: 'INGRESS_QUEUE_URL', rule: url, functions: ['dispatch', 'api'] },
   ingressDeadLetterUrl: { variable: 'INGRESS_DEAD_LETTER_URL', rule: url, functions: ['dispatch'] },
@@ -41,15 +41,15 @@ const resources = {
   scheduleGroup: { variable: 'SCHEDULE_GROUP', rule: text, functions: ['deliver', 'operate', 'api'] },
   schedulerRoleArn: { variable: 'SCHEDULER_ROLE_ARN', rule: text, functions: ['deliver'] },
   schedulerDeadLetterArn: { variable: 'SCHEDULER_DEAD_LETTER_ARN', rule: text, functions: ['deliver'] },
-  /** What subscribers are told of who calls them. */
+  /** User-Agent header of requests to subscribers. */
   userAgent: { variable: 'USER_AGENT', rule: text, functions: ['deliver'] },
-  /** Every SQS queue of the deployment: its URL by the name that the health of the API goes by. */
+  /** URLs of all SQS queues of the deployment, by their names in the API's health report. */
   queueUrls: {
     variable: 'QUEUE_URLS',
     rule: z.preprocess(valueOf, z.record(z.string(), url)),
     functions: ['api'],
   },
-  /** The setting `payloadSources`, each with the account that its bucket has to belong to. */
+  /** The setting `payloadSources`, with the account that must own each bucket. */
   payloadSources: {
     variable: 'PAYLOAD_SOURCES',
     rule: z.preprocess(
@@ -66,14 +66,14 @@ const resources = {
   },
 } satisfies Record<string, Variable>;
 
-/** Every variable that infra sets and functions read. One place, so that the two cannot drift. */
+/** All variables that infra sets and functions read, in one table so that both agree. */
 export const variableRows = { ...functionSettings, ...resources };
 
 type Rows = typeof variableRows;
 
 export const variables = namesOf(variableRows);
 
-/** The resources that a function has to be given. */
+/** The resource variables of a function. */
 export type ResourcesOf<F extends FunctionName> = {
   readonly [
     K in keyof typeof resources as F extends (typeof resources)[K]['functions'][number] ? K : never
@@ -84,7 +84,7 @@ type Read<Row extends Variable> = Row extends { readonly read: infer R extends z
   ? z.output<R>
   : z.output<Row['rule']>;
 
-/** What a function reads from its environment, by the keys of the rows. */
+/** The parsed environment of a function, by row keys. */
 export type FunctionSources<F extends FunctionName> = {
   [K in keyof Rows as F extends Rows[K]['functions'][number] ? K : never]: Read<Rows[K]>;
 };

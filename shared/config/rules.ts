@@ -1,38 +1,41 @@
 import * as z from 'zod';
 import { isQueueName, QUEUE_NAME_RULE } from '../domain/message/message.ts';
 
-/** The Lambda functions, by their folders. */
+/** The Lambda functions, named like their folders. */
 export const everyFunction = ['dispatch', 'deliver', 'reconcile', 'operate', 'api'] as const;
 
 export type FunctionName = (typeof everyFunction)[number];
 
 /**
- * One setting of an operator. `rule` checks the value that the operator gives; its description completes the sentence
- * "must be …" of an error and is the value's column in docs/settings.md.
+ * One setting. `rule` validates the operator's value; its description completes the error "must be …" and is the
+ * value column of docs/settings.md.
  */
 export type Setting = {
   readonly rule: z.ZodType;
-  /** In the form that the rule reads. @default none: the setting may be left out */
+  /** In the form that the rule parses. @default none: the setting is optional */
   readonly default?: unknown;
-  /** What docs/settings.md shows as the default, where the default itself says too little. */
+  /** Default as shown in docs/settings.md, if the value alone is unclear. */
   readonly unset?: string;
-  /** The most characters of its JSON: a function's whole environment is at most 4 KB (AWS Lambda quotas). */
+  /** Maximum length as JSON: the environment of a function is limited to 4 KB (AWS Lambda quotas). */
   readonly longest?: number;
-  /** For docs/settings.md, in Markdown. */
+  /** Markdown, for docs/settings.md. */
   readonly description: string;
 };
 
-/** What a function gets in its environment. */
+/** An environment variable. */
 export type Variable = {
   readonly variable: string;
-  /** Which functions get it. */
+  /** The functions that get it. */
   readonly functions: readonly FunctionName[];
   readonly rule: z.ZodType;
-  /** How a function reads it, where infra completes what the operator gives. @default the rule */
+  /** Parser for functions, if infra completes the operator's value. @default the rule */
   readonly read?: z.ZodType;
 };
 
-/** `-c key=value` and the environment hold text, cdk.json holds values: both mean the same. What is not JSON stays text. */
+/**
+ * Parses text as JSON, because `-c key=value` and the environment contain text where cdk.json contains values. Text
+ * that is not JSON stays text.
+ */
 export function valueOf(given: unknown): unknown {
   if (typeof given !== 'string') return given;
   try {
@@ -42,7 +45,7 @@ export function valueOf(given: unknown): unknown {
   }
 }
 
-/** JSON, or texts with commas between. */
+/** A list from JSON or comma-separated text. */
 export function listOf(given: unknown): unknown {
   const value = valueOf(given);
   return typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value;
@@ -70,14 +73,14 @@ export function flag() {
   return z.preprocess(valueOf, z.boolean('must be true or false')).describe('`true` or `false`');
 }
 
-/** A text of this form; `text` says which. */
+/** A rule for text of a form; `text` describes it. */
 export function matching(form: RegExp | ((given: string) => boolean), text: string) {
   const error = `must be ${text}`;
   const fits = typeof form === 'function' ? form : (given: string) => form.test(given);
   return z.string(error).refine(fits, error).describe(text);
 }
 
-/** Some of these, in a JSON list or with commas between. */
+/** A rule for a list of items, as JSON or comma-separated. */
 export function listOfEach<T extends z.ZodType>(item: T, text: string, { most = 100, least = 0 } = {}) {
   const error = `must be ${text}`;
   return z.preprocess(listOf, z.array(item, error).min(least, error).max(most, error)).describe(text);
@@ -94,7 +97,7 @@ export const tokenScopes = z
   )
   .describe(SCOPES);
 
-const ROUTES = 'a JSON object of queue names, or of lists of them for topics';
+const ROUTES = 'a JSON object of queue names, or of lists of queue names for topics';
 
 const queueName = matching(isQueueName, `a queue name (${QUEUE_NAME_RULE})`);
 

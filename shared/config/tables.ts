@@ -1,25 +1,27 @@
-/** Keys and indexes of the two tables (docs/design.md#4-the-records), shared by infra, which makes them, and the adapters, which use them. */
+/** Keys and indexes of the two tables (docs/design.md#4-the-records), shared by infra and the adapters. */
 export const primaryKey = { partition: 'pk', sort: 'sk' } as const;
 
-/** Seconds since the epoch; DynamoDB's TTL attribute on both tables. It cleans up; it never times anything. */
+/**
+ * DynamoDB's TTL attribute on both tables, in seconds since the epoch. It only cleans up; no timing depends on it.
+ */
 export const ttlAttribute = 'ttl';
 
-/** All sparse: an item without the two key attributes is not in the index. */
+/** All indexes are sparse: an item without both key attributes is not in the index. */
 export const subscriptionIndexes = {
-  /** The META item of every queue. */
+  /** META items of all queues. */
   queues: { name: 'queues', partition: 'queuesPk', sort: 'queuesSk' },
 } as const;
 
 export const deliveryIndexes = {
-  /** MESSAGE items of a queue and hour. */
+  /** MESSAGE items by queue and hour. */
   byHour: { name: 'by-hour', partition: 'byHourPk', sort: 'byHourSk' },
-  /** Deliveries not delivered, of a subscription. */
+  /** Deliveries without a success, by subscription. */
   bySubscription: { name: 'by-subscription', partition: 'bySubscriptionPk', sort: 'notDeliveredSk' },
-  /** Deliveries not delivered, of a queue. */
+  /** Deliveries without a success, by queue. */
   byQueue: { name: 'by-queue', partition: 'byQueuePk', sort: 'notDeliveredSk' },
-  /** Retrying, or something owed; the sort key is a number, milliseconds since the epoch. */
+  /** Deliveries that are retrying or have pending steps; the sort key is a number, milliseconds since the epoch. */
   overdue: { name: 'overdue', partition: 'overduePk', sort: 'overdueAt' },
 } as const;
 
-/** Beside its keys, what the two listings carry. */
+/** The only projected attribute of the two listing indexes. */
 export const listedAttribute = 'status';

@@ -11,7 +11,7 @@ import type { Payloads } from '../ports/bodies.ts';
 import type { RateLimits, Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
 import type { RetryRefusal } from '../domain/vocabulary.ts';
-import { keptForAnotherRound } from './keep-message.ts';
+import { keepForNextRound } from './keep-message.ts';
 import { keptUntil, writeTime } from './retention.ts';
 
 export type ByHandContext = {
@@ -33,9 +33,10 @@ export type RetryResult =
   { kind: 'retried'; delivery: Delivery } | { kind: 'refused'; why: RetryRefusal; delivery?: Delivery };
 
 /**
- * By hand: makes the pending attempt of a retrying delivery due now, and gives one that is over another round. An
- * automatic retry at the same time carries the same number, so only one of the two is made.
- * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds it without one.
+ * Manual retry: makes the pending attempt of a retrying delivery due now, or reopens an ended delivery. A
+ * concurrent automatic retry has the same attempt number, so only one of the two is made.
+ * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds a
+ * delivery whose wake-up is missing.
  */
 export function retryDelivery(context: ByHandContext, key: DeliveryKey): Promise<RetryResult> {
   return decide(context, key, (current) =>
@@ -43,7 +44,7 @@ export function retryDelivery(context: ByHandContext, key: DeliveryKey): Promise
   );
 }
 
-/** For a recovery: another round for a delivery that is over, once for each recovery. */
+/** Reopens an ended delivery for a recovery, at most once per recovery. */
 export function reopenDelivery(
   context: ByHandContext,
   key: DeliveryKey,
@@ -57,7 +58,7 @@ export function reopenDelivery(
   });
 }
 
-/** A decision on the record as read; `again`: it changed meanwhile. */
+/** A decision based on the read record; `again`: it changed in the meantime. */
 type Decision = RetryResult | 'again';
 
 async function decide(
@@ -78,22 +79,22 @@ function refused(why: RetryRefusal, delivery: Delivery): RetryResult {
 
 async function retryPending(context: ByHandContext, current: Delivery): Promise<Decision> {
   const { lease } = current;
-  if (isHeld(context, current)) return refused('in_flight', current);
-  // Only its job carries the message of a first attempt, until that is taken over.
+  if (isLeased(context, current)) return refused('in_flight', current);
+  // Until then, only its job contains the message of a first attempt.
   if (current.next === undefined && current.overdueAt === undefined) return refused('not_begun', current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
-  // A holder that died has left an attempt that is due: a wake-up is all it needs.
+  // The lease has expired and the attempt is due: a wake-up is enough.
   if (lease !== undefined) return wake(context, current);
   return writeAndWake(context, retryNow(current, writeTime(context)), current);
 }
 
-/** A request may be in flight, also for a delivery that was ended in the middle of it. */
-function isHeld({ ports }: ByHandContext, { lease }: Delivery): boolean {
+/** Whether a request may be in flight, also for a delivery that ended during it. */
+function isLeased({ ports }: ByHandContext, { lease }: Delivery): boolean {
   return lease !== undefined && lease.until > ports.clock.now();
 }
 
 function roundRefusal(context: ByHandContext, current: Delivery): RetryRefusal | undefined {
-  if (isHeld(context, current)) return 'in_flight';
+  if (isLeased(context, current)) return 'in_flight';
   if (current.owed.length > 0) return 'being_closed';
   return hasRoomForRound(current) ? undefined : 'too_many_attempts';
 }
@@ -110,13 +111,13 @@ async function openRound(
   if (why !== undefined) return refused(why, current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
   const now = ports.clock.now();
-  const message = await keptForAnotherRound(ports, current, keptUntil(now, settings));
+  const message = await keepForNextRound(ports, current, keptUntil(now, settings));
   if (message === undefined) return refused('body_gone', current);
   if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired', current);
   return writeAndWake(context, reopen(current, status, recovery, writeTime(context)), current);
 }
 
-/** A crash may have left out the wake-up, and the delivery would wait for reconcile: so it is sent again while that helps. */
+/** Resends the wake-up that a crash may have prevented; otherwise the delivery would wait for reconcile. */
 async function wakeAgain(context: ByHandContext, current: Delivery): Promise<Decision> {
   const isWaiting = current.next?.phase === 'manual' && current.lease === undefined;
   if (isWaiting) await wake(context, current);
@@ -148,7 +149,7 @@ async function isAbsent({ ports }: ByHandContext, { key }: Delivery): Promise<bo
   return absenceOf(subscription, ports.clock.now(), key.messageId) !== undefined;
 }
 
-/** Best effort: a schedule that is left fires in vain. */
+/** Best effort: a remaining schedule fires without effect. */
 export async function removeSchedule(
   { ports }: ByHandContext,
   { key, next, lease }: Delivery,

@@ -15,8 +15,8 @@ export type CancelResult =
   { kind: 'cancelled'; delivery: Delivery } | { kind: 'refused'; why: CancelRefusal; delivery?: Delivery };
 
 /**
- * Ends an open delivery: no request is made for it any more. One may be in flight, and its success would still count. A
- * delivery whose job was not received yet ends as well, where the message's record says that it is to come.
+ * Cancels an open delivery: no further request starts. One in flight may still succeed and then counts. Also
+ * cancels a delivery whose job has not been received, if the message's record shows that it is expected.
  * @throws when a service fails; safe to repeat.
  */
 export async function cancelDelivery(
@@ -27,38 +27,41 @@ export async function cancelDelivery(
   const { ports } = context;
   const result = await withRetriedWrites<CancelResult>(async () => {
     const current = await ports.deliveries.find(key);
-    const decision = await decisionOn(context, key, current, reason);
+    const decision = await decideCancellation(context, key, current, reason);
     if ('why' in decision)
       return { kind: 'refused', ...decision, ...(current === undefined ? {} : { delivery: current }) };
     const writing = await ports.deliveries.write(decision.transition);
     if (writing.kind === 'refused') return 'again';
-    if (current !== undefined) await leaveBehind(context, current);
+    if (current !== undefined) await releaseSlotAndSchedule(context, current);
     ports.journal.note({ fact: 'delivery_cancelled', key, reason });
     return { kind: 'cancelled', delivery: writing.delivery };
   });
   return result === 'again' ? { kind: 'refused', why: 'contended' } : result;
 }
 
-/** Its schedule, and its place in the line of a subscription that limits the rate: those behind it need not wait for it. */
-async function leaveBehind(context: ByHandContext, before: Delivery): Promise<void> {
+/** Removes the schedule of a cancelled delivery and frees its slot in the line for others. */
+async function releaseSlotAndSchedule(context: ByHandContext, before: Delivery): Promise<void> {
   const { clock, rateLimits } = context.ports;
   await removeSchedule(context, before);
   if (!isWaiting(before) || !canLeaveLine(before.slot, clock.now())) return;
   await rateLimits.leave(before.key, before.slot);
-  await moveLastUp(context, before.key);
+  await moveLastDeliveryUp(context, before.key);
 }
 
-/** Of either status so many deliveries are looked at for the last in a line: those of the latest messages. */
-const LATEST = 20;
+/** Open deliveries per status, of the latest messages, among which the last of the line is searched. */
+const LATEST_PER_STATUS = 20;
 
-/** One of the last in a line takes the place that was left, and the line is shorter by one. Without any, the next to come takes it. */
-async function moveLastUp(context: ByHandContext, { queue, subscriptionId }: DeliveryKey): Promise<void> {
+/** Gives the freed slot to one of the last deliveries in the line. If there is none, the next delivery gets it. */
+async function moveLastDeliveryUp(
+  context: ByHandContext,
+  { queue, subscriptionId }: DeliveryKey,
+): Promise<void> {
   const { clock, deliveryListings, subscriptions } = context.ports;
   const { subscription } = await subscriptions.find(queue, subscriptionId, 'fresh');
   if (subscription === undefined || absenceOf(subscription, clock.now()) !== undefined) return;
   const pages = await Promise.all(
     OPEN_STATUSES.map((status) =>
-      deliveryListings.newest({ queue, subscriptionId, status }, { limit: LATEST }),
+      deliveryListings.newest({ queue, subscriptionId, status }, { limit: LATEST_PER_STATUS }),
     ),
   );
   const keys = pages.flatMap(({ items }) => items.map(({ key }) => key));
@@ -69,7 +72,7 @@ async function moveLastUp(context: ByHandContext, { queue, subscriptionId }: Del
 
 type Decision = { transition: Transition } | { why: CancelRefusal };
 
-async function decisionOn(
+async function decideCancellation(
   context: ByHandContext,
   key: DeliveryKey,
   current: Delivery | undefined,
@@ -78,29 +81,32 @@ async function decisionOn(
   const at = writeTime(context);
   if (current !== undefined)
     return isOpen(current.status) ? { transition: cancelOpen(current, reason, at) } : { why: 'over' };
-  // An order for many goes by what is on record; only a person names a delivery that is still to come.
+  // A bulk cancellation covers recorded deliveries; only an operator names one that has no record yet.
   if (reason !== 'manual') return { why: 'no_such_delivery' };
   const record = await context.ports.messageRecords.find(key);
   if (record === undefined) return { why: 'no_such_delivery' };
-  if (isElsewhere(key, record)) return { why: 'not_begun' };
-  if (!(await isToCome(context, key, record))) return { why: 'no_such_delivery' };
+  if (isInAnotherBucket(key, record)) return { why: 'not_begun' };
+  if (!(await isExpected(context, key, record))) return { why: 'no_such_delivery' };
   if (record.filtered > 0) return { why: 'not_begun' };
   return { transition: cancelBeforeFirstAttempt({ key, acceptedAt: record.acceptedAt }, reason, at) };
 }
 
-/** Dispatch, which decides where a delivery is, had not come to its subscription when the key was made, or has not by now. */
-function isElsewhere({ subscriptionId, bucket }: DeliveryKey, record: MessageRecord): boolean {
+/** Whether dispatch placed the subscription in another bucket, or has not reached it yet. */
+function isInAnotherBucket({ subscriptionId, bucket }: DeliveryKey, record: MessageRecord): boolean {
   return (
     isAhead(record, subscriptionId) || bucketIn(partWith(record, subscriptionId), subscriptionId) !== bucket
   );
 }
 
-async function isToCome(context: ByHandContext, key: DeliveryKey, record: MessageRecord): Promise<boolean> {
-  return (await isMember(context, key, record)) && (await hasUnbegun(context, record));
+async function isExpected(context: ByHandContext, key: DeliveryKey, record: MessageRecord): Promise<boolean> {
+  return (await wasActive(context, key, record)) && (await hasUnrecordedDeliveries(context, record));
 }
 
-/** Judged as dispatch did, but for filters: the record says how many subscriptions these left out, not which. */
-async function isMember(
+/**
+ * Whether the message was sent to the subscription, as dispatch decides it but without filters: the record stores
+ * only how many subscriptions they excluded.
+ */
+async function wasActive(
   { ports }: ByHandContext,
   { queue, subscriptionId }: DeliveryKey,
   record: MessageRecord,
@@ -110,8 +116,8 @@ async function isMember(
   return subscription !== undefined && wasActiveAt(subscription, { acceptedAt: record.acceptedAt, listedAt });
 }
 
-/** Where as many are on record as matched, no further one is to come. */
-async function hasUnbegun({ ports }: ByHandContext, record: MessageRecord): Promise<boolean> {
+/** Whether fewer deliveries are recorded than matched, so that more will follow. */
+async function hasUnrecordedDeliveries({ ports }: ByHandContext, record: MessageRecord): Promise<boolean> {
   const counts = await ports.deliveryListings.tally(record);
   return Object.values(counts).reduce((sum, count) => sum + count, 0) < record.matched;
 }

@@ -4,10 +4,10 @@ import type { Message } from '../domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../ports/messages.ts';
 import type { Payloads } from '../ports/bodies.ts';
 
-type Keeping = { messageRecords: MessageRecords; payloads: Payloads };
+type KeepPorts = { messageRecords: MessageRecords; payloads: Payloads };
 
-/** Where a message goes, having put it into the payload bucket if it has more bytes than it may have inline. */
-export async function placeOf(
+/** The body's location, after storing it in the payload bucket if it exceeds `mostInline` bytes. */
+export async function storeBody(
   payloads: Payloads,
   message: Message,
   mostInline: number,
@@ -19,17 +19,21 @@ export async function placeOf(
 }
 
 /**
- * Keeps the message of a job so that its retries find it; one that was erased is not kept again. A wake-up's message is kept
- * already. Safe to repeat.
+ * Keeps the message of a job for its retries, unless it was erased. A wake-up's message is already kept.
+ * Idempotent.
  */
-export async function keepMessage(ports: Keeping, work: DeliveryJob | WakeUp, until: number): Promise<void> {
+export async function keepMessage(
+  ports: KeepPorts,
+  work: DeliveryJob | WakeUp,
+  until: number,
+): Promise<void> {
   if (work.kind === 'wake_up') return;
-  await keepAt(ports, work, await placeForJob(ports, work), until);
+  await keepAt(ports, work, await storeBodyOfJob(ports, work), until);
 }
 
-/** False: it was erased, and then the object that was just put is removed as well. */
+/** False: the message was erased; an object that was just stored is removed. */
 async function keepAt(
-  ports: Keeping,
+  ports: KeepPorts,
   message: AcceptedMessage,
   body: BodyLocation,
   until: number,
@@ -40,35 +44,35 @@ async function keepAt(
 }
 
 /**
- * A large message may be in the bucket already, because another subscriber's failure kept it. One that was erased is not put there:
- * a crash would leave it. Its key is all that `keepAt` needs to remove what an earlier crash has left.
+ * Another subscriber's failure may have stored a large message already. An erased message is not stored, because a
+ * crash would leave it; with its key, `keepAt` removes what an earlier crash left.
  */
-async function placeForJob(ports: Keeping, job: DeliveryJob): Promise<BodyLocation> {
+async function storeBodyOfJob(ports: KeepPorts, job: DeliveryJob): Promise<BodyLocation> {
   const { body } = job;
   if (body.kind === 'stored' || bodyBytes(body.message) <= MAX_BODY_ON_RECORD) return body;
   const record = await recordOf(ports, job);
   if (record?.erasedAt !== undefined) return { kind: 'stored', payloadKey: payloadKeyOf(body.message) };
-  return record?.body ?? (await placeOf(ports.payloads, body.message, MAX_BODY_ON_RECORD));
+  return record?.body ?? (await storeBody(ports.payloads, body.message, MAX_BODY_ON_RECORD));
 }
 
-/** Where a kept message is; undefined if it was not kept, has expired or was erased. */
+/** Location of a kept message; undefined if it was not kept, has expired or was erased. */
 export async function keptBody(
-  ports: Pick<Keeping, 'messageRecords'>,
+  ports: Pick<KeepPorts, 'messageRecords'>,
   message: AcceptedMessage,
 ): Promise<BodyLocation | undefined> {
   return (await recordOf(ports, message))?.body;
 }
 
-/** Its id may stand for another message by now, of another life of the queue: that one's record is none of ours. */
+/** The record of this message; undefined if its id now belongs to a message of another life of the queue. */
 export async function recordOf(
-  { messageRecords }: Pick<Keeping, 'messageRecords'>,
+  { messageRecords }: Pick<KeepPorts, 'messageRecords'>,
   { key, acceptedAt }: AcceptedMessage,
 ): Promise<MessageRecord | undefined> {
   const record = await messageRecords.find(key);
   return record?.acceptedAt === acceptedAt ? record : undefined;
 }
 
-/** Undefined where it is in the payload bucket no more. */
+/** Reads a message; undefined if it is no longer in the payload bucket. */
 export async function messageIn(
   payloads: Pick<Payloads, 'get'>,
   body: BodyLocation,
@@ -76,9 +80,9 @@ export async function messageIn(
   return body.kind === 'inline' ? body.message : payloads.get(body.payloadKey);
 }
 
-/** The message of a job or wake-up and where it came from; undefined where it cannot be found any more. */
+/** The message of a job or wake-up and its location; undefined if it no longer exists. */
 export async function messageFor(
-  ports: Keeping,
+  ports: KeepPorts,
   work: FirstJob | WakeUp,
   accepted: AcceptedMessage,
 ): Promise<{ message: Message; body: BodyLocation } | undefined> {
@@ -89,11 +93,11 @@ export async function messageFor(
 }
 
 /**
- * The kept message of a delivery that gets another round, kept for that round as well; undefined where it is gone. What
- * lies in the payload bucket is put there anew, because objects expire by their age.
+ * The kept message of a reopened delivery, with its retention extended; undefined if it is gone. An object in the
+ * payload bucket is written again, because objects expire by age.
  */
-export async function keptForAnotherRound(
-  ports: Keeping,
+export async function keepForNextRound(
+  ports: KeepPorts,
   delivery: AcceptedMessage,
   until: number,
 ): Promise<Message | undefined> {

@@ -8,10 +8,10 @@ import type { RateLimits } from '../ports/subscriptions.ts';
 import { removeSchedule, type ByHandContext } from './by-hand.ts';
 import { writeTime } from './retention.ts';
 
-/** What would go sooner by less than this is left where it is: a write and a wake-up are not worth it. Milliseconds. */
+/** Minimum gain in milliseconds: a smaller one is not worth a write and a wake-up. */
 const WORTH_MOVING_MS = 5_000;
 
-/** A delivery on record as waiting for its slot, with nobody at it. */
+/** A recorded delivery that waits for its slot and is not leased. */
 export type WaitingDelivery = Delivery & { slot: Slot; next: NextAttempt };
 
 export function isWaiting(delivery: Delivery): delivery is WaitingDelivery {
@@ -20,9 +20,10 @@ export function isWaiting(delivery: Delivery): delivery is WaitingDelivery {
 }
 
 /**
- * Gives a waiting delivery an earlier place in its line if there is one; without a limit it is due now. A delivery that
- * changed meanwhile stays as it is.
- * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds it without one.
+ * Gives a waiting delivery an earlier slot if there is one; without a limit it becomes due now. A delivery that
+ * changed in the meantime is left alone.
+ * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds a
+ * delivery whose wake-up is missing.
  */
 export async function moveUpWaiting(
   context: ByHandContext,
@@ -43,7 +44,7 @@ export async function moveUpWaiting(
   return 'moved';
 }
 
-/** Undefined: there is none before its own. Before a retry is due by its policy there is no place for it. */
+/** An earlier place in the line, not before the retry is due by its policy; undefined if there is none. */
 async function earlierPlace(
   { ports }: ByHandContext,
   { key, slot: { at, from = 0 }, next }: WaitingDelivery,
@@ -60,11 +61,11 @@ async function earlierPlace(
   const wanted = { until: latest, ...(from > now && { from }) };
   const slot = await ports.rateLimits.reserve(key, limit, wanted);
   if (slot.epoch !== undefined) return placeAt(slot.at - SLOT_LEAD_MS, slot);
-  // The line is shorter than the delay of this retry by now: it asks again when it is due.
+  // The line is now shorter than this retry's delay: the delivery asks again when it is due.
   return from > now && slot.at <= latest ? placeAt(slot.at) : undefined;
 }
 
-/** Gives a slot that is not used to others, if it is far enough ahead for them. */
+/** Returns an unused slot if it is far enough ahead for another delivery to use it. */
 export async function leaveSlot(
   { clock, rateLimits }: { clock: Pick<Clock, 'now'>; rateLimits: Pick<RateLimits, 'leave'> },
   key: DeliveryKey,

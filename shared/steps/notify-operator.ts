@@ -4,7 +4,7 @@ import type { Journal, OperatorEvents } from '../ports/journal.ts';
 
 type NotifyPorts = { operatorEvents: OperatorEvents; journal: Journal };
 
-/** Sends an event to the operator's bus, and logs it once it is there. @throws when it could not be sent */
+/** Sends an event to the operator's event bus and logs it after success. @throws if it could not be sent */
 export async function notifyOperator(
   { operatorEvents, journal }: NotifyPorts,
   event: OperatorEvent,
@@ -14,9 +14,9 @@ export async function notifyOperator(
 }
 
 /**
- * Notifies the operator of a subscription that was disabled by hand, now or before: a request that is repeated because this
- * failed sends it again. One that is disabled for another reason had its event then.
- * @throws when it could not be sent
+ * Notifies the operator of a manually disabled subscription, also if it was disabled earlier: a request repeated
+ * after a failure sends the event again. Other disable reasons sent their event before.
+ * @throws if it could not be sent
  */
 export async function notifyDisabledByHand(
   ports: NotifyPorts,

@@ -3,7 +3,7 @@ import { DAY_MS } from '../domain/duration.ts';
 import { longestScheduleMs } from '../domain/retry/policy-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** Now, and how long a record lives that is written now. */
+/** The time of a write and the retention of its record. */
 export function writeTime({
   ports,
   settings,
@@ -15,18 +15,18 @@ export function writeTime({
 }
 
 /**
- * How much longer the record of a message lives than those of its deliveries. These may be made four days later, as long as
- * SQS keeps a job, and removed some days late (DynamoDB developer guide, "Using time to live"). Without its record the id
- * would be taken for new beside them, and the new message for delivered.
+ * Extra retention of a message's record beyond its deliveries' records. Deliveries may be created four days later
+ * (SQS retention of a job) and removed some days late (DynamoDB developer guide, "Using time to live"). Without the
+ * message's record, a new message with the id would be taken for delivered.
  */
 const OUTLIVES_DELIVERIES_MS = 7 * DAY_MS;
 
-/** How long the record of a message lives whose body is not kept. */
+/** Expiry of the record of a message whose body is not kept. */
 export function recordedUntil(acceptedAt: number, { retentionMs }: { retentionMs: number }): number {
   return acceptedAt + retentionMs + OUTLIVES_DELIVERIES_MS;
 }
 
-/** How long a body kept now has to last: it outlives every retry that could need it. */
+/** Expiry of a body kept now: it outlives every retry that could need it. */
 export function keptUntil(now: number, settings: { retentionMs: number; retryAfterCapMs: number }): number {
   return now + longestScheduleMs(settings.retryAfterCapMs) + settings.retentionMs;
 }

@@ -1,7 +1,7 @@
-/** JSON source text beside the value that JSON.parse made of it. `parseJson` makes these, so the text is known to be valid. */
+/** JSON source text with its parsed value. Only `parseJson` creates it, so the text is valid. */
 export type Json = { readonly source: string; readonly value: unknown };
 
-/** Undefined: the text is not JSON (RFC 8259, strictly). */
+/** Parses JSON (RFC 8259, strictly); undefined if the text is invalid. */
 export function parseJson(source: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(source);
@@ -13,11 +13,9 @@ export function parseJson(source: string): Json | undefined {
 }
 
 /**
- * The source text of a top-level property's value, exactly as written: numbers beyond a double, key order, escapes and
- * inner whitespace stay. Of several properties with one name the last counts, as in JSON.parse. Undefined: no such
- * property, or not an object.
- *
- * The scan is a loop, not a recursion: nesting is limited by the text's length only.
+ * The source text of a top-level property's value, exactly as written: big numbers, key order, escapes and inner
+ * whitespace are preserved. The last of several properties with one name counts, as in JSON.parse. Undefined: no
+ * such property, or not an object. The scan is iterative, so deep nesting cannot exhaust the stack.
  */
 export function propertySource(json: Json, name: string): string | undefined {
   const { source } = json;
@@ -36,7 +34,7 @@ export function propertySource(json: Json, name: string): string | undefined {
   return found;
 }
 
-/** The source texts of an array's elements, exactly as written. Undefined: not an array. */
+/** The source texts of an array's elements, exactly as written; undefined if the value is not an array. */
 export function elementSources(json: Json): string[] | undefined {
   const { source } = json;
   let at = skipSpace(source, 0);
@@ -51,7 +49,7 @@ export function elementSources(json: Json): string[] | undefined {
   return elements;
 }
 
-/** The whole value's source text, without the whitespace around it. */
+/** The source text of the whole value, without surrounding whitespace. */
 export function wholeSource({ source }: Json): string {
   return source.trim();
 }
@@ -69,7 +67,7 @@ function skipSpace(source: string, start: number): number {
   return endOfMatch(SPACE, source, start);
 }
 
-/** Past the comma to the next member; where there is none, on the closing bracket. */
+/** Position after the comma, at the next member; without one, at the closing bracket. */
 function skipSeparator(source: string, start: number): number {
   const at = skipSpace(source, start);
   return source[at] === ',' ? skipSpace(source, at + 1) : at;

@@ -3,10 +3,8 @@ import { DISABLE_REASONS } from '../../domain/vocabulary.ts';
 import type { OperatorEvent } from '../../domain/operator-event.ts';
 import { timeText, timeView } from '../fields.ts';
 
-/** Every event of ours on the bus; a rule that wants them all matches it. */
+/** Source of all Posthaste events on the bus; a rule for all events matches it. */
 export const EVENT_SOURCE = 'posthaste';
-
-/** RFC 3339 in UTC with milliseconds. */
 
 const subscriptionDetail = {
   /** The setting `deployment`. */
@@ -26,7 +24,10 @@ function eventOf<Type extends OperatorEvent['type'], Detail extends z.ZodRawShap
   });
 }
 
-/** What a target of a rule gets, without EventBridge's own fields: `version`, `id`, `account`, `time`, `region`, `resources`. */
+/**
+ * An event as a rule's target receives it, without EventBridge's fields `version`, `id`, `account`, `time`,
+ * `region`, `resources`.
+ */
 export const operatorEventSchema = z.discriminatedUnion('detail-type', [
   eventOf('subscription.disabled', {
     ...subscriptionDetail,
@@ -35,13 +36,13 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
   }),
   eventOf('subscription.failing', {
     ...subscriptionDetail,
-    /** When its spell of failures began, and how many there were when this was said. */
+    /** Start of the failure streak, and its failures so far. */
     since: timeView,
     failures: z.int().positive(),
   }),
   eventOf('subscription.recovered', {
     ...subscriptionDetail,
-    /** That of the `subscription.failing` which it ends. */
+    /** `since` of the `subscription.failing` event that it ends. */
     since: timeView,
     at: timeView,
   }),
@@ -50,7 +51,7 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
     messageId: z.string(),
     /** In all rounds. */
     attempts: z.int().nonnegative(),
-    /** When the last attempt was over. */
+    /** When the last attempt ended. */
     at: timeView,
   }),
 ]);

@@ -4,7 +4,10 @@ import { firstField } from '../fields.ts';
 import { eventTime, isObject, text, typeText, type IngressContent, type ReadContent } from './fields.ts';
 import { propertySource, wholeSource, type Json } from '../json-slice.ts';
 
-/** Context attributes (CloudEvents 1.0.2 §3) and our extension `queue`. A null attribute is an unset one (JSON format §2.2). */
+/**
+ * Context attributes (CloudEvents 1.0.2 §3) and Posthaste's extension `queue`. A null attribute counts as unset
+ * (JSON format §2.2).
+ */
 const attributesSchema = z.object({
   specversion: z.literal('1.0'),
   id: text,
@@ -14,15 +17,15 @@ const attributesSchema = z.object({
   queue: z.string().nullish(),
 });
 
-/** CloudEvents' JSON format. An event without data is legal; its subscribers get `null`. */
+/** Reads CloudEvents' JSON format. An event without data is valid; subscribers receive `null`. */
 export function readStructuredCloudEvent(json: Json): ReadContent {
   const data = structuredData(json);
   return data.ok ? readAttributes(json.value, data.source) : data;
 }
 
 /**
- * `data` as it stands. `data_base64` holds bytes, which JSON cannot carry, so subscribers get the base64 text as a JSON
- * string. Both at once is not a CloudEvent (JSON format §3.1).
+ * The source text of `data`. `data_base64` contains bytes, which JSON cannot represent; subscribers receive the
+ * base64 text as a JSON string. Both together are invalid (JSON format §3.1).
  */
 function structuredData(json: Json): { ok: true; source: string } | { ok: false; reason: UnreadableReason } {
   const encoded = isObject(json.value) ? json.value['data_base64'] : undefined;
@@ -34,8 +37,8 @@ function structuredData(json: Json): { ok: true; source: string } | { ok: false;
 }
 
 /**
- * CloudEvents defines no binding for SQS. These are the prefixes of its HTTP, Kafka and AMQP bindings, as far as names of
- * SQS attributes can be written so: SQS allows no colon, AMQP allows `_` in its place.
+ * CloudEvents defines no binding for SQS. Accepts the prefixes of its HTTP, Kafka and AMQP bindings, as far as SQS
+ * attribute names allow them: SQS forbids the colon, and AMQP allows `_` instead.
  */
 const ATTRIBUTE_NAME = /^(?:ce[-_]|cloudEvents_)(?<attribute>[a-z0-9]+)$/;
 
@@ -43,7 +46,10 @@ export function isCloudEventAttribute(name: string): boolean {
   return ATTRIBUTE_NAME.test(name);
 }
 
-/** Binary mode: the attributes beside the body, the whole body the data. Undefined: no such attributes. */
+/**
+ * Reads binary mode: context attributes as message attributes, the whole body as data. Undefined: no such
+ * attributes.
+ */
 export function readBinaryCloudEvent(
   json: Json,
   attributes: Record<string, string>,

@@ -5,9 +5,9 @@ import { isObject, type ReadContent } from './fields.ts';
 import { isOwnEnvelope, readOwnEnvelope } from './own-envelope.ts';
 
 /**
- * Recognises the envelope, in this order: CloudEvents in binary mode (by attributes), CloudEvents in structured mode (has
- * `specversion`), an EventBridge event (has `source`, `detail-type` and `detail`), our own (has `queue`,
- * `data` or `dataRef`; keys that are not ours are ignored). Anything else is data as a whole.
+ * Recognises the envelope, in this order: CloudEvents in binary mode (by attributes), CloudEvents in structured
+ * mode (`specversion`), an EventBridge event (`source`, `detail-type` and `detail`), Posthaste's envelope (`queue`,
+ * `data` or `dataRef`; unknown keys are ignored). Anything else is data as a whole.
  */
 export function readContent(json: Json, attributes: Record<string, string>): ReadContent {
   const binary = readBinaryCloudEvent(json, attributes);

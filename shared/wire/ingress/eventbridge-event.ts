@@ -15,7 +15,10 @@ export function isEventBridgeEvent(value: Record<string, unknown>): boolean {
   return ['source', 'detail-type', 'detail'].every((key) => Object.hasOwn(value, key));
 }
 
-/** `detail` is the data; the rest of the envelope is not passed on ("Events in Amazon EventBridge", user guide). */
+/**
+ * Reads an EventBridge event: `detail` is the data; the rest of the envelope is dropped ("Events in Amazon
+ * EventBridge", user guide).
+ */
 export function readEventBridgeEvent(json: Json): ReadContent {
   const parsed = eventBridgeEvent.safeParse(json.value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };

@@ -2,36 +2,36 @@ import * as z from 'zod';
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 
-/** What a publisher said, whatever the envelope. */
+/** Content of a published message, independent of its envelope. */
 export type IngressContent = {
   queue?: string;
-  /** Present where the publisher named the message; with `source` where the name is unique only together with it. */
+  /** Present if the publisher set an id; `source`: set if the id is unique only together with it. */
   identity?: { id: string; source?: string };
   type?: string;
   /** RFC 3339 in UTC with milliseconds. */
   timestamp?: string;
-  /** JSON source text, or where it lies. */
+  /** JSON source text, or a reference to it. */
   data: string | DataReference;
   /** Seconds. */
   ttl?: number;
   /** Seconds, 0 to 900. */
   delay?: number;
-  /** Keys of `ingressRoutes` that this message may be routed by, the most specific first. */
+  /** Keys of `ingressRoutes` that may route this message, the most specific first. */
   routedBy: readonly string[];
 };
 
 export type ReadContent = { ok: true; content: IngressContent } | { ok: false; reason: UnreadableReason };
 
-/** Text that can be kept: half a character (a lone surrogate) cannot be written in UTF-8. */
+/** Storable text: a lone surrogate cannot be encoded in UTF-8. */
 export const text = z
   .string()
   .min(1)
   .refine((given) => given.isWellFormed());
 
-/** A message's type: of any vocabulary, but short, since it is kept on every record of the message. */
+/** Message type: free text, but short, because every record of the message stores it. */
 export const typeText = text.max(256);
 
-/** An RFC 3339 time, given back in UTC with milliseconds. */
+/** An RFC 3339 time, normalised to UTC with milliseconds. */
 export const eventTime = z
   .string()
   .toUpperCase()
@@ -43,7 +43,7 @@ export const eventTime = z
     return z.NEVER;
   });
 
-/** A JSON object, as JSON.parse gives it. */
+/** Whether a parsed JSON value is an object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

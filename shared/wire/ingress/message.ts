@@ -9,7 +9,7 @@ import type { IngressContent } from './fields.ts';
 import { parseJson } from '../json-slice.ts';
 import { unwrapNotification } from './sns-notification.ts';
 
-/** One message as the ingress queue hands it over. `sentAt` is SQS's SentTimestamp, milliseconds since the epoch. */
+/** A message received from the ingress queue. `sentAt`: SQS SentTimestamp, milliseconds since the epoch. */
 export type ReceivedMessage = {
   body: string;
   sqsMessageId: string;
@@ -18,30 +18,34 @@ export type ReceivedMessage = {
   attributes: Record<string, string>;
 };
 
-/** `version` tells apart what is published under one id (shared/domain/message/version.ts). */
+/** `version` distinguishes messages published under one id (shared/domain/message/version.ts). */
 export type ParsedIngress =
   | { ok: true; message: Message; version: string; delaySeconds?: number }
   | { ok: true; message: MessageHead; dataRef: DataReference; version: string; delaySeconds?: number }
   | { ok: false; reason: UnreadableReason };
 
-/** The attribute under which a redrive sends a message's id along: SQS gives a redriven message a new one. */
+/** Attribute in which a redrive keeps a message's id, because SQS assigns a new one. */
 export const ID_ATTRIBUTE = 'posthaste-id';
 const QUEUE_ATTRIBUTE = 'queue';
 
-/** Whether an SQS attribute has a meaning here. */
+/** Whether dispatch reads this SQS attribute. */
 export function isIngressAttribute(name: string): boolean {
   return name === QUEUE_ATTRIBUTE || name === ID_ATTRIBUTE || isCloudEventAttribute(name);
 }
 
-/** The setting `ingressRoutes`: a queue by source, type or topic; for a topic's ARN also a list, and no other queues then. */
+/**
+ * The setting `ingressRoutes`: a queue by source, type or topic. A topic's ARN may have a list: its messages may
+ * only go to these queues.
+ */
 export type IngressRoutes = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Normalises what was published (docs/ingress.md). Queue: SQS attribute, else the envelope's own, else `routes`. Whether such
- * a queue exists is for the caller to find out.
+ * Normalises a published message (docs/ingress.md). Its queue comes from the SQS attribute, else the envelope, else
+ * `routes`; the caller checks that the queue exists.
  *
- * Reasons: `not_json`, `queue_missing`, `queue_not_allowed`, `data_missing`, and `invalid_field:<field>` for a wrong type or a value out of
- * range. Names of fields are the publisher's, nested ones with dots. Unknown fields are ignored.
+ * Reasons: `not_json`, `queue_missing`, `queue_not_allowed`, `data_missing`, and `invalid_field:<field>` for a
+ * wrong type or an out-of-range value. Fields have the publisher's names, nested ones with dots. Unknown fields are
+ * ignored.
  */
 export function parseIngress(received: ReceivedMessage, routes: IngressRoutes): ParsedIngress {
   const read = unwrapped(received);
@@ -57,7 +61,7 @@ export function parseIngress(received: ReceivedMessage, routes: IngressRoutes): 
 type Unwrapped = {
   ok: true;
   content: IngressContent;
-  /** ARN and name of the SNS topic that it came by; empty where it did not. */
+  /** ARN and name of its SNS topic; empty for other messages. */
   topic: readonly string[];
   attributes: Record<string, string>;
   version: string;
@@ -78,7 +82,7 @@ function unwrapped(received: ReceivedMessage): Unwrapped | Extract<ParsedIngress
   if (!read.ok) return read;
   const routedBy = [...read.content.routedBy, ...wrapping.routedBy];
   const content: IngressContent = { ...wrapping, ...read.content, routedBy };
-  // SNS's own time is another for each publication, so it tells no versions apart.
+  // SNS sets a new time on each publish, so it cannot distinguish versions.
   const version = versionOf({ ...content, timestamp: read.content.timestamp });
   return { ok: true, content, topic: wrapping.routedBy, attributes: all, version };
 }
@@ -92,7 +96,7 @@ function accepted(
   { type, timestamp, data, ttl, delay }: IngressContent,
   { sentAt, version }: Pick<ReceivedMessage, 'sentAt'> & { version: string },
 ): ParsedIngress {
-  // Ours alone: where confirmation is required, nothing else reaches a subscriber that has not confirmed.
+  // Reserved for Posthaste: a forged confirmation request would reach unconfirmed subscribers.
   if (type === CONFIRMATION_TYPE) return refused('invalid_field:type');
   if (isConfirmationId(named.id)) return refused('invalid_field:id');
   const head: MessageHead = {
@@ -116,7 +120,10 @@ function routedQueue({ routedBy }: IngressContent, routes: IngressRoutes): strin
   return typeof to === 'object' ? to[0] : to;
 }
 
-/** A topic with a list sends to these queues only, whatever its publishers write. SNS itself says which topic it was. */
+/**
+ * A topic with a list may publish to these queues only, even if its messages name other queues. SNS sets the topic ARN,
+ * so it can be trusted.
+ */
 function faultOfQueue(
   queue: string,
   topic: readonly string[],
@@ -129,8 +136,8 @@ function faultOfQueue(
 }
 
 /**
- * The producer's own id where it gave one. Else SQS's, and for a redriven message, which SQS gives a new one, that of its
- * first life: so its second life is counted as the same message.
+ * The producer's id if given, else the SQS message id. A redriven message, which has a new SQS id, keeps its
+ * original one and is therefore counted as the same message.
  */
 function identityOf(
   { identity }: IngressContent,

@@ -4,10 +4,10 @@ import { firstField } from '../fields.ts';
 import { text, typeText, type IngressContent, type ReadContent } from './fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
 
-/** Longest `ttl`: beyond any retention, and safe to add to a time. */
+/** Longest `ttl`: exceeds any retention, and is safe to add to a time. */
 const MAX_TTL_SECONDS = 2 ** 31 - 1;
 
-/** UTF-8 bytes of a key, and characters of a version id, that S3 has at most ("Object key names", S3 user guide). */
+/** S3 limit for keys in UTF-8 bytes and version ids in characters ("Object key names", S3 user guide). */
 const MAX_S3_NAME = 1024;
 
 const s3Name = text.refine((name) => Buffer.byteLength(name) <= MAX_S3_NAME);
@@ -25,7 +25,7 @@ export function isOwnEnvelope(value: Record<string, unknown>): boolean {
   return ['queue', 'data', 'dataRef'].some((key) => Object.hasOwn(value, key));
 }
 
-/** Our own form: `data` or `dataRef`, and what else is said of it. */
+/** Reads Posthaste's envelope: `data` or `dataRef`, and optional fields. */
 export function readOwnEnvelope(json: Json): ReadContent {
   const parsed = ownEnvelope.safeParse(json.value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };

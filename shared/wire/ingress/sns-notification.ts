@@ -4,11 +4,11 @@ import { firstField } from '../fields.ts';
 import { eventTime, isObject, text, typeText, type IngressContent } from './fields.ts';
 import { parseJson, type Json } from '../json-slice.ts';
 
-/** What an SNS notification adds to the message inside it; the message's own word goes before. */
-export type Wrapping = Pick<IngressContent, 'identity' | 'type' | 'timestamp' | 'routedBy'> & {
-  /** The published text: as JSON where it is JSON, else as a JSON string. */
+/** Content of an SNS notification; values of the message inside take precedence. */
+export type NotificationContent = Pick<IngressContent, 'identity' | 'type' | 'timestamp' | 'routedBy'> & {
+  /** The published text, as parsed JSON or else as a JSON string. */
   inner: Json;
-  /** SNS message attributes; they count like SQS attributes, as they would be with raw message delivery. */
+  /** SNS message attributes; treated like SQS attributes, as with raw message delivery. */
   attributes: Record<string, string>;
 };
 
@@ -26,17 +26,17 @@ function isNotification(value: unknown): boolean {
 }
 
 /**
- * Takes an SNS notification apart ("Amazon SNS message and JSON formats", SNS developer guide). Only the outermost is:
- * a notification inside a notification is data. `wrapping` is undefined for anything else.
+ * Unwraps an SNS notification ("Amazon SNS message and JSON formats", SNS developer guide). Only the outermost one:
+ * a nested notification is data. `wrapping` is undefined for anything else.
  */
 export function unwrapNotification(
   json: Json,
-): { ok: true; wrapping: Wrapping | undefined } | { ok: false; reason: UnreadableReason } {
+): { ok: true; wrapping: NotificationContent | undefined } | { ok: false; reason: UnreadableReason } {
   if (!isNotification(json.value)) return { ok: true, wrapping: undefined };
   const parsed = notification.safeParse(json.value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
   const { MessageId, TopicArn, Message, Subject, Timestamp, MessageAttributes } = parsed.data;
-  const wrapping: Wrapping = {
+  const wrapping: NotificationContent = {
     inner: parseJson(Message) ?? { source: JSON.stringify(Message), value: Message },
     attributes: Object.fromEntries(
       Object.entries(MessageAttributes ?? {}).map(([name, { Value }]) => [name, Value]),

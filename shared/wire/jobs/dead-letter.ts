@@ -12,21 +12,23 @@ import { parseWork } from './delivery-job.ts';
 import { parseOperation } from './operation.ts';
 import { undeliverableNoticeSchema } from './undeliverable-notice.ts';
 
-/** Why dispatch or deliver dead-lettered a message. */
+/** Attribute with the reason for which a function dead-lettered a message. */
 export const REASON_ATTRIBUTE = 'reason';
 
-/** Bytes of a message with its attributes (Amazon SQS message quotas). */
+/** Maximum size of a message with its attributes in bytes (Amazon SQS message quotas). */
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * A dead letter of the ingress queue goes back as it came, whatever is wrong with it: dispatch judges it again. It
- * takes the id of its first life along, since SQS gives it a new one. Skipped, `too_large`: no room is left for the id,
- * and without it subscribers would get the message a second time under another.
+ * Redrives an ingress dead letter unchanged; dispatch judges it again. Its original id travels along, because SQS
+ * assigns a new one. Skips it as `too_large` if the id does not fit: without it, subscribers would receive the
+ * message again under another id.
  */
 export function readIngressDeadLetter({ id, body, attributes, group }: DeadLetter): DeadLetterReading {
   const firstLife = attributes[ID_ATTRIBUTE] ?? { type: 'String', text: id };
-  const theirs = Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== REASON_ATTRIBUTE));
-  const all = withOurs(theirs, { [ID_ATTRIBUTE]: firstLife });
+  const senderAttributes = Object.fromEntries(
+    Object.entries(attributes).filter(([name]) => name !== REASON_ATTRIBUTE),
+  );
+  const all = withReservedAttributes(senderAttributes, { [ID_ATTRIBUTE]: firstLife });
   if (Buffer.byteLength(body) + bytesOf(all) > MAX_BYTES) return { kind: 'skip', reason: 'too_large' };
   return {
     kind: 'redrive',
@@ -36,15 +38,15 @@ export function readIngressDeadLetter({ id, body, attributes, group }: DeadLette
 }
 
 /**
- * A job goes back to the delivery queue, a wake-up to the retry queue, each to its own share of the concurrency. What
- * deliver could not read is skipped, with its reason. Deliver reads no attributes.
+ * Redrives a job to the delivery queue and a wake-up to the retry queue, which have separate concurrency. Skips
+ * what deliver cannot parse, with the reason. Deliver reads no attributes.
  */
 export function readDeliveryDeadLetter({ body }: DeadLetter): DeadLetterReading {
   const parsed = parseWork(body);
   if (!parsed.ok) return { kind: 'skip', reason: parsed.reason };
   const { value } = parsed;
   const { kind, key } = value;
-  // The whole body would do as well, but a job may be 1 MiB of it.
+  // The whole body would identify it as well, but may be 1 MiB.
   const identity = JSON.stringify([
     kind,
     key.queue,
@@ -61,8 +63,8 @@ export function readDeliveryDeadLetter({ body }: DeadLetter): DeadLetterReading 
 }
 
 /**
- * An order goes back as it came, from where it had got to. What operate could not read is skipped, with its reason. Two
- * messages of one order are one identity: the second does nothing that the first does not.
+ * Redrives an operation unchanged, to continue where it stopped. Skips what operate cannot parse, with the reason.
+ * Copies of one operation have the same identity: the second has no further effect.
  */
 export function readOperationDeadLetter({ body }: DeadLetter): DeadLetterReading {
   const parsed = parseOperation(body);
@@ -74,7 +76,7 @@ export function readOperationDeadLetter({ body }: DeadLetter): DeadLetterReading
   };
 }
 
-/** A delivery that ended undelivered, and how many attempts it had then. */
+/** A delivery that ended without a success, and its number of attempts. */
 export type EndedDelivery = {
   queue: string;
   messageId: string;
@@ -82,12 +84,12 @@ export type EndedDelivery = {
   attemptCount: number;
 };
 
-/** No more of a notice than says which delivery it is about: what else an older release wrote does not matter. */
+/** Only the fields that identify the delivery, so that notices of older releases stay readable. */
 const endedSchema = undeliverableNoticeSchema
   .pick({ queue: true, messageId: true, subscriptionId: true })
   .extend({ attempts: z.array(z.unknown()) });
 
-/** A notice of the undeliverable queue. One delivery is one identity, however many notices there are of it. */
+/** Reads a notice of the undeliverable queue. All notices of one delivery have the same identity. */
 export function readUndeliverableNotice({ body }: DeadLetter): DeadLetterReading<EndedDelivery> {
   const json = parseJson(body);
   if (json === undefined) return { kind: 'skip', reason: 'not_json' };
@@ -111,17 +113,17 @@ function bytesOf(attributes: Readonly<Record<string, DeadLetterAttribute>>): num
   );
 }
 
-/** Most attributes of one message (Amazon SQS message quotas). */
+/** Maximum number of attributes of a message (Amazon SQS message quotas). */
 const MAX_ATTRIBUTES = 10;
 
-/** As many of the sender's attributes as there is room for beside ours; those that dispatch reads go first. */
-export function withOurs<Value>(
-  theirs: Readonly<Record<string, Value>>,
-  ours: Readonly<Record<string, Value>>,
+/** The reserved attributes, and as many of the sender's as fit; those that dispatch reads take precedence. */
+export function withReservedAttributes<Value>(
+  sender: Readonly<Record<string, Value>>,
+  reserved: Readonly<Record<string, Value>>,
 ): Record<string, Value> {
-  const kept = Object.entries(theirs)
-    .filter(([name]) => !Object.hasOwn(ours, name))
+  const kept = Object.entries(sender)
+    .filter(([name]) => !Object.hasOwn(reserved, name))
     .toSorted(([one], [other]) => Number(isIngressAttribute(other)) - Number(isIngressAttribute(one)))
-    .slice(0, MAX_ATTRIBUTES - Object.keys(ours).length);
-  return { ...Object.fromEntries(kept), ...ours };
+    .slice(0, MAX_ATTRIBUTES - Object.keys(reserved).length);
+  return { ...Object.fromEntries(kept), ...reserved };
 }

@@ -14,21 +14,21 @@ import {
 
 export type ParsedWork = { ok: true; value: FirstJob | WakeUp } | { ok: false; reason: UnreadableReason };
 
-/** A job as the delivery queue carries it; a message that travels inside stands in it unescaped. */
+/** Encodes a job for the delivery queue; an inline message is inserted unescaped. */
 export function encodeFirstJob(job: FirstJob): string {
-  const fields = { v: WIRE_VERSION, kind: job.kind, ...job.key, ...ordersOf(job), ...timesOf(job) };
+  const fields = { v: WIRE_VERSION, kind: job.kind, ...job.key, ...attemptFieldsOf(job), ...timesOf(job) };
   return job.body.kind === 'inline'
     ? spliceRaw(fields, 'message', encodeMessage(job.body.message))
     : JSON.stringify({ ...fields, payloadKey: job.body.payloadKey });
 }
 
-function ordersOf(job: FirstJob) {
+function attemptFieldsOf(job: FirstJob) {
   return job.kind === 'chunk'
     ? { subscriptionIds: job.subscriptionIds }
     : { attempt: job.attempt, lost: job.lost };
 }
 
-/** A wake-up as the retry queue and a schedule's input carry it. */
+/** Encodes a wake-up for the retry queue or a schedule. */
 export function encodeWakeUp({ kind, key, attempt, dueAt, by }: WakeUp): string {
   return JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by });
 }
@@ -78,8 +78,8 @@ const wakeUp = z.object({
 const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });
 
 /**
- * Reads what `deliver` receives from its two queues. Keys it does not know are ignored, a version it does not know is
- * not: `unknown_version`. The other reasons are `not_json`, `unknown_kind`, `message_missing` and `invalid_field:<path>`.
+ * Parses a message of deliver's two queues. Unknown keys are ignored; an unknown version gives `unknown_version`.
+ * Other reasons: `not_json`, `unknown_kind`, `message_missing`, `invalid_field:<path>`.
  */
 export function parseWork(text: string): ParsedWork {
   const json = parseJson(text);

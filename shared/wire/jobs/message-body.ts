@@ -3,10 +3,13 @@ import type { Message } from '../../domain/message/message.ts';
 import { parseJson, propertySource } from '../json-slice.ts';
 import { firstField } from '../fields.ts';
 
-/** Version of the encodings in this folder. A reader also understands the version before its own (docs/design.md#where-the-body-is). */
+/**
+ * Version of the encodings in this folder. Readers also understand the previous version
+ * (docs/design.md#where-the-body-is).
+ */
 export const WIRE_VERSION = 1;
 
-/** Text that should be a message of ours and is not. Says which part, never what was in it. */
+/** A stored message is malformed. Names the part, never its content. */
 export class UnreadableMessageError extends Error {
   override readonly name = 'UnreadableMessageError';
   readonly reason: string;
@@ -28,15 +31,15 @@ const head = z.object({
 });
 
 /**
- * A message as JSON. `data` stands in it as its own source text, neither escaped nor printed anew, so that what
- * `decodeMessage` slices out again is what was published, byte for byte.
+ * Encodes a message as JSON. `data` is inserted as source text, so that `decodeMessage` returns it byte for byte as
+ * published.
  */
 export function encodeMessage(message: Message): string {
   const { queue, id, originalId, type, timestamp, expiresAt, data } = message;
   return spliceRaw({ v: WIRE_VERSION, queue, id, originalId, type, timestamp, expiresAt }, 'data', data);
 }
 
-/** @throws UnreadableMessageError when the text is not what `encodeMessage` writes. */
+/** Decodes the result of `encodeMessage`. @throws UnreadableMessageError for any other text */
 export function decodeMessage(text: string): Message {
   const json = parseJson(text);
   if (json === undefined) throw new UnreadableMessageError('not_json');
@@ -48,7 +51,7 @@ export function decodeMessage(text: string): Message {
   return { ...parsed.data, data };
 }
 
-/** The JSON of a non-empty object with one more property, whose value is given as JSON source text. */
+/** The JSON of a non-empty object with an additional property, whose value is JSON source text. */
 export function spliceRaw(fields: Record<string, unknown>, name: string, source: string): string {
   return `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(name)}:${source}}`;
 }

@@ -7,7 +7,7 @@ import { WIRE_VERSION } from './message-body.ts';
 
 export type ParsedOperation = { ok: true; value: Operation } | { ok: false; reason: UnreadableReason };
 
-/** An order as the operation queue carries it. */
+/** Encodes an operation for the operation queue. */
 export function encodeOperation(operation: Operation): string {
   return JSON.stringify({ v: WIRE_VERSION, ...operation });
 }
@@ -40,8 +40,8 @@ const operation = z.discriminatedUnion('kind', [
 const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });
 
 /**
- * Reads what `operate` receives. Keys it does not know are ignored, a version it does not know is not: `unknown_version`.
- * The other reasons are `not_json`, `unknown_kind` and `invalid_field:<path>`.
+ * Parses a message of the operation queue. Unknown keys are ignored; an unknown version gives `unknown_version`.
+ * Other reasons: `not_json`, `unknown_kind`, `invalid_field:<path>`.
  */
 export function parseOperation(text: string): ParsedOperation {
   const json = parseJson(text);

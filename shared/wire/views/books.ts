@@ -4,7 +4,7 @@ import { timeText, timeView } from '../fields.ts';
 
 const count = z.int().min(0);
 
-/** The books of a part of a window, or of all of it. */
+/** The reconciliation report of a time window or a part of it. */
 export const booksViewSchema = z.object({
   queue: z.string(),
   since: timeView,
@@ -22,7 +22,7 @@ export const booksViewSchema = z.object({
     cancelled: count,
     pending: count,
   } satisfies Record<keyof Books, z.ZodType>),
-  /** Every delivery that was asked for is on record. */
+  /** Whether every expected delivery is recorded. */
   balances: z.boolean(),
 });
 

@@ -1,19 +1,19 @@
 import * as z from 'zod';
 
-/** Why what the console asked for did not come from the API itself. Codes of the API's own errors are beside these. */
+/** Failures that the console's local server reports, in addition to the API's error codes. */
 export const consoleFailureCodes = [
-  /** The page has no token, or that of another run of the command. */
+  /** The page has no token, or one of an earlier run of the command. */
   'token_refused',
-  /** The request is not the page's own, or the caller may not make it. */
+  /** The request does not come from the page, or the caller has no permission. */
   'forbidden',
   'no_deployment',
   'no_credentials',
   'credentials_expired',
-  /** The API wants a bearer token that it knows. */
+  /** The API requires a valid bearer token. */
   'unauthorized',
-  /** API Gateway has reached a limit; nothing has happened yet. */
+  /** API Gateway throttled the request before it had any effect. */
   'too_many_requests',
-  /** API Gateway answers, the function behind it does not. */
+  /** API Gateway responds, but the function behind it does not. */
   'unavailable',
   'unreachable',
   'timeout',
@@ -21,24 +21,24 @@ export const consoleFailureCodes = [
 
 export type ConsoleFailureCode = (typeof consoleFailureCodes)[number];
 
-/** What the page knows about where it is: `GET /api-local/info`. */
+/** Environment of the console page: `GET /api-local/info`. */
 export const consoleInfoSchema = z.object({
-  /** For people. Null: there is none, and only what needs none works. */
+  /** Display name. Null: no deployment; only features that need none work. */
   deployment: z.string().nullable(),
   region: z.string().nullable(),
-  /** Of the deployment. Null where it could not be told. */
+  /** Version of the deployment; null if unknown. */
   version: z.string().nullable(),
   commandVersion: z.string(),
   apiUrl: z.string().exactOptional(),
-  /** Whether it is a local start. */
+  /** Whether this is the local deployment (`npm start`). */
   isLocal: z.boolean(),
-  /** How often to look again: docs/policy.md, the poll interval. */
+  /** How often to poll (docs/policy.md, the poll interval). */
   pollInterval: z.object({
     floorSeconds: z.number().positive(),
     ceilingSeconds: z.number().positive(),
     exponent: z.number().min(1),
   }),
-  /** Why the deployment, or its version, is not known. */
+  /** Why the deployment or its version is unknown. */
   problem: z.object({ code: z.string(), message: z.string() }).exactOptional(),
 });
 

@@ -5,13 +5,13 @@ import type { DeliveryDetail } from '../../domain/retry/planned-attempts.ts';
 import { attemptView, deliveryView, deliveryViewSchema } from './delivery.ts';
 import { timeText, timeView } from '../fields.ts';
 
-/** One delivery with all that can be told of it. */
+/** A delivery with its policy and its planned attempts. */
 export const deliveryDetailSchema = deliveryViewSchema.extend({
-  /** The one that is followed; where none is on record yet, the one that would be. */
+  /** The policy in force; before the first failure, the one that would apply. */
   policy: completePolicySchema,
-  /** Where the policy is from: `delivery` where it was kept at the round's first failure. */
+  /** Source of the policy; `delivery`: stored at the round's first failure. */
   policySource: z.enum(['delivery', ...POLICY_SOURCES]),
-  /** The rest of the round, if each attempt failed at the moment it was due. */
+  /** Remaining attempts of the round, if each failed at its due time. */
   planned: z.array(z.object({ number: z.int().positive(), phase: attemptView.shape.phase, dueAt: timeView })),
 });
 

@@ -3,7 +3,7 @@ import { startOf, type Delivery } from '../../domain/delivery/delivery.ts';
 import { attemptView, deliveryViewSchema } from './delivery.ts';
 import { timeText, timeView } from '../fields.ts';
 
-/** A delivery in a long listing: where it stands, and what was tried last. */
+/** A delivery in a listing: its status and its last attempt. */
 export const deliverySummarySchema = z.object({
   queue: z.string(),
   messageId: z.string(),
@@ -11,7 +11,7 @@ export const deliverySummarySchema = z.object({
   status: deliveryViewSchema.shape.status,
   reason: z.string().exactOptional(),
   acceptedAt: timeView,
-  /** Of all rounds. */
+  /** In all rounds. */
   attemptCount: z.int().min(0),
   lastAttempt: attemptView
     .pick({ number: true, startedAt: true, outcome: true, statusCode: true, error: true })

@@ -9,7 +9,7 @@ export const attemptView = z.object({
   number: z.int().positive(),
   round: z.int().positive(),
   phase: z.enum(PHASES),
-  /** What brought a retry about, and when it was due. */
+  /** How a retry was started, and when it was due. */
   by: z.enum(ATTEMPT_TRIGGERS).exactOptional(),
   dueAt: timeView.exactOptional(),
   startedAt: timeView,
@@ -21,17 +21,20 @@ export const attemptView = z.object({
   lost: z.int().positive().exactOptional(),
 });
 
-/** What comes next, and by which mechanism. */
+/** The next attempt and its mechanism. */
 const nextAttemptView = z.object({
   number: z.int().positive(),
   phase: attemptView.shape.phase,
   dueAt: timeView,
   by: z.enum(MECHANISMS),
-  /** Where it is not the policy that it waits for: its subscription's `max_per_second`. */
+  /** Set if it waits for its subscription's `max_per_second`. */
   waitsFor: z.literal('rate_limit').exactOptional(),
 });
 
-/** A delivery as the API and the undeliverable queue show it (docs/api.md#what-became-of-a-message). Times are RFC 3339 in UTC with milliseconds. */
+/**
+ * A delivery in the API and in undeliverable notices (docs/api.md#what-became-of-a-message). Times are RFC 3339 in
+ * UTC with milliseconds.
+ */
 export const deliveryViewSchema = z.object({
   queue: z.string(),
   messageId: z.string(),
@@ -41,9 +44,9 @@ export const deliveryViewSchema = z.object({
   attempts: z.array(attemptView),
   nextAttemptAt: timeView.exactOptional(),
   nextAttempt: nextAttemptView.exactOptional(),
-  /** Results that came after their lease was gone; beside the numbered attempts, not among them. */
+  /** Results that arrived after their lease was lost; not among the numbered attempts. */
   lateResults: z.array(attemptView).exactOptional(),
-  /** Null before the first failure: no policy has been needed yet. */
+  /** Null before the first failure. */
   policy: completePolicySchema.nullable(),
 });
 

@@ -6,20 +6,20 @@ import { spliceRaw } from '../jobs/message-body.ts';
 
 const count = z.int().min(0);
 
-/** A message, how its deliveries stand, and its data while that is kept. */
+/** A message with the status counts of its deliveries, and its data while that is kept. */
 export const messageViewSchema = z.object({
   queue: z.string(),
   id: z.string(),
   type: z.string().exactOptional(),
   acceptedAt: timeView,
-  /** How often it came again. */
+  /** Repeated sends of the message. */
   duplicates: count,
-  /** Subscriptions that it was for when it was accepted. */
+  /** Subscriptions that matched when it was accepted. */
   matched: count,
   filtered: count,
-  /** It was not sent to all of many subscriptions yet: `matched` and `filtered` grow. */
+  /** Not yet sent to all of its many subscriptions: `matched` and `filtered` grow. */
   unfinished: z.literal(true).exactOptional(),
-  /** Those on record. */
+  /** Recorded deliveries. */
   deliveries: z.object({
     pending: count,
     retrying: count,
@@ -30,11 +30,11 @@ export const messageViewSchema = z.object({
   } satisfies Record<Status, z.ZodType>),
   bodyKept: z.boolean(),
   erasedAt: timeView.exactOptional(),
-  /** The data as it was published. */
+  /** The data as published. */
   body: z.unknown().exactOptional(),
 });
 
-/** A message in a listing. `deliveries`: absent where more than 250 are on record; the message itself has them. */
+/** A message in a listing. `deliveries`: absent if more than 250 are recorded; the single message shows them. */
 export const messageSummarySchema = messageViewSchema
   .omit({ body: true, deliveries: true })
   .extend({ deliveries: messageViewSchema.shape.deliveries.exactOptional() });
@@ -68,7 +68,7 @@ export function messageSummary({
   };
 }
 
-/** As JSON text: the data stands in it byte for byte, neither parsed nor printed anew. */
+/** The message as JSON text; its data is inserted byte for byte, without reserialising. */
 export function encodeMessageView({ data, ...standing }: MessageDetail): string {
   const view = messageSummary({ ...standing, bodyKept: data !== undefined });
   return data === undefined ? JSON.stringify(view) : spliceRaw(view, 'body', data);

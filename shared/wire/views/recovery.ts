@@ -14,7 +14,7 @@ export const recoveryViewSchema = z.object({
   subscription: z.string().exactOptional(),
   status: z.enum(RECOVERABLE_STATUSES).exactOptional(),
   state: z.enum(RECOVERY_STATES),
-  /** Deliveries dealt with so far: reopened, or skipped for a reason. */
+  /** Deliveries processed so far: reopened, or skipped for a reason. */
   found: count,
   reopened: count,
   skipped: z.record(z.string(), count),

@@ -9,7 +9,7 @@ import {
 } from '../../domain/subscription/subscription.ts';
 import { timeText, timeView } from '../fields.ts';
 
-/** As they were given. Loose, so that a reader shows an option that it is too old to know. */
+/** Options as given by the user. Loose, so that an older reader shows newer options. */
 const optionsView = z.looseObject({
   _retry_policy: retryPolicySchema.exactOptional(),
   post_headers: z.record(z.string(), z.string()).exactOptional(),
@@ -21,12 +21,12 @@ const optionsView = z.looseObject({
   filter: z.unknown().exactOptional(),
 } satisfies Record<keyof SubscriptionOptions, z.ZodType>);
 
-/** Of one that waits for its subscriber to confirm: `asked`, or `owed` where the question may not have been sent. */
+/** State of a missing confirmation: `asked`, or `owed` if the request may not have been sent. */
 export const confirmationSchema = z.enum(CONFIRMATION_STATES);
 
 /**
- * A subscription as the API shows it: Zaqar's form, and what we add to it. `ttl` and `age` are seconds, and a `ttl` of null
- * is for ever. Headers that carry credentials are redacted.
+ * A subscription in the API: Zaqar's fields and Posthaste's additions. `ttl` and `age` are seconds; a null `ttl`
+ * never expires. Headers that carry credentials are redacted.
  */
 export const subscriptionViewSchema = z.object({
   id: z.string(),
@@ -37,12 +37,12 @@ export const subscriptionViewSchema = z.object({
   options: optionsView,
   disabled: z.object({ reason: z.enum(DISABLE_REASONS), at: timeView }).exactOptional(),
   failing: z.object({ since: timeView, failures: z.int().positive() }).exactOptional(),
-  /** False: it gets nothing but the request to confirm. */
+  /** False: it receives only the confirmation request. */
   confirmed: z.boolean(),
   confirmation: confirmationSchema.exactOptional(),
 });
 
-/** The answer to a change. `secret` where it is new: it is not shown again. */
+/** The response to a change. `secret`: set if it is new; not shown again. */
 export const changedSubscriptionSchema = subscriptionViewSchema.extend({
   secret: z.string().exactOptional(),
 });
@@ -61,11 +61,11 @@ export function subscriptionView(subscription: Subscription, now: number): Subsc
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
     ...(failing && { failing: { since: timeText(failing.since), failures: failing.failures } }),
     confirmed: unconfirmed === undefined,
-    ...waitingView(subscription),
+    ...confirmationView(subscription),
   };
 }
 
-export function waitingView(subscription: Subscription): {
+export function confirmationView(subscription: Subscription): {
   confirmation?: z.infer<typeof confirmationSchema>;
 } {
   return subscription.unconfirmed === undefined
@@ -80,13 +80,13 @@ function viewOfOptions({ event_types, ...options }: SubscriptionOptions): Subscr
   };
 }
 
-/** A line of an export: what an import takes. Ids, secrets and what came of it stay behind, and so do credentials. */
-export function redactedLineOf(subscription: Subscription): string {
-  return wholeLineOf({ ...subscription, options: redacted(subscription.options) });
+/** One line of an export, in the form that an import takes: without id, secrets, health and credentials. */
+export function redactedExportLineOf(subscription: Subscription): string {
+  return exportLineOf({ ...subscription, options: redacted(subscription.options) });
 }
 
-/** The same with its credentials. */
-export function wholeLineOf({ subscriber, ttl, options, disabled }: Subscription): string {
+/** One line of an export, including credentials. */
+export function exportLineOf({ subscriber, ttl, options, disabled }: Subscription): string {
   return JSON.stringify({
     subscriber,
     ...(ttl !== undefined && { ttl }),
