@@ -22,7 +22,7 @@ const problemsOf = (read: () => unknown): readonly string[] => {
 };
 
 describe('the environment of a function', () => {
-  it('is given typed: dispatch', () => {
+  it('is parsed for dispatch', () => {
     expect(dispatchEnvironment(complete)).toEqual({
       deployment: 'Posthaste',
       version: '1.2.3',
@@ -44,7 +44,7 @@ describe('the environment of a function', () => {
     });
   });
 
-  it('is given typed: deliver', () => {
+  it('is parsed for deliver', () => {
     expect(deliverEnvironment(complete)).toMatchObject({
       defaultRetryPolicy: DEFAULT_RETRY_POLICY,
       attemptTimeoutSeconds: 15,
@@ -58,7 +58,7 @@ describe('the environment of a function', () => {
     });
   });
 
-  it('is given typed: reconcile and the API', () => {
+  it('is parsed for reconcile and the API', () => {
     expect(reconcileEnvironment(complete)).toMatchObject({
       overdueAfterSeconds: 30,
       retryQueueUrl: `${QUEUE}-retry`,
@@ -70,7 +70,7 @@ describe('the environment of a function', () => {
     });
   });
 
-  it('is given typed: operate', () => {
+  it('is parsed for operate', () => {
     expect(operateEnvironment(complete)).toEqual({
       deployment: 'Posthaste',
       version: '1.2.3',
@@ -88,7 +88,7 @@ describe('the environment of a function', () => {
     });
   });
 
-  it('has the host of the runtime API where Lambda names it', () => {
+  it('contains the host of the runtime API if Lambda sets it', () => {
     const onLambda = { ...complete, AWS_LAMBDA_RUNTIME_API: '127.0.0.1:9001' };
     for (const read of [deliverEnvironment, apiEnvironment]) {
       expect(read(onLambda)).toMatchObject({ runtimeApi: '127.0.0.1:9001' });
@@ -96,7 +96,7 @@ describe('the environment of a function', () => {
     }
   });
 
-  it('needs nothing that another function needs', () => {
+  it("does not require other functions' variables", () => {
     const some = {
       ...complete,
       [variables.schedulerRoleArn]: undefined,
@@ -106,11 +106,11 @@ describe('the environment of a function', () => {
     expect(problemsOf(() => apiEnvironment(some))).toEqual([]);
   });
 
-  it('is what the process was started with', () => {
+  it('comes from process.env by default', () => {
     expect(problemsOf(() => reconcileEnvironment())).toContain('RETRY_QUEUE_URL is missing');
   });
 
-  it('names every variable that is wrong, and never a value', () => {
+  it('reports every invalid variable without its value', () => {
     const wrong = {
       ...complete,
       [variables.deliveryQueueUrl]: 'secret',
@@ -151,7 +151,7 @@ describe('the environment of a function', () => {
     [variables.allowedAddresses, '["localhost"]', 'ALLOWED_ADDRESSES.0 must be a CIDR range'],
     [variables.allowedPorts, '["https"]', 'ALLOWED_PORTS.0 must be a port, or a range'],
     [variables.allowedPorts, '[true]', 'ALLOWED_PORTS.0 '],
-    ['AWS_LAMBDA_RUNTIME_API', 'no host', 'AWS_LAMBDA_RUNTIME_API is no host'],
+    ['AWS_LAMBDA_RUNTIME_API', 'not a host', 'AWS_LAMBDA_RUNTIME_API is not a host'],
   ])('refuses %s=%s', (name, value, problem) => {
     expect(problemsOf(() => deliverEnvironment({ ...complete, [name]: value }))).toContainEqual(
       expect.stringContaining(problem),

@@ -17,8 +17,8 @@ const isAddressed = (more: Partial<Subscription>, of = content): boolean =>
 
 const isWanted = (options: SubscriptionOptions, of = content): boolean => isAddressed({ options }, of);
 
-describe('a message', () => {
-  it('goes to all subscriptions that ask for nothing in particular', () => {
+describe('matching subscriptions', () => {
+  it('includes all subscriptions without options', () => {
     const all = [aSubscription({ id: 'a' }), aSubscription({ id: 'b' })];
     expect(matchSubscriptions(all, content, acceptance)).toEqual({
       matching: all,
@@ -38,33 +38,33 @@ describe('a message', () => {
     ['of its type with its content', { event_types: ['order.created'], filter: { total: [5] } }, true],
     ['of its type with other content', { event_types: ['order.created'], filter: { total: [6] } }, false],
     ['of another type with its content', { event_types: ['x'], filter: { total: [5] } }, false],
-  ])('goes to who asks for messages %s: %j is %s', (_what, options, expected) => {
+  ])('for messages %s: %j gives %s', (_what, options, expected) => {
     expect(isWanted(options)).toBe(expected);
   });
 
-  it('without a type goes to nobody who asks for types', () => {
+  it('excludes subscriptions with event types from a message without a type', () => {
     const untyped = matchContentOf({ data: '{"total": 5}' });
     expect(isWanted({ event_types: ['order.created'] }, untyped)).toBe(false);
     expect(isWanted({ filter: { total: [5] } }, untyped)).toBe(true);
   });
 
   it.each<[string, Partial<Subscription>, boolean]>([
-    ['was made a moment before', { createdAt: 990 }, true],
-    ['was made since', { createdAt: 991 }, false],
+    ['was created just before', { createdAt: 990 }, true],
+    ['was created later', { createdAt: 991 }, false],
     ['had expired', { expiresAt: 1000 }, false],
-    ['has expired since', { expiresAt: 1001 }, true],
+    ['expired later', { expiresAt: 1001 }, true],
     ['is disabled', { disabled: { reason: 'manual', at: 5 } }, true],
     ['was deleted before', { deletedAt: 990 }, false],
-    ['was deleted since', { deletedAt: 991 }, true],
+    ['was deleted later', { deletedAt: 991 }, true],
     ['had not confirmed', { unconfirmed: { tokenHash: 'x', at: 5 } }, false],
-    ['is asked again since', { unconfirmed: { tokenHash: 'x', at: 991 } }, true],
+    ['was asked to confirm again later', { unconfirmed: { tokenHash: 'x', at: 991 } }, true],
     ['had confirmed', { confirmedAt: 990 }, true],
-    ['has confirmed since', { confirmedAt: 991 }, false],
-  ])('goes to a subscription that %s: %s', (_what, more, expected) => {
+    ['confirmed later', { confirmedAt: 991 }, false],
+  ])('of a subscription that %s gives %s', (_what, more, expected) => {
     expect(isAddressed(more)).toBe(expected);
   });
 
-  it('counts as filtered those who were there and asked for something else', () => {
+  it('counts as filtered only active subscriptions that select other messages', () => {
     const list = [
       aSubscription({ id: 'wants' }),
       aSubscription({ id: 'other-type', options: { event_types: ['x'] } }),
@@ -82,7 +82,7 @@ describe('a message', () => {
     expect(filtered).toBe(2);
   });
 
-  it('has its data parsed once, and only where somebody asks for content', () => {
+  it('parses the data once, and only for content filters', () => {
     const parse = vi.spyOn(JSON, 'parse');
     try {
       const data = '{"total": 7}';
@@ -103,7 +103,7 @@ describe('a message', () => {
     }
   });
 
-  it('is not left out for a filter that cannot be read: it comes again', () => {
+  it('fails on an unreadable filter, so that the message is retried', () => {
     for (const filter of [{ total: [{ wildcard: '5*' }] }, null, 'text']) {
       expect(() => isWanted({ filter })).toThrow(UnreadableFilterError);
     }
@@ -113,13 +113,13 @@ describe('a message', () => {
 describe('changed options', () => {
   const before = aSubscription({ options: { filter: { total: [5] } } });
 
-  it('count for messages accepted from then on, the ones before for those accepted earlier', () => {
+  it('apply to messages accepted later; earlier messages use the previous options', () => {
     const after = withOptions(before, { filter: { total: [6] } }, 991);
     expect(matchSubscriptions([after], content, { ...acceptance, listedAt: 990 }).matching).toEqual([after]);
     expect(matchSubscriptions([after], content, { ...acceptance, listedAt: 991 }).matching).toEqual([]);
   });
 
-  it('leave out what was asked for first once nothing was asked for before', () => {
+  it('keep an empty previous selection, which matches all messages', () => {
     const after = withOptions(aSubscription(), { event_types: ['x'] }, 991);
     expect(after.formerly).toEqual({ until: 991 });
     expect(matchSubscriptions([after], content, acceptance)).toMatchObject({
@@ -128,7 +128,7 @@ describe('changed options', () => {
     });
   });
 
-  it('that ask for the same messages leave what is known of earlier ones', () => {
+  it('with the same selection keep the previous one', () => {
     const once = withOptions(before, { filter: { total: [6] } }, 991);
     const twice = withOptions(once, { filter: { total: [6] }, raw_delivery: true }, 2000);
     expect(twice.options).toEqual({ filter: { total: [6] }, raw_delivery: true });
@@ -136,8 +136,8 @@ describe('changed options', () => {
   });
 });
 
-describe('the time of a list', () => {
-  it('is when it was read', () => {
+describe('the time of a subscription list', () => {
+  it('is the time of the read', () => {
     expect(listedAt(500, [aSubscription({ createdAt: 100, deletedAt: 400 })])).toBe(500);
   });
 
@@ -146,7 +146,7 @@ describe('the time of a list', () => {
     { confirmedAt: 600 },
     { deletedAt: 600 },
     { formerly: { until: 600 } },
-  ])('is not before what is seen on it, whose clock may run ahead: %j', (more) => {
+  ])('is not before any change on the list, whose clock may run ahead: %j', (more) => {
     expect(listedAt(500, [aSubscription(), aSubscription(more)])).toBe(600);
   });
 });

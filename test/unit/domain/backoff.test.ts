@@ -35,7 +35,7 @@ const anyBackoff = (functions: BackoffFunction[]): fc.Arbitrary<Backoff> =>
       maximum: Math.max(drawn.minimum, drawn.maximum),
     }));
 
-/** The formulas as docs/policy.md writes them, without a care for rounding. */
+/** The formulas of docs/policy.md, without handling of rounding. */
 const asWritten = ({ function: name, minimum, maximum, retries, exponent }: Backoff, n: number): number => {
   const ratio = (maximum / minimum) ** (1 / (retries - 1));
   switch (name) {
@@ -56,18 +56,18 @@ describe('backoff delays', () => {
   it.each<[string, Partial<Backoff>, number[]]>([
     ['linear grows by equal steps', {}, [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60]],
     [
-      'arithmetic grows by steps that grow',
+      'arithmetic grows by increasing steps',
       { function: 'arithmetic', maximum: 35, retries: 4 },
       [5, 10, 20, 35],
     ],
     ['geometric grows by a factor', { function: 'geometric', maximum: 80, retries: 5 }, [5, 10, 20, 40, 80]],
     [
-      'exponential is the same series',
+      'exponential is the same series as geometric',
       { function: 'exponential', maximum: 80, retries: 5 },
       [5, 10, 20, 40, 80],
     ],
     [
-      'a root leaves whole delays whole',
+      'geometric keeps whole delays exact',
       { function: 'geometric', minimum: 1, maximum: 1000, retries: 4 },
       [1, 10, 100, 1000],
     ],
@@ -76,14 +76,18 @@ describe('backoff delays', () => {
       { function: 'capped_exponential', retries: 6 },
       [5, 10, 20, 40, 60, 60],
     ],
-    ['capped_exponential may end below it', { function: 'capped_exponential', retries: 3 }, [5, 10, 20]],
     [
-      'capped_exponential takes any exponent',
+      'capped_exponential may end below the maximum',
+      { function: 'capped_exponential', retries: 3 },
+      [5, 10, 20],
+    ],
+    [
+      'capped_exponential accepts fractional exponents',
       { function: 'capped_exponential', retries: 3, exponent: 1.5 },
       [5, 7.5, 11.25],
     ],
     [
-      'an enormous exponent is capped, too',
+      'capped_exponential caps an enormous exponent',
       { function: 'capped_exponential', retries: 3, exponent: 1e300 },
       [5, 60, 60],
     ],
@@ -91,19 +95,19 @@ describe('backoff delays', () => {
     expect(backoffDelays(backoff(overrides))).toEqual(delays);
   });
 
-  it.each(ALL)('%s of one retry waits the minimum, of two starts there', (name) => {
+  it.each(ALL)('%s starts at the minimum with one or two retries', (name) => {
     expect(backoffDelays(backoff({ function: name, retries: 0 }))).toEqual([]);
     expect(backoffDelays(backoff({ function: name, retries: 1 }))).toEqual([5]);
     expect(backoffDelays(backoff({ function: name, retries: 2 }))[0]).toBe(5);
   });
 
-  it.each(ALL)('%s is constant where minimum and maximum are one', (name) => {
+  it.each(ALL)('%s is constant if minimum and maximum are equal', (name) => {
     expect(backoffDelays(backoff({ function: name, minimum: 7, maximum: 7, retries: 4 }))).toEqual([
       7, 7, 7, 7,
     ]);
   });
 
-  it('gives as many delays as there are retries, none below the one before, all within the bounds', () => {
+  it('are one per retry, never decrease and stay within the bounds', () => {
     fc.assert(
       fc.property(anyBackoff(ALL), (drawn) => {
         const delays = backoffDelays(drawn);
@@ -117,7 +121,7 @@ describe('backoff delays', () => {
     );
   });
 
-  it('starts at the minimum and, of two or more, ends at the maximum to the last bit', () => {
+  it('start at the minimum and end at exactly the maximum with two or more retries', () => {
     fc.assert(
       fc.property(anyBackoff(SERIES), (drawn) => {
         fc.pre(drawn.retries >= 2);
@@ -128,14 +132,14 @@ describe('backoff delays', () => {
     );
   });
 
-  it.each(SERIES)('%s ends at a maximum that a power would miss', (name) => {
+  it.each(SERIES)('%s ends at the exact maximum where a power would be inexact', (name) => {
     expect(0.1 * (1.9 / 0.1)).not.toBe(1.9);
     expect(backoffDelays(backoff({ function: name, minimum: 0.1, maximum: 1.9, retries: 3 })).at(-1)).toBe(
       1.9,
     );
   });
 
-  it('starts capped_exponential at the minimum', () => {
+  it('start at the minimum for capped_exponential', () => {
     fc.assert(
       fc.property(anyBackoff(['capped_exponential']), (drawn) => {
         fc.pre(drawn.retries >= 1);
@@ -144,7 +148,7 @@ describe('backoff delays', () => {
     );
   });
 
-  it('follows the formulas as they are written', () => {
+  it('follow the documented formulas', () => {
     fc.assert(
       fc.property(anyBackoff(ALL), (drawn) => {
         fc.pre(drawn.retries >= 2);
@@ -155,7 +159,7 @@ describe('backoff delays', () => {
     );
   });
 
-  it('gives the arithmetic series by its recurrence as well: each delay is the one before it and d(n − 1)', () => {
+  it('follow the recurrence of the arithmetic series: each delay adds d(n − 1) to the previous one', () => {
     const { minimum, maximum, retries } = backoff({ maximum: 95, retries: 10 });
     const d = (2 * (maximum - minimum)) / (retries * (retries - 1));
     const delays = backoffDelays(backoff({ function: 'arithmetic', maximum, retries }));

@@ -24,8 +24,8 @@ const books = fc.tuple(message, counts).map(([one, standing]) => booksOfMessage(
 
 const sumOf = (all: readonly Books[]): Books => all.reduce(sumOfBooks, EMPTY_BOOKS);
 
-describe('the books', () => {
-  it('of a message say what it asked for and what became of that', () => {
+describe('the reconciliation report', () => {
+  it('of a message counts its matches and the statuses of its deliveries', () => {
     expect(
       booksOfMessage(
         { matched: 9, filtered: 2, duplicates: 1 },
@@ -46,13 +46,13 @@ describe('the books', () => {
     });
   });
 
-  it('count a message that nobody wanted', () => {
+  it('counts a message that no subscription matched', () => {
     const none = booksOfMessage({ matched: 0, filtered: 4, duplicates: 0 }, NO_DELIVERIES);
     expect(none).toEqual({ ...EMPTY_BOOKS, accepted: 1, unmatched: 1, filtered: 4 });
     expect(isBalanced(none)).toBe(true);
   });
 
-  it('count a message that was not sent to all subscriptions, and do not balance before it is', () => {
+  it('does not balance until a message was sent to all subscriptions', () => {
     for (const matched of [0, 3]) {
       const delivered = { ...NO_DELIVERIES, delivered: matched };
       const sending = booksOfMessage({ matched, filtered: 0, duplicates: 0, until: 's-5' }, delivered);
@@ -61,7 +61,7 @@ describe('the books', () => {
     }
   });
 
-  it('of the parts add up to those of the whole, however it is parted', () => {
+  it('of a whole is the sum of its parts for any split', () => {
     fc.assert(
       fc.property(fc.array(books, { maxLength: 30 }), fc.nat({ max: 30 }), (all, at) => {
         expect(sumOfBooks(sumOf(all.slice(0, at)), sumOf(all.slice(at)))).toEqual(sumOf(all));
@@ -70,7 +70,7 @@ describe('the books', () => {
     );
   });
 
-  it('balance where every delivery that was asked for is on record, whatever its status', () => {
+  it('balances if every matched delivery is recorded, with any status', () => {
     fc.assert(
       fc.property(counts, count, (standing, filtered) => {
         const matched = Object.values(standing).reduce((sum, one) => sum + one, 0);

@@ -23,7 +23,7 @@ const at = { now: SOME_TIME + 200, retentionMs: RETENTION_MS };
 const claim = (members: readonly string[] = ['a', 'b']): ChunkTransition =>
   claimChunk(key, { acceptedAt: SOME_TIME, members, lease: HOLDER }, at);
 
-/** The chunk after these writes, each of which has to hold. */
+/** The chunk after these writes; each condition must hold. */
 const after = (...transitions: readonly ChunkTransition[]): Chunk => {
   let chunk: Chunk | undefined;
   for (const transition of transitions) {
@@ -46,7 +46,7 @@ const out = (id: string, standing: Parameters<typeof removeMember>[2] = 'pending
   removeMember(key, id, standing, aDelivery());
 
 describe('a chunk', () => {
-  it('is claimed once, and its members are frozen by that', () => {
+  it('is claimed once, which fixes its members', () => {
     const chunk = after(claim());
     expect(chunk).toEqual({
       key,
@@ -63,11 +63,11 @@ describe('a chunk', () => {
     expect(chunkHolds(claim(['a', 'b', 'c']).expect, chunk)).toBe(false);
   });
 
-  it('is not claimed again when the lease of its holder was ended', () => {
+  it('is not claimed again after its lease was ended', () => {
     expect(chunkHolds(claim().expect, after(claim(), dissolveChunk(key, HOLDER, at)))).toBe(false);
   });
 
-  it('has its successes recorded as they come, and knows who has a record of its own', () => {
+  it('records successes and which members have separate records', () => {
     const chunk = after(claim(['a', 'b', 'c']), recorded(['b'], ['c']));
     expect([...(chunk.members ?? [])]).toEqual([
       ['a', 'pending'],
@@ -79,7 +79,7 @@ describe('a chunk', () => {
     expect(separateMembers(chunk)).toEqual(['c']);
   });
 
-  it('has no lease any more once nothing is left to record', () => {
+  it('has no lease after the last result is recorded', () => {
     const chunk = after(claim(), recorded(['a']), recorded(['b'], [], true));
     expect(chunk.lease).toBeUndefined();
     expect(pendingIn(chunk)).toEqual([]);
@@ -87,27 +87,27 @@ describe('a chunk', () => {
 
   it.each([
     [
-      'by somebody else',
+      'under the lease of another owner',
       () =>
         after(
           claimChunk(key, { acceptedAt: 1, members: ['a', 'b'], lease: { ...HOLDER, owner: 'other' } }, at),
         ),
     ],
     ['after its lease was ended', () => after(claim(), dissolveChunk(key, HOLDER, at))],
-    ['of one that is on record', () => after(claim(), recorded(['a']))],
-    ['of one that has a record of its own', () => after(claim(), out('a'))],
-    ['of one that is no member', () => after(claim(['b']))],
+    ['of a member that is already recorded', () => after(claim(), recorded(['a']))],
+    ['of a member with a separate record', () => after(claim(), out('a'))],
+    ['of a subscription that is not a member', () => after(claim(['b']))],
     ['before it is claimed', () => undefined],
   ])('records no success %s', (_, chunk) => {
     expect(chunkHolds(recorded(['a']).expect, chunk())).toBe(false);
   });
 
-  it('records all the successes of a write or none', () => {
+  it('records all successes of a write or none', () => {
     expect(chunkHolds(recorded(['a', 'b']).expect, after(claim(), out('a')))).toBe(false);
     expect(chunkHolds(recorded(['b']).expect, after(claim(), out('a')))).toBe(true);
   });
 
-  it('ends the lease that was read, and no other', () => {
+  it('ends only the lease that was read', () => {
     const chunk = after(claim());
     expect(chunkHolds(dissolveChunk(key, HOLDER, at).expect, chunk)).toBe(true);
     for (const other of [
@@ -118,7 +118,7 @@ describe('a chunk', () => {
     expect(after(claim(), dissolveChunk(key, HOLDER, at)).lease).toBeUndefined();
   });
 
-  it('lives as long as the latest of its writes says', () => {
+  it('keeps the latest expiry of its writes', () => {
     const chunk = after(claim(), removeMember(key, 'a', 'pending', aDelivery({ expiresAt: 5 })));
     expect(chunk.expiresAt).toBe(at.now + RETENTION_MS);
     const longer = removeMember(key, 'b', 'pending', aDelivery({ expiresAt: chunk.expiresAt + 7 }));
@@ -126,15 +126,15 @@ describe('a chunk', () => {
   });
 });
 
-describe('a member that is taken out', () => {
-  it('was pending, and is own from then on', () => {
+describe('removing a member from a chunk', () => {
+  it('marks a pending member as having a separate record', () => {
     const chunk = after(claim(), out('a'));
     expect(chunk.members?.get('a')).toBe('own');
     expect(pendingIn(chunk)).toEqual(['b']);
     expect(chunkHolds(out('a').expect, chunk)).toBe(false);
   });
 
-  it('had succeeded at exactly the attempt that was read', () => {
+  it('requires exactly the success that was read', () => {
     const chunk = after(claim(), recorded(['a']));
     expect(chunkHolds(out('a', success).expect, chunk)).toBe(true);
     expect(chunkHolds(out('a', aFirstSuccess({ startedAt: success.startedAt + 1 })).expect, chunk)).toBe(
@@ -143,14 +143,14 @@ describe('a member that is taken out', () => {
     expect(chunkHolds(out('a').expect, chunk)).toBe(false);
   });
 
-  it('is not taken for a success while it is pending, nor for anything where it is no member', () => {
+  it('is refused for a wrong standing or a subscription that is not a member', () => {
     const chunk = after(claim());
     expect(chunkHolds(out('a', success).expect, chunk)).toBe(false);
     expect(chunkHolds(out('z').expect, chunk)).toBe(false);
     expect(chunkHolds(out('z', success).expect, undefined)).toBe(false);
   });
 
-  it('before the claim is no member of it, whoever names it', () => {
+  it('before the claim keeps the subscription out, even if the claim names it', () => {
     const early = removeMemberBeforeClaim(key, 'a', aDelivery());
     const chunk = after(early, removeMemberBeforeClaim(key, 'z', aDelivery()), claim());
     expect(pendingIn(chunk)).toEqual(['b']);
@@ -163,7 +163,7 @@ describe('a member that is taken out', () => {
 describe('a delivery in its chunk', () => {
   const place = { queue: key.queue, messageId: key.messageId, bucket: key.bucket };
 
-  it('is pending under the lease of all', () => {
+  it('is pending under the lease of the chunk', () => {
     expect(deliveryIn(after(claim()), 'a')).toEqual(
       aDelivery({
         key: { ...place, subscriptionId: 'a' },
@@ -174,13 +174,13 @@ describe('a delivery in its chunk', () => {
     );
   });
 
-  it('is lost once where its holder did not come back', () => {
+  it('counts one lost request if the lease was ended', () => {
     const delivery = deliveryIn(after(claim(), dissolveChunk(key, HOLDER, at)), 'a');
     expect(delivery).toMatchObject({ status: 'pending', lost: 1, attempts: [] });
     expect(delivery?.lease).toBeUndefined();
   });
 
-  it('is delivered by the first attempt that is on record, whether others are at work or not', () => {
+  it('is delivered by its recorded first attempt, with or without a lease on the chunk', () => {
     const attempt = { number: 1, round: 1, phase: 'initial', outcome: 'delivered', ...success };
     for (const chunk of [
       after(claim(), recorded(['a'])),
@@ -192,7 +192,7 @@ describe('a delivery in its chunk', () => {
     }
   });
 
-  it('is not told of where it has a record of its own, is no member, or nobody has claimed the chunk', () => {
+  it('is undefined with a separate record, without membership, or before the chunk is claimed', () => {
     expect(deliveryIn(after(claim(), out('a')), 'a')).toBeUndefined();
     expect(deliveryIn(after(claim()), 'z')).toBeUndefined();
     expect(deliveryIn(after(removeMemberBeforeClaim(key, 'a', aDelivery())), 'b')).toBeUndefined();

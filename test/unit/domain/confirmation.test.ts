@@ -13,8 +13,8 @@ import { aMessage, aSubscription } from '../../support/builders.ts';
 const unconfirmed = { tokenHash: tokenHashOf('token'), at: 1 };
 const asked = confirmationIdOf(unconfirmed);
 
-describe('a token', () => {
-  it('is known by its hash, and no other text is', () => {
+describe('a confirmation token', () => {
+  it('matches its hash, and no other text does', () => {
     expect(isTokenOf(unconfirmed, 'token')).toBe(true);
     fc.assert(
       fc.property(fc.string(), (text) => {
@@ -23,27 +23,27 @@ describe('a token', () => {
     );
   });
 
-  it('is not known by a hash that is none', () => {
+  it('does not match a malformed hash', () => {
     expect(isTokenOf({ tokenHash: '' }, '')).toBe(false);
     expect(isTokenOf({ tokenHash: tokenHashOf('token').slice(1) }, 'token')).toBe(false);
     expect(isTokenOf({ tokenHash: `${tokenHashOf('token')}A` }, 'token')).toBe(false);
   });
 });
 
-describe('a subscription that waits for its confirmation', () => {
-  it('takes the message that asks for it and no other', () => {
+describe('an unconfirmed subscription', () => {
+  it('receives only its confirmation request', () => {
     const subscription = aSubscription({ unconfirmed });
     expect(absenceOf(subscription, 5, asked)).toBeUndefined();
     expect(absenceOf(subscription, 5, 'message-1')).toBe('subscription_unconfirmed');
     expect(absenceOf(subscription, 5)).toBe('subscription_unconfirmed');
   });
 
-  it('takes no question that another one took the place of', () => {
+  it('does not receive an outdated confirmation request', () => {
     const subscription = aSubscription({ unconfirmed: { ...unconfirmed, tokenHash: tokenHashOf('newer') } });
     expect(absenceOf(subscription, 5, asked)).toBe('subscription_unconfirmed');
   });
 
-  it('is absent for the question as well where it is disabled, expired or deleted', () => {
+  it('does not receive its confirmation request if it is disabled, expired or deleted', () => {
     const disabled = { reason: 'manual', at: 1 } as const;
     expect(absenceOf(aSubscription({ unconfirmed, disabled }), 5, asked)).toBe('disabled');
     expect(absenceOf(aSubscription({ unconfirmed, expiresAt: 5 }), 5, asked)).toBe('subscription_expired');
@@ -51,12 +51,12 @@ describe('a subscription that waits for its confirmation', () => {
     expect(absenceOf(undefined, 5, asked)).toBe('subscription_deleted');
   });
 
-  it('is asked under an id that a message can have', () => {
+  it('gets a confirmation request with a valid message id', () => {
     expect(messageIdOf({ id: asked })).toEqual({ id: asked });
   });
 
-  it.each([{ raw_delivery: true }, { post_data: 'no place for a message' }])(
-    'is asked in full, though it is to get its messages by %j',
+  it.each([{ raw_delivery: true }, { post_data: 'no placeholder' }])(
+    'gets the confirmation request as a standard body despite %j',
     (options) => {
       const attempt = { startedAt: 0, userAgent: 'test', secrets: [] };
       const bodyFor = (id: string) =>

@@ -4,7 +4,7 @@ import { evaluateFilter } from '../../../shared/domain/subscription/content-filt
 import { type Fields, type Json, matchesByWays } from './filter-oracle.ts';
 import { describe, expect, it } from 'vitest';
 
-/** Few and alike, so that filter and data meet often. */
+/** Few and similar values, so that filters often match the data. */
 const name = fc.constantFrom('a', 'b', 'c');
 const scalar = fc.constantFrom<Json>('', 'x', 'xy', 'y', -1, 0, 1, 2, true, false, null);
 const text = fc.constantFrom('', 'x', 'xy', 'y');
@@ -76,8 +76,8 @@ const valueAt = (value: unknown, [step, ...steps]: readonly PropertyKey[]): unkn
   return typeof value === 'object' && value !== null ? valueAt(Reflect.get(value, step), steps) : undefined;
 };
 
-describe('a filter', () => {
-  it('decides as its expansion into rules without $or does, where the data has no lists', () => {
+describe('a content filter', () => {
+  it('decides like its expansion without $or for data without lists', () => {
     let matched = 0;
     fc.assert(
       fc.property(filter, plainObject, (filter, object) => {
@@ -90,7 +90,7 @@ describe('a filter', () => {
     expect(matched).toBeGreaterThan(30);
   });
 
-  it('is found in the data that it was made of, however deep and in whatever lists', () => {
+  it('matches the nested data from which it was derived', () => {
     const wrapped = fc.array(fc.oneof(name, fc.constant(0)), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(wrapped, name, scalar, fc.array(data), (path, last, leaf, others) => {
@@ -108,7 +108,7 @@ describe('a filter', () => {
     );
   });
 
-  it('matches a list where it matches one of its elements', () => {
+  it('matches a list if it matches one of its elements', () => {
     fc.assert(
       fc.property(filter, fc.array(noList, { minLength: 1 }), (filter, elements) => {
         expect(matches(filter, elements)).toBe(elements.some((element) => matches(filter, element)));
@@ -116,7 +116,7 @@ describe('a filter', () => {
     );
   });
 
-  it('sees no difference between data and a list of it', () => {
+  it('treats a value and a nested list of it alike', () => {
     fc.assert(
       fc.property(filter, data, (filter, data) => {
         expect(matches(filter, [[data]])).toBe(matches(filter, data));
@@ -124,7 +124,7 @@ describe('a filter', () => {
     );
   });
 
-  it('matches by $or where one of the alternatives does', () => {
+  it('matches with $or if one of the alternatives matches', () => {
     fc.assert(
       fc.property(filter, filter, object, (left, right, object) => {
         const either = { $or: [left, right] };
@@ -134,7 +134,7 @@ describe('a filter', () => {
     );
   });
 
-  it('matches by several fields where each of them does', () => {
+  it('matches with several fields if each of them matches', () => {
     fc.assert(
       fc.property(filter, rules, object, (filter, rules, object) => {
         const another = { another: rules };
@@ -144,7 +144,7 @@ describe('a filter', () => {
     );
   });
 
-  it('matches by several rules where one of them does', () => {
+  it('matches with several rules if one of them matches', () => {
     fc.assert(
       fc.property(name, rules, object, (name, rules, object) => {
         const alone = rules.map((rule) => matches({ [name]: [rule] }, object));
@@ -153,7 +153,7 @@ describe('a filter', () => {
     );
   });
 
-  it('is the opposite of what it is anything but, for one value', () => {
+  it('with anything-but is the opposite of the plain rule for a single value', () => {
     const pair: fc.Arbitrary<{ is: Json[]; isNot: Json[] }> = fc.oneof(
       fc
         .array(scalar, { minLength: 1 })
@@ -172,7 +172,7 @@ describe('a filter', () => {
     );
   });
 
-  it('is refused or taken without an exception, with faults in places that are there', () => {
+  it('is accepted or refused without an exception, and faults have existing paths', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -1,47 +1,49 @@
 import { describe, expect, it } from 'vitest';
 import { ContendedError, contendedDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
 
-/** A step that is refused so many times before it is written. */
+/** A step that is refused `times` times before it succeeds. */
 const refused = (times: number) => {
   let steps = 0;
   const step = () => Promise.resolve((steps += 1) > times ? `written at step ${steps}` : 'again');
   return { step, steps: () => steps };
 };
 
-describe('a write that others come before', () => {
-  it('is made once where nobody does', async () => {
+describe('a retried conditional write', () => {
+  it('runs once without a concurrent write', async () => {
     const { step, steps } = refused(0);
     expect(await withRetriedWrites(step)).toBe('written at step 1');
     expect(steps()).toBe(1);
   });
 
-  it('is tried four times', async () => {
+  it('is tried four times by default', async () => {
     expect(await withRetriedWrites(refused(3).step)).toBe('written at step 4');
     const { step, steps } = refused(4);
     expect(await withRetriedWrites(step)).toBe('again');
     expect(steps()).toBe(4);
   });
 
-  it('is tried as often, and after such pauses, as its caller says', async () => {
+  it('uses the tries and pauses of its caller', async () => {
     const pauses: number[] = [];
     const pause = (tried: number) => Promise.resolve(void pauses.push(tried));
     expect(await withRetriedWrites(refused(2).step, { tries: 3, pause })).toBe('written at step 3');
     expect(pauses).toEqual([1, 2]);
   });
 
-  it('may be of nothing', async () => {
+  it('may return undefined', async () => {
     expect(await withRetriedWrites(() => Promise.resolve(undefined))).toBeUndefined();
   });
 
-  it('passes errors on', async () => {
+  it('passes errors through', async () => {
     const step = () => Promise.reject(new Error('power cut'));
     await expect(withRetriedWrites(step)).rejects.toThrow('power cut');
   });
 });
 
-describe('the error of a record that kept being changed', () => {
+describe('a ContendedError', () => {
   it('names the record', () => {
-    expect(new ContendedError('queue orders').message).toBe('The queue orders kept being changed by others.');
+    expect(new ContendedError('queue orders').message).toBe(
+      'The queue orders kept being changed by concurrent writes.',
+    );
     const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 };
     expect(contendedDelivery(key).message).toContain('delivery orders/m-1/s-1');
   });

@@ -6,11 +6,11 @@ const ids = (count: number): string[] => Array.from({ length: count }, (_, index
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 
-/** How many of these fall on each of so many. */
+/** Number of `places` that fall on each of `among` positions. */
 const counted = (places: readonly number[], among: number): number[] =>
   Array.from({ length: among }, (_, place) => places.filter((one) => one === place).length);
 
-describe('the buckets of a fan-out', () => {
+describe('the bucket count of a fan-out', () => {
   it.each([
     [0, 1],
     [1, 1],
@@ -19,11 +19,11 @@ describe('the buckets of a fan-out', () => {
     [500, 2],
     [501, 3],
     [10_000, 40],
-  ])('of %i subscriptions are %i', (matched, buckets) => {
+  ])('for %i subscriptions is %i', (matched, buckets) => {
     expect(bucketsFor(matched)).toBe(buckets);
   });
 
-  it('take about the same share each', () => {
+  it('spreads subscriptions about evenly', () => {
     const places = ids(10_000).map((one) => bucketOf(one, 40));
     const shares = counted(places, 40);
     expect(Math.min(...shares)).toBeGreaterThan(150);
@@ -31,7 +31,7 @@ describe('the buckets of a fan-out', () => {
   });
 });
 
-describe('the chunks of a bucket', () => {
+describe('the chunk count of a bucket', () => {
   it.each([
     { deliveries: 2, buckets: 1, perChunk: 10, chunks: 1 },
     { deliveries: 10, buckets: 1, perChunk: 10, chunks: 1 },
@@ -39,19 +39,19 @@ describe('the chunks of a bucket', () => {
     { deliveries: 250, buckets: 1, perChunk: 25, chunks: 10 },
     { deliveries: 251, buckets: 2, perChunk: 10, chunks: 13 },
     { deliveries: 3, buckets: 1, perChunk: 2, chunks: 2 },
-  ])('are $chunks for $deliveries deliveries in $buckets buckets, $perChunk in each', (one) => {
+  ])('is $chunks for $deliveries deliveries in $buckets buckets with $perChunk per chunk', (one) => {
     expect(chunksFor(one.deliveries, one.buckets, one.perChunk)).toBe(one.chunks);
   });
 
   it.each([
-    ['nobody', 0, 10],
+    ['no subscriptions', 0, 10],
     ['one subscription', 1, 10],
-    ['whoever asks for one delivery in each', 100, 1],
-  ])('are none for %s', (_, deliveries, perChunk) => {
+    ['a setting of one delivery per chunk', 100, 1],
+  ])('is undefined for %s', (_, deliveries, perChunk) => {
     expect(chunksFor(deliveries, bucketsFor(deliveries), perChunk)).toBeUndefined();
   });
 
-  it('are the fewest that hold no more than were asked for, on average', () => {
+  it('is the smallest that keeps the average chunk within the limit', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 20_000 }),
@@ -67,7 +67,7 @@ describe('the chunks of a bucket', () => {
     );
   });
 
-  it('take about the same share of a bucket each', () => {
+  it('spreads the deliveries of a bucket about evenly over its chunks', () => {
     const shares = counted(
       ids(2_500).map((one) => chunkOf(one, 25)),
       25,
@@ -76,18 +76,21 @@ describe('the chunks of a bucket', () => {
     expect(Math.max(...shares)).toBeLessThan(150);
   });
 
-  it.each([2, 4, 6])('do so in each of %i buckets where there are as many chunks', (count) => {
-    const shares = counted(
-      ids(count * count * 100).map((one) => bucketOf(one, count) * count + chunkOf(one, count)),
-      count * count,
-    );
-    expect(Math.min(...shares)).toBeGreaterThan(60);
-    expect(Math.max(...shares)).toBeLessThan(150);
-  });
+  it.each([2, 4, 6])(
+    'spreads deliveries evenly over %i buckets with the same number of chunks each',
+    (count) => {
+      const shares = counted(
+        ids(count * count * 100).map((one) => bucketOf(one, count) * count + chunkOf(one, count)),
+        count * count,
+      );
+      expect(Math.min(...shares)).toBeGreaterThan(60);
+      expect(Math.max(...shares)).toBeLessThan(150);
+    },
+  );
 });
 
-describe('the place of a subscription', () => {
-  it('is one of those that there are, the same whenever it is asked', () => {
+describe('the bucket and chunk of a subscription', () => {
+  it('are within range and always the same', () => {
     fc.assert(
       fc.property(
         id,
@@ -106,7 +109,7 @@ describe('the place of a subscription', () => {
     );
   });
 
-  it('is what it always was, since records were written under it', () => {
+  it('are the same as in earlier releases, because stored records depend on them', () => {
     const known = ['0c', 'b6e1e5b2-3b66-4a43-9f2b-0a8c9a1d7e55', '_x-'];
     expect(known.map((one) => [bucketOf(one, 40), chunkOf(one, 25)])).toEqual([
       [11, 16],

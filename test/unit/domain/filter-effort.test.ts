@@ -9,7 +9,7 @@ const LIMIT = 200_000;
 const SHARED_LIMIT = 2_000_000;
 const OWN = 1000;
 
-/** Nested objects of which no element has any: as many alternatives as a filter may hold. */
+/** A filter for nested objects that no element has, with about as many alternatives as a filter may contain. */
 const alternatives = { a: { $or: Array.from({ length: 95 }, (_, index) => ({ [`k${index}`]: [0] })) } };
 const prefixes = { a: Array.from({ length: 99 }, (_, index) => ({ prefix: `never-${index}` })) };
 
@@ -26,21 +26,21 @@ const judged = (filter: unknown, data: unknown, steps = LIMIT): FilterResult => 
 describe('the steps of a filter', () => {
   it.each<[string, unknown, unknown, number]>([
     ['a field and a value', { a: ['x'] }, { a: 'y' }, 2],
-    ['a field that is not there', { a: ['x'] }, {}, 1],
+    ['an absent field', { a: ['x'] }, {}, 1],
     ['the fields up to the first that fails', { a: ['x'], b: ['x'] }, { a: 'y', b: 'x' }, 2],
     ['every nested field', { a: { b: { c: [1] } } }, { a: { b: { c: 1 } } }, 4],
-    ['every value of a list, each once', { a: [{ prefix: 'x' }] }, { a: ['y', 'z', 'y', 'y', ['z']] }, 3],
+    ['every distinct value of a list', { a: [{ prefix: 'x' }] }, { a: ['y', 'z', 'y', 'y', ['z']] }, 3],
     ['every text of a comparison', { a: [{ 'anything-but': { suffix: ['x', 'y'] } }] }, { a: 'x' }, 3],
-    ['the few that are asked for, of many', { a: [1, 2] }, listOf(1000, (index) => -index), 3],
-    ['the values until one is none of those', { a: [{ 'anything-but': [0, 1] }] }, listOf(1000, (i) => i), 4],
+    ['only the listed values if the data has more', { a: [1, 2] }, listOf(1000, (index) => -index), 3],
+    ['values until one is not excluded', { a: [{ 'anything-but': [0, 1] }] }, listOf(1000, (i) => i), 4],
     ['every object of a list', { a: { b: [1] } }, listOf(7, () => ({ b: 2 })), 15],
-    ['all elements without fields once', { a: { b: [1] } }, { a: [1, 'x', null, {}, {}, [{}], 2] }, 2],
+    ['all elements without fields as one', { a: { b: [1] } }, { a: [1, 'x', null, {}, {}, [{}], 2] }, 2],
     ['every alternative', { $or: [{ a: [1] }, { b: [1] }] }, { b: 2 }, 3],
-  ])('are %s', (_what, filter, data, steps) => {
+  ])('count %s', (_what, filter, data, steps) => {
     expect(judged(filter, data)).toMatchObject({ steps, isUndecided: false });
   });
 
-  it('are no more for half a million elements without fields than for one', () => {
+  it('are the same for half a million elements without fields as for one', () => {
     const one = judged(alternatives, { a: [1] });
     expect(one).toEqual({ matches: false, steps: 96, isUndecided: false });
     expect(
@@ -60,7 +60,7 @@ describe('the steps of a filter', () => {
 
   it.each<[string, unknown, unknown]>([
     ['alternatives on objects', alternatives, listOf(120_000, () => ({ b: 1 }))],
-    ['texts on texts', prefixes, listOf(100_000, (index) => `${index}`)],
+    ['prefixes on texts', prefixes, listOf(100_000, (index) => `${index}`)],
     [
       'alternatives on lists in lists of objects',
       { a: alternatives },
@@ -68,17 +68,17 @@ describe('the steps of a filter', () => {
         a: [{ b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }, { b: 1 }],
       })),
     ],
-  ])('end at their limit, and what is undecided then matches: %s', (_what, filter, data) => {
+  ])('end at their limit, and an undecided filter matches: %s', (_what, filter, data) => {
     expect(judged(filter, data)).toEqual({ matches: true, steps: LIMIT, isUndecided: true });
   });
 
-  it('may all be taken: a decision with the last of them is one', () => {
+  it('may all be used: a decision with the last step counts', () => {
     const data = listOf(7, () => ({ b: 2 }));
     expect(judged({ a: { b: [1] } }, data, 15)).toEqual({ matches: false, steps: 15, isUndecided: false });
     expect(judged({ a: { b: [1] } }, data, 14)).toEqual({ matches: true, steps: 14, isUndecided: true });
   });
 
-  it('that run out leave a no that is already found', () => {
+  it('do not change a mismatch found before they run out', () => {
     const filter = { never: [1], a: { b: [1] } };
     expect(
       judged(
@@ -89,7 +89,7 @@ describe('the steps of a filter', () => {
     ).toMatchObject({ matches: false, isUndecided: false });
   });
 
-  it('are under a thousand on data without lists, even of the filter that takes most', () => {
+  it('stay under a thousand on data without lists, even for the most expensive filter', () => {
     let filter: unknown = { a: [0] };
     const chain = (inner: unknown): unknown =>
       Array.from({ length: 8 }).reduce<unknown>((nested) => ({ '': nested }), inner);
@@ -109,7 +109,7 @@ describe('the subscriptions of a message', () => {
   const asking = (id: string, filter: unknown): Subscription => aSubscription({ id, options: { filter } });
   const idsOf = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id);
 
-  it('get it where their filter is too costly to say no, and are named', () => {
+  it('match and are reported if their filter is too expensive to evaluate', () => {
     const list = [
       asking('costly', alternatives),
       asking('no', { total: [6] }),
@@ -131,8 +131,8 @@ describe('the subscriptions of a message', () => {
     expect(judge()).toEqual(judge());
   });
 
-  it('share what all of them may take, and what is cheap is decided even when nothing is left', () => {
-    // 180,001 steps each: decided by the first eleven of them, after which too little is left.
+  it('share a step budget, and cheap filters are decided even when it is used up', () => {
+    // 180,001 steps each: the budget suffices for the first eleven.
     const data = JSON.stringify({ total: 5, ...listOf(90_000, () => ({ b: 1 })) });
     const filter = { a: { b: [2] } };
     const costly = Array.from({ length: 40 }, (_, index) => asking(`costly-${index}`, filter));

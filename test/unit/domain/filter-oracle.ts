@@ -28,8 +28,8 @@ const leavesOf = (value: Json, path = ''): [string, Json][] =>
     : [[path, value]];
 
 /**
- * Whether an object without lists matches, by another formulation than ours, EventBridge's own: every way through `$or` is
- * a rule by itself, a set of paths with what is asked of each, and the object is a set of paths with their values.
+ * Reference implementation for objects without lists, as EventBridge describes it: every path through `$or` is a
+ * separate rule, a set of paths with their rules, and the object is a set of paths with values.
  */
 export const matchesByWays = (filter: Fields, object: Fields): boolean => {
   const leaves = new Map(leavesOf(object));
@@ -43,7 +43,7 @@ const matchesLeaf = (rule: Json, leaf: Json | undefined): boolean => {
   return comparison === undefined ? leaf === rule : COMPARE[comparison[0]]?.(comparison[1], leaf) === true;
 };
 
-/** `undefined`: there is no such leaf. */
+/** `undefined`: the leaf is absent. */
 const COMPARE: Record<string, (operand: Json, leaf: Json | undefined) => boolean> = {
   exists: (operand, leaf) => operand === (leaf !== undefined),
   prefix: (operand, leaf) =>

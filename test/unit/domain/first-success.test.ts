@@ -21,7 +21,7 @@ const chunk = aChunk();
 
 const pending = (): Delivery => {
   const delivery = deliveryIn(chunk, 'a');
-  if (delivery === undefined) throw new RangeError('no member');
+  if (delivery === undefined) throw new RangeError('not a member');
   return delivery;
 };
 
@@ -42,8 +42,8 @@ const success: fc.Arbitrary<FirstSuccess> = fc.record(
   { noNullPrototype: true, requiredKeys: ['startedAt', 'durationMs'] },
 );
 
-describe('the first success of a delivery', () => {
-  it('is all that its chunk has to know of the attempt', () => {
+describe('the first success in a chunk', () => {
+  it('contains the fields of the attempt that its chunk stores', () => {
     expect(firstSuccessOf(recordOf({ ...plain, snippet: 'ok' }))).toEqual({
       startedAt: plain.startedAt,
       durationMs: plain.durationMs,
@@ -52,24 +52,24 @@ describe('the first success of a delivery', () => {
     });
   });
 
-  it('tells the beginning of a long answer, up to its last whole character', () => {
-    const told = (snippet: string) => firstSuccessOf(recordOf({ ...plain, snippet }))?.snippet;
-    expect(told('x'.repeat(100))).toBe('x'.repeat(24));
-    expect(told(`${'x'.repeat(23)}é`)).toBe('x'.repeat(23));
-    expect(told('😀'.repeat(7))).toBe('😀'.repeat(6));
+  it('contains the start of a long response, up to the last whole character', () => {
+    const snippetOf = (snippet: string) => firstSuccessOf(recordOf({ ...plain, snippet }))?.snippet;
+    expect(snippetOf('x'.repeat(100))).toBe('x'.repeat(24));
+    expect(snippetOf(`${'x'.repeat(23)}é`)).toBe('x'.repeat(23));
+    expect(snippetOf('😀'.repeat(7))).toBe('😀'.repeat(6));
   });
 
-  it('leaves the delivery as a record of its own would have it, where the answer is short', () => {
+  it('gives the same delivery as a separate record if the response is short', () => {
     fc.assert(
       fc.property(success, (one) => {
         const transition = recordOf({ number: 1, round: 1, phase: 'initial', outcome: 'delivered', ...one });
-        const told = firstSuccessOf(transition);
-        expect(told).toEqual(one);
-        if (told === undefined || 'create' in transition) throw new RangeError('not told');
+        const recorded = firstSuccessOf(transition);
+        expect(recorded).toEqual(one);
+        if (recorded === undefined || 'create' in transition) throw new RangeError('not recorded');
         const write = recordSuccesses(
           chunk.key,
           HOLDER.owner,
-          { successes: new Map([['a', told]]), own: [], ends: false },
+          { successes: new Map([['a', recorded]]), own: [], ends: false },
           at,
         );
         expect(deliveryIn(applyToChunk(write, chunk), 'a')).toEqual(apply(transition.change, pending()));
@@ -79,14 +79,14 @@ describe('the first success of a delivery', () => {
 
   it.each<[string, Partial<Attempt>]>([
     ['with an error', { error: 'body_cut_short' }],
-    ['that made up for one that was lost', { lost: 1 }],
-    ['that a wake-up brought', { by: 'sqs_delay' }],
-    ['that was due at a time of its own', { dueAt: SOME_TIME }],
+    ['after a lost attempt', { lost: 1 }],
+    ['started by a wake-up', { by: 'sqs_delay' }],
+    ['with a due time', { dueAt: SOME_TIME }],
     ['of another round', { round: 2 }],
-    ['of another number', { number: 2 }],
-    ['of another phase', { phase: 'manual' }],
-    ['that says which subscription it went by', { subscriptionChangedAt: SOME_TIME }],
-  ])('is not one %s', (_, more) => {
+    ['with another number', { number: 2 }],
+    ['in another phase', { phase: 'manual' }],
+    ['with the version of its subscription', { subscriptionChangedAt: SOME_TIME }],
+  ])('is undefined for an attempt %s', (_, more) => {
     expect(firstSuccessOf(recordOf({ ...plain, ...more }))).toBeUndefined();
   });
 
@@ -112,9 +112,12 @@ describe('the first success of a delivery', () => {
       ),
     ],
     ['a cancellation', cancelLeased(pending(), HOLDER.owner, 'disabled', at)],
-    ['giving it back', release(pending(), HOLDER.owner, at)],
-    ['an opening', { name: 'open', key: aDelivery().key, expect: { kind: 'absent' }, create: aDelivery() }],
-  ])('is not %s', (_, transition) => {
+    ['a release', release(pending(), HOLDER.owner, at)],
+    [
+      'the creation of a record',
+      { name: 'open', key: aDelivery().key, expect: { kind: 'absent' }, create: aDelivery() },
+    ],
+  ])('is undefined for %s', (_, transition) => {
     expect(firstSuccessOf(transition)).toBeUndefined();
   });
 });

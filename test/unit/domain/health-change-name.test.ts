@@ -17,7 +17,7 @@ const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
 const failing = (failures: number, since = SOME_TIME): Subscription =>
   aSubscription({ failing: { since, failures } });
 
-describe('the name of a change to health', () => {
+describe('the name of a health change', () => {
   const changedAt = SOME_TIME - DAY;
   const readings: readonly Subscription[] = [
     aSubscription(),
@@ -32,7 +32,7 @@ describe('the name of a change to health', () => {
     ),
   );
 
-  it('is the same whenever it is decided', () => {
+  it('does not depend on the time of the decision', () => {
     for (const { reading, change } of decided) {
       const later =
         change.kind === 'recover' ? afterSuccess(reading, now + 9) : afterFailure(reading, now + 9, rules);
@@ -40,17 +40,17 @@ describe('the name of a change to health', () => {
     }
   });
 
-  it('is that of no other spell, count, or subscription as it was before it changed', () => {
+  it('differs by failure streak, count and version of the subscription', () => {
     const named = Map.groupBy(decided, ({ change }) => healthChangeName(change));
     const alike = [...named.values()].filter(({ length }) => length > 1).flat();
-    // By whatever count it goes, the end of a spell is one.
+    // The end of a streak has one name for every failure count.
     expect(new Set(alike.map(({ change }) => change.kind))).toEqual(new Set(['recover']));
     expect(named.size).toBe(13);
     for (const all of named.values())
       expect(new Set(all.map(({ reading: one }) => `${one.failing?.since} ${one.changedAt}`)).size).toBe(1);
   });
 
-  it('is that of one which cannot be made again once it was', () => {
+  it('belongs to a change that cannot be applied twice', () => {
     for (const { reading, change } of decided) {
       expect(healthChangeHolds(reading, change)).toBe(true);
       expect(healthChangeHolds(applyHealthChange(change, reading), change)).toBe(false);

@@ -6,11 +6,11 @@ import type { Jitter } from '../../../shared/domain/vocabulary.ts';
 describe('jitter', () => {
   const delay = fc.double({ min: 0, max: 604_800, noNaN: true });
 
-  it('leaves a delay alone by default', () => {
+  it('of kind none keeps the delay', () => {
     fc.assert(fc.property(delay, fc.string(), (d, seed) => jitteredDelay(d, 'none', seed) === d));
   });
 
-  it('of kind full stays between nothing and the delay, of kind equal between half of it and the delay', () => {
+  it('is between 0 (full) or half of the delay (equal) and the delay', () => {
     fc.assert(
       fc.property(delay, fc.string(), (d, seed) => {
         const full = jitteredDelay(d, 'full', seed);
@@ -20,8 +20,8 @@ describe('jitter', () => {
     );
   });
 
-  it('gives one seed one delay, then, now and in a later release', () => {
-    // sha256 of the seed, its first 48 bits as a fraction of 2^48.
+  it('gives the same delay for the same seed across releases', () => {
+    // First 48 bits of the seed's SHA-256 as a fraction of 2^48.
     const fraction = 18.851971771600162 / 100;
     const seed = '["orders","m-1","s-1",5]';
     expect(jitteredDelay(100, 'full', seed)).toBe(jitteredDelay(100, 'full', seed));
@@ -39,7 +39,7 @@ describe('jitter', () => {
       const tenth = Math.floor(share * 10);
       tenths[tenth] = (tenths[tenth] ?? 0) + 1;
     }
-    // 1,000 expected in each, standard deviation 30.
+    // Expected value 1,000, standard deviation 30.
     for (const count of tenths) expect(Math.abs(count - 1000)).toBeLessThan(150);
     expect(tenths).toHaveLength(10);
   });

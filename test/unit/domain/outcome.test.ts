@@ -14,12 +14,12 @@ describe('outcomeOf', () => {
     ['a status above 599', 600, 999, 'failed'],
   ];
 
-  it.each(ranges)('judges %s (%i to %i) as %s', (_what, first, last, outcome) => {
+  it.each(ranges)('classifies %s (%i to %i) as %s', (_what, first, last, outcome) => {
     for (let status = first; status <= last; status += 1)
       expect(outcomeOf(answered(status), [])).toBe(outcome);
   });
 
-  it('judges no answer as failed, for whatever reason there was none', () => {
+  it('classifies a missing response as failed for every connection fault', () => {
     const faults = [
       'timeout',
       'dns_failed',
@@ -32,11 +32,11 @@ describe('outcomeOf', () => {
     for (const error of faults) expect(outcomeOf({ kind: 'unanswered', error }, [])).toBe('failed');
   });
 
-  it('judges a forbidden address as rejected, so that it is not tried again', () => {
+  it('classifies a forbidden address as rejected, so that it is not retried', () => {
     expect(outcomeOf({ kind: 'forbidden' }, [])).toBe('rejected');
   });
 
-  it('retries the 3xx and 4xx that are listed, and only them', () => {
+  it('retries only the listed 3xx and 4xx', () => {
     const listed = [302, 408, 425, 429];
     for (const status of listed) expect(outcomeOf(answered(status), listed)).toBe('failed');
     for (const status of [301, 400, 404, 428, 430])
@@ -48,7 +48,7 @@ describe('outcomeOf', () => {
     expect(outcomeOf(answered(410), [410])).toBe('rejected');
   });
 
-  it('is not moved by the list for anything outside 3xx and 4xx', () => {
+  it('ignores the list outside 3xx and 4xx', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 100, max: 999 }),
@@ -63,7 +63,7 @@ describe('outcomeOf', () => {
 });
 
 describe('isGone', () => {
-  it('is 410 and nothing else', () => {
+  it('is true only for 410', () => {
     expect(isGone(answered(410))).toBe(true);
     expect([404, 409, 411, 200, 500].map((status) => isGone(answered(status)))).not.toContain(true);
     expect(isGone({ kind: 'forbidden' })).toBe(false);

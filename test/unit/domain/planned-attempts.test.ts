@@ -9,7 +9,7 @@ import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import { aPolicy } from '../../support/builders.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 
-/** The round as it would come about, failure by failure, each taking no time at all. */
+/** Simulates the round: every attempt fails and takes no time. */
 const played = (start: Delivery, policy: RetryPolicy): unknown[] => {
   const made: Attempt[] = [...start.attempts];
   const seen: unknown[] = [];
@@ -39,7 +39,7 @@ describe('planned attempts', () => {
     aPolicy({ jitter, retry_backoff_function: 'geometric', backoff_retries: 40, maximum_delay: 86_400 }),
   ]);
 
-  it.each(policies)('are what comes about if every attempt fails at once: %o', (policy) => {
+  it.each(policies)('equal the real attempts if each fails at once: %o', (policy) => {
     const first = aDelivery();
     const midway = aDelivery({
       status: 'retrying',
@@ -51,7 +51,7 @@ describe('planned attempts', () => {
       expect(plannedAttempts(delivery, policy)).toEqual(played(delivery, policy));
   });
 
-  it('are the whole policy for a delivery whose first attempt is under way', () => {
+  it('cover the whole policy while the first attempt is in flight', () => {
     const policy = aPolicy();
     const planned = plannedAttempts(aDelivery(), policy);
     expect(planned.map(({ phase }) => phase)).toEqual([
@@ -67,7 +67,7 @@ describe('planned attempts', () => {
     expect(planned.at(-1)?.dueAt).toBe(SOME_TIME + delays);
   });
 
-  it('begin with the attempt that is due, and count those of its round only', () => {
+  it('begin with the due attempt and count only attempts of its round', () => {
     const policy = aPolicy();
     const [, second, third] = retrySchedule(policy);
     const planned = plannedAttempts(
@@ -90,11 +90,11 @@ describe('planned attempts', () => {
     expect(planned).toHaveLength(retrySchedule(policy).length);
   });
 
-  it.each(TERMINAL_STATUSES)('are none once it is %s', (status) => {
+  it.each(TERMINAL_STATUSES)('are empty for a delivery that is %s', (status) => {
     expect(plannedAttempts(aDelivery({ status }), aPolicy())).toEqual([]);
   });
 
-  it('are one where the policy has no retry left', () => {
+  it('contain only the due attempt if the policy has no retry left', () => {
     const next = { number: 2, phase: 'manual', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
     const delivery = aDelivery({ status: 'retrying', attempts: [anAttempt()], next });
     const policy = aPolicy({

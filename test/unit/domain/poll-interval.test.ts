@@ -9,7 +9,7 @@ import {
 const EMPTY = 'empty';
 const MESSAGE = 'message';
 
-/** The waits of a poller that starts at `interval` and finds this. */
+/** Wait times of a poller that starts at `interval` and gets these results. */
 const waits = (interval: PollInterval, found: string[]): number[] => {
   const seen: number[] = [];
   let now = interval;
@@ -23,15 +23,15 @@ const waits = (interval: PollInterval, found: string[]): number[] => {
 const empty = (times: number): string[] => Array.from({ length: times }, () => EMPTY);
 
 describe('poll interval', () => {
-  it('waits 1, 2, 4, 8, 16, 32, 60, 60 s where nothing is found', () => {
+  it('waits 1, 2, 4, 8, 16, 32, 60, 60 s while nothing is found', () => {
     expect(waits(pollInterval(), empty(7))).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
   });
 
-  it('goes back to the floor at a message', () => {
+  it('returns to the floor after a message', () => {
     expect(waits(pollInterval(), [...empty(5), MESSAGE, EMPTY])).toEqual([1, 2, 4, 8, 16, 32, 1, 2]);
   });
 
-  it('halves at a message with gradual decrease, never under the floor', () => {
+  it('halves after a message with gradual decrease, down to the floor', () => {
     const found = [...empty(6), ...Array.from({ length: 7 }, () => MESSAGE)];
     expect(waits(pollInterval({ gradualDecrease: true }), found)).toEqual([
       1, 2, 4, 8, 16, 32, 60, 30, 15, 7.5, 3.75, 1.875, 1, 1,
@@ -41,7 +41,7 @@ describe('poll interval', () => {
     ]);
   });
 
-  it('takes its floor, ceiling and exponent from its options', () => {
+  it('uses the floor, ceiling and exponent of its options', () => {
     expect(waits(pollInterval({ floor: 0.5, ceiling: 5, exponent: 3 }), empty(4))).toEqual([
       0.5, 1.5, 4.5, 5, 5,
     ]);
@@ -49,14 +49,14 @@ describe('poll interval', () => {
     expect(waits(pollInterval({ exponent: 1 }), empty(2))).toEqual([1, 1, 1]);
   });
 
-  it('is a value: stepping from it leaves it as it was', () => {
+  it('is immutable', () => {
     const start = pollInterval();
     start.afterEmpty();
     expect(start.wait).toBe(1);
     expect(start.afterEmpty().wait).toBe(2);
   });
 
-  it('stays between floor and ceiling whatever is found', () => {
+  it('always stays between floor and ceiling', () => {
     const options = fc
       .record({
         floor: fc.double({ min: 0.001, max: 100, noNaN: true }),
@@ -84,7 +84,7 @@ describe('poll interval', () => {
     ['exponent', { exponent: 0.99 }],
     ['exponent', { exponent: Infinity }],
     ['exponent', { exponent: NaN }],
-  ])('refuses a nonsensical %s by name: %o', (option, options) => {
+  ])('refuses an invalid %s and names it: %o', (option, options) => {
     expect(() => pollInterval(options)).toThrow(InvalidPollInterval);
     expect(() => pollInterval(options)).toThrow(new RegExp(`^${option} must be`));
   });

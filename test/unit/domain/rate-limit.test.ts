@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  isStanding,
+  isActiveLine,
   rateLimitOf,
   slotIntervalMs,
   SLOT_GOOD_FOR_MS,
   slotsFrom,
-  standingOf,
+  slotStateOf,
 } from '../../../shared/domain/subscription/rate-limit.ts';
 import { aSubscription } from '../../support/builders.ts';
 
@@ -18,21 +18,21 @@ const rate = fc.oneof(
   fc.double({ min: 0.01, max: 20, noNaN: true, noDefaultInfinity: true }),
 );
 
-describe('the time between two slots', () => {
+describe('the interval between two slots', () => {
   it.each([
     [10, 100],
     [100, 10],
     [1000, 1],
     [2, 500],
-    // Ten in ten and a half seconds: eleven in ten would be a tenth too many.
+    // Ten requests in ten and a half seconds: eleven in ten seconds would exceed the tolerance of 5 %.
     [1, 1050],
     [0.5, 2100],
     [0.01, 100_000],
-  ])('at %d a second is %d ms', (perSecond, ms) => {
+  ])('for %d requests a second is %d ms', (perSecond, ms) => {
     expect(slotIntervalMs(perSecond)).toBe(ms);
   });
 
-  it('keeps any ten seconds within a twentieth over the limit, however late each slot is used', () => {
+  it('keeps any ten seconds within 5 % above the limit, even if slots are used late', () => {
     fc.assert(
       fc.property(
         rate,
@@ -50,7 +50,7 @@ describe('the time between two slots', () => {
     );
   });
 
-  it('is no longer than a twentieth over what the limit says, from one request a second on', () => {
+  it('exceeds the nominal interval by at most 5 % and 50 ms from one request a second on', () => {
     fc.assert(
       fc.property(fc.double({ min: 1, max: 1000, noNaN: true }), (perSecond) => {
         expect(slotIntervalMs(perSecond)).toBeLessThanOrEqual(1050 / perSecond + 50);
@@ -60,12 +60,12 @@ describe('the time between two slots', () => {
   });
 });
 
-describe('the limit of a subscription', () => {
-  it('is none where it does not ask for one', () => {
+describe('the rate limit of a subscription', () => {
+  it('is undefined without max_per_second', () => {
     expect(rateLimitOf(aSubscription())).toBeUndefined();
   });
 
-  it('begins anew where its rate, or it itself, becomes another one', () => {
+  it('gets a new epoch when its rate or the subscription changes', () => {
     const before = limited(10);
     expect(limited(10)).toEqual(before);
     for (const other of [limited(11), limited(10, { changedAt: 5 }), limited(10, { createdAt: 5 })])
@@ -81,14 +81,14 @@ describe('a slot', () => {
     [1000, 'good'],
     [1400, 'good'],
     [1401, 'none'],
-  ])('of 1000 is at %d: %s', (now, standing) => {
-    expect(standingOf({ at: 1000, epoch: 'e' }, limit, now)).toBe(standing);
+  ])('due at 1000 has at %d the state %s', (now, state) => {
+    expect(slotStateOf({ at: 1000, epoch: 'e' }, limit, now)).toBe(state);
   });
 
   it.each([[undefined], [{ at: 1000, epoch: 'other' }], [{ at: 1000 }]])(
-    'that is %j is nothing to go by, whatever the time',
+    '%j is unusable at any time',
     (slot) => {
-      for (const now of [900, 1000, 1100]) expect(standingOf(slot, limit, now)).toBe('none');
+      for (const now of [900, 1000, 1100]) expect(slotStateOf(slot, limit, now)).toBe('none');
     },
   );
 });
@@ -99,7 +99,7 @@ describe('a line', () => {
     [{ reservedUpTo: 1000, epoch: 'e' }, false],
     [{ reservedUpTo: 2000, epoch: 'other' }, false],
     [undefined, false],
-  ])('%j stands at 1000: %s', (line, stands) => {
-    expect(isStanding(line, { epoch: 'e' }, 1000)).toBe(stands);
+  ])('%j is active at 1000: %s', (line, isActive) => {
+    expect(isActiveLine(line, { epoch: 'e' }, 1000)).toBe(isActive);
   });
 });

@@ -9,8 +9,8 @@ const longest = (receiveCount: number): number => returnDelaySeconds(receiveCoun
 const HALF_AN_HOUR = 1_800;
 const EVERY_RECEIVE = Array.from({ length: MOST_RECEIVES - 1 }, (_, index) => index + 1);
 
-describe('the delay of a message that a function failed', () => {
-  it('doubles with its receives, up to less than a minute', () => {
+describe('the redelivery delay after an internal fault', () => {
+  it('doubles with each receive, up to less than a minute', () => {
     const delays = [1, 2, 3, 4, 5, 6, 7, 30].map((count) => [shortest(count), longest(count)]);
     expect(delays).toEqual([
       [1, 2],
@@ -24,7 +24,7 @@ describe('the delay of a message that a function failed', () => {
     ]);
   });
 
-  it('adds up to about half an hour before the message is a dead letter, and to a quarter of one at least', () => {
+  it('adds up to about half an hour, at least 15 minutes, before SQS dead-letters the message', () => {
     const sum = (delayOf: (count: number) => number): number =>
       EVERY_RECEIVE.reduce((total, count) => total + delayOf(count), 0);
     expect(sum((count) => returnDelaySeconds(count, () => 0.5))).toBeGreaterThan(0.9 * HALF_AN_HOUR);
@@ -34,7 +34,7 @@ describe('the delay of a message that a function failed', () => {
 
 describe('the visibility timeout', () => {
   it.each([1, 15, 30])(
-    'of an attempt timeout of %d s is over after the invocation, and within a minute',
+    'for an attempt timeout of %d s exceeds the invocation and stays below a minute',
     (seconds) => {
       const timeout = invocationMs(seconds * 1000) / 1000;
       expect(visibilityTimeout(timeout)).toBeGreaterThan(timeout);
@@ -42,19 +42,19 @@ describe('the visibility timeout', () => {
     },
   );
 
-  it('of an order is over within a minute', () => {
+  it('of an operation stays below a minute', () => {
     expect(visibilityTimeout(OPERATE_TIMEOUT_SECONDS)).toBeLessThan(60);
   });
 
-  it('begins when Lambda receives the message, so it lasts for the batch to be gathered as well', () => {
+  it('includes the batching window, because it begins when Lambda receives the message', () => {
     expect(visibilityTimeout(30, 30)).toBe(visibilityTimeout(30) + 30);
   });
 
-  it('lasts for the 20 s that a quiet queue is waited on with any window', () => {
+  it('includes the 20 s that Lambda waits on a quiet queue with any window', () => {
     expect(visibilityTimeout(30, 1)).toBe(visibilityTimeout(30) + 20);
   });
 
-  it('has a crash of every receive make a dead letter after nearly half an hour', () => {
+  it('tolerates crashes for nearly half an hour before the message is dead-lettered', () => {
     expect(EVERY_RECEIVE.length * visibilityTimeout(30)).toBeGreaterThan(0.9 * HALF_AN_HOUR);
   });
 });

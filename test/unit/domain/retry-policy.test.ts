@@ -20,8 +20,8 @@ const messageOf = (input: unknown): string | undefined => {
   return parsed.ok ? undefined : parsed.fields[0]?.message;
 };
 
-describe('a retry policy as given', () => {
-  it('may be empty, partial or complete, and is not completed by being checked', () => {
+describe('parsing a retry policy', () => {
+  it('accepts an empty, partial or complete policy without completing it', () => {
     expect(parseRetryPolicy({})).toEqual({ ok: true, policy: {} });
     expect(parseRetryPolicy({ jitter: 'full' })).toEqual({ ok: true, policy: { jitter: 'full' } });
     expect(parseRetryPolicy(DEFAULT_RETRY_POLICY)).toEqual({ ok: true, policy: DEFAULT_RETRY_POLICY });
@@ -45,18 +45,18 @@ describe('a retry policy as given', () => {
   const wrongFields = Object.entries(wrongValues).flatMap(([field, values]) =>
     values.map((value) => ({ field, value })),
   );
-  it.each(wrongFields)('is refused with $field named where it is $value', ({ field, value }) => {
+  it.each(wrongFields)('refuses $field with the value $value', ({ field, value }) => {
     expect(fieldsOf({ [field]: value })).toEqual([field]);
   });
 
   it.each([undefined, null, true, 5, 'linear', [], [{}]])(
-    'is refused as a whole where it is no object: %j',
+    'refuses a value that is not an object: %j',
     (input) => {
       expect(fieldsOf(input)).toEqual(['_retry_policy']);
     },
   );
 
-  it('may go to the edge of every rule', () => {
+  it('accepts the boundary of every rule', () => {
     expect(fieldsOf({ minimum_delay: 1, maximum_delay: 1 })).toEqual([]);
     expect(fieldsOf({ minimum_delay: 30 })).toEqual([]);
     expect(fieldsOf({ maximum_delay: 7 * DAY, maximum_delay_retries: 1, backoff_retries: 2 })).toEqual([]);
@@ -65,7 +65,7 @@ describe('a retry policy as given', () => {
     expect(fieldsOf({ ignore_subscription_override: true })).toEqual([]);
   });
 
-  it('has every wrong field reported at once, each once, limits on the whole last', () => {
+  it('reports every wrong field once, and errors about the whole policy last', () => {
     const input = {
       typo: 1,
       retry_on_status: [410, 'x', 200],
@@ -77,13 +77,13 @@ describe('a retry policy as given', () => {
   });
 
   it.each(['__proto__', 'constructor', 'toString', '_retry_policy', ''])(
-    'may not hold an unknown key: %j',
+    'refuses an unknown key: %j',
     (key) => {
       expect(fieldsOf(JSON.parse(`{${JSON.stringify(key)}: {}}`))).toEqual([key]);
     },
   );
 
-  it('names maximum_delay where it is below minimum_delay, be it by the defaults', () => {
+  it('reports maximum_delay if it is below minimum_delay, also with defaults', () => {
     expect(fieldsOf({ minimum_delay: 10, maximum_delay: 9 })).toEqual(['maximum_delay']);
     expect(fieldsOf({ minimum_delay: 31 })).toEqual(['maximum_delay']);
     expect(messageOf({ minimum_delay: 31 })).toContain('it is 30 by default');
@@ -92,7 +92,7 @@ describe('a retry policy as given', () => {
     expect(fieldsOf({ minimum_delay: 31 }, { ...DEFAULT_RETRY_POLICY, maximum_delay: 31 })).toEqual([]);
   });
 
-  it('is not judged by a default in place of a value that is itself wrong', () => {
+  it('does not use defaults in place of wrong values', () => {
     expect(fieldsOf({ minimum_delay: 60, maximum_delay: '90' })).toEqual(['maximum_delay']);
     expect(fieldsOf({ minimum_delay: '1', maximum_delay: 2 })).toEqual(['minimum_delay']);
     expect(fieldsOf({ minimum_delay: 60, jitter: 'x' })).toEqual(['jitter', 'maximum_delay']);
@@ -106,14 +106,14 @@ describe('a retry policy as given', () => {
     expect(fieldsOf(long)).toEqual(['retry_backoff_function']);
   });
 
-  it('has at most 100 retries in all, defaults included', () => {
+  it('allows at most 100 retries in total, including defaults', () => {
     expect(fieldsOf({ retries_with_no_delay: 84 })).toEqual([]);
     expect(fieldsOf({ retries_with_no_delay: 85 })).toEqual(['_retry_policy']);
     expect(messageOf({ retries_with_no_delay: 85 })).toContain('85 + 3 + 10 + 3 = 101');
     expect(fieldsOf({ backoff_retries: 1e300 })).toEqual(['_retry_policy']);
   });
 
-  it('takes at most 15 days, to the second', () => {
+  it('allows a total of exactly 15 days', () => {
     const twoWeeks = {
       minimum_delay_retries: 0,
       backoff_retries: 2,
@@ -123,7 +123,7 @@ describe('a retry policy as given', () => {
     expect(fieldsOf({ ...twoWeeks, minimum_delay: DAY })).toEqual([]);
     expect(fieldsOf({ ...twoWeeks, minimum_delay: DAY + 1 })).toEqual(['_retry_policy']);
     expect(messageOf({ ...twoWeeks, minimum_delay: DAY + 1 })).toContain('1296001 s');
-    // Fractions whose sum is 15 days, and 1296000.0000000002 s in floating point.
+    // Fractions that add up to 15 days, but to 1296000.0000000002 s in floating point.
     const fractions = {
       minimum_delay_retries: 0,
       minimum_delay: 7,
@@ -134,7 +134,7 @@ describe('a retry policy as given', () => {
     expect(fieldsOf({ ...fractions, maximum_delay: 172_794 })).toEqual(['_retry_policy']);
   });
 
-  it('within the limits, taken as it is, has a schedule within the limits', () => {
+  it('accepts exactly the policies whose schedule is within the limits', () => {
     const counts = fc.integer({ min: 0, max: 60 });
     const drawn = fc.record(
       {
@@ -158,7 +158,7 @@ describe('a retry policy as given', () => {
     );
   });
 
-  it('holds a status once, however often it is listed', () => {
+  it('removes duplicate statuses', () => {
     expect(parseRetryPolicy({ retry_on_status: [429, 408, 429] })).toEqual({
       ok: true,
       policy: { retry_on_status: [429, 408] },
@@ -167,7 +167,7 @@ describe('a retry policy as given', () => {
 });
 
 describe("a deployment's default policy", () => {
-  it("is completed from the product's own", () => {
+  it("is completed from the product's defaults", () => {
     expect(parseDefaultRetryPolicy({ maximum_delay: 300, jitter: 'equal' })).toEqual({
       ok: true,
       policy: { ...DEFAULT_RETRY_POLICY, maximum_delay: 300, jitter: 'equal' },
@@ -180,15 +180,15 @@ describe("a deployment's default policy", () => {
   });
 });
 
-describe('completion', () => {
-  it('takes what is missing from the defaults and leaves what is given', () => {
+describe('completing a policy', () => {
+  it('fills missing fields from the defaults and keeps given ones', () => {
     const defaults = { ...DEFAULT_RETRY_POLICY, maximum_delay: 120, jitter: 'full' as const };
     expect(completeRetryPolicy({ jitter: 'none', retries_with_no_delay: 0 }, defaults)).toEqual({
       policy: { ...defaults, jitter: 'none', retries_with_no_delay: 0 },
     });
   });
 
-  it('raises the maximum to the minimum, with a warning, should changed defaults contradict a stored policy', () => {
+  it('raises the maximum to the minimum with a warning if changed defaults contradict a stored policy', () => {
     const { policy, warning } = completeRetryPolicy({ minimum_delay: 60 }, DEFAULT_RETRY_POLICY);
     expect(policy).toEqual({ ...DEFAULT_RETRY_POLICY, minimum_delay: 60, maximum_delay: 60 });
     expect(warning).toMatch(/maximum_delay 30 .* minimum_delay 60/);
@@ -221,14 +221,14 @@ describe('the policy in force', () => {
     expect(policyInForce({ queue: {}, defaults })).toEqual({ source: 'queue', policy: defaults });
   });
 
-  it("is the queue's if that says to ignore subscriptions, itself or by the defaults", () => {
+  it("is the queue's if it ignores subscription policies, directly or by default", () => {
     const ignoring = { ...queue, ignore_subscription_override: true };
     expect(policyInForce({ subscription, queue: ignoring, defaults }).source).toBe('queue');
     const defaultsIgnore = { ...defaults, ignore_subscription_override: true };
     expect(policyInForce({ subscription, queue: {}, defaults: defaultsIgnore }).source).toBe('queue');
   });
 
-  it('is not moved by ignore_subscription_override where there is no queue policy to carry it', () => {
+  it('ignores ignore_subscription_override outside a queue policy', () => {
     const stubborn = { ...subscription, ignore_subscription_override: true };
     expect(policyInForce({ subscription: stubborn, queue, defaults }).source).toBe('subscription');
     const defaultsIgnore = { ...defaults, ignore_subscription_override: true };
@@ -239,7 +239,7 @@ describe('the policy in force', () => {
     );
   });
 
-  it('passes on the warning of the policy that it took', () => {
+  it('contains the warning of the chosen policy', () => {
     expect(policyInForce({ subscription: { minimum_delay: 60 }, defaults }).warning).toContain(
       'minimum_delay 60',
     );

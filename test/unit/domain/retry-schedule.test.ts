@@ -27,7 +27,7 @@ const anyPolicy: fc.Arbitrary<RetryPolicy> = fc
   .map(({ above, ...drawn }) => policy({ ...drawn, maximum_delay: drawn.minimum_delay + above }));
 
 describe('retry schedule', () => {
-  it("keeps the original document's worked example: 12 backoff retries at 5, 10, …, 60 between its other phases", () => {
+  it("matches the original document's example: 12 backoff retries at 5, 10, …, 60 between the other phases", () => {
     const schedule = retrySchedule(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }));
 
     expect(schedule.map(({ phase, delaySeconds }) => [phase, delaySeconds])).toEqual([
@@ -40,12 +40,12 @@ describe('retry schedule', () => {
     expect(totalSeconds(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }))).toBe(585);
   });
 
-  it('comes to 19 retries over 280 seconds by default', () => {
+  it('has 19 retries over 280 seconds by default', () => {
     expect(retrySchedule(DEFAULT_RETRY_POLICY)).toHaveLength(19);
     expect(totalSeconds(DEFAULT_RETRY_POLICY)).toBe(280);
   });
 
-  it('hands the exponent to capped_exponential', () => {
+  it('passes the exponent to capped_exponential', () => {
     const capped = policy({
       retry_backoff_function: 'capped_exponential',
       backoff_exponent: 3,
@@ -55,7 +55,7 @@ describe('retry schedule', () => {
     expect(backoff.map(({ delaySeconds }) => delaySeconds)).toEqual([5, 15, 30]);
   });
 
-  it('is empty where no phase has a retry', () => {
+  it('is empty if no phase has retries', () => {
     const none = policy({
       retries_with_no_delay: 0,
       minimum_delay_retries: 0,
@@ -66,7 +66,7 @@ describe('retry schedule', () => {
     expect(totalSeconds(none)).toBe(0);
   });
 
-  it('has exactly the retries of each phase, numbered without a gap, phase after phase', () => {
+  it('has exactly the retries of each phase in order, numbered without gaps', () => {
     fc.assert(
       fc.property(anyPolicy, (drawn) => {
         const schedule = retrySchedule(drawn);
@@ -81,7 +81,7 @@ describe('retry schedule', () => {
     );
   });
 
-  it('never decreases, and after the immediate phase stays between minimum and maximum', () => {
+  it('never decreases and, after the immediate phase, stays between minimum and maximum', () => {
     fc.assert(
       fc.property(anyPolicy, (drawn) => {
         let before = 0;
@@ -95,7 +95,7 @@ describe('retry schedule', () => {
     );
   });
 
-  it('knows no jitter: a policy has one schedule', () => {
+  it('does not depend on jitter', () => {
     expect(retrySchedule(policy({ jitter: 'full' }))).toEqual(retrySchedule(policy({ jitter: 'none' })));
   });
 });

@@ -12,7 +12,7 @@ const HOUR = 3_600_000;
 
 const rotated = (secrets: readonly SealedSecret[], sealed: string, now: number, graceMs: number) => {
   const rotation = rotateSecrets(secrets, sealed, { now, graceMs });
-  if (rotation.kind !== 'rotated') throw new Error('There were too many.');
+  if (rotation.kind !== 'rotated') throw new Error('There are too many secrets.');
   return rotation;
 };
 
@@ -20,7 +20,7 @@ const namesAt = (secrets: readonly SealedSecret[], now: number): string[] =>
   secretsInForce(secrets, now).map(({ sealed }) => sealed);
 
 describe('a replaced secret', () => {
-  it('is in force until the exact end of its grace, and not at it', () => {
+  it('is in force until the exact end of its grace period', () => {
     const { secrets, previousExpiresAt } = rotated([{ sealed: 'old' }], 'new', NOW, 24 * HOUR);
     expect(previousExpiresAt).toBe(NOW + 24 * HOUR);
     expect(namesAt(secrets, NOW)).toEqual(['new', 'old']);
@@ -28,7 +28,7 @@ describe('a replaced secret', () => {
     expect(namesAt(secrets, NOW + 24 * HOUR)).toEqual(['new']);
   });
 
-  it('is gone at once with a grace of 0', () => {
+  it('ends at once with a grace of 0', () => {
     expect(rotated([{ sealed: 'old' }], 'new', NOW, 0)).toEqual({
       kind: 'rotated',
       secrets: [{ sealed: 'new' }],
@@ -36,7 +36,7 @@ describe('a replaced secret', () => {
     });
   });
 
-  it('keeps its own end where the next grace is longer, and loses the rest of it where that is shorter', () => {
+  it('keeps its end if the next grace is longer, and ends earlier if that is shorter', () => {
     const first = rotated([{ sealed: 'a' }], 'b', NOW, HOUR).secrets;
     expect(rotated(first, 'c', NOW + 1, 2 * HOUR).secrets).toEqual([
       { sealed: 'c' },
@@ -50,7 +50,7 @@ describe('a replaced secret', () => {
     ]);
   });
 
-  it('is no longer kept when its grace is over', () => {
+  it('is removed after its grace period', () => {
     const first = rotated([{ sealed: 'a' }], 'b', NOW, HOUR).secrets;
     expect(namesAt(rotated(first, 'c', NOW + HOUR, HOUR).secrets, 0)).toEqual(['c', 'b']);
   });
@@ -62,7 +62,7 @@ describe('a first secret', () => {
   });
 });
 
-describe('more than a handful of secrets', () => {
+describe('too many secrets', () => {
   const full = (): readonly SealedSecret[] => {
     let secrets: readonly SealedSecret[] = [{ sealed: '1' }];
     for (let count = 2; count <= MOST_SECRETS; count += 1)
@@ -70,7 +70,7 @@ describe('more than a handful of secrets', () => {
     return secrets;
   };
 
-  it('are refused, with the time at which there will be room', () => {
+  it('are refused with the time at which one expires', () => {
     expect(full()).toHaveLength(MOST_SECRETS);
     expect(rotateSecrets(full(), 'more', { now: NOW + 10, graceMs: HOUR })).toEqual({
       kind: 'too_many',
@@ -79,7 +79,7 @@ describe('more than a handful of secrets', () => {
     expect(rotateSecrets(full(), 'more', { now: NOW + 2 + HOUR, graceMs: HOUR }).kind).toBe('rotated');
   });
 
-  it('are no hindrance to a grace of 0, which ends all but the new one', () => {
+  it('do not prevent a rotation with a grace of 0, which ends all but the new one', () => {
     expect(rotated(full(), 'new', NOW + 10, 0).secrets).toEqual([{ sealed: 'new' }]);
   });
 });
@@ -87,7 +87,7 @@ describe('more than a handful of secrets', () => {
 describe('after any rotations', () => {
   const steps = fc.array(fc.record({ after: fc.nat(100), grace: fc.nat(300) }), { maxLength: 30 });
 
-  it('exactly one secret has no end, it comes first, it is the newest, and there are never too many', () => {
+  it('only the newest secret, the first, has no end, and the number stays within the limit', () => {
     fc.assert(
       fc.property(steps, (taken) => {
         let secrets: readonly SealedSecret[] = [];

@@ -30,7 +30,7 @@ const headersOf = (secrets: readonly SigningSecret[], of = content()): Headers =
   'webhook-signature': signatureHeader(secrets, of),
 });
 
-/** The official library's verdict, the body being JSON. */
+/** Whether the official library accepts a JSON body. */
 const accepts = (secret: SigningSecret, body: string | Buffer, headers: Headers): boolean => {
   try {
     new Webhook(secretText(secret)).verify(body, headers);
@@ -41,7 +41,7 @@ const accepts = (secret: SigningSecret, body: string | Buffer, headers: Headers)
 };
 
 describe('a v1 signature', () => {
-  it("is the one of the specification's own test vector", () => {
+  it("matches the specification's test vector", () => {
     const secret = parseSecret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
     expect(secret).toBeDefined();
     expect(
@@ -53,7 +53,7 @@ describe('a v1 signature', () => {
     ).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
   });
 
-  it('is verified by the official library, whatever the body and the secret are', () => {
+  it('is accepted by the official library for any body and secret', () => {
     const texts = fc.oneof(
       fc.json(),
       fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
@@ -61,7 +61,7 @@ describe('a v1 signature', () => {
     fc.assert(
       fc.property(texts, fc.uint8Array({ minLength: 24, maxLength: 64 }), (body, bytes) => {
         const secret = parseSecret(`whsec_${Buffer.from(bytes).toString('base64')}`);
-        if (secret === undefined) throw new Error('This is no secret.');
+        if (secret === undefined) throw new Error('The text is not a valid secret.');
         const headers = headersOf([secret], content({ body }));
         expect(accepts(secret, Buffer.from(body), headers)).toBe(true);
       }),
@@ -69,18 +69,18 @@ describe('a v1 signature', () => {
     );
   });
 
-  it('covers the bytes that are sent where a text has half a surrogate pair in it', () => {
+  it('covers the sent bytes of a text with a lone surrogate', () => {
     const body = '"half \ud800"';
     expect(accepts(secretOf(1), Buffer.from(body), headersOf([secretOf(1)], content({ body })))).toBe(true);
   });
 });
 
-describe('what was signed, and changed on its way, is refused', () => {
+describe('the official library and a signed request', () => {
   const secret = secretOf(1);
   const headers = headersOf([secret]);
   const { body } = content();
 
-  it('but not as it is', () => {
+  it('accepts an unchanged request', () => {
     expect(accepts(secret, body, headers)).toBe(true);
   });
 
@@ -99,18 +99,18 @@ describe('what was signed, and changed on its way, is refused', () => {
       },
     ],
     ['the version', body, { 'webhook-signature': headers['webhook-signature'].replace('v1,', 'v1a,') }],
-    ['the body moved into the timestamp', body.slice(1), { 'webhook-timestamp': `${now}.{` }],
-  ])('%s', (_what, received, changed) => {
+    ['the boundary between timestamp and body', body.slice(1), { 'webhook-timestamp': `${now}.{` }],
+  ])('refuses a change of %s', (_what, received, changed) => {
     expect(accepts(secret, received, { ...headers, ...changed })).toBe(false);
   });
 
-  it('and so is what another secret has signed', () => {
+  it('refuses the signature of another secret', () => {
     expect(accepts(secretOf(2), body, headers)).toBe(false);
   });
 });
 
 describe('the signed content', () => {
-  it('is of one meaning: no message id has the full stop that parts it', () => {
+  it('is unambiguous: message ids contain no full stop', () => {
     fc.assert(
       fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (id, source) => {
         const safe = messageIdOf({ id, ...(source === undefined ? {} : { source }) });
@@ -120,8 +120,8 @@ describe('the signed content', () => {
   });
 });
 
-describe('several secrets at once', () => {
-  it('give a signature each, in their order, and each of them is enough', () => {
+describe('several secrets', () => {
+  it('give one signature each, in order, and any of them suffices', () => {
     const secrets = [secretOf(1), secretOf(2), secretOf(3)];
     const headers = headersOf(secrets);
     expect(headers['webhook-signature'].split(' ')).toEqual(
@@ -131,13 +131,13 @@ describe('several secrets at once', () => {
     expect(accepts(secretOf(4), content().body, headers)).toBe(false);
   });
 
-  it('may be of both schemes', () => {
+  it('may have different schemes', () => {
     const headers = headersOf([keyOf(5), secretOf(1)]);
     expect(headers['webhook-signature']).toMatch(/^v1a,[\w+/]{86}== v1,[\w+/]{43}=$/);
     expect(accepts(secretOf(1), content().body, headers)).toBe(true);
   });
 
-  it('may be none', () => {
+  it('may be empty, which gives no signature', () => {
     expect(signatureHeader([], content())).toBe('');
   });
 });
@@ -147,7 +147,7 @@ describe('a v1a signature', () => {
     createPublicKey(key.export({ format: 'pem', type: 'pkcs8' }));
   const bytesOf = (header: string): Buffer => Buffer.from(header.replace('v1a,', ''), 'base64');
 
-  it('is verified with the public key over id, timestamp and body, and nothing else is', () => {
+  it('is valid only for the signed id, timestamp, body and key', () => {
     fc.assert(
       fc.property(fc.json(), (body) => {
         const signature = bytesOf(signatureHeader([keyOf(7)], content({ body })));

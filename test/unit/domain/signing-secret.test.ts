@@ -18,12 +18,12 @@ const whsk = (...parts: Buffer[]): string => `whsk_${Buffer.concat(parts).toStri
 
 const given = (text: string) => {
   const secret = parseSecret(text);
-  if (secret === undefined) throw new Error('This is no secret.');
+  if (secret === undefined) throw new Error('The text is not a valid secret.');
   return secret;
 };
 
 describe('a v1 secret', () => {
-  it('of 24 to 64 bytes is read, and written as it came', () => {
+  it('of 24 to 64 bytes is parsed and formatted unchanged', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 24, maxLength: 64 }), (key) => {
         const text = `whsec_${Buffer.from(key).toString('base64')}`;
@@ -32,7 +32,7 @@ describe('a v1 secret', () => {
     );
   });
 
-  it('that we make is 32 bytes of the chance that it is given', () => {
+  it('is generated from 32 random bytes', () => {
     expect(secretText(makeSecret('v1', bytes))).toBe(whsec(32));
   });
 
@@ -42,22 +42,22 @@ describe('a v1 secret', () => {
 });
 
 describe('a v1a secret', () => {
-  it('is read from its seed, and shows the public key that belongs to it', () => {
+  it('is parsed from its seed and has the matching public key', () => {
     expect(publicKeyText(given(whsk(SEED)))).toBe(`whpk_${PUBLIC_KEY.toString('base64')}`);
   });
 
-  it('is read and written with its public key behind the seed', () => {
+  it('is parsed with or without its public key and formatted with it', () => {
     expect(secretText(given(whsk(SEED)))).toBe(whsk(SEED, PUBLIC_KEY));
     expect(secretText(given(whsk(SEED, PUBLIC_KEY)))).toBe(whsk(SEED, PUBLIC_KEY));
   });
 
-  it('that we make comes of 32 bytes of the chance that it is given', () => {
+  it('is generated from 32 random bytes as its seed', () => {
     expect(secretText(makeSecret('v1a', () => SEED))).toBe(whsk(SEED, PUBLIC_KEY));
     expect(() => makeSecret('v1a', () => SEED.subarray(1))).toThrow();
   });
 });
 
-describe('no secret is', () => {
+describe('parsing a secret', () => {
   it.each([
     ['one byte too short', whsec(23)],
     ['one byte too long', whsec(65)],
@@ -65,20 +65,20 @@ describe('no secret is', () => {
     ['under another prefix', `whpk_${bytes(32).toString('base64')}`],
     ['without its padding', whsec(32).replace('=', '')],
     ['in the alphabet of URLs', `whsec_${Buffer.alloc(30, 0xff).toString('base64url')}`],
-    ['broken over lines', `${whsec(30).slice(0, 20)}\n${whsec(30).slice(20)}`],
+    ['with a line break', `${whsec(30).slice(0, 20)}\n${whsec(30).slice(20)}`],
     ['followed by a blank', `${whsec(24)} `],
-    ['an ed25519 key that is a byte short', whsk(SEED.subarray(1))],
-    ["an ed25519 key with another one's public key", whsk(SEED, SEED)],
+    ['an ed25519 key with a missing byte', whsk(SEED.subarray(1))],
+    ['an ed25519 key with a mismatched public key', whsk(SEED, SEED)],
     ['an ed25519 key with a part of its public key', whsk(SEED, PUBLIC_KEY.subarray(1))],
     ['the prefix alone', 'whsec_'],
     ['nothing', ''],
-  ])('one that is %s', (_what, text) => {
+  ])('refuses a text: %s', (_what, text) => {
     expect(parseSecret(text)).toBeUndefined();
   });
 });
 
 describe('a secret in memory', () => {
-  it.each([whsec(32), whsk(SEED)])('shows nothing of itself when it is printed: %s', (text) => {
+  it.each([whsec(32), whsk(SEED)])('does not reveal the key when printed: %s', (text) => {
     const secret = given(text);
     const printed = `${inspect(secret, { depth: 9, showHidden: true })} ${JSON.stringify(secret)}`;
     const held = secret.key.type === 'secret' ? secret.key.export() : SEED;

@@ -31,7 +31,7 @@ describe('parseSubscriberUrl', () => {
     ['http://example.com:0/', 'must not name port 0'],
     ['https://a..b/', 'must not have an empty label in its host name'],
     ['ftp://example.com/', 'must be an http or https URL'],
-    ['mailto:someone@example.com', 'must be an http or https URL'],
+    ['mailto:user@example.com', 'must be an http or https URL'],
     ['file:///etc/passwd', 'must be an http or https URL'],
     ['javascript:alert(1)', 'must be an http or https URL'],
     ['https://user:secret@example.com/', 'must not contain a user name or password'],
@@ -45,7 +45,7 @@ describe('parseSubscriberUrl', () => {
     expect(parseSubscriberUrl(text)).toEqual({ kind: 'invalid', fault });
   });
 
-  it('accepts 2,048 characters and not one more', () => {
+  it('accepts up to 2,048 characters', () => {
     const longest = 'https://example.com/'.padEnd(MAX_SUBSCRIBER_URL_LENGTH, 'a');
     expect(longest).toHaveLength(2048);
     expect(parseSubscriberUrl(longest).kind).toBe('valid');

@@ -5,30 +5,30 @@ import { SOME_TIME } from '../../support/delivery-builders.ts';
 
 const failing = { since: 1, failures: 3 };
 const disabled = { reason: 'gone', at: 1 } as const;
-const ill = aSubscription({ failing, disabled });
+const unhealthy = aSubscription({ failing, disabled });
 
 describe('a subscription', () => {
-  it('that is enabled begins anew, from then on', () => {
-    expect(asEnabled(ill, SOME_TIME)).toEqual(aSubscription({ changedAt: SOME_TIME }));
+  it('loses its failure history when it is enabled', () => {
+    expect(asEnabled(unhealthy, SOME_TIME)).toEqual(aSubscription({ changedAt: SOME_TIME }));
   });
 
-  it('that is enabled already is marked as enabled then all the same', () => {
+  it('gets a new changedAt even if it was enabled before', () => {
     expect(asEnabled(aSubscription(), SOME_TIME)).toEqual(aSubscription({ changedAt: SOME_TIME }));
   });
 
-  it('with another subscriber has not failed, from then on, and stays disabled', () => {
-    expect(moveTo('https://other.test/', ill, SOME_TIME)).toEqual(
+  it('with another subscriber loses its failure history and stays disabled', () => {
+    expect(moveTo('https://other.test/', unhealthy, SOME_TIME)).toEqual(
       aSubscription({ subscriber: 'https://other.test/', changedAt: SOME_TIME, disabled }),
     );
   });
 
-  it('with the same subscriber, spelled in another way, is what it was', () => {
+  it('keeps its history with another spelling of the same subscriber', () => {
     const subscriber = aSubscription().subscriber.toUpperCase().replace('/HOOK', '/hook');
-    expect(moveTo(subscriber, ill, SOME_TIME)).toEqual({ ...ill, subscriber });
+    expect(moveTo(subscriber, unhealthy, SOME_TIME)).toEqual({ ...unhealthy, subscriber });
   });
 
-  it('is changed later each time, though the clock stands or goes back', () => {
-    const once = asEnabled(ill, SOME_TIME);
+  it('gets an increasing changedAt, even if the clock stands still or goes back', () => {
+    const once = asEnabled(unhealthy, SOME_TIME);
     const twice = moveTo('https://other.test/', once, SOME_TIME);
     expect(twice.changedAt).toBe(SOME_TIME + 1);
     expect(asEnabled(twice, SOME_TIME - 5_000).changedAt).toBe(SOME_TIME + 2);

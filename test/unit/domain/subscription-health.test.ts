@@ -23,7 +23,7 @@ const settled = SOME_TIME + rules.subscriptionCacheMs + MINUTE;
 const failing = (failures: number, more: Partial<Subscription> = {}): Subscription =>
   aSubscription({ failing: { since: SOME_TIME, failures }, ...more });
 
-/** The change, made. */
+/** The subscription after the change. */
 const made = (change: HealthChange | undefined, subscription: Subscription): Subscription => {
   if (change === undefined) return subscription;
   expect(healthChangeHolds(subscription, change)).toBe(true);
@@ -31,18 +31,18 @@ const made = (change: HealthChange | undefined, subscription: Subscription): Sub
 };
 
 describe('a failure', () => {
-  it('of a healthy subscription begins a spell', () => {
+  it('of a healthy subscription begins a streak', () => {
     const subscription = aSubscription();
     const begun = made(afterFailure(subscription, SOME_TIME, rules), subscription);
     expect(begun).toEqual(failing(1));
   });
 
-  it('is not counted while a success may be under way that cannot see the spell', () => {
+  it('is not counted while an older attempt may still succeed', () => {
     expect(afterFailure(failing(1), settled - 1, rules)).toBeUndefined();
     expect(made(afterFailure(failing(1), settled, rules), failing(1))).toEqual(failing(2));
   });
 
-  it('is told of when it is the twentieth', () => {
+  it('notifies when it is the twentieth', () => {
     expect(afterFailure(failing(18), settled, rules)).not.toHaveProperty('unsent');
     const twentieth = made(afterFailure(failing(19), settled, rules), failing(19));
     const event = { type: 'subscription.failing', since: SOME_TIME, failures: 20 } as const;
@@ -52,7 +52,7 @@ describe('a failure', () => {
     });
   });
 
-  it('counts once in a twentieth of the time after the twentieth, up to the thirtieth', () => {
+  it('from the twentieth to the thirtieth counts once per twentieth of the time', () => {
     const counted = aSubscription({ failing: { since: SOME_TIME, failures: 20, countedAt: settled } });
     const next = settled + 6 * HOUR;
     expect(afterFailure(counted, next - 1, rules)).toBeUndefined();
@@ -62,14 +62,14 @@ describe('a failure', () => {
     expect(afterFailure(failing(30), SOME_TIME + 5 * DAY - 1, rules)).toBeUndefined();
   });
 
-  it('goes by the first one where a record from before says not when it was counted', () => {
+  it('uses the start of the streak on an older record without countedAt', () => {
     expect(afterFailure(failing(20), SOME_TIME + 6 * HOUR - 1, rules)).toBeUndefined();
     expect(afterFailure(failing(20), SOME_TIME + 6 * HOUR, rules)).toMatchObject({
       failing: { failures: 21, countedAt: SOME_TIME + 6 * HOUR },
     });
   });
 
-  it('disables once there was no success for as long as the deployment says', () => {
+  it('disables after the configured time without a success', () => {
     const now = SOME_TIME + 5 * DAY;
     const disabled = { reason: 'failing', at: now } as const;
     expect(made(afterFailure(failing(30), now, rules), failing(30))).toEqual(
@@ -80,38 +80,38 @@ describe('a failure', () => {
     );
   });
 
-  it('never disables before thirty were counted, however long ago the first one was', () => {
+  it('does not disable before thirty counted failures, even after a long time', () => {
     for (const failures of [19, 29])
       expect(afterFailure(failing(failures), SOME_TIME + 100 * DAY, rules)).toMatchObject({ kind: 'count' });
   });
 
-  it('disables no sooner than half of the time after it was told of, however many there are', () => {
-    // One on Monday, then nothing for days, then one a minute.
+  it('does not disable before half of the time has passed since the notification', () => {
+    // One failure, none for days, then one a minute.
     let subscription = failing(1);
     let now = SOME_TIME + 5 * DAY;
-    let toldAt = Infinity;
+    let notifiedAt = Infinity;
     while (subscription.disabled === undefined) {
       subscription = made(afterFailure(subscription, now, rules), subscription);
       const { unsent } = subscription;
-      if (unsent?.event.type === 'subscription.failing') toldAt = now;
+      if (unsent?.event.type === 'subscription.failing') notifiedAt = now;
       if (unsent !== undefined) subscription = applyHealthChange({ kind: 'sent', unsent }, subscription);
       now += MINUTE;
     }
-    expect(toldAt).toBe(SOME_TIME + 5 * DAY + 18 * MINUTE);
-    expect(subscription.disabled.at - toldAt).toBe(2.5 * DAY + MINUTE);
+    expect(notifiedAt).toBe(SOME_TIME + 5 * DAY + 18 * MINUTE);
+    expect(subscription.disabled.at - notifiedAt).toBe(2.5 * DAY + MINUTE);
   });
 
-  it('disables for none but those that come apart: a second burst counts as one', () => {
+  it('counts a second burst as one failure', () => {
     const burst = (from: Subscription, at: number): Subscription =>
       Array.from({ length: 500 }, (_, index) => at + index).reduce(
         (subscription, now) => made(afterFailure(subscription, now, rules), subscription),
         from,
       );
-    const told = aSubscription({ failing: { since: SOME_TIME, failures: 20, countedAt: SOME_TIME } });
-    expect(burst(told, SOME_TIME + 30 * DAY)).toMatchObject({ failing: { failures: 21 } });
+    const notified = aSubscription({ failing: { since: SOME_TIME, failures: 20, countedAt: SOME_TIME } });
+    expect(burst(notified, SOME_TIME + 30 * DAY)).toMatchObject({ failing: { failures: 21 } });
   });
 
-  it('never disables where the deployment says never, and counts no further than the twentieth', () => {
+  it('never disables if the setting is 0, and is not counted after the twentieth', () => {
     const never = { ...rules, disableFailingAfterMs: 0 };
     for (const failures of [20, 30])
       expect(afterFailure(failing(failures), SOME_TIME + 1000 * DAY, never)).toBeUndefined();
@@ -120,7 +120,7 @@ describe('a failure', () => {
   it.each([
     ['twenty', 0, 20],
     ['thirty and the disabling', 5 * DAY, FAILURES_TO_DISABLE + 1],
-  ])('costs %s changes at most in a spell, whatever the times', (_, disableFailingAfterMs, most) => {
+  ])('costs at most %s writes per streak at any times', (_, disableFailingAfterMs, most) => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: DAY }), { maxLength: 60 }), (gaps) => {
         let subscription = aSubscription();
@@ -146,36 +146,36 @@ describe('a success', () => {
     expect(afterSuccess(aSubscription(), SOME_TIME)).toBeUndefined();
   });
 
-  it('ends a spell that nobody was told of, and is not told of either', () => {
+  it('ends a streak without a notification if none was sent for it', () => {
     expect(made(afterSuccess(failing(19), settled), failing(19))).toEqual(aSubscription());
   });
 
-  it('ends a spell that was told of, and is told of', () => {
+  it('ends a streak and notifies if its start was notified', () => {
     const event = { type: 'subscription.recovered', since: SOME_TIME, at: settled } as const;
     expect(made(afterSuccess(failing(20), settled), failing(20))).toEqual(
       aSubscription({ unsent: { event, at: settled } }),
     );
   });
 
-  it('ends only the spell that it saw', () => {
+  it('ends only the streak that it saw', () => {
     const change = afterSuccess(failing(3), settled);
     const later = aSubscription({ failing: { since: SOME_TIME + 1, failures: 3 } });
     expect(change && healthChangeHolds(later, change)).toBe(false);
   });
 });
 
-describe('a change', () => {
+describe('a health change', () => {
   const unsent: PendingEvent = {
     event: { type: 'subscription.failing', since: SOME_TIME, failures: 20 },
     at: SOME_TIME,
   };
   const changeOf = (subscription: Subscription, now: number): HealthChange => {
     const change = afterFailure(subscription, now, rules);
-    if (change === undefined) throw new Error('a failure was to change something here');
+    if (change === undefined) throw new Error('the failure changed nothing');
     return change;
   };
 
-  it('is refused by what somebody else did meanwhile', () => {
+  it('is refused after a concurrent change', () => {
     const begin = changeOf(aSubscription(), SOME_TIME);
     const count = changeOf(failing(5), settled);
     const disable = changeOf(failing(30), SOME_TIME + 5 * DAY);
@@ -189,20 +189,20 @@ describe('a change', () => {
       expect(healthChangeHolds({ ...failing(change === count ? 5 : 30), ...disabled }, change)).toBe(false);
   });
 
-  it('that is to be told of waits for what is to be told of already', () => {
+  it('with an event is refused while another event is pending', () => {
     const busy = failing(20, { unsent });
     const recover = afterSuccess(busy, settled);
     expect(recover && healthChangeHolds(busy, recover)).toBe(false);
     expect(healthChangeHolds(busy, changeOf(failing(30), SOME_TIME + 5 * DAY))).toBe(false);
   });
 
-  it('that nobody is told of leaves what is to be told of where it is', () => {
+  it('without an event keeps a pending event', () => {
     const busy = failing(5, { unsent });
     expect(made(changeOf(busy, settled), busy)).toEqual(failing(6, { unsent }));
     expect(made(afterSuccess(busy, settled), busy)).toEqual(aSubscription({ unsent }));
   });
 
-  it('takes off only what was told', () => {
+  it('clears only the event that was sent', () => {
     const busy = failing(20, { unsent });
     expect(made({ kind: 'sent', unsent }, busy)).toEqual(failing(20));
     expect(made({ kind: 'sent', unsent }, aSubscription({ unsent }))).toEqual(aSubscription());
@@ -212,7 +212,7 @@ describe('a change', () => {
     expect(healthChangeHolds(busy, { kind: 'sent', unsent: other })).toBe(false);
   });
 
-  it('is left over when whoever made it must be gone', () => {
+  it('has an unsent event once the invocation that wrote it has ended', () => {
     expect(isEventUnsent(unsent, SOME_TIME + MINUTE - 1)).toBe(false);
     expect(isEventUnsent(unsent, SOME_TIME + MINUTE)).toBe(true);
   });

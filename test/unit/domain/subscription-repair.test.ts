@@ -16,19 +16,19 @@ const later = SOME_TIME + 5 * DAY;
 const failing = (failures: number): Subscription =>
   aSubscription({ failing: { since: SOME_TIME, failures } });
 
-describe('what an attempt says of its subscription', () => {
+describe('the health change of an attempt', () => {
   it.each([
     ['a first failure', aSubscription(), afterFailure],
-    ['a further one', failing(5), afterFailure],
-    ['the last one', failing(30), afterFailure],
+    ['a further failure', failing(5), afterFailure],
+    ['the disabling failure', failing(30), afterFailure],
     ['a success', failing(5), afterSuccess],
-  ])('is not said of it when it was repaired since: %s', (_, subscription, after) => {
+  ])('is refused after the subscription was repaired: %s', (_, subscription, after) => {
     const change = after(subscription, later, rules);
     expect(change && healthChangeHolds(subscription, change)).toBe(true);
     expect(change && healthChangeHolds({ ...subscription, changedAt: SOME_TIME }, change)).toBe(false);
   });
 
-  it('is said of it as it was repaired, and neither as it was before nor as it is after the next repair', () => {
+  it('applies only to the repaired version that the attempt used', () => {
     const repaired = aSubscription({ changedAt: SOME_TIME });
     const begin = afterFailure(repaired, later, rules);
     const allowed = [-1, 0, 1].map(
@@ -38,7 +38,7 @@ describe('what an attempt says of its subscription', () => {
     expect(begin && healthChangeHolds(aSubscription(), begin)).toBe(false);
   });
 
-  it('disables it, if that is a 410, only as it was for the attempt and if nobody did yet', () => {
+  it('disables after a 410 only an enabled, unchanged subscription', () => {
     const repaired = aSubscription({ changedAt: SOME_TIME });
     expect(mayDisable(aSubscription(), undefined)).toBe(true);
     expect(mayDisable(repaired, SOME_TIME)).toBe(true);

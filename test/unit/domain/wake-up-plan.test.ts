@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planWakeUp, scheduleName, planSqsDelay } from '../../../shared/domain/retry/wake-up-plan.ts';
 
-describe('a hop by SQS', () => {
+describe('an SQS delay', () => {
   it.each([
     [5_000, 5],
     [4_980, 5],
@@ -11,19 +11,19 @@ describe('a hop by SQS', () => {
     [-3_000, 0],
     [900_400, 900],
     [86_400_000, 900],
-  ])('over %i ms takes %i s: the nearest whole second that SQS can delay', (remainingMs, delaySeconds) => {
+  ])('of %i ms is rounded to %i s, within the SQS maximum', (remainingMs, delaySeconds) => {
     expect(planSqsDelay(1_000_000 + remainingMs, 1_000_000)).toEqual({ by: 'sqs_delay', delaySeconds });
   });
 });
 
-describe('the mechanism of a delay', () => {
+describe('the wake-up plan', () => {
   it.each([
     [89_999, 90, { by: 'sqs_delay', delaySeconds: 90 }],
     [90_000, 90, { by: 'scheduler', at: 25_000 }],
     [30_000, 8, { by: 'scheduler', at: 5_000 }],
     [5_000, 0, { by: 'sqs_delay', delaySeconds: 5 }],
     [5_001, 0, { by: 'scheduler', at: 5_000 }],
-  ])('%i ms with a threshold of %i s', (dueAt, thresholdSeconds, plan) => {
+  ])('for %i ms with a threshold of %i s', (dueAt, thresholdSeconds, plan) => {
     expect(planWakeUp(dueAt, 0, thresholdSeconds)).toEqual(plan);
   });
 });
@@ -31,7 +31,7 @@ describe('the mechanism of a delay', () => {
 describe("a schedule's name", () => {
   const key = { queue: 'q', messageId: 'm', subscriptionId: 's', bucket: 0 };
 
-  it('is one for one due time of one attempt, and fits EventBridge Scheduler', () => {
+  it('is unique per due time and attempt, and valid for EventBridge Scheduler', () => {
     const names = [
       scheduleName(key, 2, 1_800_000_000_000),
       scheduleName(key, 2, 1_800_000_000_001),

@@ -34,20 +34,20 @@ const requestWith = (
 ) => webhookRequest(messageOf(fields), subscriptionWith(options), { ...attempt, secrets });
 
 describe('the body of a webhook', () => {
-  it('is the envelope with the data in it', () => {
+  it('is the envelope with the data', () => {
     expect(requestWith({}).body.toString()).toBe(
       '{"id":"m1","queue":"orders","type":"order.paid","timestamp":"2026-05-01T10:00:00.000Z","data":{"total":1}}',
     );
   });
 
-  it('leaves an absent type out', () => {
+  it('omits an absent type', () => {
     const { id, queue, timestamp, data } = messageOf();
     expect(bodyOf({ id, queue, timestamp, data })).toBe(
       '{"id":"m1","queue":"orders","timestamp":"2026-05-01T10:00:00.000Z","data":{"total":1}}',
     );
   });
 
-  it("shows the producer's own id where ours was made from it", () => {
+  it("contains the producer's id if the message id is a hash of it", () => {
     expect(
       JSON.parse(requestWith({}, { id: 'x_hash', originalId: 'urn:a/b "c"' }).body.toString()),
     ).toMatchObject({
@@ -66,12 +66,12 @@ describe('the body of a webhook', () => {
     'null',
   ];
 
-  it.each(sources)('carries the data %s as it was published', (data) => {
+  it.each(sources)('contains the data %s exactly as published', (data) => {
     expect(bodyOf(messageOf({ data })).endsWith(`,"data":${data}}`)).toBe(true);
     expect(requestWith({ raw_delivery: true }, { data }).body.toString()).toBe(data);
   });
 
-  it('is JSON for any data and any texts around it', () => {
+  it('is valid JSON for any data, id and type', () => {
     fc.assert(
       fc.property(fc.json(), fc.string(), fc.string(), (data, id, type) => {
         const body: unknown = JSON.parse(bodyOf(messageOf({ data, id, type })));
@@ -81,7 +81,7 @@ describe('the body of a webhook', () => {
     );
   });
 
-  it('is put into the template once, where it has its mark, whatever is in the data', () => {
+  it('replaces only the first placeholder of a template, whatever the data contains', () => {
     const data = '"$& $1 $$ $` \\"$zaqar_message$\\""';
     const post_data = '{"first":"$zaqar_message$","again":["$zaqar_message$"],"text":"$zaqar_message"}';
     const body = bodyOf(messageOf({ data }));
@@ -90,11 +90,11 @@ describe('the body of a webhook', () => {
     );
   });
 
-  it('is the template alone where the template has no mark', () => {
+  it('is the template itself if it has no placeholder', () => {
     expect(requestWith({ post_data: '{"ping":true}' }).body.toString()).toBe('{"ping":true}');
   });
 
-  it('is the bare data, template or not, where that was asked for', () => {
+  it('is the bare data with raw_delivery, even with a template', () => {
     expect(requestWith({ raw_delivery: true, post_data: '{"ping":true}' }).body.toString()).toBe(
       '{"total":1}',
     );
@@ -102,18 +102,18 @@ describe('the body of a webhook', () => {
   });
 });
 
-describe('the bytes of a body', () => {
+describe('the rendered body', () => {
   const requestsWith = (...options: SubscriptionOptions[]) => {
     const message = messageOf();
     return options.map((one) => webhookRequest(message, subscriptionWith(one), { ...attempt, secrets: [] }));
   };
 
-  it.each([{}, { raw_delivery: true }])('are the same for all requests of a message with %j', (options) => {
+  it.each([{}, { raw_delivery: true }])('is shared by all requests of a message with %j', (options) => {
     const [one, other] = requestsWith(options, { ...options, post_headers: { a: 'b' } });
     expect(one?.body).toBe(other?.body);
   });
 
-  it('are those of each form of their own', () => {
+  it('differs for each body format', () => {
     const bodies = requestsWith({}, { raw_delivery: true }, { post_data: '["$zaqar_message$"]' });
     expect(bodies.map(({ body }) => body.toString())).toEqual([
       bodyOf(messageOf()),
@@ -124,7 +124,7 @@ describe('the bytes of a body', () => {
 });
 
 describe('the headers of a webhook', () => {
-  it('are those of Standard Webhooks, with the time of the attempt in whole seconds', () => {
+  it('follow Standard Webhooks, with the time of the attempt in whole seconds', () => {
     expect(requestWith({})).toMatchObject({
       url: 'https://example.com/hook?a=b',
       headers: {
@@ -137,11 +137,11 @@ describe('the headers of a webhook', () => {
     });
   });
 
-  it('take the safe id, not the original one', () => {
+  it('contain the safe id, not the original one', () => {
     expect(requestWith({}, { id: 'x_hash', originalId: 'a b' }).headers['webhook-id']).toBe('x_hash');
   });
 
-  it('have those of the subscription, in lower case, which may replace the content type and the user agent', () => {
+  it('include those of the subscription in lower case, which may replace content type and user agent', () => {
     const { headers } = requestWith({
       post_headers: { 'X-Token': 'T', 'Content-Type': 'text/plain', 'USER-AGENT': 'mine' },
     });
@@ -150,10 +150,10 @@ describe('the headers of a webhook', () => {
   });
 
   it.each([...RESERVED_HEADERS])(
-    'are not to be had under the reserved name %s, however it is written',
+    'ignore a subscription header with the reserved name %s in any case',
     (name) => {
       const plain = requestWith({}).headers;
-      const post_headers = { [name]: 'theirs', [name.toUpperCase()]: 'theirs' };
+      const post_headers = { [name]: 'custom', [name.toUpperCase()]: 'custom' };
       expect(requestWith({ post_headers }).headers).toEqual(plain);
     },
   );
@@ -162,7 +162,7 @@ describe('the headers of a webhook', () => {
 describe('the signature of a webhook', () => {
   const secret = makeSecret('v1', (count) => Buffer.alloc(count, 1));
 
-  it('is over the id, the time and the body as they are sent', () => {
+  it('covers the id, the time and the body as sent', () => {
     const fields = { id: 'x_hash', originalId: 'a b', data: '[1.0]' };
     for (const options of [{}, { raw_delivery: true }, { post_data: '{"wrapped":"$zaqar_message$"}' }]) {
       const { headers, body } = requestWith(options, fields, [secret]);
@@ -172,7 +172,7 @@ describe('the signature of a webhook', () => {
     }
   });
 
-  it('is not there where there is nothing to sign with', () => {
+  it('is absent without secrets', () => {
     expect(requestWith({}).headers).not.toHaveProperty('webhook-signature');
   });
 });

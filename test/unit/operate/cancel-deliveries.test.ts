@@ -153,7 +153,7 @@ describe('a delivery that cannot be cancelled', () => {
     expect(ports.journal.facts).toMatchObject([
       {
         fact: 'operation_failed_for',
-        error: { message: 'The delivery orders/m-1/s-1 kept being changed by others.' },
+        error: { message: 'The delivery orders/m-1/s-1 kept being changed by concurrent writes.' },
       },
       { fact: 'operation_continued', delaySeconds: 60 },
     ]);

@@ -18,8 +18,8 @@ import { aMessage, aSubscription } from '../../support/builders.ts';
 import { pythonWithPackages } from '../../support/python-packages.ts';
 
 /**
- * What we send, as a receiver in Python sees it: the library `standardwebhooks` of PyPI, which knows v1; and for v1a
- * libsodium, because it is another ed25519 than the one that signs here.
+ * Requests verified by a receiver in Python: v1 by the PyPI library `standardwebhooks`, which supports only v1; v1a
+ * by libsodium, because it is a different ed25519 implementation than the signing one.
  */
 const here = fileURLToPath(new URL('.', import.meta.url));
 
@@ -64,7 +64,7 @@ const verdictsOf = async (received: readonly Received[]): Promise<boolean[]> => 
 const secretOf = (scheme: SigningScheme, fill: number): SigningSecret =>
   makeSecret(scheme, (count) => Buffer.alloc(count, fill));
 
-/** What its receiver was given. */
+/** The key that its receiver knows. */
 const keyOf = (secret: SigningSecret): string => publicKeyText(secret) ?? secretText(secret);
 
 const sent = (secrets: readonly SigningSecret[], data = '{"total":12345678901234567890}'): WebhookRequest =>
@@ -91,7 +91,7 @@ describe.each<SigningScheme>(['v1', 'v1a'])('a request signed with %s', (scheme)
   const secret = secretOf(scheme, 1);
   const key = keyOf(secret);
 
-  it('is verified in Python, whatever its data is', async () => {
+  it('is accepted in Python for any data', async () => {
     const requests = fc.sample(dataText, 200).map((data) => ({ key, request: sent([secret], data) }));
     const verdicts = await verdictsOf(requests);
     expect(requests.filter((_, index) => verdicts[index] !== true)).toEqual([]);
@@ -109,7 +109,7 @@ describe.each<SigningScheme>(['v1', 'v1a'])('a request signed with %s', (scheme)
     ],
     ['its id', (request) => withHeader(request, 'webhook-id', (id) => `${id}1`)],
     ['its timestamp', (request) => withHeader(request, 'webhook-timestamp', later)],
-  ])('is refused in Python when %s has been changed', async (_what, change) => {
+  ])('is refused in Python after a change of %s', async (_what, change) => {
     const request = sent([secret]);
     expect(
       await verdictsOf([
@@ -119,11 +119,11 @@ describe.each<SigningScheme>(['v1', 'v1a'])('a request signed with %s', (scheme)
     ).toEqual([true, false]);
   });
 
-  it('is refused in Python by whoever has another key', async () => {
+  it('is refused in Python with another key', async () => {
     expect(await verdictsOf([{ key: keyOf(secretOf(scheme, 2)), request: sent([secret]) }])).toEqual([false]);
   });
 
-  it('is verified in Python by the old key and the new one while one takes the place of the other', async () => {
+  it('is accepted in Python with the old and the new key during a rotation', async () => {
     const [older, newer, stranger] = [secretOf('v1', 3), secret, secretOf('v1', 4)];
     const request = sent([newer, older]);
     const keys = [older, newer, stranger].map(keyOf);

@@ -1,4 +1,4 @@
-"""Answers each line of requests on standard input with a line: which of them verify, v1 by the official library, v1a by libsodium."""
+"""Reads lines of requests from standard input and prints for each line which verify: v1 by the official library, v1a by libsodium."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ def verifies_v1(secret, body, headers):
 
 
 def verifies_v1a(public_key, body, headers):
-    """The official library knows v1 only, so this is the specification's own rule on another implementation of ed25519."""
+    """Implements v1a as specified, because the official library supports only v1."""
     key = VerifyKey(base64.b64decode(public_key.removeprefix("whpk_"), validate=True))
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     given = [one.split(",", 1) for one in headers["webhook-signature"].split(" ")]

@@ -17,8 +17,8 @@ const requests = (): number => world.subscriber.seen.length;
 const retried = () => retryDelivery(world.byHandContext, world.key);
 const cancelled = () => cancelDelivery(world.byHandContext, world.key, 'manual');
 
-describe('a cancellation by hand', () => {
-  it('ends the delivery: no further request, and the schedule is gone', async () => {
+describe('a manual cancellation', () => {
+  it('prevents further requests and removes the schedule', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
     await world.published();
     expect((await cancelled()).kind).toBe('cancelled');
@@ -29,7 +29,7 @@ describe('a cancellation by hand', () => {
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'manual' });
   });
 
-  it('comes before a first attempt that is not due yet', async () => {
+  it('prevents a first attempt that is not due yet', async () => {
     await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
     expect((await cancelled()).kind).toBe('cancelled');
     await world.clock.run();
@@ -38,9 +38,9 @@ describe('a cancellation by hand', () => {
     expect((await world.delivery()).status).toBe('cancelled');
   });
 
-  it('of nothing that a message has to come to is refused', async () => {
+  it('is refused for a subscription without a delivery', async () => {
     await world.published();
-    const other = { ...world.key, subscriptionId: 'nobody' };
+    const other = { ...world.key, subscriptionId: 'unknown' };
 
     expect(await cancelDelivery(world.byHandContext, other, 'manual')).toMatchObject({
       why: 'no_such_delivery',
@@ -48,10 +48,10 @@ describe('a cancellation by hand', () => {
   });
 
   it.each([
-    ['was not confirmed when the message came', { unconfirmed: { tokenHash: 'x', at: 0 } }],
-    ['had been deleted when the message came', { deletedAt: 1 }],
-    ['had expired when the message came', { expiresAt: 1 }],
-  ])('puts nothing on record for a subscription that %s', async (_case, state) => {
+    ['was unconfirmed when the message was accepted', { unconfirmed: { tokenHash: 'x', at: 0 } }],
+    ['was deleted when the message was accepted', { deletedAt: 1 }],
+    ['was expired when the message was accepted', { expiresAt: 1 }],
+  ])('creates no record for a subscription that %s', async (_case, state) => {
     const stranger = { ...world.key, subscriptionId: 'subscription-2' };
     await world.subscriptions.addSubscription(
       aSubscription({ id: stranger.subscriptionId, subscriber: 'https://other.test/', ...state }),
@@ -66,7 +66,7 @@ describe('a cancellation by hand', () => {
     expect(requests()).toBe(0);
   });
 
-  it('puts nothing on record for a subscription that was confirmed after the message came', async () => {
+  it('creates no record for a subscription that was confirmed after the message was accepted', async () => {
     const stranger = { ...world.key, subscriptionId: 'subscription-2' };
     await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
     const confirmedAt = world.clock.now() + 1;
@@ -79,7 +79,7 @@ describe('a cancellation by hand', () => {
     });
   });
 
-  it('comes before the first attempt of a subscription that was deleted after the message came', async () => {
+  it('prevents the first attempt for a subscription that was deleted after the message was accepted', async () => {
     await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
     const deletedAt = world.clock.now() + 1;
     await world.subscriptions.markDeleted({
@@ -91,7 +91,7 @@ describe('a cancellation by hand', () => {
     expect((await cancelled()).kind).toBe('cancelled');
   });
 
-  it('is refused before a first attempt that a filter may not let come', async () => {
+  it('is refused before a first attempt that a filter may prevent', async () => {
     await world.subscriptions.addSubscription(
       aSubscription({
         id: 'subscription-2',
@@ -106,7 +106,7 @@ describe('a cancellation by hand', () => {
     expect(await world.deliveries.find(filtered)).toBeUndefined();
   });
 
-  it('of a subscription that dispatch has not come to is refused, and ends the delivery once it has', async () => {
+  it('is refused until dispatch reaches the subscription, then cancels the delivery', async () => {
     await world.subscriptions.addSubscription(
       aSubscription({ id: 'subscription-2', subscriber: 'https://other.test/' }),
     );
@@ -129,7 +129,7 @@ describe('a cancellation by hand', () => {
     expect((await world.delivery('subscription-2')).status).toBe('cancelled');
   });
 
-  it('lets nobody open a round beside the request that is under way', async () => {
+  it('does not allow another round while its request is in flight', async () => {
     world.subscriber.script(world.url, [status(500), status(500, { takesMs: 14_000 }), status(200)]);
     await world.published();
     await retried();
@@ -143,13 +143,13 @@ describe('a cancellation by hand', () => {
     expect(await world.delivery()).toMatchObject({ status: 'delivered', round: 2 });
   });
 
-  it('of a delivery that is over is refused', async () => {
+  it('is refused for an ended delivery', async () => {
     await world.published();
 
     expect(await cancelled()).toMatchObject({ kind: 'refused', why: 'over' });
   });
 
-  it('in the middle of an attempt leaves a success its due, and makes no other', async () => {
+  it('during an attempt still records its success and makes no other attempt', async () => {
     world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
     await world.published();
     await retried();
@@ -163,7 +163,7 @@ describe('a cancellation by hand', () => {
     expect(requests()).toBe(2);
   });
 
-  it('in the middle of a failing attempt stays, and nothing is tried again', async () => {
+  it('during a failing attempt prevents retries', async () => {
     await subscribed({ retries_with_no_delay: 5 });
     world.subscriber.script(world.url, [status(500, { takesMs: 1_000 })]);
     await world.published(500);

@@ -13,7 +13,7 @@ const cancelled = async (world: ChunkedWorld, id: string) =>
 const retried = async (world: ChunkedWorld, id: string) =>
   retryDelivery(world.byHandContext, await world.keyOf(id));
 
-/** Three subscribers: two take a second, the last takes five. */
+/** Three subscribers: two answer after one second, the last after five. */
 const underWay = async (
   answers: Partial<Record<string, number>> = {},
   policy: Parameters<typeof chunkedWorld>[1] = {},
@@ -28,8 +28,8 @@ const underWay = async (
   return world;
 };
 
-describe('a cancellation by hand of a delivery in a chunk', () => {
-  it('in the middle of its attempt gives it a record of its own, and a success has its due all the same', async () => {
+describe('a manual cancellation of a delivery in a chunk', () => {
+  it('during its attempt creates a separate record, and a success still counts', async () => {
     const world = await underWay();
     expect((await cancelled(world, 's-3')).kind).toBe('cancelled');
     expect(world.separateMembers()).toEqual(['s-3']);
@@ -41,11 +41,11 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [] });
     expect(delivery.lateResults).toMatchObject([{ outcome: 'delivered', statusCode: 200 }]);
     expect(world.requests()).toEqual([1, 1, 1]);
-    // The others' had been written before.
+    // The other successes had already been recorded.
     expect(world.separateMembers()).toEqual(['s-3']);
   });
 
-  it('refuses the record that its result is in, and the others of it have records of their own then', async () => {
+  it('makes the common write of successes fail, so that the others get separate records', async () => {
     const world = await underWay();
     await cancelled(world, 's-2');
     await world.clock.run();
@@ -63,7 +63,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     expect(world.requests()).toEqual([1, 1, 1]);
   });
 
-  it('that dies before it is made, once the delivery has a record of its own, leaves the attempt as it is', async () => {
+  it('that crashes after creating a separate record does not affect the attempt', async () => {
     const world = await underWay({ 's-2': 503 }, { policy: RETRIED });
     for (const id of ['s-1', 's-2']) {
       const delivery = await world.delivery(id);
@@ -86,7 +86,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     });
   });
 
-  it('in the middle of a failing attempt stays, and nothing is tried again', async () => {
+  it('during a failing attempt prevents retries', async () => {
     const world = await underWay({ 's-3': 503 }, { policy: RETRIED });
     await cancelled(world, 's-3');
     await world.clock.run();
@@ -99,7 +99,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     expect(world.requests()).toEqual([1, 1, 1]);
   });
 
-  it('lets nobody open a round beside the request that is under way', async () => {
+  it('does not allow another round while its request is in flight', async () => {
     const world = await underWay({ 's-3': 503 });
     world.settings.retainMessages = 'all';
     await cancelled(world, 's-3');
@@ -107,7 +107,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     expect(await retried(world, 's-3')).toMatchObject({ kind: 'refused', why: 'in_flight' });
   });
 
-  it('comes before a first attempt that is not due yet: it is not made, and those of the others are', async () => {
+  it('prevents a first attempt that is not due yet, but not those of the other members', async () => {
     const world = await chunkedWorld(4);
     await world.publish({}, 60);
     for (const id of ['s-2', 's-3']) expect((await cancelled(world, id)).kind).toBe('cancelled');
@@ -124,7 +124,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     for (const id of ['s-1', 's-4']) expect((await world.delivery(id)).status).toBe('delivered');
   });
 
-  it('comes before the first attempt of one that is sent apart from the chunk', async () => {
+  it('prevents the first attempt of a failing subscription outside the chunk', async () => {
     const world = await chunkedWorld(3);
     await world.subscribe('failing', { failing: { since: world.startedAt, failures: 3 } });
     await world.publish({}, 60);
@@ -135,7 +135,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     expect(world.separateMembers()).toEqual(['failing']);
   });
 
-  it('of one that is not on record, when all that matched are, is refused', async () => {
+  it('is refused for an unrecorded delivery if all matches are recorded', async () => {
     const world = await underWay();
     await world.subscribe('other', { createdAt: 0 });
 
@@ -143,7 +143,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     expect(world.separateMembers()).toEqual([]);
   });
 
-  it('of one that is delivered is refused, and leaves it in its chunk', async () => {
+  it('is refused for a delivered member, which stays in its chunk', async () => {
     const world = await underWay();
     await world.clock.run();
 
@@ -151,7 +151,7 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
     expect(world.separateMembers()).toEqual([]);
   });
 
-  it('of one whose holder died has it ended, and the job that comes again asks the others', async () => {
+  it('after a crash ends the delivery, and the redelivered job attempts the others', async () => {
     const world = await chunkedWorld(3);
     for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 1_000 })]);
     await world.publish({}, 900);
@@ -167,8 +167,8 @@ describe('a cancellation by hand of a delivery in a chunk', () => {
   });
 });
 
-describe('a retry by hand of a delivery in a chunk', () => {
-  it('that is delivered opens a round on a record of its own, and the others stay in the chunk', async () => {
+describe('a manual retry of a delivery in a chunk', () => {
+  it('opens a round for a delivered member on a separate record; the others stay in the chunk', async () => {
     const world = await chunkedWorld(3);
     world.settings.retainMessages = 'all';
     await world.publish();
@@ -189,7 +189,7 @@ describe('a retry by hand of a delivery in a chunk', () => {
     });
   });
 
-  it('is done twice if it is asked for twice', async () => {
+  it('runs once per request', async () => {
     const world = await chunkedWorld(2);
     world.settings.retainMessages = 'all';
     await world.publish();
@@ -202,7 +202,7 @@ describe('a retry by hand of a delivery in a chunk', () => {
     expect(await world.delivery('s-1')).toMatchObject({ status: 'delivered', round: 3 });
   });
 
-  it('whose message was not kept is refused, and leaves it in its chunk', async () => {
+  it('is refused if the message was not kept, and the member stays in its chunk', async () => {
     const world = await chunkedWorld(2);
     await world.publish();
     await world.clock.run();
@@ -211,14 +211,14 @@ describe('a retry by hand of a delivery in a chunk', () => {
     expect(world.separateMembers()).toEqual([]);
   });
 
-  it('in the middle of its attempt is refused', async () => {
+  it('is refused during its attempt', async () => {
     const world = await underWay();
 
     expect(await retried(world, 's-3')).toMatchObject({ kind: 'refused', why: 'in_flight' });
     expect(world.separateMembers()).toEqual([]);
   });
 
-  it('whose job has not come, or comes back by itself, is refused', async () => {
+  it('is refused before its job is received, and while SQS will redeliver it', async () => {
     const world = await chunkedWorld(2);
     await world.publish({}, 900);
     expect(await retried(world, 's-1')).toMatchObject({ why: 'no_such_delivery' });
@@ -231,7 +231,7 @@ describe('a retry by hand of a delivery in a chunk', () => {
 });
 
 describe('a recovery of a delivery in a chunk', () => {
-  it('leaves alone one that is delivered, and gives a round to one that failed', async () => {
+  it('skips a delivered member and reopens a failed one', async () => {
     const world = await chunkedWorld(2);
     world.subscriber.script(world.urlOf('s-2'), [status(503), status(200)]);
     await world.publish();

@@ -13,8 +13,8 @@ beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maxi
 
 const requests = (): number => world.subscriber.seen.length;
 
-describe('a recovery', () => {
-  it('gives a delivery one round, however often it is ordered and whatever came of it', async () => {
+describe('reopening a delivery for a recovery', () => {
+  it('happens at most once per recovery, even if the round failed', async () => {
     await subscribed({});
     world.subscriber.script(world.url, [status(500), status(500)]);
     await world.published();
@@ -27,7 +27,7 @@ describe('a recovery', () => {
     expect(requests()).toBe(2);
   });
 
-  it('sends the wake-up again that a crash left out', async () => {
+  it('resends a wake-up that a crash prevented', async () => {
     await subscribed({});
     world.subscriber.script(world.url, [status(500), status(200)]);
     await world.published();
@@ -43,7 +43,7 @@ describe('a recovery', () => {
     expect(requests()).toBe(2);
   });
 
-  it('leaves alone what was delivered meanwhile', async () => {
+  it('is refused for a delivered delivery', async () => {
     world.settings.retainMessages = 'all';
     await world.published();
 
@@ -52,7 +52,7 @@ describe('a recovery', () => {
     });
   });
 
-  it('leaves alone what is under way', async () => {
+  it('is refused for an open delivery', async () => {
     world.subscriber.script(world.url, [status(500)]);
     await world.published();
 

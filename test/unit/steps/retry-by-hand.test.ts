@@ -16,8 +16,8 @@ beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maxi
 const requests = (): number => world.subscriber.seen.length;
 const retried = () => retryDelivery(world.byHandContext, world.key);
 
-describe('a retry by hand of a delivery that waits for its next attempt', () => {
-  it('makes that attempt now, under its number and in the phase manual', async () => {
+describe('a manual retry of an open delivery', () => {
+  it('makes the pending attempt now, with its number and the phase manual', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
     await world.published();
     expect((await retried()).kind).toBe('retried');
@@ -32,7 +32,7 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
     expect((await world.delivery()).status).toBe('delivered');
   });
 
-  it('removes the schedule that would have brought it', async () => {
+  it('removes the schedule of the pending attempt', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
     await world.published();
     expect(world.schedules).toHaveLength(1);
@@ -41,7 +41,7 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
     expect(world.schedules).toEqual([]);
   });
 
-  it('uses up the place of that attempt in the policy, and the next one counts from it', async () => {
+  it('uses the place of that attempt in the policy, and the next delay starts from it', async () => {
     world.subscriber.script(world.url, [status(500), status(500), status(500)]);
     await world.published();
     await retried();
@@ -54,7 +54,7 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
     expect((third?.startedAt ?? 0) - (second?.startedAt ?? 0)).toBeGreaterThanOrEqual(600_000);
   });
 
-  it('raced by the automatic one fifty times over makes the attempt once', async () => {
+  it('makes the attempt once in fifty races with the automatic retry', async () => {
     world.subscriber.script(world.url, [status(500), status(200, { takesMs: 500 })]);
     await world.published();
     const { next } = await world.delivery();
@@ -77,7 +77,7 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
     expect((await world.delivery()).attempts).toHaveLength(2);
   });
 
-  it('is refused while an attempt is being made', async () => {
+  it('is refused while an attempt is in flight', async () => {
     world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
     await world.published();
     await retried();
@@ -86,7 +86,7 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
     expect(await retried()).toMatchObject({ kind: 'refused', why: 'in_flight' });
   });
 
-  it('wakes one whose holder has died, which counts the request as lost', async () => {
+  it('takes over after a crash and counts the request as lost', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
     await world.published();
     const now = world.clock.now();
@@ -102,7 +102,7 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
     expect((await world.delivery()).attempts.at(-1)).toMatchObject({ number: 2, lost: 1 });
   });
 
-  it('is refused where nobody is there to be called', async () => {
+  it('is refused for a disabled subscription', async () => {
     world.subscriber.script(world.url, [status(500)]);
     await world.published();
     await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
@@ -111,7 +111,7 @@ describe('a retry by hand of a delivery that waits for its next attempt', () => 
   });
 });
 
-describe('a retry by hand of a delivery that is over', () => {
+describe('a manual retry of an ended delivery', () => {
   const exhausted = async (): Promise<void> => {
     await subscribed({});
     world.subscriber.script(world.url, [status(500)]);
@@ -119,7 +119,7 @@ describe('a retry by hand of a delivery that is over', () => {
     expect((await world.delivery()).status).toBe('exhausted');
   };
 
-  it('opens another round: numbers run on, policy and budget start anew', async () => {
+  it('opens another round: numbers continue, policy and budget start over', async () => {
     await exhausted();
     await world.subscriptions.putQueue(
       aQueue({
@@ -144,13 +144,13 @@ describe('a retry by hand of a delivery that is over', () => {
     expect(world.undeliverables.sent).toHaveLength(2);
   });
 
-  it('is found by reconcile where its wake-up was never sent', async () => {
+  it('is found by reconcile if its wake-up was not sent', async () => {
     await exhausted();
     world.subscriber.script(world.url, [status(200)]);
-    const lost = { ...world.wakeUps, sendDelayed: () => Promise.reject(new Error('SQS is away')) };
+    const lost = { ...world.wakeUps, sendDelayed: () => Promise.reject(new Error('SQS is unavailable')) };
     const { ports, settings } = world.byHandContext;
     await expect(retryDelivery({ ports: { ...ports, wakeUps: lost }, settings }, world.key)).rejects.toThrow(
-      'away',
+      'unavailable',
     );
     await world.clock.run(world.clock.now() + 60_000);
     await world.reconcile();
@@ -159,7 +159,7 @@ describe('a retry by hand of a delivery that is over', () => {
     expect((await world.delivery()).status).toBe('delivered');
   });
 
-  it('is refused where the body was not kept', async () => {
+  it('is refused if the body was not kept', async () => {
     await world.published();
     expect((await world.delivery()).status).toBe('delivered');
 
@@ -167,7 +167,7 @@ describe('a retry by hand of a delivery that is over', () => {
     expect(requests()).toBe(1);
   });
 
-  it('sends a delivered message once more where every body is kept', async () => {
+  it('sends a delivered message again if all bodies are kept', async () => {
     world.settings.retainMessages = 'all';
     await world.published();
     await retried();
@@ -187,7 +187,7 @@ describe('a retry by hand of a delivery that is over', () => {
     expect(await retried()).toMatchObject({ kind: 'refused', why: 'message_expired' });
   });
 
-  it('is refused where the record has no room for another round', async () => {
+  it('is refused if the record has no room for another round', async () => {
     await subscribed({ retries_with_no_delay: 100 });
     world.subscriber.script(world.url, [status(500)]);
     await world.published();
@@ -200,7 +200,7 @@ describe('a retry by hand of a delivery that is over', () => {
     expect(await retried()).toMatchObject({ kind: 'refused', why: 'too_many_attempts' });
   });
 
-  it('waits for what the delivery still owes', async () => {
+  it('is refused while the delivery has pending steps', async () => {
     await exhausted();
     const now = world.clock.now();
     await world.deliveries.write({

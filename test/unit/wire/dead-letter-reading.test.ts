@@ -11,7 +11,7 @@ import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
 import { encodeFirstJob, encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
 
-const aLetter = (fields: Partial<DeadLetter> = {}): DeadLetter => ({
+const aDeadLetter = (fields: Partial<DeadLetter> = {}): DeadLetter => ({
   id: 'sqs-1',
   sentAt: 1,
   receipt: 'receipt',
@@ -46,20 +46,20 @@ const redriven = (reading: ReturnType<typeof readIngressDeadLetter>) => {
   return reading;
 };
 
-describe('a dead letter of the ingress queue', () => {
-  it('goes back verbatim, JSON or not, in its group', () => {
+describe('redriving a dead letter of the ingress queue', () => {
+  it('keeps its body and group unchanged, JSON or not', () => {
     const body = '{"queue": "orders",  "data": ';
-    const { message } = redriven(readIngressDeadLetter(aLetter({ body, group: 'tenant' })));
+    const { message } = redriven(readIngressDeadLetter(aDeadLetter({ body, group: 'tenant' })));
     expect(message).toMatchObject({ to: 'ingress', body, group: 'tenant' });
   });
 
-  it('takes the id along that SQS gave it, since that may be the id of the message', () => {
-    const { message, identity } = redriven(readIngressDeadLetter(aLetter()));
+  it('keeps its SQS id, which may be the message id', () => {
+    const { message, identity } = redriven(readIngressDeadLetter(aDeadLetter()));
     expect(message.attributes).toEqual({ 'posthaste-id': text('sqs-1') });
     expect(identity).toBe('sqs-1');
   });
 
-  it('keeps the id of its first life and its own attributes with their types, and loses the reason', () => {
+  it('keeps its original id and its attributes with their types, without the reason', () => {
     const attributes = {
       'posthaste-id': text('first-life'),
       reason: text('unknown_queue'),
@@ -67,23 +67,25 @@ describe('a dead letter of the ingress queue', () => {
       count: { type: 'Number', text: '3' },
       picture: { type: 'Binary.png', bytes: Uint8Array.of(1, 2) },
     };
-    const { message, identity } = redriven(readIngressDeadLetter(aLetter({ attributes })));
+    const { message, identity } = redriven(readIngressDeadLetter(aDeadLetter({ attributes })));
     const { reason, ...others } = attributes;
     expect(message.attributes).toEqual(others);
     expect(reason.text).toBe('unknown_queue');
     expect(identity).toBe('first-life');
   });
 
-  it('has ten attributes at most, and gives up one that dispatch does not read', () => {
+  it('drops an attribute that dispatch does not read to stay within ten', () => {
     const names = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8', 'a9', 'queue'];
-    const { message } = redriven(readIngressDeadLetter(aLetter({ attributes: attributesNamed(...names) })));
+    const { message } = redriven(
+      readIngressDeadLetter(aDeadLetter({ attributes: attributesNamed(...names) })),
+    );
     const kept = attributesNamed(...names.filter((name) => name !== 'a9'));
     expect(message.attributes).toEqual({ ...kept, 'posthaste-id': text('sqs-1') });
   });
 
-  it('is skipped when there is no room left for its id', () => {
+  it('skips it if there is no room for its id', () => {
     const overhead = 'posthaste-idStringsqs-1'.length;
-    const fits = aLetter({ body: 'x'.repeat(1024 * 1024 - overhead) });
+    const fits = aDeadLetter({ body: 'x'.repeat(1024 * 1024 - overhead) });
     expect(readIngressDeadLetter(fits).kind).toBe('redrive');
     expect(readIngressDeadLetter({ ...fits, body: `${fits.body}x` })).toEqual({
       kind: 'skip',
@@ -92,27 +94,24 @@ describe('a dead letter of the ingress queue', () => {
   });
 });
 
-describe('a dead letter of the delivery and the retry queue', () => {
+describe('redriving a dead letter of the delivery or the retry queue', () => {
   it.each([
     { what: 'job', body: encodeFirstJob(job), to: 'delivery' },
     { what: 'wake-up', body: encodeWakeUp(wakeUp), to: 'retry' },
-  ])(
-    'goes to the $to queue when it is a $what, without attributes, in the group of its subscription',
-    ({ body, to }) => {
-      const letter = aLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
-      expect(redriven(readDeliveryDeadLetter(letter)).message).toEqual({
-        to,
-        body,
-        attributes: {},
-        group: 's-1',
-      });
-    },
-  );
+  ])("sends a $what to the $to queue, without attributes, in its subscription's group", ({ body, to }) => {
+    const deadLetter = aDeadLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
+    expect(redriven(readDeliveryDeadLetter(deadLetter)).message).toEqual({
+      to,
+      body,
+      attributes: {},
+      group: 's-1',
+    });
+  });
 
-  it('goes to the delivery queue when it is a job for a chunk, in the group of its queue', () => {
+  it("sends a chunk job to the delivery queue, in its queue's group", () => {
     const body = encodeFirstJob(chunk);
-    const letter = aLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
-    expect(redriven(readDeliveryDeadLetter(letter)).message).toEqual({
+    const deadLetter = aDeadLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
+    expect(redriven(readDeliveryDeadLetter(deadLetter)).message).toEqual({
       to: 'delivery',
       body,
       attributes: {},
@@ -120,9 +119,9 @@ describe('a dead letter of the delivery and the retry queue', () => {
     });
   });
 
-  it('is the same one under another id of SQS, and another one for another attempt, subscription or chunk', () => {
+  it('identifies it by attempt, subscription or chunk, not by its SQS id', () => {
     const identityOf = (body: string, id = 'sqs-1') =>
-      redriven(readDeliveryDeadLetter(aLetter({ body, id }))).identity;
+      redriven(readDeliveryDeadLetter(aDeadLetter({ body, id }))).identity;
     const others = [
       encodeFirstJob(job),
       encodeWakeUp(wakeUp),
@@ -132,7 +131,7 @@ describe('a dead letter of the delivery and the retry queue', () => {
       encodeFirstJob({ ...chunk, key: { ...chunk.key, messageId: 'm-2' } }),
       encodeFirstJob({ ...chunk, key: { ...chunk.key, bucket: 1 } }),
       encodeFirstJob({ ...chunk, key: { ...chunk.key, chunk: 2 } }),
-      // A copy that names others has something else to do.
+      // A copy with other subscriptions is different work.
       encodeFirstJob({ ...chunk, subscriptionIds: ['s-1', 's-3'] }),
     ];
     for (const body of [encodeWakeUp(wakeUp), encodeFirstJob(chunk)])
@@ -142,45 +141,45 @@ describe('a dead letter of the delivery and the retry queue', () => {
 
   it.each([
     ['not_json', 'oops'],
-    ['unknown_kind', '{"v":1,"kind":"parcel"}'],
+    ['unknown_kind', '{"v":1,"kind":"unknown"}'],
     ['unknown_version', '{"v":9,"kind":"job"}'],
-  ])('is skipped as %s when deliver could not read it', (reason, body) => {
-    expect(readDeliveryDeadLetter(aLetter({ body }))).toEqual({ kind: 'skip', reason });
+  ])('skips it as %s if deliver cannot parse it', (reason, body) => {
+    expect(readDeliveryDeadLetter(aDeadLetter({ body }))).toEqual({ kind: 'skip', reason });
   });
 });
 
-describe('a dead letter of the operation queue', () => {
-  const order = { kind: 'cancellation', queue: 'orders', deletedAt: 1, cursor: 'page-7' } as const;
+describe('redriving a dead letter of the operation queue', () => {
+  const cancellation = { kind: 'cancellation', queue: 'orders', deletedAt: 1, cursor: 'page-7' } as const;
 
-  it('goes back as it came, without what was put on it when it was dead-lettered', () => {
-    const body = encodeOperation(order);
-    const letter = aLetter({ body, attributes: attributesNamed('reason') });
-    expect(redriven(readOperationDeadLetter(letter)).message).toEqual({
+  it('keeps its body unchanged, without the attributes added when it was dead-lettered', () => {
+    const body = encodeOperation(cancellation);
+    const deadLetter = aDeadLetter({ body, attributes: attributesNamed('reason') });
+    expect(redriven(readOperationDeadLetter(deadLetter)).message).toEqual({
       to: 'operation',
       body,
       attributes: {},
     });
   });
 
-  it('is the same one under another id of SQS, and another one at another page or of another order', () => {
+  it('identifies it by operation and page, not by its SQS id', () => {
     const identityOf = (operation: Operation, id = 'sqs-1') =>
-      redriven(readOperationDeadLetter(aLetter({ body: encodeOperation(operation), id }))).identity;
+      redriven(readOperationDeadLetter(aDeadLetter({ body: encodeOperation(operation), id }))).identity;
     const recovery = { kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 1 } as const;
     const others: Operation[] = [
-      order,
-      { ...order, cursor: 'page-8' },
-      { ...order, queue: 'bills' },
+      cancellation,
+      { ...cancellation, cursor: 'page-8' },
+      { ...cancellation, queue: 'bills' },
       recovery,
     ];
-    expect(identityOf(order, 'sqs-2')).toBe(identityOf(order));
+    expect(identityOf(cancellation, 'sqs-2')).toBe(identityOf(cancellation));
     expect(new Set(others.map((other) => identityOf(other))).size).toBe(others.length);
   });
 
   it.each([
     ['not_json', 'oops'],
-    ['unknown_kind', '{"v":1,"kind":"parcel"}'],
+    ['unknown_kind', '{"v":1,"kind":"unknown"}'],
     ['unknown_version', '{"v":9,"kind":"recovery"}'],
-  ])('is skipped as %s when operate could not read it', (reason, body) => {
-    expect(readOperationDeadLetter(aLetter({ body }))).toEqual({ kind: 'skip', reason });
+  ])('skips it as %s if operate cannot parse it', (reason, body) => {
+    expect(readOperationDeadLetter(aDeadLetter({ body }))).toEqual({ kind: 'skip', reason });
   });
 });

@@ -36,8 +36,8 @@ const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: 7, dueAt: 1_700_000_005_
 
 const jsonOf = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-describe('a message', () => {
-  it('comes back from its encoding with its data byte for byte', () => {
+describe('an encoded message', () => {
+  it('is decoded with its data byte for byte', () => {
     fc.assert(
       fc.property(jsonText, fc.string({ unit: 'grapheme' }), (data, originalId) => {
         const message = aMessage({ data, originalId, type: originalId, expiresAt: 1_700_000_000_000 });
@@ -47,7 +47,7 @@ describe('a message', () => {
     );
   });
 
-  it('is encoded with its data as JSON, not as a string, and its version', () => {
+  it('contains its data as JSON, not as a string, and a version', () => {
     expect(encodeMessage(aMessage({ data: '[ 1 ]' }))).toBe(
       '{"v":1,"queue":"orders","id":"message-1","type":"order.created","timestamp":"2026-01-01T00:00:00.000Z","data":[ 1 ]}',
     );
@@ -59,14 +59,14 @@ describe('a message', () => {
     ['no version', '{"queue":"q","id":"i","timestamp":"t","data":1}', 'unknown_version'],
     ['no data', '{"v":1,"queue":"q","id":"i","timestamp":"t"}', 'data_missing'],
     ['a wrong type', '{"v":1,"queue":"q","id":4,"timestamp":"t","data":1}', 'invalid_field:id'],
-  ])('is refused with a reason: %s', (_name, text, reason) => {
+  ])('is refused with a reason if malformed: %s', (_name, text, reason) => {
     expect(() => decodeMessage(text)).toThrow(UnreadableMessageError);
     expect(() => decodeMessage(text)).toThrow(reason);
   });
 });
 
 describe('a delivery job', () => {
-  it('comes back from its encoding, the data of its message byte for byte', () => {
+  it('is parsed with the data of its message byte for byte', () => {
     fc.assert(
       fc.property(jsonText, fc.option(fc.nat(), { nil: undefined }), (data, dueAt) => {
         const message = aMessage({ data });
@@ -77,26 +77,26 @@ describe('a delivery job', () => {
     );
   });
 
-  it('comes back with the place of a stored message', () => {
+  it('is parsed with the key of a stored message', () => {
     const job = jobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
     expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
   });
 
-  it('is read by its known keys alone', () => {
+  it('ignores unknown keys', () => {
     const text = encodeFirstJob(jobWith()).replace('{', '{"later":{"message":1},');
     expect(parseWork(text)).toEqual({ ok: true, value: jobWith() });
   });
 });
 
-describe('a delivery job for an attempt that was lost', () => {
-  it('comes back with how often', () => {
+describe('the lost attempts of a delivery job', () => {
+  it('are parsed', () => {
     expect(parseWork(encodeFirstJob(jobWith({ lost: 2 })))).toEqual({
       ok: true,
       value: jobWith({ lost: 2 }),
     });
   });
 
-  it('says nothing of that where nothing was', () => {
+  it('are omitted if there are none', () => {
     expect(jsonOf(encodeFirstJob(jobWith()))).not.toHaveProperty('lost');
   });
 });
@@ -104,7 +104,7 @@ describe('a delivery job for an attempt that was lost', () => {
 describe('a job for a chunk', () => {
   const ids = fc.uniqueArray(fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/), { minLength: 1, maxLength: 40 });
 
-  it('comes back from its encoding, its members in their order and its message byte for byte', () => {
+  it('is parsed with its members in order and its message byte for byte', () => {
     fc.assert(
       fc.property(jsonText, ids, fc.option(fc.nat(), { nil: undefined }), (data, subscriptionIds, dueAt) => {
         const body = { kind: 'inline' as const, message: aMessage({ data }) };
@@ -115,37 +115,37 @@ describe('a job for a chunk', () => {
     );
   });
 
-  it('carries its message once, however many it is for', () => {
+  it('contains its message once for all members', () => {
     const subscriptionIds = Array.from({ length: 25 }, (_, index) => `s-${index}`);
     const message = aMessage({ data: '"only-once"' });
     const text = encodeFirstJob(chunkJobWith({ subscriptionIds, body: { kind: 'inline', message } }));
     expect(text.split('only-once')).toHaveLength(2);
   });
 
-  it('comes back with the place of a stored message', () => {
+  it('is parsed with the key of a stored message', () => {
     const job = chunkJobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
     expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
   });
 
-  it('is read by its known keys alone', () => {
+  it('ignores unknown keys', () => {
     const text = encodeFirstJob(chunkJobWith()).replace('{', '{"subscriptionId":"s-9","attempt":3,"lost":1,');
     expect(parseWork(text)).toEqual({ ok: true, value: chunkJobWith() });
   });
 });
 
 describe('a wake-up', () => {
-  it('is short and readable', () => {
+  it('has a short encoding', () => {
     expect(encodeWakeUp(wakeUp)).toBe(
       '{"v":1,"kind":"wake_up","queue":"orders","messageId":"m-1","subscriptionId":"s-1","bucket":2,"attempt":7,"dueAt":1700000005000}',
     );
   });
 
-  it('comes back from its encoding', () => {
+  it('is parsed from its encoding', () => {
     expect(parseWork(encodeWakeUp(wakeUp))).toEqual({ ok: true, value: wakeUp });
   });
 });
 
-describe('a delivery record is refused by reason', () => {
+describe('a malformed job or wake-up is refused', () => {
   const altered = (text: string, change: Record<string, unknown>) =>
     JSON.stringify({ ...jsonOf(text), ...change });
   const job = encodeFirstJob(jobWith());
@@ -157,9 +157,9 @@ describe('a delivery record is refused by reason', () => {
     ['an array', '[]', 'invalid_field:body'],
     ['a newer version', altered(wake, { v: 2 }), 'unknown_version'],
     ['no version', altered(wake, { v: undefined }), 'unknown_version'],
-    ['another kind', altered(wake, { kind: 'nap' }), 'unknown_kind'],
+    ['another kind', altered(wake, { kind: 'unknown' }), 'unknown_kind'],
     ['attempt 0', altered(wake, { attempt: 0 }), 'invalid_field:attempt'],
-    ['half a bucket', altered(wake, { bucket: 0.5 }), 'invalid_field:bucket'],
+    ['a fractional bucket', altered(wake, { bucket: 0.5 }), 'invalid_field:bucket'],
     ['no subscription', altered(wake, { subscriptionId: undefined }), 'invalid_field:subscriptionId'],
     ['a due time as text', altered(wake, { dueAt: '5' }), 'invalid_field:dueAt'],
     ['a job that is not the first attempt', altered(job, { attempt: 2 }), 'invalid_field:attempt'],
@@ -170,20 +170,24 @@ describe('a delivery record is refused by reason', () => {
       'invalid_field:message (unknown_version)',
     ],
     ['an empty payload key', altered(job, { payloadKey: '' }), 'invalid_field:payloadKey'],
-    ['a job that was lost no time', altered(job, { lost: 0 }), 'invalid_field:lost'],
-    ['a job that was lost half a time', altered(job, { lost: 0.5 }), 'invalid_field:lost'],
+    ['zero lost attempts', altered(job, { lost: 0 }), 'invalid_field:lost'],
+    ['a fractional number of lost attempts', altered(job, { lost: 0.5 }), 'invalid_field:lost'],
     ['a chunk of another version', altered(chunk, { v: 2 }), 'unknown_version'],
     ['a chunk without its number', altered(chunk, { chunk: undefined }), 'invalid_field:chunk'],
-    ['a chunk below the first', altered(chunk, { chunk: -1 }), 'invalid_field:chunk'],
-    ['a chunk in no bucket', altered(chunk, { bucket: '2' }), 'invalid_field:bucket'],
-    ['a chunk of nobody', altered(chunk, { subscriptionIds: [] }), 'invalid_field:subscriptionIds'],
+    ['a negative chunk number', altered(chunk, { chunk: -1 }), 'invalid_field:chunk'],
+    ['a chunk with a bucket as text', altered(chunk, { bucket: '2' }), 'invalid_field:bucket'],
     [
-      'a chunk of somebody without a name',
+      'a chunk without subscriptions',
+      altered(chunk, { subscriptionIds: [] }),
+      'invalid_field:subscriptionIds',
+    ],
+    [
+      'a chunk with an empty subscription id',
       altered(chunk, { subscriptionIds: ['s-1', ''] }),
       'invalid_field:subscriptionIds.1',
     ],
     [
-      'a chunk of one not in a list',
+      'a chunk with a subscription id instead of a list',
       altered(chunk, { subscriptionIds: 's-1' }),
       'invalid_field:subscriptionIds',
     ],
@@ -194,7 +198,7 @@ describe('a delivery record is refused by reason', () => {
       'invalid_field:message (unknown_version)',
     ],
     ['a chunk with an empty payload key', altered(chunk, { payloadKey: '' }), 'invalid_field:payloadKey'],
-  ])('%s', (_name, text, reason) => {
+  ])('for %s', (_name, text, reason) => {
     expect(parseWork(text)).toEqual({ ok: false, reason });
   });
 });

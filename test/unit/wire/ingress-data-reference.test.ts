@@ -4,7 +4,7 @@ import { notification, parse, plain, SENT_AT } from './ingress-samples.ts';
 const dataRef = { bucket: 'shop-exports', key: 'webhooks/order 17/é.json' };
 
 describe('a reference to data', () => {
-  it('stands in the own form in place of data, beside everything else that it may say', () => {
+  it("replaces data in Posthaste's envelope, with all other fields", () => {
     const body = { queue: 'orders', id: 'a', type: 't', ttl: 60, delay: 5, dataRef };
     expect(parse(body)).toEqual({
       ok: true,
@@ -20,7 +20,7 @@ describe('a reference to data', () => {
     });
   });
 
-  it('may name a version', () => {
+  it('may contain a version id', () => {
     const versioned = { ...dataRef, versionId: '3HL4kqtJvjVBH40Nrjfkd' };
     expect(parse({ queue: 'orders', dataRef: versioned })).toEqual({
       ok: true,
@@ -29,13 +29,13 @@ describe('a reference to data', () => {
     });
   });
 
-  it('makes an object own form by itself, and may come in a notification', () => {
+  it("identifies Posthaste's envelope, also in an SNS notification", () => {
     const expected = { ok: true, message: { queue: 'orders' }, dataRef };
     expect(parse({ dataRef }, { queue: 'orders' })).toMatchObject(expected);
     expect(parse(notification({ dataRef }), { queue: 'orders' })).toMatchObject(expected);
   });
 
-  it('may hold fields that are not ours, which are ignored', () => {
+  it('may contain unknown fields, which are ignored', () => {
     expect(parse({ queue: 'orders', dataRef: { ...dataRef, etag: '"1"' } })).toMatchObject({ dataRef });
   });
 
@@ -58,11 +58,11 @@ describe('a reference to data', () => {
       'invalid_field:dataRef.key',
     ],
     ['to a version of null', { dataRef: { ...dataRef, versionId: null } }, 'invalid_field:dataRef.versionId'],
-  ])('is refused %s', (_what, body, reason) => {
+  ])('is refused: %s', (_what, body, reason) => {
     expect(parse(body, { queue: 'orders' })).toEqual({ ok: false, reason });
   });
 
-  it('is found at the longest key that S3 has', () => {
+  it('may have the longest key that S3 allows', () => {
     const key = 'é'.repeat(512);
     expect(parse({ queue: 'orders', dataRef: { ...dataRef, key } })).toMatchObject({ dataRef: { key } });
   });

@@ -19,12 +19,12 @@ describe('a CloudEvent', () => {
     data: '{"n":1}',
   };
 
-  it('in structured mode gives its attributes and its data', () => {
+  it('in structured mode is parsed with its attributes and data', () => {
     expect(parse({ ...cloudEvent, queue: 'orders' })).toEqual({ ok: true, message: expected });
   });
 
   it.each(['ce-', 'ce_', 'cloudEvents_'])(
-    'in binary mode is the body beside attributes with the prefix %s',
+    'in binary mode is parsed from the body and attributes with the prefix %s',
     (prefix) => {
       const attributes = Object.fromEntries(
         Object.entries({ ...dataless, queue: 'orders' }).map(([name, value]) => [`${prefix}${name}`, value]),
@@ -33,7 +33,7 @@ describe('a CloudEvent', () => {
     },
   );
 
-  it('has an id that is unique only with its source', () => {
+  it('has a message id derived from its id and source', () => {
     const ids = ['a', 'b'].map((source) => {
       const parsed = parse({ ...cloudEvent, source, queue: 'orders' });
       return parsed.ok ? parsed.message.id : parsed.reason;
@@ -42,17 +42,17 @@ describe('a CloudEvent', () => {
     expect(ids).toEqual([expect.stringMatching(/^x_/), expect.stringMatching(/^x_/)]);
   });
 
-  it('with bytes as data gives them as the base64 text', () => {
+  it('with binary data has the base64 text as data', () => {
     expect(parse({ ...dataless, queue: 'orders', data_base64: 'AAEC/w==' })).toMatchObject({
       message: { data: '"AAEC/w=="' },
     });
   });
 
-  it('without data gives null', () => {
+  it('without data has null as data', () => {
     expect(parse({ ...dataless, queue: 'orders' })).toMatchObject({ message: { data: 'null' } });
   });
 
-  it('may have unset attributes written as null', () => {
+  it('may have null for unset attributes', () => {
     expect(
       parse({ ...cloudEvent, queue: null, time: null }, {}, { [cloudEvent.source]: 'orders' }),
     ).toMatchObject({
@@ -60,7 +60,7 @@ describe('a CloudEvent', () => {
     });
   });
 
-  it('has its time put into UTC with milliseconds', () => {
+  it('has its time converted to UTC with milliseconds', () => {
     expect(parse({ ...cloudEvent, queue: 'orders', time: '2018-04-05t19:31:00.123456+02:00' })).toMatchObject(
       {
         message: { timestamp: '2018-04-05T17:31:00.123Z' },
@@ -75,7 +75,7 @@ describe('a CloudEvent', () => {
 });
 
 describe('an EventBridge event', () => {
-  it('gives its detail, detail-type, id and time, and is routed by its source', () => {
+  it('is parsed with its detail, detail-type, id and time, and routed by its source', () => {
     expect(parse(eventBridgeEvent, {}, { 'aws.ec2': 'orders' })).toEqual({
       ok: true,
       message: {
@@ -112,28 +112,28 @@ describe('an SNS notification', () => {
   it.each([
     ["the topic's ARN", TOPIC],
     ["the topic's name", 'MyTopic'],
-  ])('is routed by %s, its JSON text the data', (_name, key) => {
+  ])('is routed by %s, with its JSON text as data', (_name, key) => {
     expect(parse(notification('{"n": 1.0}'), {}, { [key]: 'orders' })).toEqual({
       ok: true,
       message: { ...wrapped, data: '{"n": 1.0}' },
     });
   });
 
-  it('with text that is not JSON gives it as a JSON string, and its Subject as type', () => {
+  it('has text that is not JSON as a JSON string, and its Subject as type', () => {
     expect(parse(notification('Hello "you"', { Subject: 'greeting' }), { queue: 'orders' })).toEqual({
       ok: true,
       message: { ...wrapped, type: 'greeting', data: '"Hello \\"you\\""' },
     });
   });
 
-  it('is named by its message attributes as by SQS attributes', () => {
+  it('uses its message attributes like SQS attributes', () => {
     const MessageAttributes = { queue: { Type: 'String', Value: 'orders' } };
     expect(parse(notification({ n: 1 }, { MessageAttributes }))).toMatchObject({
       message: { ...wrapped, data: '{"n":1}' },
     });
   });
 
-  it('may hold any other envelope, whose own word goes before', () => {
+  it('may contain any other envelope, whose fields take precedence', () => {
     const own = { queue: 'orders', id: 'a', type: 'own', data: 1 };
     expect(parse(notification(own, { Subject: 's' }), {}, { [TOPIC]: 'routed' })).toEqual({
       ok: true,

@@ -10,7 +10,7 @@ import { jsonText } from './json-text.ts';
 
 const confirmationId = confirmationIdOf({ tokenHash: tokenHashOf('a token') });
 
-describe('a fault is named', () => {
+describe('a malformed message is refused', () => {
   const own = { queue: 'orders', data: 1 };
 
   it.each<[string, unknown, string]>([
@@ -21,27 +21,27 @@ describe('a fault is named', () => {
     ['no queue', { data: 1 }, 'queue_missing'],
     ['an array', [1], 'queue_missing'],
     ['null', null, 'queue_missing'],
-    ['an event that no route is for', eventBridgeEvent, 'queue_missing'],
-    ['a notification that no route is for', notification('x'), 'queue_missing'],
+    ['an event without a route', eventBridgeEvent, 'queue_missing'],
+    ['a notification without a route', notification('x'), 'queue_missing'],
     ['no data', { queue: 'orders' }, 'data_missing'],
-    ['a queue that is no text', { ...own, queue: 5 }, 'invalid_field:queue'],
-    ['a queue that is no name', { ...own, queue: 'a#b' }, 'invalid_field:queue'],
+    ['a queue that is not text', { ...own, queue: 5 }, 'invalid_field:queue'],
+    ['an invalid queue name', { ...own, queue: 'a#b' }, 'invalid_field:queue'],
     ['an empty queue', { ...own, queue: '' }, 'invalid_field:queue'],
     ['a queue name too long', { ...own, queue: 'q'.repeat(65) }, 'invalid_field:queue'],
-    ['an id that is no text', { ...own, id: 5 }, 'invalid_field:id'],
+    ['an id that is not text', { ...own, id: 5 }, 'invalid_field:id'],
     ['an empty id', { ...own, id: '' }, 'invalid_field:id'],
-    ['a type that is no text', { ...own, type: ['a'] }, 'invalid_field:type'],
+    ['a type that is not text', { ...own, type: ['a'] }, 'invalid_field:type'],
     ['a type too long', { ...own, type: 't'.repeat(257) }, 'invalid_field:type'],
-    ['a type with half a character', { ...own, type: 'order\ud800' }, 'invalid_field:type'],
-    ['an id with half a character', { ...own, id: '\udc00' }, 'invalid_field:id'],
-    ['the type of our own confirmations', { ...own, type: CONFIRMATION_TYPE }, 'invalid_field:type'],
-    ['an id that begins like one of a confirmation', { ...own, id: 'confirm_x' }, 'invalid_field:id'],
-    ['the id of a confirmation', { ...own, id: confirmationId }, 'invalid_field:id'],
+    ['a type with a lone surrogate', { ...own, type: 'order\ud800' }, 'invalid_field:type'],
+    ['an id with a lone surrogate', { ...own, id: '\udc00' }, 'invalid_field:id'],
+    ['the type of confirmation requests', { ...own, type: CONFIRMATION_TYPE }, 'invalid_field:type'],
+    ['an id with the prefix of confirmation requests', { ...own, id: 'confirm_x' }, 'invalid_field:id'],
+    ['the id of a confirmation request', { ...own, id: confirmationId }, 'invalid_field:id'],
     ['a type of null', { ...own, type: null }, 'invalid_field:type'],
     ['a ttl as text', { ...own, ttl: '60' }, 'invalid_field:ttl'],
-    ['a ttl of nothing', { ...own, ttl: 0 }, 'invalid_field:ttl'],
-    ['half a second', { ...own, ttl: 0.5 }, 'invalid_field:ttl'],
-    ['a ttl beyond any time', { ...own, ttl: 1e300 }, 'invalid_field:ttl'],
+    ['a ttl of 0', { ...own, ttl: 0 }, 'invalid_field:ttl'],
+    ['a fractional ttl', { ...own, ttl: 0.5 }, 'invalid_field:ttl'],
+    ['an excessive ttl', { ...own, ttl: 1e300 }, 'invalid_field:ttl'],
     ['a boolean delay', { ...own, delay: true }, 'invalid_field:delay'],
     ['a delay over 15 minutes', { ...own, delay: 901 }, 'invalid_field:delay'],
     ['a negative delay', { ...own, delay: -1 }, 'invalid_field:delay'],
@@ -49,42 +49,50 @@ describe('a fault is named', () => {
     ['a CloudEvent without source', { ...cloudEvent, source: undefined }, 'invalid_field:source'],
     ['a CloudEvent without id', { ...cloudEvent, id: undefined }, 'invalid_field:id'],
     [
-      'a CloudEvent of a time that never was',
+      'a CloudEvent with an invalid date',
       { ...cloudEvent, time: '2018-02-30T00:00:00Z' },
       'invalid_field:time',
     ],
-    ['a CloudEvent with data twice', { ...cloudEvent, data_base64: 'AAEC' }, 'invalid_field:data_base64'],
+    [
+      'a CloudEvent with data and data_base64',
+      { ...cloudEvent, data_base64: 'AAEC' },
+      'invalid_field:data_base64',
+    ],
     [
       'bytes that are not base64',
       { ...cloudEvent, data: undefined, data_base64: '*' },
       'invalid_field:data_base64',
     ],
     [
-      'an event whose detail-type is no text',
+      'an event whose detail-type is not text',
       { ...eventBridgeEvent, 'detail-type': 1 },
       'invalid_field:detail-type',
     ],
-    ['an event of no time', { ...eventBridgeEvent, time: 'noon' }, 'invalid_field:time'],
+    ['an event with an invalid time', { ...eventBridgeEvent, time: 'noon' }, 'invalid_field:time'],
     [
-      'a notification whose Message is no text',
+      'a notification whose Message is not text',
       { ...notification('x'), Message: 1 },
       'invalid_field:Message',
     ],
-    ['a notification of no time', { ...notification('x'), Timestamp: 1 }, 'invalid_field:Timestamp'],
+    [
+      'a notification with an invalid time',
+      { ...notification('x'), Timestamp: 1 },
+      'invalid_field:Timestamp',
+    ],
     ['a faulty envelope inside a notification', notification({ ...own, ttl: 'x' }), 'invalid_field:ttl'],
-  ])('%s', (_name, body, reason) => {
+  ])('for %s', (_name, body, reason) => {
     expect(parse(body)).toEqual({ ok: false, reason });
   });
 
-  it('for an attribute that is no queue name', () => {
+  it('for an invalid queue name in an attribute', () => {
     expect(parse('1', { queue: 'a b' })).toEqual({ ok: false, reason: 'invalid_field:queue' });
   });
 
-  it('for a body beside CloudEvents attributes that is not JSON', () => {
+  it('for a body that is not JSON with CloudEvents attributes', () => {
     expect(parse('text', { 'ce-specversion': '1.0' })).toEqual({ ok: false, reason: 'not_json' });
   });
 
-  it('for a queue that its topic may not send to, however it is named', () => {
+  it('for a queue that its topic may not send to, from any source', () => {
     const routes = { [TOPIC]: ['returns', 'refunds'] };
     const reason = 'queue_not_allowed';
     const own = notification({ queue: 'orders', data: 1 });
@@ -101,14 +109,14 @@ describe('a fault is named', () => {
     expect(parse(own, {}, {})).toMatchObject({ message: { queue: 'orders' } });
   });
 
-  it('also where a route is named like a property of every object', () => {
+  it('for a source named like an inherited property', () => {
     expect(parse({ ...eventBridgeEvent, source: 'constructor' })).toEqual({
       ok: false,
       reason: 'queue_missing',
     });
   });
 
-  it('for whatever is sent, and nothing is thrown', () => {
+  it('without an exception for any body', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), jsonText), fc.boolean(), (body, named) => {
         expect(typeof parse(body, named ? { queue: 'orders' } : {}).ok).toBe('boolean');

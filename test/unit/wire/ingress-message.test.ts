@@ -12,8 +12,8 @@ import {
 } from './ingress-samples.ts';
 import { jsonText } from './json-text.ts';
 
-describe('our own envelope', () => {
-  it('gives queue, id, type, data, ttl and delay', () => {
+describe("Posthaste's envelope", () => {
+  it('is parsed with queue, id, type, data, ttl and delay', () => {
     const body = { queue: 'orders', id: 'order-1', type: 'order.paid', data: { n: 1 }, ttl: 60, delay: 900 };
     expect(parse(body)).toEqual({
       ok: true,
@@ -22,7 +22,7 @@ describe('our own envelope', () => {
     });
   });
 
-  it('needs queue and data only', () => {
+  it('requires only queue and data', () => {
     expect(parse({ queue: 'orders', data: null })).toEqual({ ok: true, message: { ...plain, data: 'null' } });
   });
 
@@ -41,14 +41,14 @@ describe('our own envelope', () => {
     expect(parse(body)).toEqual({ ok: true, message: { ...plain, data: '1' } });
   });
 
-  it('may have an id that is not safe in keys: it is hashed, and the original kept', () => {
+  it('has an unsafe id hashed and kept as originalId', () => {
     const id = 'order/1#é';
     expect(parse({ queue: 'orders', id, data: 1 })).toMatchObject({
       message: { id: messageIdOf({ id }).id, originalId: id },
     });
   });
 
-  it('may be delayed by nothing', () => {
+  it('accepts a delay of 0', () => {
     expect(parse({ queue: 'orders', data: 1, delay: 0 })).toMatchObject({ ok: true, delaySeconds: 0 });
   });
 });
@@ -64,18 +64,18 @@ describe('a message with the SQS attribute queue', () => {
     expect(parse(` ${body}\n`, { queue: 'orders' })).toEqual({ ok: true, message: { ...plain, data: body } });
   });
 
-  it('is our envelope if it has data, whatever other keys it has', () => {
+  it("is Posthaste's envelope if it has data, despite other keys", () => {
     const body = '{"id":"own","data":{"x":1},"color":"red"}';
     expect(parse(body, { queue: 'orders' })).toMatchObject({ message: { id: 'own', data: '{"x":1}' } });
   });
 
-  it('is our envelope with all keys of ours', () => {
+  it("is parsed as Posthaste's envelope with its other keys", () => {
     expect(parse({ data: [1], id: 'a', type: 't' }, { queue: 'orders' })).toMatchObject({
       message: { queue: 'orders', id: 'a', type: 't', data: '[1]' },
     });
   });
 
-  it('goes to that queue, whatever the envelope says', () => {
+  it('goes to that queue, even if the envelope names another', () => {
     const attributes = { queue: 'orders' };
     const routes = { 'aws.ec2': 'routed', [TOPIC]: 'routed' };
     const bodies = [
@@ -90,19 +90,19 @@ describe('a message with the SQS attribute queue', () => {
 });
 
 describe('a redriven message', () => {
-  it('keeps the SQS id of its first life', () => {
+  it('keeps its original SQS id', () => {
     expect(parse({ queue: 'orders', data: 1 }, { 'posthaste-id': 'first-life' })).toMatchObject({
       message: { id: 'first-life' },
     });
   });
 
-  it('keeps the id that its producer gave, which its body still says', () => {
+  it("keeps the producer's id in its body", () => {
     const parsed = parse({ queue: 'orders', id: 'own', data: 1 }, { 'posthaste-id': 'first-life' });
     expect(parsed).toMatchObject({ ok: true, message: { id: 'own' } });
     expect(parsed).not.toHaveProperty('message.originalId');
   });
 
-  it('cannot bring an unsafe id into keys', () => {
+  it('has an unsafe id hashed', () => {
     const parsed = parse({ queue: 'orders', data: 1 }, { 'posthaste-id': 'a#b' });
     expect(parsed).toMatchObject({ message: messageIdOf({ id: 'a#b' }) });
   });

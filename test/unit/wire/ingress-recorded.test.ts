@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { messageIdOf } from '../../../shared/domain/message/message.ts';
 import { parse, SENT_AT } from './ingress-samples.ts';
 
-/** Messages as they lie in the queue when the services of AWS have sent them: whole, in the order of their keys. */
+/** Message bodies in the form that AWS services send: complete, with keys in their order. */
 const fromEventBridge =
   '{"version":"0","id":"8d41f6a0-2c7b-9e35-4f18-a6b3c05d7e92","detail-type":"Object Created","source":"aws.s3","account":"111122223333","time":"2026-11-12T00:00:00Z","region":"ca-central-1","resources":["arn:aws:s3:::shop-invoices"],"detail":{"version":"0","bucket":{"name":"shop-invoices"},"object":{"key":"2026/17.pdf","size":5,"etag":"5d41402abc4b2a76b9719d911017c592","version-id":"kT9vQ2mXw7Rb1sZ.uYc4NfHd8aPe0LjG","sequencer":"0069a1b2c3d4e5f607"},"request-id":"7QX2M9T4KB1RZ6WD","requester":"444455556666","source-ip-address":"203.0.113.9","reason":"PutObject"}}';
 
@@ -25,7 +25,7 @@ const fromCloudEvents =
 const bySns = { id: '3f2b8c1e-9a4d-5e07-b6c3-71d0e85fa924', timestamp: '2026-02-16T21:41:19.978Z' };
 
 describe('a message as AWS sends it', () => {
-  it('from a rule of EventBridge is an event', () => {
+  it('from an EventBridge rule is parsed as an event', () => {
     expect(parse(fromEventBridge, {}, { 'aws.s3': 'invoices' })).toEqual({
       ok: true,
       message: {
@@ -38,12 +38,12 @@ describe('a message as AWS sends it', () => {
     });
   });
 
-  it('from a rule whose input transformer names the queue goes there', () => {
+  it('from a rule whose input transformer sets the queue goes to it', () => {
     const transformed = fromEventBridge.replace('{', '{"queue":"by-rule",');
     expect(parse(transformed, {}, { 'aws.s3': 'invoices' })).toMatchObject({ message: { queue: 'by-rule' } });
   });
 
-  it('from a topic is a notification, with what was published and the attributes of it', () => {
+  it('from a topic is parsed as a notification with its message and attributes', () => {
     const attributes =
       ',\n  "MessageAttributes" : {\n    "queue" : {"Type":"String","Value":"payments"},\n    "tries" : {"Type":"Number","Value":"3"},\n    "tags" : {"Type":"String.Array","Value":"[\\"a\\"]"}\n  }';
     expect(parse(fromSns('{"total": 1.0}', attributes))).toEqual({
@@ -52,7 +52,7 @@ describe('a message as AWS sends it', () => {
     });
   });
 
-  it('from a topic in raw form is what was published, with SQS attributes', () => {
+  it('from a topic with raw delivery is the published message with SQS attributes', () => {
     const attributes = { queue: 'payments', tries: '3' };
     expect(parse('{"total": 1.0}', attributes)).toMatchObject({
       message: {
@@ -63,7 +63,7 @@ describe('a message as AWS sends it', () => {
     });
   });
 
-  it('from a rule by way of a topic is the event, not the notification', () => {
+  it('from a rule through a topic is parsed as the event', () => {
     expect(parse(fromSns(fromEventBridge), {}, { 'aws.s3': 'invoices' })).toMatchObject({
       message: {
         queue: 'invoices',
@@ -74,7 +74,7 @@ describe('a message as AWS sends it', () => {
     });
   });
 
-  it('from a bucket by way of a topic, where it is no event, is data as a whole', () => {
+  it('from a bucket through a topic is data as a whole', () => {
     const records =
       '{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","eventName":"ObjectCreated:Put"}]}';
     expect(parse(fromSns(records), {}, { 'shop-topic': 'invoices' })).toMatchObject({
@@ -83,7 +83,7 @@ describe('a message as AWS sends it', () => {
   });
 });
 
-describe('a CloudEvent as its specification shows it', () => {
+describe('a CloudEvent as in its specification', () => {
   const expected = {
     ok: true,
     message: {
@@ -95,11 +95,11 @@ describe('a CloudEvent as its specification shows it', () => {
     },
   };
 
-  it('is read in structured mode, with extensions that say nothing here', () => {
+  it('is parsed in structured mode and unknown extensions are ignored', () => {
     expect(parse(fromCloudEvents, {}, { '/shop/7': 'orders' })).toEqual(expected);
   });
 
-  it('is read in binary mode, by attributes', () => {
+  it('is parsed in binary mode from attributes', () => {
     const attributes = {
       'ce-specversion': '1.0',
       'ce-type': 'com.example.order.created',

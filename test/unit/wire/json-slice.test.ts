@@ -15,8 +15,8 @@ const json = (source: string): Json => {
   return parsed;
 };
 
-describe('a property is sliced out of JSON text', () => {
-  it('exactly as written, whatever stands around it', () => {
+describe('the source text of a property', () => {
+  it('is exactly as written, with any surroundings', () => {
     fc.assert(
       fc.property(jsonText, jsonText, jsonText, (before, value, after) => {
         const source = ` {"before": ${before} ,\n"sought"\t: ${value} , "after":${after}} `;
@@ -26,7 +26,7 @@ describe('a property is sliced out of JSON text', () => {
     );
   });
 
-  it('with the value that JSON.parse gives the property, for every property of any object', () => {
+  it('is that of the property that JSON.parse uses', () => {
     fc.assert(
       fc.property(jsonText, jsonText, (first, second) => {
         const parsed = json(`{"a":${first},"a":${second},"data":${first}}`);
@@ -44,27 +44,27 @@ describe('a property is sliced out of JSON text', () => {
     ['brackets and quotes inside strings', '{"x":"}]\\"data\\":{","data":"\\\\"}', '"\\\\"'],
     ['an empty object', '{ "data" : { } }', '{ }'],
     ['a scalar before the closing bracket', '{"data":true}', 'true'],
-    ['an empty key beside it', '{"":1,"data":2}', '2'],
-  ])('%s', (_name, source, expected) => {
+    ['an empty key before it', '{"":1,"data":2}', '2'],
+  ])('supports %s', (_name, source, expected) => {
     expect(propertySource(json(source), 'data')).toBe(expected);
   });
 
   it.each(['{}', '{"a":{"data":1}}', '[{"data":1}]', '"data"', '1', 'null', '{"a":"data"}'])(
-    'never from where it is not a top-level property: %s',
+    'is undefined without a top-level property: %s',
     (source) => {
       expect(propertySource(json(source), 'data')).toBeUndefined();
     },
   );
 
-  it('from text nested as deeply as 1 MiB allows', () => {
+  it('is found in text nested as deeply as 1 MiB allows', () => {
     const deep = `${'['.repeat(524_000)}${']'.repeat(524_000)}`;
     expect(propertySource(json(`{"data":${deep},"queue":"q"}`), 'data')).toBe(deep);
     expect(propertySource(json(`{"x":${deep},"queue":"q"}`), 'queue')).toBe('"q"');
   });
 });
 
-describe('the elements of an array are sliced', () => {
-  it('exactly as written', () => {
+describe('the source texts of array elements', () => {
+  it('are exactly as written', () => {
     fc.assert(
       fc.property(fc.array(jsonText, { maxLength: 5 }), (elements) => {
         const trimmed = elements.map((element) => element.trim());
@@ -74,12 +74,12 @@ describe('the elements of an array are sliced', () => {
     );
   });
 
-  it('from arrays only', () => {
+  it('are undefined for other values', () => {
     expect(elementSources(json('{"a":[1]}'))).toBeUndefined();
   });
 });
 
-describe('text', () => {
+describe('JSON text', () => {
   it.each([
     '',
     ' ',
@@ -93,11 +93,11 @@ describe('text', () => {
     '\ufeff{}',
     '// c\n1',
     '01',
-  ])('that is not strict JSON is refused', (source) => {
+  ])('is refused if it is not strict JSON', (source) => {
     expect(parseJson(source)).toBeUndefined();
   });
 
-  it('as a whole is given without the whitespace around it', () => {
+  it('as a whole has no surrounding whitespace', () => {
     expect(wholeSource(json(' \n[1, 2]\t'))).toBe('[1, 2]');
   });
 });

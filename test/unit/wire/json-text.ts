@@ -8,7 +8,7 @@ const number = fc.oneof(
   fc.constantFrom('-0', '1.50', '1e400', '12345678901234567890.000', '0.1E+02'),
 );
 
-/** String literals with escapes that JSON.stringify would print otherwise, beside all that it prints itself. */
+/** String literals, including escapes that JSON.stringify does not produce. */
 const literal = fc.oneof(
   fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
   fc.constantFrom(
@@ -25,7 +25,7 @@ const literal = fc.oneof(
 const spaced = (value: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.tuple(space, value, space).map((parts) => parts.join(''));
 
-/** JSON source texts as nobody's printer would print them. */
+/** JSON source texts in unusual but valid formatting. */
 export const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string; array: string; object: string }>(
   (tie) => ({
     value: fc.oneof(

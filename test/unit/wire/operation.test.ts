@@ -6,19 +6,19 @@ const recovery: Operation = { kind: 'recovery', queue: 'orders', recoveryId: 'r-
 const cancellation: Operation = { kind: 'cancellation', queue: 'orders', deletedAt: 2 };
 const movingUp: Operation = { kind: 'moving_up', queue: 'orders', subscriptionId: 's-1' };
 
-describe('an order on the wire', () => {
+describe('an encoded operation', () => {
   it.each<Operation>([
     recovery,
     cancellation,
     movingUp,
     { ...movingUp, cursor: 'c', settled: true },
     { ...cancellation, subscriptionId: 's-1', cursor: 'c', settled: true, failed: 2, looks: 1 },
-  ])('is read as it was written: %j', (operation) => {
+  ])('is parsed from its encoding: %j', (operation) => {
     expect(JSON.parse(encodeOperation(operation))).toMatchObject({ v: 1 });
     expect(parseOperation(encodeOperation(operation))).toEqual({ ok: true, value: operation });
   });
 
-  it('may hold keys that nobody knows yet', () => {
+  it('may contain unknown keys', () => {
     const text = JSON.stringify({ v: 1, ...recovery, more: true });
     expect(parseOperation(text)).toEqual({ ok: true, value: recovery });
   });
@@ -29,7 +29,7 @@ describe('an order on the wire', () => {
     ['null', 'invalid_field:body'],
     [JSON.stringify(recovery), 'unknown_version'],
     [JSON.stringify({ v: 2, ...recovery }), 'unknown_version'],
-    [JSON.stringify({ ...recovery, v: 1, kind: 'demolition' }), 'unknown_kind'],
+    [JSON.stringify({ ...recovery, v: 1, kind: 'unknown' }), 'unknown_kind'],
     [JSON.stringify({ v: 1 }), 'unknown_kind'],
     [JSON.stringify({ v: 1, ...recovery, queue: '' }), 'invalid_field:queue'],
     [JSON.stringify({ v: 1, ...recovery, recoveryId: 7 }), 'invalid_field:recoveryId'],
@@ -37,7 +37,7 @@ describe('an order on the wire', () => {
     [JSON.stringify({ v: 1, ...cancellation, settled: false }), 'invalid_field:settled'],
     [JSON.stringify({ v: 1, ...movingUp, subscriptionId: undefined }), 'invalid_field:subscriptionId'],
     [JSON.stringify({ v: 1, ...cancellation, looks: -1 }), 'invalid_field:looks'],
-  ])('is refused with a reason: %s', (text, reason) => {
+  ])('is refused with a reason if malformed: %s', (text, reason) => {
     expect(parseOperation(text)).toEqual({ ok: false, reason });
   });
 });

@@ -26,7 +26,7 @@ const samples: { event: OperatorEvent; detail: Record<string, unknown> }[] = [
 ];
 
 describe('an operator event on the bus', () => {
-  it.each(samples)('says what happened, where and when: $event.type', ({ event, detail }) => {
+  it.each(samples)('contains its details: $event.type', ({ event, detail }) => {
     expect(operatorEventMessage(event, 'Posthaste')).toEqual({
       source: 'posthaste',
       'detail-type': event.type,
@@ -34,7 +34,7 @@ describe('an operator event on the bus', () => {
     });
   });
 
-  it.each(samples)('is read back from what a target gets: $event.type', ({ event }) => {
+  it.each(samples)('can be parsed by a target: $event.type', ({ event }) => {
     const message = operatorEventMessage(event, 'Posthaste');
     const envelope = { version: '0', id: 'e-1', account: '000000000000', resources: [], ...message };
     expect(operatorEventSchema.parse(envelope)).toEqual(message);

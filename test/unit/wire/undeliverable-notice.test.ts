@@ -29,7 +29,7 @@ const exhausted = aDelivery({
       outcome: 'failed',
       statusCode: 503,
       snippet: 'busy',
-      // Ours, and nobody is shown it.
+      // Internal: not shown in views.
       subscriptionChangedAt: 1,
     },
     {
@@ -88,12 +88,12 @@ const view = {
   policy: DEFAULT_RETRY_POLICY,
 };
 
-describe('a delivery is shown', () => {
-  it('with its attempts and times as text, and nothing of how it is kept', () => {
+describe('the view of a delivery', () => {
+  it('contains its attempts and times as text, and no internal fields', () => {
     expect(deliveryView(exhausted)).toEqual(view);
   });
 
-  it('with its next attempt and by what it comes about', () => {
+  it('contains its next attempt and the mechanism', () => {
     const next = { number: 2, phase: 'backoff', dueAt: startedAt, by: 'scheduler' } as const;
     expect(deliveryView(aDelivery({ status: 'retrying', next }))).toMatchObject({
       nextAttemptAt: '2026-01-02T03:04:05.006Z',
@@ -101,7 +101,7 @@ describe('a delivery is shown', () => {
     });
   });
 
-  it('without a policy while none was needed', () => {
+  it('has a null policy before the first failure', () => {
     expect(deliveryView(aDelivery({ key }))).toEqual({
       queue: 'orders',
       messageId: 'm-1',
@@ -112,13 +112,13 @@ describe('a delivery is shown', () => {
     });
   });
 
-  it('as its schema says', () => {
+  it('matches its schema', () => {
     expect(deliveryViewSchema.parse(JSON.parse(JSON.stringify(deliveryView(exhausted))))).toEqual(view);
   });
 });
 
 describe('an undeliverable notice', () => {
-  it('holds the delivery, the last status and the data byte for byte', () => {
+  it('contains the delivery, the last status and the data byte for byte', () => {
     fc.assert(
       fc.property(jsonText, (data) => {
         const json = parseJson(encodeUndeliverableNotice(exhausted, { kind: 'inline', data }));
@@ -129,19 +129,19 @@ describe('an undeliverable notice', () => {
     );
   });
 
-  it('has the status that the last attempt was answered with', () => {
+  it('contains the HTTP status of the last attempt', () => {
     const answered = aDelivery({ ...exhausted, attempts: exhausted.attempts.slice(0, 1) });
     expect(JSON.parse(encodeUndeliverableNotice(answered, { kind: 'gone' }))).toMatchObject({
       lastStatus: 503,
     });
   });
 
-  it('names the place of data that is too large for it', () => {
+  it('contains a reference to data that is too large', () => {
     const text = encodeUndeliverableNotice(exhausted, { kind: 'reference', dataRef: 's3://bucket/key' });
     expect(JSON.parse(text)).toEqual({ ...view, lastStatus: null, dataRef: 's3://bucket/key' });
   });
 
-  it('says nothing of data that is gone', () => {
+  it('omits erased data', () => {
     expect(JSON.parse(encodeUndeliverableNotice(exhausted, { kind: 'gone' }))).toEqual({
       ...view,
       lastStatus: null,
