@@ -58,7 +58,7 @@ export type Mechanism = (typeof MECHANISMS)[number];
 export const ATTEMPT_TRIGGERS = [...MECHANISMS, 'reconcile'] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 
-/** `failed`: will be retried. `rejected`: the subscriber's answer is final. */
+/** `failed`: worth a retry. `rejected`: the subscriber's answer is final. */
 export const OUTCOMES = ['delivered', 'failed', 'rejected'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -108,7 +108,7 @@ export type RetryRefusal =
   | 'delivered'
   /** The same recovery has already reopened it. */
   | 'recovered_already'
-  /** It changed again and again while we looked. */
+  /** Concurrent writes kept changing it. */
   | 'contended';
 
 /** Why a delivery cannot be cancelled manually. */
@@ -117,7 +117,7 @@ export type CancelRefusal =
   | 'over'
   /** It has no record yet, and filters may exclude the message from this subscription. */
   | 'not_begun'
-  /** It changed again and again while we looked. */
+  /** Concurrent writes kept changing it. */
   | 'contended';
 
 /** Why deliver ignores a wake-up. */
@@ -186,9 +186,9 @@ export type SigningScheme = (typeof SIGNING_SCHEMES)[number];
 export const RECOVERY_STATES = ['running', 'completed', 'stopped'] as const;
 export type RecoveryState = (typeof RECOVERY_STATES)[number];
 
-/** The SQS queues that our functions consume. */
+/** SQS queues that the functions consume. */
 export type WorkQueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 
-/** The dead-letter queues that `posthaste redrive` empties. */
+/** Dead-letter queues that `posthaste redrive` empties. */
 export const REDRIVEN_QUEUES = ['ingress', 'delivery', 'operation', 'undeliverable'] as const;
 export type RedrivenQueue = (typeof REDRIVEN_QUEUES)[number];

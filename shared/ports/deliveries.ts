@@ -76,8 +76,8 @@ export interface DeliveryListings {
   /** The records of up to 100 keys, unordered and strongly consistent. Missing records are omitted. */
   records(keys: readonly DeliveryKey[]): Promise<DeliveryRecords>;
   /**
-   * All recorded deliveries of a message, by bucket and subscription. Strongly consistent. @throws
-   * InvalidMarkerError
+   * All recorded deliveries of a message, by bucket and subscription. Strongly consistent.
+   * @throws InvalidMarkerError
    */
   ofMessage(message: FanOut, page: PageRequest): Promise<Page<Delivery>>;
   /** Number of a message's recorded deliveries by status; strongly consistent. */

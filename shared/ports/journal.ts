@@ -11,8 +11,9 @@ import type { Operation } from '../domain/recovery/operation.ts';
  */
 export type Fact =
   /**
-   * `matched`: jobs sent for the first page of subscriptions. `differs`: the repeat differs from the accepted
-   * message with its id. `late`: it arrived after the window of its message. `unfinished`: more pages follow.
+   * `matched`: deliveries with a sent job, from the first page of subscriptions. `differs`: the repeat differs from
+   * the accepted message with its id. `late`: it arrived after the window of its message. `unfinished`: more pages
+   * follow.
    */
   | {
       fact: 'message_accepted';

@@ -63,7 +63,7 @@ export function hasRoomForRound({ attempts }: Delivery): boolean {
   return attempts.length < MOST_ATTEMPTS;
 }
 
-/** More recoveries than ever run at the same time: a repeated operation belongs to a running recovery. */
+/** Recoveries remembered per delivery: more than ever run at the same time, and only a running one can repeat. */
 const MOST_RECOVERIES = 10;
 
 function withRecovery({ recoveries }: Delivery, recoveryId: string): readonly string[] {

@@ -23,7 +23,7 @@ export type LaterPart = Part & { after: string };
 export type FanOut = { key: MessageKey; parts?: readonly LaterPart[]; until?: string } & Buckets;
 
 /**
- * Concurrent attempts of one deliver invocation: jobs per batch times attempts per job. Each uses one file
+ * Maximum concurrent attempts of one deliver invocation: jobs per batch times attempts per job. Each uses one file
  * descriptor at a time. A function has 1,024 (AWS Lambda developer guide, "Lambda quotas"); idle connections use up
  * to 400: 100 to subscribers and 50 to each AWS service.
  */

@@ -49,8 +49,8 @@ export function bodyOf(message: Message): string {
 }
 
 /**
- * Placeholder for the body in a `post_data` template; used once, so that a template cannot multiply the published
- * size.
+ * Placeholder for the body in a `post_data` template; replaced once, so that a template cannot multiply the
+ * published size.
  */
 export const ZAQAR_MESSAGE = '"$zaqar_message$"';
 
@@ -126,7 +126,6 @@ function lowerCased(headers: Record<string, string>): Record<string, string> {
   );
 }
 
-/** The signed content. */
 type SignedContent = {
   /** `webhook-id`. Message ids contain no full stop (`messageIdOf`), so the three signed parts are unambiguous. */
   id: string;
