@@ -27,7 +27,7 @@ export async function deleteQueue(
   await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
 }
 
-/** Removes what is left of a deleted queue for `REMOVING_MS`, so that a small one can be made anew at once. */
+/** Removes what is left of a deleted queue for `REMOVAL_BUDGET_MS`, so that a small one can be made anew at once. */
 export async function removeAtOnce(
   { registry, clock }: { registry: Pick<Registry, 'removeDeletedQueue'>; clock: Pick<Clock, 'now'> },
   queue: string,
