@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { messageIdOf } from '../../shared/domain/message/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
-import { errorAnswer, notFound, ourFault, refusalOf, RefusedRequest } from './errors.ts';
+import { errorAnswer, notFound, internalError, refusalOf, RefusedRequest } from './errors.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
 import { addSubscriptionChangeRoutes } from './subscriptions/change-routes.ts';
@@ -19,7 +19,7 @@ import { addSubscriptionRoutes } from './subscriptions/routes.ts';
 import { addExportRoutes } from './subscriptions/export-routes.ts';
 import { addImportRoute } from './subscriptions/import-routes.ts';
 
-/** The administration API (docs/api.md). API Gateway decides who may call it. */
+/** The administration API (docs/api.md). API Gateway authenticates the caller. */
 export function createApi(dependencies: ApiDependencies): Api {
   const api: Api = new Hono<ApiEnvironment>();
   const routes: Route[] = [];
@@ -53,12 +53,12 @@ export function createApi(dependencies: ApiDependencies): Api {
     if (refused !== undefined) return errorAnswer(refused);
     const { caller } = context.env;
     dependencies.reportFault(error, { ...idsIn(context.req.param()), ...caller });
-    return errorAnswer(ourFault(caller.requestId));
+    return errorAnswer(internalError(caller.requestId));
   });
   return api;
 }
 
-/** The queue that a request is about; undefined if it is about none, or about all. */
+/** The queue in the path; undefined if the request is not about one queue. */
 function queueOf(context: Context<ApiEnvironment>): string | undefined {
   return context.req.param('queue');
 }
@@ -76,7 +76,7 @@ function idsIn({ queue, message, subscription, recovery }: Record<string, string
 function refuseOtherMethods(api: Api): void {
   for (const [path, routes] of Map.groupBy(api.routes, (route) => route.path)) {
     const allow = routes.map((route) => route.method).join(', ');
-    const refusal = new RefusedRequest('method_not_allowed', `only ${allow} here`);
+    const refusal = new RefusedRequest('method_not_allowed', `this path supports only ${allow}`);
     api.all(path, () => errorAnswer(refusal, { allow }));
   }
 }

@@ -3,10 +3,10 @@ import type { SigningScheme, DisableReason } from '../../shared/domain/vocabular
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
 
-/** `principal`: an IAM ARN, a token's subject, or `anonymous` if the deployment asks for no authorisation. */
+/** `principal`: an IAM ARN, a token's subject, or `anonymous` if the deployment requires no authorisation. */
 export type Caller = { principal: string; requestId: string };
 
-/** What a request changed. It never holds a value that may be secret, only the names of those that changed. */
+/** What a request changed. Values that may be secret are never logged, only the names of the fields that changed. */
 export type Change =
   | { change: 'queue_created'; queue: string; after: QueueDigest }
   | ({ change: 'queue_replaced' | 'queue_changed'; queue: string } & Difference<QueueDigest>)
@@ -30,10 +30,10 @@ export type Change =
       queue: string;
       subscriptionId: string;
       scheme: SigningScheme;
-      /** When the secret before it ends; RFC 3339. */
+      /** When the previous secret stops signing; RFC 3339. */
       previousExpiresAt?: string;
     }
-  /** `subscriptions`: how many; each page of an export has its own line. */
+  /** `subscriptions`: how many. Each page of an export has a separate line. */
   | { change: 'credentials_exported'; queue: string; subscriptions: number }
   | { change: 'subscription_tested'; queue: string; subscriptionId: string; messageId: string }
   | { change: 'messages_posted'; queue: string; messageIds: readonly string[] }
@@ -56,14 +56,14 @@ export type Change =
 
 export type Audit = (caller: Caller, change: Change) => void;
 
-/** One log line for every change. */
+/** Writes one log line for each change. */
 export function auditLog(logger: Logger): Audit {
   return (caller, change) => {
     logger.info('audit', { ...caller, ...change });
   };
 }
 
-/** A queue on the audit trail: the names in its metadata, because the values may be secret. */
+/** A queue in the audit log: only the names in its metadata, because the values may be secret. */
 type QueueDigest = { metadata: readonly string[]; retryPolicy?: PartialRetryPolicy };
 
 export function queueDigest({ metadata, retryPolicy }: Queue): QueueDigest {
@@ -74,8 +74,8 @@ export function queueDigest({ metadata, retryPolicy }: Queue): QueueDigest {
 }
 
 /**
- * A subscription on the audit trail. The path and query of a URL, the values of headers, templates and filters may hold
- * secrets, so only their presence is logged.
+ * A subscription in the audit log. The path and query of the URL and the values of headers, templates and filters may
+ * hold secrets, so only their presence is logged.
  */
 type SubscriptionDigest = {
   /** Scheme, host and port. */
@@ -101,7 +101,7 @@ export function subscriptionDigest(subscription: Subscription): SubscriptionDige
   };
 }
 
-/** `changed` names what differs, down to single headers: a changed secret is logged by its name, without its value. */
+/** `changed` names the fields that differ, down to single headers, without their values. */
 type Difference<Digest> = { changed: readonly string[]; before: Digest; after: Digest };
 
 export function queueDifference(before: Queue, after: Queue): Difference<QueueDigest> {

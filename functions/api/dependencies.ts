@@ -13,7 +13,6 @@ import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { Audit, Caller } from './audit.ts';
 import type { Claims, TokenRules } from './permission.ts';
 
-/** What the API works with. */
 export type ApiDependencies = ApiPorts & { settings: ApiSettings };
 
 export type ApiPorts = {
@@ -23,11 +22,11 @@ export type ApiPorts = {
   payloads: Payloads;
   deliveries: Deliveries;
   deliveryListings: DeliveryListings;
-  /** Whose places in a line are given to others when deliveries are cancelled. */
+  /** A cancelled delivery frees its slot here. */
   rateLimits: RateLimits;
   recoveries: Recoveries;
   ingress: Ingress;
-  /** Takes our own messages to one subscription, which skip dispatch. */
+  /** For tests and confirmation requests, which go to one subscription and skip dispatch. */
   deliveryQueue: DeliveryQueue<DeliveryJob>;
   operations: Operations;
   queueDepths: QueueDepths;
@@ -37,14 +36,14 @@ export type ApiPorts = {
   operatorEvents: OperatorEvents;
   journal: Journal;
   clock: Clock;
-  /** A fresh id, valid for a subscription and for a message. */
+  /** A new unique id, valid for subscriptions and messages. */
   newId: () => string;
   /** Cryptographically secure. */
   randomBytes: (bytes: number) => Uint8Array;
-  /** Why this URL cannot be a subscriber; undefined if it can. */
+  /** Why this URL is refused as a subscriber; undefined if it is accepted. */
   subscriberFault: (url: string) => string | undefined;
   audit: Audit;
-  /** Logs a fault of ours with the id of the request and the ids in its path. */
+  /** Logs an internal error with the id of the request and the ids in its path. */
   reportFault: (fault: Error, ids: Caller & Readonly<Record<string, string>>) => void;
 };
 
@@ -52,21 +51,21 @@ export type ApiPorts = {
 export type ApiSettings = TokenRules & {
   /** The version of Posthaste, for the OpenAPI document. */
   version: string;
-  /** Completes a partial policy, and is checked together with it. */
+  /** Supplies the fields that a partial policy omits; both are validated together. */
   defaultRetryPolicy: RetryPolicy;
   /** How long records are kept. */
   retentionMs: number;
-  /** The most that a Retry-After adds to a delay. */
+  /** The longest extra delay that a Retry-After header can cause. */
   retryAfterCapMs: number;
   /** How long past due a retry counts as overdue. */
   overdueAfterMs: number;
-  /** Every new subscriber has to confirm, whatever the metadata of its queue says. */
+  /** Every new subscriber must confirm, also where the metadata of its queue does not require it. */
   subscriptionConfirmation: boolean;
-  /** How much a queue's subscriptions may be. */
-  mostOfQueue: Amount;
+  /** The most subscriptions, and bytes of subscriptions, that a queue can have. */
+  queueLimit: Amount;
 };
 
-/** Hono's environment: each request comes with its caller, the claims of its token, and the public URL of the API. */
+/** What each Hono request carries. `claims`: of its token. `publicUrl`: of the API. */
 export type ApiEnvironment = { Bindings: { caller: Caller; claims?: Claims; publicUrl: string } };
 
 export type Api = Hono<ApiEnvironment>;

@@ -31,7 +31,7 @@ const statusOfCode = {
   internal: 500,
 } as const satisfies Record<ErrorCode, number>;
 
-/** A request that is answered with an error. Thrown before anything is written. */
+/** An error response to a request. Thrown before anything is written. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
   readonly code: ErrorCode;
@@ -49,12 +49,12 @@ export function invalidFields(faults: readonly FieldError[]): RefusedRequest {
   return refusedFields('invalid_request', faults);
 }
 
-/** Faults that one answer names. */
+/** The number of invalid fields that one response lists. */
 const MAX_FAULTS = 20;
-/** In characters, of a field's name and of its message: both may hold text of the caller. */
+/** In characters. A field's name and its message can both contain text from the caller. */
 const MAX_TEXT = 256;
 
-/** A refusal of bounded size. Its message counts the faults that it does not name. */
+/** A refusal of bounded size. Its message counts the invalid fields that it does not list. */
 export function refusedFields(code: ErrorCode, faults: readonly FieldError[]): RefusedRequest {
   const named = faults.slice(0, MAX_FAULTS).map(({ field, message }) => ({
     field: truncate(field),
@@ -83,7 +83,7 @@ export const errorSchema = z.object({
   }),
 });
 
-/** The body of what API Gateway itself answers, before or in place of the function. */
+/** The body of responses that API Gateway sends without calling the function. */
 export const gatewayErrorSchema = z.object({ message: z.string() });
 
 export function errorBody({ code, message, fields }: RefusedRequest): z.infer<typeof errorSchema> {
@@ -96,40 +96,42 @@ export function errorAnswer(refused: RefusedRequest, headers: Record<string, str
   return Response.json(errorBody(refused), { status: statusOfCode[refused.code], headers });
 }
 
-export function ourFault(requestId: string): RefusedRequest {
-  return new RefusedRequest('internal', `our fault; it is in the log as request ${requestId}`);
+export function internalError(requestId: string): RefusedRequest {
+  return new RefusedRequest('internal', `internal error; find the log entry by request id ${requestId}`);
 }
 
-/** A queue has each subscriber once. */
+/** The refusal where the queue already has this subscriber. */
 export function subscriberTaken(subscriptionId: string): RefusedRequest {
-  return new RefusedRequest('conflict', `the queue has this subscriber: subscription ${subscriptionId}`, [
-    { field: 'subscriber', message: 'is on this queue already' },
-  ]);
+  return new RefusedRequest(
+    'conflict',
+    `the queue already has this subscriber: subscription ${subscriptionId}`,
+    [{ field: 'subscriber', message: 'is on this queue already' }],
+  );
 }
 
-/** The refusal for an error that is not our fault; undefined for one that is. */
+/** The refusal for an error that the request caused; undefined for an internal error. */
 export function refusalOf(error: unknown): RefusedRequest | undefined {
   if (error instanceof RefusedRequest) return error;
   if (error instanceof InvalidMarkerError) {
     return invalidFields([{ field: 'marker', message: 'is not from this listing' }]);
   }
   if (error instanceof QueueMissingError) {
-    return new RefusedRequest('conflict', 'the queue was deleted meanwhile');
+    return new RefusedRequest('conflict', 'the queue was deleted during this request');
   }
   if (error instanceof QueueBeingDeletedError) {
     return new RefusedRequest(
       'conflict',
-      'the queue of this name is still being deleted; ask again in a minute',
+      'a queue of this name is still being deleted; try again in a minute',
     );
   }
   if (error instanceof ContendedError) {
-    return new RefusedRequest('conflict', 'it kept being changed by others meanwhile; ask again');
+    return new RefusedRequest('conflict', 'other requests kept changing this record; try again');
   }
   if (error instanceof UnknownCredentialsError) {
     return invalidFields(
       error.headers.map((header) => ({
         field: `options.post_headers.${header}`,
-        message: `is redacted, and there is no value to keep: give the value`,
+        message: `is redacted, and no stored value exists: send the value`,
       })),
     );
   }

@@ -7,7 +7,7 @@ import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/
 import { invalidFields, refusedFields } from './errors.ts';
 import type { FieldError } from '../../shared/domain/errors.ts';
 
-/** A flag in a query, false by default. Upper case is accepted, because Zaqar's own client sends `True`. */
+/** A flag in a query, false by default. Upper case is accepted, because python-zaqarclient sends `True`. */
 export const flag = z
   .string()
   .toLowerCase()
@@ -16,7 +16,7 @@ export const flag = z
   .transform((text) => text === 'true')
   .meta({ override: { type: 'boolean', default: false } });
 
-/** Ten years: longer is a typing error, and the resulting time has to be a valid date. */
+/** Ten years. More is assumed to be a typing error, and the resulting time must be a valid date. */
 export const MAX_TTL_SECONDS = 315_360_000;
 
 export function seconds(minimum: number, maximum: number) {
@@ -24,7 +24,7 @@ export function seconds(minimum: number, maximum: number) {
   return z.int(rule).min(minimum, rule).max(maximum, rule);
 }
 
-/** Without control characters and non-characters, which SQS or a header cannot carry. */
+/** Excludes control characters and non-characters, which SQS or an HTTP header cannot carry. */
 const PRINTABLE = /^[^\u0000-\u001f\u007f-\u009f\ufffe\uffff]*$/u;
 
 const LONE_SURROGATE = /\p{Cs}/u;
@@ -39,18 +39,17 @@ export function printable(maxLength: number) {
     .refine((text) => !LONE_SURROGATE.test(text), rule);
 }
 
-/** The type of a message. */
 export const messageType = printable(256);
 
-/** The type of a message that a caller publishes. */
+/** The type of a published message. Excludes the type that confirmation requests have. */
 export const publishedType = messageType.refine(
   (type) => type !== CONFIRMATION_TYPE,
-  'is the type of our own requests for confirmation',
+  'is reserved for confirmation requests',
 );
 
 /**
- * Parses the retry policy in the field `at`, and checks it together with the defaults that complete it.
- * @throws RefusedRequest `invalid_retry_policy`; a fault of the whole policy names `at` itself.
+ * Parses the retry policy in the field `at`, and validates it together with the defaults that complete it.
+ * @throws RefusedRequest `invalid_retry_policy`; names `at` where the fields contradict each other.
  */
 export function retryPolicyAt(at: string, input: unknown, defaults: RetryPolicy): PartialRetryPolicy {
   const result = parseRetryPolicy(input, defaults);
@@ -62,12 +61,12 @@ export function retryPolicyAt(at: string, input: unknown, defaults: RetryPolicy)
   throw refusedFields('invalid_retry_policy', fields);
 }
 
-/** A listing reads every hour of a window, also those without messages. */
-const MOST_DAYS = 400;
+/** A listing reads every hour of a window, including hours without messages. */
+const MAX_DAYS = 400;
 
 const TIME_RULE = 'must be an RFC 3339 time, such as 2026-11-21T12:00:00Z';
 
-/** RFC 3339 with any offset; parsed to milliseconds since the epoch. */
+/** RFC 3339 with any offset, parsed to milliseconds since the epoch. */
 export const timeField = z
   .string(TIME_RULE)
   .toUpperCase()
@@ -78,7 +77,7 @@ export const timeField = z
 /** A window of acceptance times: includes `since`, excludes `until`. */
 export const windowFields = { since: timeField.exactOptional(), until: timeField.exactOptional() };
 
-export function isWindow({
+export function isOrderedWindow({
   since = -Infinity,
   until = Infinity,
 }: {
@@ -88,11 +87,11 @@ export function isWindow({
   return since < until;
 }
 
-/** The fault of a window that ends before it begins. */
-export const NO_WINDOW = { path: ['until'], error: 'must be after since' };
+/** The error for a window that ends before it begins. */
+export const WINDOW_ORDER_ERROR = { path: ['until'], error: 'must be after since' };
 
 /**
- * Completes a window; the default is the last 24 hours.
+ * Completes a window. The default is the last 24 hours.
  * @throws RefusedRequest naming `since`, if the window ends before it begins or is too long
  */
 export function windowOf(
@@ -102,17 +101,17 @@ export function windowOf(
   const until = asked.until ?? now;
   const since = asked.since ?? until - DAY_MS;
   if (since >= until) throw invalidFields([{ field: 'since', message: 'must be in the past' }]);
-  if (until - since > MOST_DAYS * DAY_MS) {
-    throw invalidFields([{ field: 'since', message: `must be at most ${MOST_DAYS} days before until` }]);
+  if (until - since > MAX_DAYS * DAY_MS) {
+    throw invalidFields([{ field: 'since', message: `must be at most ${MAX_DAYS} days before until` }]);
   }
   return { since, until };
 }
 
-/** What SQS refuses in a message's data, which is JSON source text. */
+/** Why SQS would refuse this data, which is JSON source text; empty if it would not. */
 export function bodyFault(data: string | undefined, field: string): FieldError[] {
   if (data === undefined) return [{ field, message: 'is required' }];
-  // SQS refuses text with these two characters, but not their escapes.
+  // SQS refuses these two characters, but accepts their escapes.
   if (/[\uFFFE\uFFFF]/.test(data))
-    return [{ field, message: 'must hold U+FFFE and U+FFFF as \\ufffe and \\uffff only' }];
+    return [{ field, message: 'must escape U+FFFE and U+FFFF as \\ufffe and \\uffff' }];
   return [];
 }

@@ -31,7 +31,7 @@ const journal = powertoolsJournal('api', environment);
 const deadline = invocationDeadline();
 const api = createApi({ ...apiPorts(), settings: apiSettings() });
 
-// Called by Lambda, with one request of the HTTP API
+// Called by Lambda for each request to the HTTP API
 
 export const handler = deadline.timed(async (event: unknown) => {
   try {
@@ -41,7 +41,6 @@ export const handler = deadline.timed(async (event: unknown) => {
   }
 });
 
-/** The adapters of the ports. */
 function apiPorts(): ApiPorts {
   const { subscriptionsTable, deliveriesTable } = environment;
   const invocation = { deadline, journal };
@@ -96,7 +95,7 @@ function apiSettings(): ApiSettings {
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     overdueAfterMs: environment.overdueAfterSeconds * 1000,
     subscriptionConfirmation: environment.subscriptionConfirmation,
-    mostOfQueue: {
+    queueLimit: {
       subscriptions: environment.maxSubscriptionsPerQueue,
       bytes: environment.maxSubscriptionMegabytesPerQueue * 2 ** 20,
     },

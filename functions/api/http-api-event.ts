@@ -4,7 +4,7 @@ import type { Caller } from './audit.ts';
 import type { Api } from './dependencies.ts';
 import type { Claims } from './permission.ts';
 
-/** The parts that we read of an HTTP API's event, payload format 2.0. Zaqar's own two headers are ignored. */
+/** The fields that are read of an HTTP API event, payload format 2.0. Zaqar's two headers are ignored. */
 const httpApiEvent = z.object({
   routeKey: z.string().default(DEFAULT_ROUTE),
   rawPath: z.string(),
@@ -34,9 +34,9 @@ type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; body
 type ApiRequest = { request: Request; caller: Caller; claims?: Claims; publicUrl: string };
 
 /**
- * The API's answer to an event; a fault of ours is an answer too.
- * @param publicApiUrl where callers reach the API, if not at its own domain
- * @throws ZodError for an event that is not an HTTP API's, which fails the invocation
+ * The API's response to an event. Internal errors are responses too.
+ * @param publicApiUrl where callers reach the API, if not at its API Gateway domain
+ * @throws ZodError for an event that is not from an HTTP API; the invocation fails
  */
 export async function answerHttpApi(api: Api, event: unknown, publicApiUrl?: string): Promise<HttpApiAnswer> {
   const { request, ...bindings } = parseHttpApiEvent(event, publicApiUrl);
@@ -44,9 +44,9 @@ export async function answerHttpApi(api: Api, event: unknown, publicApiUrl?: str
 }
 
 /**
- * @param publicApiUrl where callers reach the API, if not at its own domain
- * @throws ZodError for an event that is not an HTTP API's. The path is as the `$default` stage passes it: without a
- * stage in front, and already decoded.
+ * The request in an event. The `$default` stage passes the path decoded and without a stage name.
+ * @param publicApiUrl where callers reach the API, if not at its API Gateway domain
+ * @throws ZodError for an event that is not from an HTTP API
  */
 export function parseHttpApiEvent(event: unknown, publicApiUrl?: string): ApiRequest {
   const parsed = httpApiEvent.parse(event);
@@ -75,16 +75,16 @@ export async function httpApiAnswer(response: Response): Promise<HttpApiAnswer> 
   };
 }
 
-/** The Request constructor refuses these (Fetch §2.2.1). No route has them, nor OPTIONS, which replaces them. */
+/** The Request constructor refuses these (Fetch §2.2.1). They become OPTIONS, which no route has either. */
 const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
-/** Drops the body of a GET: Request does not allow one, and no route reads it. */
+/** Drops the body of a GET, because Request does not allow one. */
 function requestOf(parsed: HttpApiEvent): Request {
   const { routeKey, rawQueryString, requestContext, ...event } = parsed;
   const rawPath = parsed.rawPath === ZAQAR_HOME ? HOME : parsed.rawPath;
   const { method: asked } = requestContext.http;
   const method = FORBIDDEN_METHODS.has(asked) ? 'OPTIONS' : asked;
-  // The decoded path holds these as parts of a segment; in a URL they would end the path, or be decoded again.
+  // In the decoded path these are part of a segment. In a URL they would end the path or be decoded again.
   const path =
     !isCanonical(rawPath) || !isServedBy(routeKey, rawPath)
       ? UNROUTED_PATH
@@ -94,20 +94,20 @@ function requestOf(parsed: HttpApiEvent): Request {
 }
 
 /**
- * Whether this is the one way to write its path. API Gateway authorised the caller for the path as it came: another spelling
- * may have passed a policy that allows or denies this one. `..` must not lead to another queue, and `orders/` is not `orders`.
+ * Whether the path is spelled in the only accepted way. API Gateway authorised the caller for the path as sent, so another
+ * spelling could bypass an IAM policy. `..` must not lead to another queue, and `orders/` is not `orders`.
  */
 function isCanonical(path: string): boolean {
   const segments = path === '/' ? [] : path.split('/').slice(1);
   return !/\p{Cc}/u.test(path) && segments.every((segment) => !/^(?:(?:\.|%2e){1,2})?$/i.test(segment));
 }
 
-/** API Gateway authorises no caller of an open route, so such an event reaches open paths only, however it spells them. */
+/** API Gateway does not authorise callers of open routes, so their events may reach only open paths. */
 function isServedBy(routeKey: string, path: string): boolean {
   return routeKey === DEFAULT_ROUTE || isOpenPath(path);
 }
 
-/** How Zaqar's own client spells the path of the home document, which is about no queue. */
+/** How python-zaqarclient spells the path of the home document. */
 const ZAQAR_HOME = '/v2/';
 const HOME = '/v2';
 

@@ -21,15 +21,16 @@ import type { Refusal, Route, Tag } from './route.ts';
 import { contentFilterSchema, describedOptions } from './subscriptions/options.ts';
 
 const TAGS = {
-  service: 'The service itself.',
-  queues: 'Named channels.',
-  subscriptions: 'Who is called for the messages of a queue, and how.',
-  messages: 'What producers publish.',
-  deliveries: 'One message on its way to one subscription.',
-  recoveries: 'Replays of what has failed.',
+  service: 'Version, health and description of the service.',
+  queues:
+    'Named channels. Producers publish to a queue; its subscribers receive the messages. Not an SQS queue.',
+  subscriptions: 'The URLs that receive the messages of a queue, with headers, filter and retry policy.',
+  messages: 'What producers publish to a queue.',
+  deliveries: 'The delivery of one message to one subscription, with its attempts.',
+  recoveries: 'Bulk replays of failed deliveries.',
 } satisfies Record<Tag, string>;
 
-/** Schemas that the document defines once, under these names, and refers to. */
+/** Schemas that the document defines once under these names, and references elsewhere. */
 const NAMED = {
   Attempt: attemptView,
   ContentFilter: contentFilterSchema,
@@ -55,13 +56,18 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'header',
     name: 'authorization',
-    description: 'AWS Signature Version 4 for the service execute-api (apiAuthorization iam).',
+    description:
+      'AWS Signature Version 4 for the service `execute-api`. Used where the setting `apiAuthorization` is `iam`.',
     'x-amazon-apigateway-authtype': 'awsSigv4',
   },
-  token: { type: 'http', scheme: 'bearer', description: 'A JSON Web Token (apiAuthorization jwt).' },
+  token: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A JSON Web Token. Used where the setting `apiAuthorization` is `jwt`.',
+  },
 } as const;
 
-/** The OpenAPI 3.1 document of these routes, from the schemas that they read and answer by. */
+/** The OpenAPI 3.1 document of these routes, derived from their request and response schemas. */
 export function openApiDocument(api: { routes: readonly Route[]; version: string; url: string }) {
   return createDocument(
     {
@@ -71,7 +77,9 @@ export function openApiDocument(api: { routes: readonly Route[]; version: string
         version: api.version,
         summary: 'The administration API',
         description:
-          'Webhooks out of an AWS account. HEAD is served wherever GET is. Bodies are JSON in UTF-8, at most 1 MiB, whatever the content type says. Which of the two ways of authorisation is asked for, or none, is a setting of the deployment.',
+          'Delivers webhooks out of an AWS account. Request bodies are JSON in UTF-8, at most 1 MiB; the content type is ' +
+          'ignored. Every GET route also serves HEAD. The setting `apiAuthorization` of the deployment selects the ' +
+          'authorisation: AWS signatures, tokens, or none.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: api.url }],
@@ -80,12 +88,12 @@ export function openApiDocument(api: { routes: readonly Route[]; version: string
       paths: pathsOf(api.routes),
       components: { securitySchemes },
     },
-    { override: withoutTheObvious },
+    { override: omitNoise },
   );
 }
 
-/** Patterns of times, and the bound of every integer in JavaScript, make up half of a document and inform no reader. */
-const withoutTheObvious: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema }) => {
+/** Drops patterns of times and the bound of JavaScript integers: half of the document, and no use to a reader. */
+const omitNoise: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema }) => {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };
@@ -121,7 +129,7 @@ function requestBodyOf({ schema, mediaTypes, required }: NonNullable<Route['body
   };
 }
 
-/** The answers that a route shares with others. */
+/** The responses that a route shares with others. */
 function commonAnswers(
   refused: readonly Refusal[],
   isOpen: boolean,
@@ -133,7 +141,7 @@ function commonAnswers(
   };
 }
 
-/** An answer that the document defines once, under its id. */
+/** A response that the document defines once, under its id. */
 function shared(id: string, description: string, schema: z.ZodType): ZodOpenApiResponseObject {
   return { id, description, content: { 'application/json': { schema } } };
 }
@@ -141,34 +149,46 @@ function shared(id: string, description: string, schema: z.ZodType): ZodOpenApiR
 const REFUSALS: Record<Refusal, ZodOpenApiResponseObject> = {
   400: shared(
     'InvalidRequest',
-    'A field is missing, unknown, of the wrong type or out of range; it is named.',
+    'A field is missing, unknown, of the wrong type or out of range. The response names it.',
     errorSchema,
   ),
-  404: shared('NotFound', 'There is no such thing.', errorSchema),
-  409: shared('Conflict', 'It cannot be done as things stand; the message says why.', errorSchema),
-  413: shared('TooLarge', 'More than a request or a record may hold.', errorSchema),
+  404: shared(
+    'NotFound',
+    'The queue, subscription, message, delivery, recovery or path does not exist.',
+    errorSchema,
+  ),
+  409: shared(
+    'Conflict',
+    'The current state does not allow this request. The message gives the reason.',
+    errorSchema,
+  ),
+  413: shared('TooLarge', 'The request, or the record that it would create, is too large.', errorSchema),
 };
 
 const UNAUTHORIZED = {
-  401: shared('Unauthorized', 'No valid token; from API Gateway.', gatewayErrorSchema),
+  401: shared('Unauthorized', 'The token is missing or invalid. Sent by API Gateway.', gatewayErrorSchema),
   403: shared(
     'Forbidden',
-    'No valid signature, or no permission, from API Gateway; or a token without the scope or the queue that it takes.',
+    'The AWS signature is missing or invalid, or IAM denies the call (sent by API Gateway); or the token lacks the scope or the queue.',
     z.union([errorSchema, gatewayErrorSchema]),
   ),
 };
 
-/** Answers that do not depend on the request. */
+/** Errors that any route can return. */
 const FAULTS: Record<string, ZodOpenApiResponseObject> = {
   431: {
     id: 'TooLong',
-    description: 'The path, the query and the headers are too long together; from API Gateway.',
+    description: 'Path, query and headers together are too long. Sent by API Gateway.',
   },
-  429: shared('TooManyRequests', 'Too many requests; from API Gateway.', gatewayErrorSchema),
+  429: shared('TooManyRequests', 'Too many requests. Sent by API Gateway.', gatewayErrorSchema),
   500: shared(
     'InternalError',
-    'Our fault; the message holds the id of the request.',
+    'Internal error. The message contains the request id, by which the log entry can be found.',
     z.union([errorSchema, gatewayErrorSchema]),
   ),
-  503: shared('Unavailable', 'Too busy, or out of order; from API Gateway.', gatewayErrorSchema),
+  503: shared(
+    'Unavailable',
+    'The API function is overloaded or unavailable. Sent by API Gateway.',
+    gatewayErrorSchema,
+  ),
 };

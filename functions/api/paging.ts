@@ -20,7 +20,7 @@ export const pageFields = {
   marker: z.string().min(1).max(MAX_MARKER_LENGTH).exactOptional(),
 };
 
-/** Not strict: Zaqar's client sends more with some lists, to no effect. */
+/** Not strict: Zaqar's client sends further parameters with some lists. They are ignored. */
 export const pageQuery = z.object(pageFields);
 
 /** @throws RefusedRequest `invalid_request` naming `limit` or `marker`. */
@@ -32,7 +32,7 @@ export const linksSchema = z.array(z.object({ rel: z.literal('next'), href: z.st
 
 type Link = z.infer<typeof linksSchema>[number];
 
-/** The link to the next page, in Zaqar's form; empty on the last page. Flags that are false are left out of it. */
+/** The link to the next page, in Zaqar's form; empty on the last page. Omits flags that are false. */
 export function nextLinks(
   path: string,
   { marker }: Pick<Page<unknown>, 'marker'>,
@@ -45,17 +45,17 @@ export function nextLinks(
   return [{ rel: 'next', href: `${path}?${search.toString()}` }];
 }
 
-/** Lambda's limit is 6 MB for the answer with what surrounds the body (Lambda quotas, "Invocation payload"). */
+/** Under Lambda's limit of 6 MB for the whole response (Lambda quotas, "Invocation payload"). */
 export const MAX_ANSWER_BYTES = 5_000_000;
 
-/** The bytes that a part takes in Lambda's answer, where the body is text within JSON: each quote takes two. */
+/** The bytes of a part in Lambda's response. Its body is a JSON string, so each quote takes two bytes. */
 export function answerBytesOf(part: unknown): number {
   return Buffer.byteLength(JSON.stringify(JSON.stringify(part)));
 }
 
 /**
- * A page of as many views as fit into an answer. If they do not all fit, the page is read again with a smaller limit, because
- * only the listing can make the marker of a shorter page. One always fits: a record has at most 400 KB (DynamoDB quotas).
+ * A page with as many views as fit into a response. If some do not fit, it reads the page again with a smaller limit, because
+ * only the listing can create the marker of a shorter page. One always fits: a record has at most 400 KB (DynamoDB quotas).
  * @throws what `read` throws
  */
 export async function pageWithinAnswerSize<Item, View>(

@@ -21,7 +21,7 @@ export function queueName(name: string): string {
 }
 
 /**
- * The message of a path, which may hold the producer's id or the id derived from it.
+ * The message of a path, which contains the producer's id or the id derived from it.
  * @throws RefusedRequest `invalid_request` naming `queue`.
  */
 export function messageKey({ queue, message }: { queue: string; message: string }): MessageKey {
@@ -33,7 +33,7 @@ export function messageKey({ queue, message }: { queue: string; message: string 
 
 /**
  * The subscription of a path.
- * @throws RefusedRequest `invalid_request` naming `queue`, `not_found` where the text cannot be an id
+ * @throws RefusedRequest `invalid_request` naming `queue`, `not_found` where the text cannot be a subscription's id
  */
 export function subscriptionName({ queue, subscription }: { queue: string; subscription: string }): {
   queue: string;
@@ -44,7 +44,7 @@ export function subscriptionName({ queue, subscription }: { queue: string; subsc
   return name;
 }
 
-/** Whether this text can be the id of a subscription; any other was never given out. */
+/** Whether this text has the form of a subscription's id. */
 export function isSubscriptionId(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(id);
 }
@@ -60,7 +60,7 @@ const segment = z.string().min(1);
 const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   queue: segment.meta({ description: QUEUE_NAME_RULE, pattern: QUEUE_NAME.source }),
   message: segment.meta({
-    description: "The message's id, as it was answered to the post. The producer's own finds it as well.",
+    description: "The id that the response to the post contained, or the producer's id of the message.",
   }),
   subscription: segment.meta({ description: 'The id of the subscription.' }),
   recovery: segment.meta({ description: 'The id of the recovery.' }),
@@ -75,6 +75,6 @@ export function pathParameters(path: string): z.ZodObject | undefined {
 
 function parameter(name: string): z.ZodType {
   const schema = PARAMETERS[name];
-  if (schema === undefined) throw new Error(`The path parameter ${name} has no description`);
+  if (schema === undefined) throw new Error(`Path parameter ${name} has no schema in PARAMETERS`);
   return schema;
 }

@@ -1,9 +1,9 @@
 import { RefusedRequest } from './errors.ts';
 
-/** What a route asks of a token: to look, to publish, to change, or to see the credentials of subscribers. */
+/** What a token must allow: reading, publishing, changing, or reading the credentials of subscribers. */
 export type Permission = 'read' | 'publish' | 'manage' | 'credentials';
 
-/** How tokens say what their holders may do. IAM says it for itself, so without tokens both are undefined. */
+/** How tokens express permissions. With IAM authorisation both are undefined, because policies decide. */
 export type TokenRules = {
   /** The scope for each permission. @default every token has all of them */
   jwtScopes: Readonly<Record<Permission, string>> | undefined;
@@ -11,18 +11,18 @@ export type TokenRules = {
   jwtQueuesClaim: string | undefined;
 };
 
-/** The claims of a token as API Gateway passes them on: a list is text in brackets, with blanks between. */
+/** The claims of a token as API Gateway passes them on: a list is text in brackets, separated by spaces. */
 export type Claims = Readonly<Record<string, string>>;
 
-/** Stands for all queues in a token's claim. */
+/** Means all queues in a token's claim. */
 const EVERY_QUEUE = '*';
 
-/** Claims that hold scopes: RFC 8693 §4.2, and what Microsoft Entra and Okta call it. */
+/** Claims that hold scopes: `scope` (RFC 8693 §4.2), and `scp` of Microsoft Entra and Okta. */
 const SCOPE_CLAIMS = ['scope', 'scp'];
 
 /**
- * Whether a token allows a request. `queue`: the one that the request is about; undefined: all of them.
- * @throws RefusedRequest `forbidden`, also where rules are given and nobody's token was checked
+ * Checks that a token allows a request. `queue`: the one in the request's path; undefined: all of them.
+ * @throws RefusedRequest `forbidden`, also where there are rules but the request has no token
  */
 export function checkToken(
   { jwtScopes, jwtQueuesClaim }: TokenRules,
@@ -35,7 +35,7 @@ export function checkToken(
 
 function checkScope(claims: Claims, needed: string): void {
   const scopes = SCOPE_CLAIMS.flatMap((name) => wordsOf(claims[name]));
-  if (!scopes.includes(needed)) throw forbidden(`the token has not the scope ${needed}`);
+  if (!scopes.includes(needed)) throw forbidden(`the token lacks the scope ${needed}`);
 }
 
 function checkQueue(claims: Claims, claim: string, queue: string): void {

@@ -30,12 +30,12 @@ function notJson(): RefusedRequest {
   return new RefusedRequest('invalid_json', 'the request body is not JSON in UTF-8');
 }
 
-/** Like `readJson`; an empty body is an empty object. */
+/** Like `readJson`, but an empty body counts as `{}`. */
 export async function readOptionalJson(request: BodyOf): Promise<Json> {
   return (await request.arrayBuffer()).byteLength === 0 ? { source: '{}', value: {} } : readJson(request);
 }
 
-/** Undefined: not UTF-8. Invalid bytes are not replaced, because a published message must arrive unchanged. */
+/** Undefined: not UTF-8. Invalid bytes are not replaced, because published data must stay unchanged. */
 function decodedUtf8(bytes: ArrayBuffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -45,7 +45,7 @@ function decodedUtf8(bytes: ArrayBuffer): string | undefined {
   }
 }
 
-/** @throws RefusedRequest `invalid_request`, which names each fault by the path of its field */
+/** @throws RefusedRequest `invalid_request`, which names each invalid field by its path */
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value, { error: plainMessage });
   if (result.success) return result.data;
@@ -60,7 +60,7 @@ const NAMES: Partial<Record<string, string>> = {
   record: 'an object',
 };
 
-/** Messages for schemas without a message of their own. */
+/** Error messages for schemas that define none. */
 const plainMessage: z.core.$ZodErrorMap = (issue) => {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.input === undefined ? 'is required' : `must be ${NAMES[issue.expected] ?? issue.expected}`;
@@ -70,7 +70,7 @@ function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       field: fieldName([...issue.path, key]),
-      message: 'is not known here',
+      message: 'is not a known field',
     }));
   }
   return [{ field: fieldName(issue.path), message: issue.message }];

@@ -16,10 +16,10 @@ export type Route<Path extends string = string> = {
   description?: string;
   query?: z.ZodObject;
   body?: Body;
-  /** By status; the answers to a refused request are added. */
+  /** By status. The responses for `refuses` are added. */
   answers: Readonly<Record<string, ZodOpenApiResponseObject>>;
   refuses: readonly Refusal[];
-  /** What it asks of a token. @default `read` for a GET, else `manage` */
+  /** What the token must allow. @default `read` for a GET, else `manage` */
   permission?: Permission;
   /** Callers need no authorisation. */
   open?: boolean;
@@ -32,7 +32,7 @@ export type Refusal = 400 | 404 | 409 | 413;
 
 type Body = { schema: z.ZodType; mediaTypes: readonly string[]; required: boolean };
 
-/** Registers a handler. Only described routes exist, because there is no other way to add one. */
+/** Registers a handler. This is the only way to add a route, so every route has a description. */
 export type AddRoute = <Path extends string>(
   route: Route<Path>,
   handle: (context: Context<ApiEnvironment, Path>) => Response | Promise<Response>,
@@ -42,7 +42,7 @@ export function jsonBody(schema: z.ZodType): Body {
   return { schema, mediaTypes: ['application/json'], required: true };
 }
 
-/** No body is the same as an empty object. */
+/** A body that can be absent, which counts as `{}`. */
 export function optionalJsonBody(schema: z.ZodType): Body {
   return { ...jsonBody(schema), required: false };
 }
@@ -55,12 +55,12 @@ export function noBody(description: string): ZodOpenApiResponseObject {
   return { description };
 }
 
-/** An answer with the URL of what was created or requested. */
+/** A response with a `location` header: the URL of the resource. */
 export function withLocation(answer: ZodOpenApiResponseObject): ZodOpenApiResponseObject {
   return { ...answer, headers: z.object({ location: z.string() }) };
 }
 
-/** An answer whose values are the parameters of further operations (OpenAPI links). */
+/** A response whose values are parameters of further operations (OpenAPI links). */
 export function withLinks(
   operationIds: readonly string[],
   parameters: Readonly<Record<string, string>>,

@@ -54,7 +54,7 @@ export function simulatedApi(world: SimulatedWorld): SimulatedApi {
       settings: {
         ...world.settings,
         subscriptionConfirmation: scenario.confirmsSubscriptions,
-        mostOfQueue: { subscriptions: 100_000, bytes: 2 ** 26 },
+        queueLimit: { subscriptions: 100_000, bytes: 2 ** 26 },
       },
       newId: () => `r${requests}`,
       randomBytes,

@@ -15,8 +15,8 @@ type Records = { deliveries: Deliveries; chunks: Chunks };
 type Creation = Extract<Transition, { create: Delivery }>;
 
 /**
- * The deliveries port for callers that name a delivery: finds it in its own record or in its chunk's. A change of a delivery
- * in a chunk first moves it to a record of its own, in one transaction, so that there is only ever one record of it.
+ * The deliveries port for callers that name a delivery: finds it in a separate record or in its chunk. To change a delivery
+ * in a chunk, it first moves the delivery to a separate record in one transaction, so that it is never stored twice.
  */
 export function chunkedDeliveries(records: Records): Deliveries {
   const { deliveries } = records;
@@ -56,7 +56,7 @@ async function takeOutOfChunk({ chunks }: Records, chunk: Chunk, delivery: Deliv
   );
 }
 
-/** If the chunk is not claimed yet, marks in it that this delivery has its own record, for the invocation that claims it. */
+/** If the chunk is not claimed yet, marks in it that this delivery has a separate record; the claim then skips it. */
 async function createRecord(records: Records, transition: Creation): Promise<WriteResult | 'again'> {
   const { deliveries, chunks } = records;
   const { key, create } = transition;
@@ -72,7 +72,7 @@ async function createRecord(records: Records, transition: Creation): Promise<Wri
     : 'again';
 }
 
-/** Reads the delivery's own record again if it has left its chunk since the first read. */
+/** Reads the separate record again, because the delivery may have left its chunk since the first read. */
 async function findInChunk(records: Records, key: DeliveryKey): Promise<Delivery | undefined> {
   const found = await readChunk(records, key);
   return found && (found.delivery ?? (await records.deliveries.find(key)));

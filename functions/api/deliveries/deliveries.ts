@@ -12,8 +12,8 @@ type Listing = { deliveryListings: Pick<DeliveryListings, 'newest' | 'records' |
 type MessageRecordsContext = { messageRecords: Pick<MessageRecords, 'find'> };
 
 /**
- * Deliveries that are not delivered, newest first, each as in its record: the listing is eventually consistent, so a
- * delivery that no longer matches is left out.
+ * Deliveries that are not delivered, newest first, as their records show them. The listing is eventually consistent, so
+ * deliveries whose records no longer match are left out.
  * @throws InvalidMarkerError
  */
 export async function listUndelivered(
@@ -47,7 +47,7 @@ export async function listOfMessage(
   return record && deliveryListings.ofMessage(record, request);
 }
 
-/** The key that the delivery of a message to a subscription has, if it exists. Undefined: there is no such message. */
+/** The key that a delivery has or would have. Undefined: there is no such message. */
 export async function deliveryKeyFor(
   { messageRecords }: MessageRecordsContext,
   message: MessageKey,

@@ -13,7 +13,7 @@ const DELIVERY = '/v2/queues/:queue/messages/:message/deliveries/:subscription';
 
 type DeliveryPath = { queue: string; message: string; subscription: string };
 
-/** The routes by which a person retries or cancels one delivery. */
+/** The routes that retry or cancel one delivery. */
 export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
   const byHand = byHandContextOf(dependencies);
@@ -24,7 +24,9 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       path: `${DELIVERY}/retry`,
       id: 'retryDelivery',
       tag: 'deliveries',
-      summary: 'Makes the next attempt now, or opens another round',
+      summary: 'Retries a delivery now',
+      description:
+        'Makes the next attempt of an open delivery now. Reopens a failed delivery for another round of attempts.',
       answers: { 202: json('The delivery.', deliveryViewSchema) },
       refuses: [400, 404, 409],
     },
@@ -43,7 +45,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       path: `${DELIVERY}/cancel`,
       id: 'cancelDelivery',
       tag: 'deliveries',
-      summary: 'Makes no further attempt',
+      summary: 'Cancels a delivery: no further attempt is made',
       answers: { 200: json('The delivery.', deliveryViewSchema) },
       refuses: [400, 404, 409],
     },
@@ -84,7 +86,7 @@ function byHandContextOf(dependencies: ApiDependencies): ByHandContext {
   };
 }
 
-/** @throws RefusedRequest `invalid_request`; `not_found` for a message that does not exist or a text that cannot be an id */
+/** @throws RefusedRequest `invalid_request`; `not_found` for a missing message or a malformed subscription id */
 async function deliveryKey(dependencies: ApiDependencies, path: DeliveryPath): Promise<DeliveryKey> {
   const { subscriptionId } = subscriptionName(path);
   const key = await deliveryKeyFor(dependencies, messageKey(path), subscriptionId);
@@ -103,17 +105,17 @@ function retryRefused(why: RetryRefusal): RefusedRequest {
 }
 
 const RETRY_REFUSALS: Record<Exclude<RetryRefusal, 'no_such_delivery'>, string> = {
-  in_flight: 'an attempt of this delivery is being made right now',
-  not_begun: 'the first attempt of this delivery is still to come, and comes by itself',
-  being_closed: 'this delivery has ended a moment ago; ask again in some seconds',
-  body_gone: 'the body of this message is not kept, or not any more',
-  too_many_attempts: 'this delivery has too many attempts on record; publish the message again',
-  message_expired: 'the ttl of this message is over',
-  subscription_absent: 'the subscription is deleted, expired, disabled or not confirmed',
-  open: 'this delivery is under way',
-  delivered: 'this delivery has succeeded',
-  recovered_already: 'this recovery has brought the delivery back already',
-  contended: 'this delivery keeps changing; ask again',
+  in_flight: 'an attempt of this delivery is in flight',
+  not_begun: 'the first attempt of this delivery has not begun; it starts without a retry',
+  being_closed: 'this delivery has just ended and is being completed; try again in a few seconds',
+  body_gone: 'the body of this message is not stored, or no longer',
+  too_many_attempts: 'this delivery has reached the limit of recorded attempts; publish the message again',
+  message_expired: 'the ttl of this message has expired',
+  subscription_absent: 'the subscription is deleted, expired, disabled or unconfirmed',
+  open: 'this delivery is still open',
+  delivered: 'this delivery has already succeeded',
+  recovered_already: 'this recovery has already replayed this delivery',
+  contended: 'this delivery keeps changing; try again',
 };
 
 function cancellationRefused(why: CancelRefusal): RefusedRequest {
@@ -121,13 +123,13 @@ function cancellationRefused(why: CancelRefusal): RefusedRequest {
     case 'no_such_delivery':
       return notFound('such delivery');
     case 'over':
-      return new RefusedRequest('conflict', 'this delivery is over');
+      return new RefusedRequest('conflict', 'this delivery has already ended');
     case 'not_begun':
       return new RefusedRequest(
         'conflict',
-        'the first attempt is still to come, if the filter of the subscription lets it; cancel it then',
+        'the first attempt has not begun, and the filter of the subscription may prevent it; cancel the delivery after it begins',
       );
     case 'contended':
-      return new RefusedRequest('conflict', 'this delivery keeps changing; ask again');
+      return new RefusedRequest('conflict', 'this delivery keeps changing; try again');
   }
 }

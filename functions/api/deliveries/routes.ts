@@ -20,12 +20,11 @@ import { notFound } from '../errors.ts';
 import { isSubscriptionId, messageKey, queuePath } from '../paths.ts';
 import { deletedField, existingQueue } from '../queues/existing-queue.ts';
 import { parseWith } from '../request-json.ts';
-import { isWindow, NO_WINDOW, windowFields } from '../fields.ts';
+import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 
-const OF_MESSAGE = '/v2/queues/:queue/messages/:message/deliveries';
+const MESSAGE_DELIVERIES = '/v2/queues/:queue/messages/:message/deliveries';
 
-/** The operations on one delivery. */
-const OF_ONE = ['getDelivery', 'retryDelivery', 'cancelDelivery'];
+const DELIVERY_OPERATIONS = ['getDelivery', 'retryDelivery', 'cancelDelivery'];
 
 export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
@@ -34,16 +33,16 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       path: '/v2/queues/:queue/deliveries',
       id: 'listDeliveries',
       tag: 'deliveries',
-      summary: 'The deliveries of a queue that were not delivered, newest first',
+      summary: 'Lists the deliveries of a queue that have not succeeded, newest first',
       query: undeliveredQuery,
       answers: {
         200: withLinks(
-          OF_ONE,
+          DELIVERY_OPERATIONS,
           {
             message: '$response.body#/deliveries/0/messageId',
             subscription: '$response.body#/deliveries/0/subscriptionId',
           },
-          json('A page of them.', undeliveredListSchema),
+          json('A page of deliveries.', undeliveredListSchema),
         ),
       },
       refuses: [400, 404],
@@ -68,16 +67,16 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
   addRoute(
     {
       method: 'GET',
-      path: OF_MESSAGE,
+      path: MESSAGE_DELIVERIES,
       id: 'listDeliveriesOfMessage',
       tag: 'deliveries',
-      summary: 'What became of a message, by subscription',
+      summary: 'Lists the deliveries of a message, one for each subscription',
       query: pageQuery,
       answers: {
         200: withLinks(
-          OF_ONE,
+          DELIVERY_OPERATIONS,
           { message: '$request.path.message', subscription: '$response.body#/deliveries/0/subscriptionId' },
-          json('A page of its deliveries.', deliveryListSchema),
+          json('A page of deliveries.', deliveryListSchema),
         ),
       },
       refuses: [400, 404],
@@ -106,10 +105,10 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
   addRoute(
     {
       method: 'GET',
-      path: `${OF_MESSAGE}/:subscription`,
+      path: `${MESSAGE_DELIVERIES}/:subscription`,
       id: 'getDelivery',
       tag: 'deliveries',
-      summary: 'One delivery with all its attempts, and the planned ones',
+      summary: 'Shows one delivery with its attempts, past and planned',
       answers: { 200: json('The delivery.', deliveryDetailSchema) },
       refuses: [400, 404],
     },
@@ -144,7 +143,7 @@ export const undeliveredQuery = z
     status: z.enum(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`).exactOptional(),
     subscription: z.string().refine(isSubscriptionId, SUBSCRIPTION_RULE).exactOptional(),
   })
-  .refine(isWindow, NO_WINDOW);
+  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
 function undeliveredRequest(query: Record<string, string>): {
   deleted: boolean;

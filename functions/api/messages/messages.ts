@@ -32,8 +32,8 @@ export type PostedMessage = {
 };
 
 /**
- * `ids`: the ids of the messages' records, in the order of the request. `index`: the message that is too large. `most`: the bytes
- * of the largest post that the queue takes.
+ * `ids`: of the messages' records, in the order of the request. `index`: of the message that is too large. `most`: the
+ * largest post that the queue accepts, in bytes.
  */
 export type PublishResult =
   | { kind: 'published'; ids: readonly string[] }
@@ -41,8 +41,8 @@ export type PublishResult =
   | { kind: 'post_too_large'; most: number };
 
 /**
- * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does. What a message
- * does not say about its life and its delay, the metadata of its queue may. `bytes`: those of the request.
+ * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does. The metadata
+ * of the queue supplies missing ttls and delays. `bytes`: the size of the request.
  * @throws when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
  */
 export async function publish(
@@ -63,7 +63,7 @@ export async function publish(
   const index = bodies.findIndex((body) => Buffer.byteLength(body) > MAX_INGRESS_BYTES);
   if (index !== -1) return { kind: 'too_large', index };
   await context.registry.ensureQueue({ name: queue, metadata: {}, createdAt: context.clock.now() });
-  // A queue that publishes much makes the messages of others wait no longer.
+  // Fair SQS queues: the group keeps a busy queue from delaying the messages of others.
   await context.ingress.publish(bodies.map((body) => ({ body, group: queue })));
   return { kind: 'published', ids: named.map((message) => messageIdOf(message).id) };
 }
@@ -77,7 +77,7 @@ function ingressBody(queue: string, message: PostedMessage & { id: string }): st
 type MessageStores = { messageRecords: MessageRecords; payloads: Payloads };
 
 /** Undefined: there is no such message, or dispatch has not received it yet. */
-export async function messageStanding(
+export async function messageDetail(
   {
     messageRecords,
     payloads,
@@ -103,7 +103,7 @@ type ListContext = {
 };
 
 /**
- * The messages of a window, newest first, with the states of their deliveries, where these are few: a page of messages to
+ * The messages of a window, newest first. Counts deliveries only for messages with few of them: a page of messages with
  * ten thousand subscriptions each would read a million records.
  * @throws InvalidMarkerError
  */
@@ -113,12 +113,12 @@ export async function listMessages(
   request: PageRequest,
 ): Promise<Page<MessageListItem>> {
   const page = await context.messageListings.newest(window, request);
-  const standings = await Promise.all(page.items.map(({ key }) => listedStanding(context, key)));
-  // The listing is eventually consistent: a record may have expired since.
+  const standings = await Promise.all(page.items.map(({ key }) => listItem(context, key)));
+  // The listing is eventually consistent: a record may have expired.
   return { ...page, items: standings.filter((standing) => standing !== undefined) };
 }
 
-async function listedStanding(
+async function listItem(
   { messageRecords, deliveryListings }: ListContext,
   message: MessageKey,
 ): Promise<MessageListItem | undefined> {
@@ -130,8 +130,8 @@ async function listedStanding(
 }
 
 /**
- * Erases the stored data of a message for good; no retry and no recovery finds it again. The record is marked first, because
- * from then on no function stores the data again. Idempotent: a repeat completes what a crash left undone.
+ * Erases the stored data of a message permanently, so that it can be neither retried nor recovered. Marks the record first:
+ * from then on no function stores the data again. Idempotent; a repeat completes an erasure that a crash interrupted.
  */
 export async function eraseBody(
   { messageRecords, payloads, clock }: MessageStores & { clock: Pick<Clock, 'now'> },

@@ -14,9 +14,9 @@ import { type AddRoute, json, noBody, withLinks, jsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import {
   bodyFault,
-  isWindow,
+  isOrderedWindow,
   MAX_TTL_SECONDS,
-  NO_WINDOW,
+  WINDOW_ORDER_ERROR,
   printable,
   publishedType,
   seconds,
@@ -27,7 +27,7 @@ import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queueName, queuePath } from '../paths.ts';
 import { deletedField, existingQueue } from '../queues/existing-queue.ts';
 import { parseWith, readJson } from '../request-json.ts';
-import { eraseBody, listMessages, messageStanding, type PostedMessage, publish } from './messages.ts';
+import { eraseBody, listMessages, messageDetail, type PostedMessage, publish } from './messages.ts';
 
 const MESSAGE = '/v2/queues/:queue/messages/:message';
 
@@ -41,14 +41,14 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       id: 'postMessages',
       tag: 'messages',
       summary: 'Publishes messages',
-      description: 'All of them or none. The queue is created if there is none.',
+      description: 'Publishes all messages or none. Creates the queue if it does not exist.',
       permission: 'publish',
       body: jsonBody(postedMessagesSchema),
       answers: {
         201: withLinks(
           ['getMessage', 'eraseBody', 'listDeliveriesOfMessage'],
           { message: '$response.body#/ids/0' },
-          json('They are in the ingress queue.', publishedSchema),
+          json('The messages are in the ingress queue.', publishedSchema),
         ),
       },
       refuses: [400, 404, 409, 413],
@@ -62,7 +62,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       });
       if (result.kind === 'too_large') throw tooLarge(result.index);
       if (result.kind === 'post_too_large')
-        throw new RefusedRequest('too_large', `the queue takes posts of at most ${result.most} bytes`);
+        throw new RefusedRequest('too_large', `the queue accepts posts of at most ${result.most} bytes`);
       const { ids } = result;
       audit(context.env.caller, { change: 'messages_posted', queue, messageIds: ids });
       const answer: z.input<typeof publishedSchema> = {
@@ -79,13 +79,13 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       path: '/v2/queues/:queue/messages',
       id: 'listMessages',
       tag: 'messages',
-      summary: 'The messages that a queue accepted, newest first, and how their deliveries stand',
+      summary: 'Lists the messages that a queue accepted, newest first, with the states of their deliveries',
       query: messageListQuery,
       answers: {
         200: withLinks(
           ['getMessage', 'eraseBody', 'listDeliveriesOfMessage'],
           { message: '$response.body#/messages/0/id' },
-          json('A page of them.', messageListSchema),
+          json('A page of messages.', messageListSchema),
         ),
       },
       refuses: [400, 404],
@@ -113,12 +113,12 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       path: MESSAGE,
       id: 'getMessage',
       tag: 'messages',
-      summary: 'A message, how its deliveries stand, and its data while that is kept',
+      summary: 'Shows a message with the states of its deliveries, and its data while that is stored',
       answers: { 200: json('The message.', messageViewSchema) },
       refuses: [400, 404],
     },
     async (context) => {
-      const standing = await messageStanding(dependencies, messageKey(context.req.param()));
+      const standing = await messageDetail(dependencies, messageKey(context.req.param()));
       if (standing === undefined) throw notFound('such message');
       return context.body(encodeMessageView(standing), 200, { 'content-type': 'application/json' });
     },
@@ -130,8 +130,9 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       path: `${MESSAGE}/body`,
       id: 'eraseBody',
       tag: 'messages',
-      summary: 'Erases the data of a message before its time',
-      answers: { 204: noBody('It is not kept any more.') },
+      summary: 'Erases the data of a message',
+      description: 'Permanent. Pending retries of the message are cancelled.',
+      answers: { 204: noBody('The data is erased.') },
       refuses: [400, 404],
     },
     async (context) => {
@@ -148,9 +149,9 @@ export const messageListSchema = z.object({ messages: z.array(messageSummarySche
 /** The query of the list of messages; the default window is the last 24 hours. */
 export const messageListQuery = z
   .strictObject({ ...pageFields, ...windowFields, ...deletedField })
-  .refine(isWindow, NO_WINDOW);
+  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
-/** The answer to a post: the path of each message, in the order of the request. */
+/** The response to a post: the path and id of each message, in the order of the request. */
 export const publishedSchema = z.object({ resources: z.array(z.string()), ids: z.array(z.string()) });
 
 function tooLarge(index: number): RefusedRequest {
@@ -159,7 +160,7 @@ function tooLarge(index: number): RefusedRequest {
   ]);
 }
 
-/** Ten SQS batches. Zaqar takes 20. */
+/** Ten SQS batches. Zaqar accepts 20 messages. */
 const MAX_MESSAGES = 100;
 
 /** The body of a post. */
@@ -168,10 +169,10 @@ export const postedMessagesSchema = z.strictObject({
     .array(
       z.strictObject({
         id: printable(1024)
-          .refine((id) => !isConfirmationId(id), 'must not begin as the ids of requests for confirmation do')
+          .refine((id) => !isConfirmationId(id), 'must not begin with the prefix of confirmation requests')
           .exactOptional(),
         type: publishedType.exactOptional(),
-        // We pass on its source text, which is checked instead.
+        // `bodyFault` checks the source text instead, which is passed on unchanged.
         body: z.unknown().exactOptional(),
         ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
         delay: seconds(0, MAX_DELAY_SECONDS).exactOptional(),

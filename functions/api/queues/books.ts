@@ -10,7 +10,7 @@ import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
-import { isWindow, NO_WINDOW, windowFields, windowOf } from '../fields.ts';
+import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
 import { deletedField, existingQueue } from './existing-queue.ts';
 
 export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
@@ -20,10 +20,12 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       path: '/v2/queues/:queue/books',
       id: 'readBooks',
       tag: 'queues',
-      summary: 'What was accepted in a window, and what came of it',
-      description: 'Counted from the records. A long window comes in pages: follow `links`, and add them up.',
+      summary:
+        'Reconciliation report: the messages accepted in a window, and the outcomes of their deliveries',
+      description:
+        'Counted from the stored records. A long window is split into pages: follow `links` and add up the counts.',
       query: booksQuery,
-      answers: { 200: json('The books of the window, or of a part of it.', booksAnswerSchema) },
+      answers: { 200: json('The counts of the window, or of one page of it.', booksAnswerSchema) },
       refuses: [400, 404],
     },
     async (context) => {
@@ -45,10 +47,10 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 
 export const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });
 
-/** The query of the books; the default window is the last 24 hours. */
+/** The query of the reconciliation report. The default window is the last 24 hours. */
 export const booksQuery = z
   .strictObject({ marker: pageFields.marker, ...windowFields, ...deletedField })
-  .refine(isWindow, NO_WINDOW);
+  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
 type BooksContext = {
   clock: Pick<Clock, 'now'>;
@@ -58,15 +60,15 @@ type BooksContext = {
   settings: { retentionMs: number };
 };
 
-/** No further page is read after this: half of the time that a request has. */
+/** Stops reading pages after this time: half of the time that a request has. */
 const COUNTING_MS = 15_000;
 
 /** Messages counted in parallel; each takes two small reads. */
 const PAGE = 40;
 
 /**
- * Counts, from the records, the messages accepted in a window and the states of their deliveries. When it runs out of time
- * it returns a part with a `marker` for the next; the parts add up to the whole.
+ * The number of messages accepted in a window, and of their deliveries by state, counted from the records. Out of time, it
+ * returns the counts of a part and a `marker` for the next part; the parts add up.
  * @throws InvalidMarkerError
  */
 export async function countBooks(
@@ -76,7 +78,7 @@ export async function countBooks(
 ): Promise<{ books: Books; marker?: string }> {
   const { clock, messageListings, settings } = context;
   const startedAt = clock.now();
-  const forgottenBefore = startedAt - settings.retentionMs;
+  const incompleteBefore = startedAt - settings.retentionMs;
   let books = EMPTY_BOOKS;
   let marker = from;
   do {
@@ -85,7 +87,7 @@ export async function countBooks(
       ...(marker === undefined ? {} : { marker }),
     });
     const counted = await Promise.all(
-      page.items.map(({ key }) => countMessage(context, key, forgottenBefore)),
+      page.items.map(({ key }) => countMessage(context, key, incompleteBefore)),
     );
     books = counted.reduce(sumOfBooks, books);
     ({ marker } = page);
@@ -94,15 +96,15 @@ export async function countBooks(
 }
 
 /**
- * The listing is eventually consistent: its record may have expired since. Of a message that is older than the retention the
- * records of some deliveries may be gone, so it is left out.
+ * Leaves out messages older than the retention, because some of their delivery records may have expired. The listing is
+ * eventually consistent, so a record may be missing.
  */
 async function countMessage(
   { messageRecords, deliveryListings }: BooksContext,
   key: MessageKey,
-  forgottenBefore: number,
+  incompleteBefore: number,
 ): Promise<Books> {
   const record = await messageRecords.find(key);
-  if (record === undefined || record.acceptedAt <= forgottenBefore) return EMPTY_BOOKS;
+  if (record === undefined || record.acceptedAt <= incompleteBefore) return EMPTY_BOOKS;
   return booksOfMessage(record, await deliveryListings.tally(record));
 }

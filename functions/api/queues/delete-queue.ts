@@ -2,13 +2,13 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
 import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
 
-/** So that operate and this request do not remove the same subscriptions at the same time. */
+/** Keeps operate from removing the same subscriptions while this request does. */
 const OPERATE_AFTER_SECONDS = 2;
 
 /**
- * Deletes a queue with its subscriptions; operate then removes what `removeAtOnce` left of them, and cancels its pending deliveries.
- * Idempotent: a repeat completes a deletion that a crash cut short.
- * @throws when the order for operate could not be sent; a repeat sends it
+ * Deletes a queue with its subscriptions. operate then removes the subscriptions that `removeAtOnce` left, and cancels
+ * pending deliveries. Idempotent: a repeat completes a deletion that a crash interrupted.
+ * @throws when the operation could not be sent; a repeat sends it
  */
 export async function deleteQueue(
   {
@@ -27,7 +27,7 @@ export async function deleteQueue(
   await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
 }
 
-/** Removes what is left of a deleted queue for `REMOVAL_BUDGET_MS`, so that a small one can be made anew at once. */
+/** Removes subscriptions of a deleted queue for up to `REMOVAL_BUDGET_MS`, so that a small queue can be created again at once. */
 export async function removeAtOnce(
   { registry, clock }: { registry: Pick<Registry, 'removeDeletedQueue'>; clock: Pick<Clock, 'now'> },
   queue: string,

@@ -3,12 +3,12 @@ import { notFound } from '../errors.ts';
 import { flag } from '../fields.ts';
 import { queueName } from '../paths.ts';
 
-/** What a listing of records may be asked: those of a queue that was deleted are there until they expire. */
+/** Query field of listings: whether to read a deleted queue, whose records stay until they expire. */
 export const deletedField = { deleted: flag };
 
 /**
- * The queue of a path whose records are listed. A name that no queue has is a mistake, not an empty list, unless the request
- * says that the queue was deleted.
+ * The queue of a path whose records are listed. `deleted`: accepts the name of a deleted queue too; otherwise an unknown
+ * name is an error, not an empty list.
  * @throws RefusedRequest `not_found`
  */
 export async function existingQueue(

@@ -13,10 +13,9 @@ import { parseWith } from '../request-json.ts';
 /** Zaqar's default, and well under the 400 KB of a DynamoDB item. */
 const MAX_METADATA_BYTES = 65_536;
 
-/** Deeper than anyone nests by hand. */
 const MAX_METADATA_DEPTH = 32;
 
-/** What Zaqar's names say of messages that are posted: what they have where they say nothing, and how large a post may be. */
+/** Zaqar's metadata for posts: default ttl, default delay and the largest size of a post. */
 const postRulesSchema = z.object({
   _default_message_ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
   _default_message_delay: seconds(0, MAX_DELAY_SECONDS).exactOptional(),
@@ -29,15 +28,15 @@ const postRulesSchema = z.object({
 /** In seconds and bytes. */
 export type PostRules = z.output<typeof postRulesSchema>;
 
-/** The rules in a queue's metadata. Of those from before they were checked, each counts if it is right. */
+/** The valid rules in a queue's metadata. Ignores invalid ones, which earlier versions stored unchecked. */
 export function postRulesOf(metadata: Record<string, unknown>): PostRules {
-  const right = Object.entries(postRulesSchema.shape).filter(
+  const valid = Object.entries(postRulesSchema.shape).filter(
     ([name, rule]) => rule.safeParse(metadata[name]).success,
   );
-  return postRulesSchema.parse(Object.fromEntries(right.map(([name]) => [name, metadata[name]])));
+  return postRulesSchema.parse(Object.fromEntries(valid.map(([name]) => [name, metadata[name]])));
 }
 
-/** For the OpenAPI document: any object; these members have a meaning. `parseQueueFields` checks it. */
+/** For the OpenAPI document: any object, in which these members have a meaning. `parseQueueFields` validates it. */
 export const queueMetadataSchema = z.looseObject({
   _retry_policy: retryPolicySchema.exactOptional(),
   [CONFIRM_SUBSCRIPTIONS]: z.boolean().exactOptional(),
@@ -45,7 +44,7 @@ export const queueMetadataSchema = z.looseObject({
 });
 
 /**
- * Parses a queue's metadata and the members of it that have a meaning.
+ * Parses a queue's metadata and the members that have a meaning.
  * @throws RefusedRequest naming the member
  */
 export function parseQueueFields(
@@ -63,15 +62,15 @@ export function parseQueueFields(
 }
 
 /**
- * Accepts any JSON object that we can return exactly as it was sent.
+ * Accepts any JSON object that can be returned exactly as sent.
  * @throws RefusedRequest `invalid_request` naming the member, or `too_large`.
  */
 export function checkMetadata(value: unknown): Record<string, unknown> {
   if (!isObject(value)) throw invalidFields([{ field: 'metadata', message: 'must be a JSON object' }]);
   if (Object.hasOwn(value, '__proto__')) {
-    throw invalidFields([{ field: '__proto__', message: 'is a name that cannot be kept' }]);
+    throw invalidFields([{ field: '__proto__', message: 'is a name that cannot be stored' }]);
   }
-  // Before JSON.stringify, which recurses.
+  // Checks the depth before JSON.stringify, which recurses.
   const fault = findFault(value);
   if (fault !== undefined) throw invalidFields([fault]);
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_METADATA_BYTES) {
@@ -84,7 +83,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The first value that we cannot store, named by its outermost member. Iterative, so that a deep value cannot exhaust the stack. */
+/** The first value that cannot be stored, named by its outermost member. Iterative, because a deep value would exhaust the stack. */
 function findFault(metadata: Record<string, unknown>): FieldError | undefined {
   const pending = Object.entries(metadata).map(([field, value]) => ({ field, value, depth: 1 }));
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
@@ -92,10 +91,10 @@ function findFault(metadata: Record<string, unknown>): FieldError | undefined {
     if (depth > MAX_METADATA_DEPTH)
       return { field, message: `is nested deeper than ${MAX_METADATA_DEPTH} levels` };
     if (typeof value === 'number' && !keepsDigits(value)) {
-      return { field, message: 'is a number that would lose digits; give it as text' };
+      return { field, message: 'is a number that would lose digits; send it as text' };
     }
     if (typeof value === 'object' && value !== null) {
-      // One by one: a long list as the arguments of one call would exhaust the stack.
+      // One push per value: a long list as arguments of one call would exhaust the stack.
       const inners: unknown[] = Object.values(value);
       for (const inner of inners) pending.push({ field, value: inner, depth: depth + 1 });
     }
@@ -108,12 +107,12 @@ function keepsDigits(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
 
-/** Many more than a person or Zaqar's client sends. Each is applied to metadata of up to 64 KiB. */
+/** Each operation copies metadata of up to 64 KiB. */
 const MAX_OPERATIONS = 100;
 
-const POINTER_RULE = 'must lead into the metadata, such as /metadata/key';
+const POINTER_RULE = 'must point into the metadata, such as /metadata/key';
 
-/** RFC 6901, below Zaqar's root `/metadata`. `__proto__` is a name that metadata cannot hold. */
+/** RFC 6901, below Zaqar's root `/metadata`. Metadata cannot contain the name `__proto__`. */
 const pointer = z
   .string()
   .regex(/^\/metadata\/(?:[^~]|~[01])*$/, POINTER_RULE)
@@ -159,7 +158,7 @@ function faultsOf(operation: QueuePatch[number], at: string): FieldError[] {
       return valueFaults(operation.value, `${at}.value`);
     case 'move':
       return `${operation.path}/`.startsWith(`${operation.from}/`)
-        ? [{ field: `${at}.path`, message: 'must not lie within what is moved' }]
+        ? [{ field: `${at}.path`, message: 'must not be inside the value that is moved' }]
         : [];
     case 'copy':
     case 'remove':
@@ -175,7 +174,7 @@ function valueFaults(value: unknown, field: string): FieldError[] {
 
 /**
  * A copy of the metadata with the whole patch applied.
- * @param checked checks the result of each operation, before the next one reads it
+ * @param checked validates the result of each operation before the next operation reads it
  * @throws RefusedRequest `conflict` if a path does not exist or a test fails, as in Zaqar
  */
 export function applyPatch(
@@ -218,5 +217,5 @@ function withoutPrototypes(metadata: Record<string, unknown>): unknown {
 }
 
 function reasonOf(name: string): string {
-  return name === 'TEST_OPERATION_FAILED' ? 'is not what is there' : 'does not lead to a place that is there';
+  return name === 'TEST_OPERATION_FAILED' ? 'differs from the current value' : 'does not exist';
 }

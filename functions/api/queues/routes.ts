@@ -19,7 +19,7 @@ import {
 } from './metadata.ts';
 import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
 
-/** Zaqar's name for a JSON patch, the registered one, and plain JSON: all are read alike. */
+/** The registered media type of JSON patches, Zaqar's, and plain JSON. All are read alike. */
 const PATCH_TYPES = [
   'application/json-patch+json',
   'application/openstack-messaging-v2.0-json-patch',
@@ -38,7 +38,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       tag: 'queues',
       summary: 'Lists queues by name',
       query: queueListQuery,
-      answers: { 200: json('A page of them.', queueListSchema) },
+      answers: { 200: json('A page of queues.', queueListSchema) },
       refuses: [400],
     },
     async (context) => {
@@ -47,7 +47,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         pageWithinAnswerSize(
           request,
           (asked) => registry.listQueues(asked, name),
-          (queue) => listed(queue, detailed),
+          (queue) => queueListItem(queue, detailed),
         ),
         with_count && request.marker === undefined ? registry.countQueues(name) : undefined,
       ]);
@@ -75,8 +75,8 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       summary: 'Creates a queue, or replaces its metadata',
       body: optionalJsonBody(queueMetadataSchema),
       answers: {
-        201: withLocation(noBody('It is new.')),
-        204: withLocation(noBody('It was there; its metadata is replaced.')),
+        201: withLocation(noBody('The queue is created.')),
+        204: withLocation(noBody('The queue existed; its metadata is replaced.')),
       },
       refuses: [400, 404, 409, 413],
     },
@@ -101,7 +101,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       path: '/v2/queues/:queue',
       id: 'patchQueue',
       tag: 'queues',
-      summary: 'Changes the metadata of a queue by a JSON patch (RFC 6902)',
+      summary: 'Changes the metadata of a queue with a JSON patch (RFC 6902)',
       body: { schema: queuePatchSchema, mediaTypes: PATCH_TYPES, required: true },
       answers: { 200: json('The metadata after the patch.', queueMetadataSchema) },
       refuses: [400, 404, 409, 413],
@@ -128,8 +128,8 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       path: '/v2/queues/:queue',
       id: 'getQueue',
       tag: 'queues',
-      summary: 'The metadata of a queue',
-      answers: { 200: json('The metadata itself.', queueMetadataSchema) },
+      summary: 'Shows the metadata of a queue',
+      answers: { 200: json('The metadata.', queueMetadataSchema) },
       refuses: [400, 404],
     },
     async (context) => {
@@ -146,14 +146,15 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       id: 'deleteQueue',
       tag: 'queues',
       summary: 'Deletes a queue with its subscriptions',
-      answers: { 204: noBody('There is no such queue now.') },
+      description: 'Cancels its pending deliveries.',
+      answers: { 204: noBody('The queue does not exist (any more).') },
       refuses: [400, 404, 409],
     },
     async (context) => {
       const name = queueName(context.req.param('queue'));
       await deleteQueue(dependencies, name);
       audit(context.env.caller, { change: 'queue_deleted', queue: name });
-      // Whatever happens to it, the queue is gone, and operate does the rest.
+      // The queue is deleted even if this fails; operate removes the rest.
       await removeAtOnce(dependencies, name).catch((error: unknown) => {
         dependencies.reportFault(errorOf(error), { ...context.env.caller, queue: name });
       });
@@ -162,7 +163,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
   );
 }
 
-/** As in Zaqar: `name` is a part of the name; `with_count` asks how many there are in all, which the first page says. */
+/** As in Zaqar. `name`: a part of the name. `with_count`: the first page contains the number of all queues. */
 export const queueListQuery = pageQuery.extend({
   detailed: flag,
   with_count: flag,
@@ -177,7 +178,7 @@ export const queueListSchema = z.object({
   count: z.int().exactOptional(),
 });
 
-function listed({ name, metadata }: Queue, detailed: boolean) {
+function queueListItem({ name, metadata }: Queue, detailed: boolean) {
   return {
     name,
     href: queuePath(name),

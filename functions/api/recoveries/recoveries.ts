@@ -21,10 +21,10 @@ export type RecoveriesContext = {
   settings: { retentionMs: number; retryAfterCapMs: number };
 };
 
-/** By then the listings have the latest failures, and the recovery's record is written. */
+/** The listings are eventually consistent; by then they contain the latest failures. The recovery's record is written too. */
 const BEGIN_AFTER_SECONDS = 3;
 
-/** `window_empty`: it begins in the future. `window_too_old`: records from before `olderThan` may have expired. */
+/** `window_empty`: the window begins in the future. `window_too_old`: records from before `olderThan` may have expired. */
 export type StartResult =
   | { kind: 'started'; recovery: Recovery }
   | { kind: 'no_such_queue' }
@@ -32,9 +32,9 @@ export type StartResult =
   | { kind: 'window_too_old'; olderThan: number };
 
 /**
- * Starts a recovery of the deliveries that have failed by now. The order for operate is sent before the record is written;
- * operate drops an order without a record. The other way round, a crash would leave a recovery that runs for ever.
- * @throws when it could not be started; then nothing is replayed
+ * Starts a recovery of the deliveries that have failed so far. Sends the operation before it writes the record, because
+ * operate drops an operation without a record; in the reverse order, a crash would leave a recovery that never ends.
+ * @throws when the recovery could not be started; then nothing is replayed
  */
 export async function startRecovery(
   context: RecoveriesContext,
@@ -50,17 +50,17 @@ export async function startRecovery(
   if ((await registry.findQueue(queue)) === undefined) return { kind: 'no_such_queue' };
   const at = { now, retentionMs: settings.retentionMs };
   const recovery = newRecovery(recoveryIdOf(now, newId()), selection, at);
-  const order = { kind: 'recovery', queue, recoveryId: recovery.id, orderedAt: now } as const;
-  await operations.send(order, BEGIN_AFTER_SECONDS);
+  const operation = { kind: 'recovery', queue, recoveryId: recovery.id, orderedAt: now } as const;
+  await operations.send(operation, BEGIN_AFTER_SECONDS);
   await recoveries.create(recovery);
   return { kind: 'started', recovery };
 }
 
-/** A recovery moves on a page at a time. */
+/** operate writes the record once for each page. */
 const MAX_TRIES = { tries: 10 };
 
 /**
- * Stops a recovery after its current page. Undefined: there is none. `over`: it had ended before.
+ * Stops a recovery after its current page. Undefined: there is no such recovery. `over`: it had already ended.
  * @throws ContendedError
  */
 export async function stopRecovery(

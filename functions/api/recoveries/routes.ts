@@ -7,7 +7,7 @@ import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
 import { linksSchema, nextLinks, pageQuery, pageRequest } from '../paging.ts';
 import { isSubscriptionId, queueName, queuePath } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
-import { isWindow, NO_WINDOW, timeField } from '../fields.ts';
+import { isOrderedWindow, WINDOW_ORDER_ERROR, timeField } from '../fields.ts';
 import { type AddRoute, json, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
 import { startRecovery, type StartResult, stopRecovery } from './recoveries.ts';
 
@@ -17,7 +17,7 @@ const RECOVERY = `${RECOVERIES}/:recovery` as const;
 const recoveryRequestSchema = z.strictObject({
   since: timeField,
   until: timeField,
-  subscription: z.string().refine(isSubscriptionId, 'is no id of a subscription').exactOptional(),
+  subscription: z.string().refine(isSubscriptionId, 'must be the id of a subscription').exactOptional(),
   status: z.enum(RECOVERABLE_STATUSES, `must be one of ${RECOVERABLE_STATUSES.join(', ')}`).exactOptional(),
 });
 
@@ -32,13 +32,13 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       path: RECOVERIES,
       id: 'startRecovery',
       tag: 'recoveries',
-      summary: 'Replays each failed delivery of a window once',
+      summary: 'Starts a recovery: replays each failed delivery of a window once',
       body: jsonBody(recoveryRequestSchema),
       answers: {
         202: withLinks(
           ['getRecovery', 'stopRecovery'],
           { recovery: '$response.body#/id' },
-          withLocation(json('The recovery, which goes on by itself.', recoveryViewSchema)),
+          withLocation(json('The recovery. It runs in the background.', recoveryViewSchema)),
         ),
       },
       refuses: [400, 404, 413],
@@ -73,7 +73,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       tag: 'recoveries',
       summary: 'Lists recoveries, newest first',
       query: pageQuery,
-      answers: { 200: json('A page of them.', recoveryPageSchema) },
+      answers: { 200: json('A page of recoveries.', recoveryPageSchema) },
       refuses: [400, 404],
     },
     async (context) => {
@@ -95,7 +95,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       path: RECOVERY,
       id: 'getRecovery',
       tag: 'recoveries',
-      summary: 'How far a recovery is',
+      summary: 'Shows the progress of a recovery',
       answers: { 200: json('The recovery.', recoveryViewSchema) },
       refuses: [400, 404],
     },
@@ -114,8 +114,8 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       path: RECOVERY,
       id: 'stopRecovery',
       tag: 'recoveries',
-      summary: 'Stops a recovery; what it has brought back stays so',
-      answers: { 204: noBody('It goes no further.') },
+      summary: 'Stops a recovery; deliveries that it has already replayed continue',
+      answers: { 204: noBody('The recovery is stopped, or had already ended.') },
       refuses: [400, 404, 409],
     },
     async (context) => {
@@ -135,7 +135,7 @@ function recoveriesPath(queue: string): string {
   return `${queuePath(queue)}/recoveries`;
 }
 
-/** Whether this text can be the id of a recovery; any other was never given out. */
+/** Whether this text has the form of a recovery's id. */
 function isRecoveryId(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,80}$/.test(id);
 }
@@ -149,7 +149,7 @@ function startRefused(result: Exclude<StartResult, { kind: 'started' }>): Refuse
     case 'window_too_old': {
       const oldest = new Date(result.olderThan).toISOString();
       return invalidFields([
-        { field: 'since', message: `must not be before ${oldest}: records are not kept longer` },
+        { field: 'since', message: `must not be before ${oldest}: older records may have expired` },
       ]);
     }
   }
@@ -158,6 +158,7 @@ function startRefused(result: Exclude<StartResult, { kind: 'started' }>): Refuse
 /** @throws RefusedRequest */
 function recoverySelection(queue: string, value: unknown): RecoverySelection {
   const { subscription, ...selection } = parseWith(recoveryRequestSchema, value);
-  if (!isWindow(selection)) throw invalidFields([{ field: 'until', message: NO_WINDOW.error }]);
+  if (!isOrderedWindow(selection))
+    throw invalidFields([{ field: 'until', message: WINDOW_ORDER_ERROR.error }]);
   return { queue, ...selection, ...(subscription !== undefined && { subscriptionId: subscription }) };
 }

@@ -17,7 +17,7 @@ export type HealthContext = {
 
 export type Check = 'subscriptionsTable' | 'deliveriesTable' | 'queues';
 
-/** `queues`: what waits, `delayed`: what is set for later. With `overdue` absent if their check failed. `faults` are for the log. */
+/** `queues`: waiting messages; `delayed`: those not visible yet. These and `overdue` are absent if their check failed. `faults` are for the log. */
 export type Health = {
   checks: Record<Check, 'ok' | 'failing'>;
   queues?: Record<string, number>;
@@ -26,21 +26,21 @@ export type Health = {
   faults: readonly Error[];
 };
 
-/** Counting stops here: beyond it the exact number does not matter. */
-const MOST_OVERDUE = 1_000;
+/** Counting stops here, to bound the cost. */
+const MAX_OVERDUE = 1_000;
 
-/** Any name shows whether a table answers. */
-const SOME_QUEUE = 'health';
+/** The queue name that the checks read. No such queue need exist. */
+const PROBE_QUEUE = 'health';
 
 /** Whether the tables and SQS queues of the deployment answer. A failed check is a result and does not throw. */
 export async function readHealth(context: HealthContext): Promise<Health> {
   const { registry, messageRecords, deliveries, queueDepths, clock, settings } = context;
   const [subscriptionsTable, deliveriesTable, queues] = await Promise.all([
-    runCheck(() => registry.findQueue(SOME_QUEUE)),
+    runCheck(() => registry.findQueue(PROBE_QUEUE)),
     runCheck(async () => {
       const [overdue] = await Promise.all([
-        deliveries.overdue(clock.now() - settings.overdueAfterMs, MOST_OVERDUE),
-        messageRecords.find({ queue: SOME_QUEUE, messageId: SOME_QUEUE }),
+        deliveries.overdue(clock.now() - settings.overdueAfterMs, MAX_OVERDUE),
+        messageRecords.find({ queue: PROBE_QUEUE, messageId: PROBE_QUEUE }),
       ]);
       return overdue.length;
     }),
@@ -54,15 +54,15 @@ export async function readHealth(context: HealthContext): Promise<Health> {
       queues: stateOf(queues),
     },
     ...(queues.ok && {
-      queues: each(queues.value, ({ waiting }) => waiting),
-      delayed: each(queues.value, ({ delayed }) => delayed),
+      queues: countEach(queues.value, ({ waiting }) => waiting),
+      delayed: countEach(queues.value, ({ delayed }) => delayed),
     }),
     ...(deliveriesTable.ok && { overdue: deliveriesTable.value }),
     faults: Object.values(all).flatMap((one) => (one.ok ? [] : [one.fault])),
   };
 }
 
-function each(
+function countEach(
   depths: Record<string, QueueDepth>,
   count: (depth: QueueDepth) => number,
 ): Record<string, number> {

@@ -7,7 +7,10 @@ import { readHealth } from './health.ts';
 
 const check = z.enum(['ok', 'failing']);
 
-/** `queues` and `delayed`: approximate numbers of messages that wait, and that are set for later. `overdue`: retries, counted up to 1,000. Each is absent where it could not be read. */
+/**
+ * `queues` and `delayed`: approximate numbers of waiting and of delayed messages. `overdue`: retries, counted up to 1,000.
+ * Each is absent if it could not be read.
+ */
 export const healthSchema = z.object({
   status: check,
   checks: z.object({ subscriptionsTable: check, deliveriesTable: check, queues: check }),
@@ -16,7 +19,7 @@ export const healthSchema = z.object({
   overdue: z.int().exactOptional(),
 });
 
-/** All resources, after the JSON home of Zaqar: a template for each path, and its methods. */
+/** All resources in the form of Zaqar's JSON home: a template for each path, and its methods. */
 export const homeSchema = z.object({
   resources: z.record(
     z.string(),
@@ -37,7 +40,7 @@ const versionsSchema = z.object({
 
 /**
  * The routes about the service itself.
- * @param routes all routes of the API, complete once the first request comes
+ * @param routes all routes of the API; may be incomplete until the first request
  */
 export function addServiceRoutes(
   addRoute: AddRoute,
@@ -52,14 +55,14 @@ export function addServiceRoutes(
       path: '/v2/openapi.json',
       id: 'describe',
       tag: 'service',
-      summary: 'This document',
-      answers: { 200: json('OpenAPI 3.1.', z.looseObject({ openapi: z.string() })) },
+      summary: 'Shows this OpenAPI document',
+      answers: { 200: json('The OpenAPI 3.1 document.', z.looseObject({ openapi: z.string() })) },
       refuses: [],
     },
     async (context) => {
       const url = context.env.publicUrl;
       if (described?.url !== url) {
-        // Loaded by the first request for it, so that no other cold start waits for it.
+        // Imported on demand, so that other requests do not wait for it after a cold start.
         const { openApiDocument } = await import('../openapi-document.ts');
         const document = openApiDocument({ routes, version: dependencies.settings.version, url });
         described = { url, text: JSON.stringify(document) };
@@ -74,8 +77,8 @@ export function addServiceRoutes(
       path: '/',
       id: 'listVersions',
       tag: 'service',
-      summary: 'The versions of the API',
-      answers: { 300: json('There is one.', versionsSchema) },
+      summary: 'Lists the versions of the API',
+      answers: { 300: json('The only version.', versionsSchema) },
       refuses: [],
     },
     (context) => {
@@ -92,8 +95,8 @@ export function addServiceRoutes(
       path: '/v2/ping',
       id: 'ping',
       tag: 'service',
-      summary: 'Whether anybody answers',
-      answers: { 204: noBody('Yes.') },
+      summary: 'Checks that the API responds',
+      answers: { 204: noBody('The API responds.') },
       refuses: [],
       open: true,
     },
@@ -106,10 +109,10 @@ export function addServiceRoutes(
       path: '/v2/health',
       id: 'health',
       tag: 'service',
-      summary: 'Whether the tables and SQS queues can be reached, and what lies in the queues',
+      summary: 'Checks the tables and SQS queues, and counts waiting messages and overdue retries',
       answers: {
-        200: json('All is well.', healthSchema),
-        503: json('Something cannot be reached.', z.union([healthSchema, gatewayErrorSchema])),
+        200: json('All checks pass.', healthSchema),
+        503: json('A check fails.', z.union([healthSchema, gatewayErrorSchema])),
       },
       refuses: [],
     },
@@ -128,7 +131,7 @@ export function addServiceRoutes(
       path: '/v2',
       id: 'home',
       tag: 'service',
-      summary: 'What there is: a template for each path, and its methods',
+      summary: 'Lists all paths, with their methods',
       answers: { 200: json('All resources.', homeSchema) },
       refuses: [],
     },

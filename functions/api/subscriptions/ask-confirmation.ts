@@ -20,7 +20,7 @@ export type NewConfirmationContext = Pick<PublishToOneContext, 'clock'> & {
 
 export type ConfirmationContext = NewConfirmationContext & {
   registry: Pick<Registry, 'findQueue'>;
-  /** Every new subscriber of the deployment has to confirm, whatever the metadata of its queue says. */
+  /** Every new subscriber must confirm, also where the metadata of its queue does not require it. */
   settings: { subscriptionConfirmation: boolean };
 };
 
@@ -30,10 +30,10 @@ export type SendConfirmationContext = NewConfirmationContext &
     journal: Journal;
   };
 
-/** As long as the hash of it that we store. */
+/** As long as the token's hash, which is what is stored. */
 const TOKEN_BYTES = 32;
 
-/** The token for the link, and what the subscription stores until the subscriber confirms. */
+/** The token for the link, and the state that the subscription stores until the subscriber confirms. */
 export type Confirmation = { token: string; unconfirmed: PendingConfirmation };
 
 export function newConfirmation({ randomBytes, clock }: NewConfirmationContext): Confirmation {
@@ -41,7 +41,7 @@ export function newConfirmation({ randomBytes, clock }: NewConfirmationContext):
   return { token, unconfirmed: { tokenHash: tokenHashOf(token), at: clock.now(), owed: true } };
 }
 
-/** Whether new subscribers of this queue have to confirm before they receive messages. */
+/** Whether new subscribers of this queue must confirm before they receive messages. */
 export async function requiresConfirmation(context: ConfirmationContext, queue: string): Promise<boolean> {
   return (
     context.settings.subscriptionConfirmation ||
@@ -50,9 +50,9 @@ export async function requiresConfirmation(context: ConfirmationContext, queue: 
 }
 
 /**
- * Sends a subscriber its confirmation link if that is still owed, and returns the subscription after it. The token is new,
- * because the one before is not stored and may not have been sent. A failure is logged, and the link stays owed until the
- * next call. `publicUrl` has no slash at its end.
+ * Sends a subscriber its confirmation link if that is pending, and returns the changed subscription. Creates a new token,
+ * because earlier ones are not stored. Logs a failure, after which the link stays pending until the next call.
+ * @param publicUrl without a trailing slash
  */
 export async function sendOwedConfirmation(
   context: SendConfirmationContext,
@@ -82,7 +82,7 @@ async function sendConfirmation(
       ? { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at }
       : undefined,
   );
-  // Another request has sent a link meanwhile, or the subscription is gone.
+  // Another request has sent a link, or the subscription is deleted.
   if (waiting.unconfirmed?.tokenHash !== unconfirmed.tokenHash) return waiting;
   const confirmUrl = `${publicUrl}/v2/queues/${queue}/subscriptions/${id}/confirm?token=${token}`;
   const { tokenHash, at } = unconfirmed;
@@ -92,7 +92,7 @@ async function sendConfirmation(
   );
 }
 
-/** Changes what an unconfirmed subscription waits for, and returns it; `change` returns undefined to leave it. */
+/** Changes the confirmation state of a subscription, and returns the subscription. `change` returns undefined to leave it. */
 async function changeUnconfirmed(
   { registry, clock }: SendConfirmationContext,
   subscription: Subscription,

@@ -18,9 +18,9 @@ import { describedSubscriptionPatch, subscriptionPatch } from './request.ts';
 
 const SUBSCRIPTION = '/v2/queues/:queue/subscriptions/:subscription';
 
-const theSubscription = json('The subscription as it is now.', subscriptionViewSchema);
+const currentSubscription = json('The current subscription.', subscriptionViewSchema);
 
-/** The routes that change or end a subscription. */
+/** The routes that change or delete a subscription. */
 export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { clock, audit } = dependencies;
 
@@ -30,13 +30,17 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       path: SUBSCRIPTION,
       id: 'updateSubscription',
       tag: 'subscriptions',
-      summary: 'Changes what is given; options are given as a whole',
+      summary: 'Changes the given fields of a subscription; `options` are replaced as a whole',
       description:
-        'A `subscriber` at another origin (scheme, host or port) gets none of the headers with credentials that are there: give ' +
-        'them in `options` of the same request. Unless `secret` is `keep`, its requests are signed with a new secret, which is shown here and never again.',
+        'If the new `subscriber` has another origin (scheme, host or port), stored headers with credentials are dropped: send ' +
+        'them in `options` of the same request. The subscription also gets a new signing secret, which only this response ' +
+        'contains, unless `secret` is `keep`.',
       body: jsonBody(describedSubscriptionPatch),
       answers: {
-        200: json('The subscription as it is now, and its secret if that is new.', changedSubscriptionSchema),
+        200: json(
+          'The current subscription, and its signing secret if that is new.',
+          changedSubscriptionSchema,
+        ),
       },
       refuses: [400, 404, 409, 413],
     },
@@ -60,8 +64,8 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       path: `${SUBSCRIPTION}/enable`,
       id: 'enableSubscription',
       tag: 'subscriptions',
-      summary: 'Delivers to it again',
-      answers: { 200: theSubscription },
+      summary: 'Enables a subscription: it receives messages again',
+      answers: { 200: currentSubscription },
       refuses: [400, 404, 409],
     },
     async (context) => {
@@ -77,8 +81,8 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       path: `${SUBSCRIPTION}/disable`,
       id: 'disableSubscription',
       tag: 'subscriptions',
-      summary: 'Delivers nothing to it until it is enabled',
-      answers: { 200: theSubscription },
+      summary: 'Disables a subscription: it receives nothing until it is enabled',
+      answers: { 200: currentSubscription },
       refuses: [400, 404, 409],
     },
     async (context) => {
@@ -95,8 +99,8 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       path: SUBSCRIPTION,
       id: 'unsubscribe',
       tag: 'subscriptions',
-      summary: 'Unsubscribes, and cancels what is pending',
-      answers: { 204: noBody('There is no such subscription now.') },
+      summary: 'Deletes a subscription, and cancels its pending deliveries',
+      answers: { 204: noBody('The subscription does not exist (any more).') },
       refuses: [400, 404, 409],
     },
     async (context) => {
@@ -115,7 +119,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
 
   type AuditedChange = Extract<Change, { before: unknown; after: unknown; subscriptionId: string }>['change'];
 
-  /** Logs a change, if there was one, and returns the subscription after it. @throws RefusedRequest */
+  /** Writes a change, if any, to the audit log and returns the current subscription. @throws RefusedRequest */
   const auditChange = (
     caller: Caller,
     change: AuditedChange,

@@ -25,8 +25,8 @@ export type ChangeContext = {
 export type SubscriptionName = { queue: string; subscriptionId: string };
 
 /**
- * Absent members stay unchanged. `ttl`: seconds from now, `null` for no end. `disabled: null` enables. `secret`: the one that
- * is there goes on signing for a subscriber at another origin.
+ * Absent members stay unchanged. `ttl`: seconds from now, or `null` for no expiry. `disabled: null` enables. `secret`: a
+ * subscriber at another origin keeps the signing secret.
  */
 export type SubscriptionChange = {
   subscriber?: string;
@@ -44,17 +44,15 @@ export type UpdateContext = ChangeContext &
     operations: Operations;
   };
 
-/** `secret`: the new one, where the change made one. It is not shown again. */
+/** `secret`: the new one, if the change created one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };
 
 export type ChangeResult = RegistryChange<Subscription> | { kind: 'conflict'; subscriptionId: string };
 
 /**
- * Changes a subscription. A redacted header keeps its value. A new subscriber has to confirm where confirmation is
- * required, and an unconfirmed one has to confirm again; `sendOwedConfirmation` sends the link. One at another origin gets
- * neither the credentials that were given for the one before nor requests signed with its secret. What waits for a limit that
- * rises moves up.
- * @throws UnknownCredentialsError, ContendedError, RefusedRequest where the queue has no room for it
+ * Changes a subscription. A redacted header keeps its value. A new subscriber must confirm where confirmation is required
+ * or still pending. A subscriber at another origin gets neither the stored credentials nor, by default, the signing secret.
+ * @throws UnknownCredentialsError, ContendedError, RefusedRequest where the queue is full
  */
 export async function updateSubscription(
   context: UpdateContext,
@@ -62,13 +60,13 @@ export async function updateSubscription(
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
   const { subscriber, options } = change;
-  if (subscriber !== undefined || options !== undefined) await prepare(context, name, change);
+  if (subscriber !== undefined || options !== undefined) await prepareUpdate(context, name, change);
   return subscriber === undefined
     ? changePresent(context, name, editOf(change, context.clock.now()))
-    : move(context, name, { ...change, subscriber });
+    : changeSubscriber(context, name, { ...change, subscriber });
 }
 
-async function move(
+async function changeSubscriber(
   context: UpdateContext,
   name: SubscriptionName,
   change: SubscriptionChange & { subscriber: string },
@@ -83,21 +81,21 @@ async function move(
     const isRotated = change.secret !== 'keep' && hasNewOrigin(current, subscriber);
     const after = { ...edit(current), ...(isRotated && { secrets: [{ sealed }] }) };
     if (!mustConfirm(current, after, mustConfirmNew)) return after;
-    // It stays unconfirmed since the first link.
+    // Keeps the time of the first request for confirmation.
     return { ...after, unconfirmed: { ...unconfirmed, at: current.unconfirmed?.at ?? unconfirmed.at } };
   });
   const isRotated = result.kind === 'changed' && result.after.secrets?.[0]?.sealed === sealed;
   return isRotated ? { ...result, secret } : result;
 }
 
-/** For as long operate waits for the change to be made; its second pass finds one that took longer. */
+/** How long operate waits for the change to be written. Its second pass covers slower writes. */
 const CHANGED_WITHIN_SECONDS = 2;
 
 /**
- * What has to be done before a subscription is changed, by what it is then: room for what grows, and where the limit of its rate
- * rises an order for operate, so that what waits for it moves up.
+ * Reserves room in the queue if the change makes the subscription larger. If it raises the rate limit, sends an operation
+ * by which waiting deliveries move up.
  */
-async function prepare(
+async function prepareUpdate(
   context: UpdateContext,
   { queue, subscriptionId }: SubscriptionName,
   change: SubscriptionChange,
@@ -106,7 +104,7 @@ async function prepare(
   if (current === undefined) return;
   const growth = bytesOf(editOf(change, context.clock.now())(current)) - bytesOf(current);
   if (growth > 0) await takeRoom(context, queue, { subscriptions: 0, bytes: growth });
-  // Before the change, so that no crash leaves it without its order.
+  // Sent before the change: a crash between the two must not leave deliveries waiting for the old limit.
   if (change.options !== undefined && isRaised(current.options, change.options))
     await context.operations.send({ kind: 'moving_up', queue, subscriptionId }, CHANGED_WITHIN_SECONDS);
 }
@@ -115,7 +113,7 @@ function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: 
   return before.unconfirmed !== undefined || (mustConfirmNew && hasMoved(before, after));
 }
 
-/** A subscription that is disabled already keeps its reason. */
+/** Disables a subscription. One that is already disabled keeps its reason. */
 export function disableManually(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
   const disabled: Disabled = { reason: 'manual', at: context.clock.now() };
   return changePresent(context, name, (current) =>
@@ -123,13 +121,13 @@ export function disableManually(context: ChangeContext, name: SubscriptionName):
   );
 }
 
-/** Writes even if it is enabled: deliver may be about to disable it because of an earlier 410. */
+/** Enables a subscription. Writes even if it is enabled, because deliver may be about to disable it for an earlier 410. */
 export function enable(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
   const now = context.clock.now();
   return changePresent(context, name, (current) => asEnabled(current, now));
 }
 
-/** Whether the token is that of the link; each confirms once. */
+/** Confirms a subscription if the token is the one from its link. Each token works once. */
 export async function confirm(
   context: ChangeContext,
   name: SubscriptionName,
@@ -143,8 +141,7 @@ export async function confirm(
 }
 
 /**
- * Confirms by hand, or takes a confirmation back: then nothing is sent until somebody confirms it. One that is as was asked
- * stays as it is.
+ * Confirms a subscription manually, or revokes its confirmation: then it receives nothing until it is confirmed. Idempotent.
  */
 export function setConfirmed(
   context: ChangeContext & ConfirmationContext,
@@ -160,8 +157,8 @@ export function setConfirmed(
 }
 
 /**
- * Deletes a subscription at once; operate then cancels its pending deliveries. Undefined: there was none.
- * @throws when the order for operate could not be sent; a repeat sends it
+ * Deletes a subscription at once; operate then cancels its pending deliveries. Undefined: there was no such subscription.
+ * @throws when the operation could not be sent; a repeat sends it
  */
 export async function unsubscribe(
   {
@@ -199,7 +196,8 @@ function editOf(change: SubscriptionChange, now: number) {
     const { subscriber, ttl, options, disabled } = change;
     const moved = subscriber === undefined ? current : moveTo(subscriber, current, now);
     const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
-    const kept = subscriber !== undefined && hasNewOrigin(current, subscriber) ? forAnother(timed) : timed;
+    const kept =
+      subscriber !== undefined && hasNewOrigin(current, subscriber) ? withoutStoredCredentials(timed) : timed;
     const edited = options === undefined ? kept : withNewOptions(options, kept, now);
     if (disabled === undefined) return edited;
     return disabled === null ? asEnabled(edited, now) : { ...edited, disabled };
@@ -210,7 +208,7 @@ function withNewOptions(options: SubscriptionOptions, current: Subscription, now
   return withLimitDated(current, withOptions(current, unredacted(options, current.options), now), now);
 }
 
-function forAnother(subscription: Subscription): Subscription {
+function withoutStoredCredentials(subscription: Subscription): Subscription {
   return { ...subscription, options: withoutCredentials(subscription.options) };
 }
 

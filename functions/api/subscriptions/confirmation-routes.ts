@@ -7,7 +7,7 @@ import { parseWith, readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
 import { confirm, setConfirmed } from './change.ts';
 
-/** Longer than any token that we give out. */
+/** In characters; tokens are shorter. */
 const MAX_TOKEN_LENGTH = 256;
 
 const confirmationQuery = z.object({ token: z.string().min(1).max(MAX_TOKEN_LENGTH) });
@@ -16,15 +16,15 @@ const confirmationSchema = z.strictObject({ confirmed: z.boolean('must be true o
 
 const confirmedSchema = z.object({ confirmed: z.literal(true) });
 
-/** GET for a link that is followed, POST for a program. */
+/** GET for a person who follows the link, POST for a program. */
 const OPERATIONS = [
   { method: 'GET', id: 'followConfirmation' },
   { method: 'POST', id: 'confirmSubscription' },
 ] as const;
 
 /**
- * The target of a confirmation link, open to every caller who has it; by PUT, for those who are authorised, the same without. Every refusal gets the same answer, so that a caller
- * learns nothing from it.
+ * The target of confirmation links, open to every caller with a token; and a PUT for authorised callers, without a token.
+ * Every refusal of the open routes is the same, so that callers cannot learn from it which subscriptions exist.
  */
 export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
@@ -33,9 +33,9 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
       path: '/v2/queues/:queue/subscriptions/:subscription/confirm',
       id: 'setConfirmation',
       tag: 'subscriptions',
-      summary: 'Confirms a subscription, or has it wait for a confirmation, by hand',
+      summary: 'Confirms a subscription without its link, or revokes its confirmation',
       body: jsonBody(confirmationSchema),
-      answers: { 204: noBody('It is as was asked.') },
+      answers: { 204: noBody('The subscription is in the requested state.') },
       refuses: [400, 404, 409, 413],
     },
     async (context) => {
@@ -58,9 +58,9 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
         ...operation,
         path: '/v2/queues/:queue/subscriptions/:subscription/confirm',
         tag: 'subscriptions',
-        summary: 'Where the link leads that a subscriber is sent to confirm its subscription',
+        summary: 'Confirms a subscription: the target of the link that the subscriber received',
         query: confirmationQuery,
-        answers: { 200: json('It is confirmed.', confirmedSchema) },
+        answers: { 200: json('The subscription is confirmed.', confirmedSchema) },
         refuses: [404],
         open: true,
       },

@@ -8,16 +8,16 @@ import { nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
 import { MAX_REQUEST_BYTES, parseWith } from '../request-json.ts';
 import type { AddRoute } from '../route.ts';
-import { jsonLines, MOST_LINES } from './import-routes.ts';
+import { jsonLines, MAX_LINES } from './import-routes.ts';
 
-/** Strict, so that a misspelt parameter is refused and not taken for a request for credentials. */
+/** Strict, so that a misspelt parameter is refused. */
 const exportQuery = z.strictObject({ marker: pageFields.marker });
 
 const EXPORT = '/v2/queues/:queue/export';
 const CREDENTIALS = '/v2/credentials/:queue';
 
 const exportedLines = {
-  description: 'A page of them; `link` leads to the next one, if there is one.',
+  description: 'A page of subscriptions. The header `link` leads to the next page, if any.',
   headers: z.object({ link: z.string().exactOptional() }),
   content: { 'application/jsonl': { schema: jsonLines } },
 };
@@ -32,8 +32,8 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       path: EXPORT,
       id: 'exportSubscriptions',
       tag: 'queues',
-      summary: 'The subscriptions of a queue as JSON lines',
-      description: 'Headers that hold credentials are redacted.',
+      summary: 'Exports the subscriptions of a queue as JSON lines',
+      description: 'Headers with credentials are redacted.',
       query: exportQuery,
       answers: { 200: exportedLines },
       refuses: [400, 404],
@@ -45,7 +45,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     },
   );
 
-  // Not below /v2/queues, so that whoever may call everything of a queue may still not call this.
+  // Not below /v2/queues, so that an IAM policy for all routes of a queue does not allow it.
   addRoute(
     {
       method: 'POST',
@@ -53,8 +53,9 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       permission: 'credentials',
       id: 'exportCredentials',
       tag: 'queues',
-      summary: 'The subscriptions of a queue as JSON lines, with their credentials',
-      description: 'Not below `/v2/queues`: it has to be allowed by itself. It is on the audit trail.',
+      summary: 'Exports the subscriptions of a queue as JSON lines, with their credentials',
+      description:
+        'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit log.',
       query: exportQuery,
       answers: { 200: exportedLines },
       refuses: [400, 404],
@@ -96,11 +97,11 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   };
 }
 
-/** Subscriptions of one read: with options of 64 KiB each they still fit into one import. */
+/** Subscriptions in one read. With options of 64 KiB each, they still fit into one import. */
 const PAGE = 10;
 
 /**
- * The present subscriptions of a queue from `marker` on: at least one read, at most 500, and while `fits` accepts them.
+ * The present subscriptions of a queue from `marker` on: at least one read, at most 500, as long as `fits` accepts them.
  * @throws InvalidMarkerError
  */
 async function readExportPage(
@@ -117,7 +118,7 @@ async function readExportPage(
     });
     const now = clock.now();
     const longer = [...taken, ...page.items.filter((item) => isPresent(item, now))];
-    if (taken.length > 0 && (longer.length > MOST_LINES || !fits(longer))) break;
+    if (taken.length > 0 && (longer.length > MAX_LINES || !fits(longer))) break;
     taken = longer;
     next = page.marker;
     if (next === undefined) break;

@@ -6,32 +6,32 @@ import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { confirmationSchema, confirmationView } from '../../../shared/wire/views/subscription.ts';
 import { type Caller, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { errorBody, errorSchema, ourFault, RefusedRequest } from '../errors.ts';
+import { errorBody, errorSchema, internalError, RefusedRequest } from '../errors.ts';
 import { flag } from '../fields.ts';
 import { answerBytesOf, MAX_ANSWER_BYTES } from '../paging.ts';
 import { queueName } from '../paths.ts';
 import { parseWith, readText } from '../request-json.ts';
 import { type AddRoute, json } from '../route.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
-import { type ImportResult, importSubscriptions, withoutSuccess } from './import-subscriptions.ts';
+import { type ImportResult, importSubscriptions, importFailure } from './import-subscriptions.ts';
 import { subscriptionLine } from './request.ts';
 import type { SubscriptionRequest } from './subscribe.ts';
 
 /**
- * Lines of one export or import: a few seconds' work, where a request has 29 s. API Gateway passes on an answer of an HTTP API only
- * when it is whole ("Stream the integration response", API Gateway developer guide), so a longer file is several requests.
+ * Lines in one export or import, which take a few of the 29 s that a request has. Longer files take several requests, because
+ * HTTP APIs do not stream responses ("Stream the integration response", API Gateway developer guide).
  */
-export const MOST_LINES = 500;
+export const MAX_LINES = 500;
 
-export const jsonLines = z.string().meta({ description: 'JSON lines: one subscription each.' });
+export const jsonLines = z.string().meta({ description: 'JSON lines, each with one subscription.' });
 
 const importQuery = z.object({ replace: flag });
 
-/** Where a line is, counted from 1 with blank lines. */
+/** Counted from 1, including blank lines. */
 const lineNumber = z.int().positive();
 
-/** A line whose subscription is on the queue now. `secret`: of an imported one, shown here and never again. */
-const doneLine = z.object({
+/** A line whose subscription is now in the queue. `secret`: of an imported one; no later response contains it. */
+const successLine = z.object({
   line: lineNumber,
   result: z.enum(['imported', 'replaced', 'unchanged']),
   subscription_id: z.string(),
@@ -39,12 +39,12 @@ const doneLine = z.object({
   confirmation: confirmationSchema.exactOptional(),
 });
 
-/** Each line that is not blank is in one of the two lists, which are in the order of the lines. */
+/** Each line that is not blank is in one of the two lists, in the order of the lines. */
 const importAnswerSchema = z.object({
   imported: z.int(),
   replaced: z.int(),
   unchanged: z.int(),
-  subscriptions: z.array(doneLine),
+  subscriptions: z.array(successLine),
   failed: z.array(errorSchema.extend({ line: lineNumber })),
 });
 
@@ -60,12 +60,12 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
       path: '/v2/queues/:queue/import',
       id: 'importSubscriptions',
       tag: 'queues',
-      summary: 'Subscribes by JSON lines, as an export writes them',
+      summary: 'Imports subscriptions from JSON lines, as an export writes them',
       description:
-        'The secrets of imported subscriptions are shown here and never again. Where a line has failed with `internal`, send it again.',
+        'Only this response contains the signing secrets of imported subscriptions. If a line failed with `internal`, send it again.',
       query: importQuery,
       body: { schema: jsonLines, mediaTypes: ['application/jsonl'], required: false },
-      answers: { 200: json('What became of the lines.', importAnswerSchema) },
+      answers: { 200: json('The result of each line.', importAnswerSchema) },
       refuses: [400, 404, 409, 413],
     },
     async (context) => {
@@ -77,7 +77,7 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
       for (const chunk of chunksOf(readRequests(lines, queue, results))) {
         const requests = chunk.map(({ request }) => request);
         const imported = await importSubscriptions(dependencies, queue, { requests, replace }).catch(
-          (error: unknown) => requests.map(() => withoutSuccess(error)),
+          (error: unknown) => requests.map(() => importFailure(error)),
         );
         for (const result of imported) auditImport(caller, queue, result);
         const asked = await Promise.all(imported.map((result) => withConfirmation(result, publicUrl)));
@@ -89,13 +89,13 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
     },
   );
 
-  /** The requests in these lines; those that are refused have their result. */
-  const readRequests = (lines: readonly Line[], queue: string, results: Results): readonly Requested[] =>
+  /** The requests in these lines. For refused lines it adds the result. */
+  const readRequests = (lines: readonly Line[], queue: string, results: Results): readonly LineRequest[] =>
     lines.flatMap(({ number, text }) => {
       try {
         return [{ line: number, request: { queue, ...subscriptionLine(parseLine(text), dependencies) } }];
       } catch (error) {
-        results.set(number, withoutSuccess(error));
+        results.set(number, importFailure(error));
         return [];
       }
     });
@@ -114,30 +114,30 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
   };
 
   const withConfirmation = async (result: ImportResult, publicUrl: string): Promise<ImportResult> =>
-    isDone(result)
+    isSuccess(result)
       ? { ...result, subscription: await sendOwedConfirmation(dependencies, result.subscription, publicUrl) }
       : result;
 
-  /** @throws the fault of ours, where no line is done: then there is no secret to answer, and the caller repeats the whole */
+  /** @throws the internal error if no line succeeded: there is no secret to return, and the caller repeats the import */
   const reportFailure = (results: Results, ids: Caller & { queue: string }): void => {
     const all = [...results.values()];
     const failed = all.find((result) => result.kind === 'failed');
     if (failed === undefined) return;
-    if (!all.some(isDone)) throw failed.fault;
+    if (!all.some(isSuccess)) throw failed.fault;
     reportFault(failed.fault, ids);
   };
 }
 
 type Line = { number: number; text: string };
 
-type Requested = { line: number; request: SubscriptionRequest };
+type LineRequest = { line: number; request: SubscriptionRequest };
 
-/** By the number of the line. One that has none was not begun. */
+/** By line number. A line without a result was not processed. */
 type Results = Map<number, ImportResult>;
 
-type Done = Extract<ImportResult, { subscription: unknown }>;
+type ImportSuccess = Extract<ImportResult, { subscription: unknown }>;
 
-function isDone(result: ImportResult): result is Done {
+function isSuccess(result: ImportResult): result is ImportSuccess {
   return 'subscription' in result;
 }
 
@@ -148,8 +148,8 @@ async function readLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Prom
     .split('\n')
     .map((line, index) => ({ number: index + 1, text: line.trim() }))
     .filter((line) => line.text !== '');
-  if (lines.length <= MOST_LINES) return lines;
-  throw new RefusedRequest('too_large', `the import has more than ${MOST_LINES} lines`);
+  if (lines.length <= MAX_LINES) return lines;
+  throw new RefusedRequest('too_large', `the import has more than ${MAX_LINES} lines`);
 }
 
 function parseLine(text: string): unknown {
@@ -158,9 +158,9 @@ function parseLine(text: string): unknown {
   return json.value;
 }
 
-/** In order, as many with different subscribers as one transaction adds. */
-function chunksOf(requested: readonly Requested[]): readonly Requested[][] {
-  const chunks: Requested[][] = [];
+/** Chunks for one transaction each, in order, with no subscriber twice. */
+function chunksOf(requested: readonly LineRequest[]): readonly LineRequest[][] {
+  const chunks: LineRequest[][] = [];
   const subscribers = new Set<string>();
   for (const one of requested) {
     const subscriber = subscriberIdentity(one.request.subscriber);
@@ -178,23 +178,23 @@ function chunksOf(requested: readonly Requested[]): readonly Requested[][] {
 
 function answerOf(lines: readonly Line[], results: Results, { requestId }: Caller): ImportAnswer {
   const answer: ImportAnswer = { imported: 0, replaced: 0, unchanged: 0, subscriptions: [], failed: [] };
-  let room = MAX_ANSWER_BYTES - lines.length * BRIEF_BYTES;
+  let room = MAX_ANSWER_BYTES - lines.length * SHORT_RESULT_BYTES;
   for (const { number: line } of lines) {
     const result = results.get(line);
-    if (result !== undefined && isDone(result)) {
+    if (result !== undefined && isSuccess(result)) {
       answer[result.kind] += 1;
-      answer.subscriptions.push({ line, ...doneView(result) });
+      answer.subscriptions.push({ line, ...successView(result) });
     } else {
-      const refusal = result?.kind === 'refused' ? result.refusal : ourFault(requestId);
+      const refusal = result?.kind === 'refused' ? result.refusal : internalError(requestId);
       const fault = { line, ...errorBody(refusal) };
       room -= answerBytesOf(fault);
-      answer.failed.push(room < 0 ? { line, ...errorBody(withoutFaults(refusal)) } : fault);
+      answer.failed.push(room < 0 ? { line, ...errorBody(withoutFieldErrors(refusal)) } : fault);
     }
   }
   return answer;
 }
 
-function doneView(result: Done): Omit<z.infer<typeof doneLine>, 'line'> {
+function successView(result: ImportSuccess): Omit<z.infer<typeof successLine>, 'line'> {
   return {
     result: result.kind,
     subscription_id: result.subscription.id,
@@ -203,12 +203,12 @@ function doneView(result: Done): Omit<z.infer<typeof doneLine>, 'line'> {
   };
 }
 
-/** More than the answer to a line takes without its faults. */
-const BRIEF_BYTES = 300;
+/** An upper bound for a line's result without its list of invalid fields. */
+const SHORT_RESULT_BYTES = 300;
 
-function withoutFaults({ code }: RefusedRequest): RefusedRequest {
+function withoutFieldErrors({ code }: RefusedRequest): RefusedRequest {
   return new RefusedRequest(
     code,
-    'too many faults for one answer; import this line by itself to see its own',
+    'too many errors for one response; import this line alone to see its errors',
   );
 }

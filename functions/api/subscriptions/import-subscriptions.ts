@@ -8,21 +8,19 @@ import { requiresConfirmation } from './ask-confirmation.ts';
 import { addToQueue, newSubscription, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
 import { updateSubscription, type SubscriptionChange, type UpdateContext } from './change.ts';
 
-/** What became of a subscription to import. */
 export type ImportResult =
   /** `secret` signs its requests; it is not shown again. */
   | { kind: 'imported'; subscription: Subscription; secret: SigningSecret }
   | { kind: 'replaced'; before: Subscription; subscription: Subscription }
   | { kind: 'unchanged'; subscription: Subscription }
   | { kind: 'refused'; refusal: RefusedRequest }
-  /** A fault of ours. It was not imported, as a rule: a repeat finds it unchanged otherwise, and has no secret to show. */
+  /** An internal error. Usually nothing was imported. Otherwise a repeat reports it as unchanged, without a secret. */
   | { kind: 'failed'; fault: Error };
 
 /**
- * Imports up to `MOST_IN_A_TRANSACTION` subscriptions with different subscribers, and answers in their order. Each is imported as a
- * whole or not at all, and can be repeated: a subscriber that exists with the same content stays unchanged; with other content it is
- * replaced if the caller wants that, and keeps its secret and its age.
- * @throws a fault of ours before anything is written
+ * The results, in order, of importing up to `MOST_IN_A_TRANSACTION` subscriptions with different subscribers. Idempotent: an
+ * equal subscription stays unchanged. One with other content is refused, or with `replace` keeps its secret and its age.
+ * @throws an internal error before anything is written
  */
 export async function importSubscriptions(
   context: SubscribeContext & UpdateContext,
@@ -43,12 +41,12 @@ export async function importSubscriptions(
   );
   return addImported(
     context,
-    settled.map((one) => (one.status === 'fulfilled' ? one.value : withoutSuccess(one.reason))),
+    settled.map((one) => (one.status === 'fulfilled' ? one.value : importFailure(one.reason))),
   );
 }
 
-/** What became of a subscription whose import threw. */
-export function withoutSuccess(error: unknown): ImportResult {
+/** The result of an import that threw. */
+export function importFailure(error: unknown): ImportResult {
   const refusal = refusalOf(error);
   if (refusal !== undefined) return { kind: 'refused', refusal };
   return { kind: 'failed', fault: errorOf(error) };
@@ -62,7 +60,7 @@ async function importNew(
   return { kind: 'imported', ...(await newSubscription(context, request, mustConfirm)) };
 }
 
-/** Adds the new ones, all that no other request has subscribed meanwhile. */
+/** Adds the new subscriptions, except those that another request has added since. */
 async function addImported(
   context: SubscribeContext,
   results: readonly ImportResult[],
@@ -71,12 +69,12 @@ async function addImported(
   const added = await addToQueue(
     context,
     imported.map(({ subscription }) => subscription),
-  ).catch(withoutSuccess);
+  ).catch(importFailure);
   return results.map((result) => {
     if (result.kind !== 'imported') return result;
     if ('kind' in added) return added;
     const own = added[imported.indexOf(result)];
-    return own?.kind === 'conflict' ? withoutSuccess(subscriberTaken(own.subscriptionId)) : result;
+    return own?.kind === 'conflict' ? importFailure(subscriberTaken(own.subscriptionId)) : result;
   });
 }
 
@@ -103,12 +101,12 @@ async function importExisting(
   }
 }
 
-/** Equal for subscriptions with equal content; neither the time of disabling nor the spelling of the URL counts. */
+/** Equal for equal content. Ignores the time of disabling and the spelling of the URL. */
 function contentKey({ options, ttl, disabled }: SubscriptionRequest): string {
   return canonicalJson({ options, ttl: ttl ?? null, disabled: disabled?.reason ?? null });
 }
 
-/** Sets all of the content, absent members too. The subscriber is the same, so it need not confirm again. */
+/** Replaces the whole content, including absent members. The subscriber stays, so it need not confirm again. */
 function contentChange({ options, ttl, disabled }: SubscriptionRequest): SubscriptionChange {
   return {
     options,

@@ -6,13 +6,13 @@ import { parseContentFilter } from '../../../shared/domain/subscription/content-
 import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import { messageType, seconds } from '../fields.ts';
 
-/** The most that a deployment can have (shared/config/settings.ts). */
+/** The largest value of the deployment's setting (shared/config/settings.ts). */
 const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
 
 const RATE_RULE = `must be a number of requests a second from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}`;
 
 const MAX_POST_HEADERS = 50;
-/** What common HTTP servers accept as a request's headers, in bytes; our own headers are added to these. */
+/** The limit of common HTTP servers for request headers, in bytes. Posthaste adds further headers. */
 const MAX_POST_HEADERS_BYTES = 8192;
 
 /** A token (RFC 9110 §5.6.2). */
@@ -26,7 +26,7 @@ function isObjectWithProto(value: unknown): boolean {
 
 function headerNameFault(name: string): string | undefined {
   if (!HEADER_NAME.test(name)) return 'is not a valid header name';
-  return RESERVED_HEADERS.has(name.toLowerCase()) ? 'is a header that cannot be set' : undefined;
+  return RESERVED_HEADERS.has(name.toLowerCase()) ? 'is a reserved header' : undefined;
 }
 
 /** The headers of every request to a subscriber. */
@@ -59,7 +59,7 @@ const postHeaders = z
 const MAX_EVENT_TYPES = 50;
 const EVENT_TYPES_RULE = `must be a list of 1 to ${MAX_EVENT_TYPES} types`;
 
-/** Types match exactly. An asterisk is refused: it looks like a wildcard and would match nothing. */
+/** Types match exactly. An asterisk is refused, because it looks like a wildcard but would match nothing. */
 const eventTypes = z
   .array(
     messageType.refine((type) => !type.includes('*'), 'must not hold *: types match exactly'),
@@ -69,7 +69,7 @@ const eventTypes = z
   .max(MAX_EVENT_TYPES, EVENT_TYPES_RULE)
   .overwrite((types) => [...new Set(types)]);
 
-/** Stored as given; `content-filter.ts` defines its meaning. */
+/** Stored as sent; `content-filter.ts` defines its meaning. */
 const contentFilter = z.unknown().superRefine((given, refinement) => {
   const read = parseContentFilter(given);
   if (read.ok) return;
@@ -78,7 +78,7 @@ const contentFilter = z.unknown().superRefine((given, refinement) => {
   }
 });
 
-/** Checks each field; `retryPolicyAt` then checks the retry policy. */
+/** Validates each field. `retryPolicyAt` then validates the retry policy. */
 export const optionsSchema = z.strictObject({
   _retry_policy: z.unknown().exactOptional(),
   post_headers: postHeaders.exactOptional(),
@@ -112,10 +112,10 @@ export const contentFilterSchema: z.ZodType = z
   .catchall(z.union([z.array(z.union([scalar, comparison])).min(1), z.lazy(() => contentFilterSchema)]))
   .meta({
     minProperties: 1,
-    description: 'As in event patterns of Amazon EventBridge.',
+    description: 'Matches the data of a message, with the syntax of Amazon EventBridge event patterns.',
   });
 
-/** For the OpenAPI document: the options with the parts that the routes check one after the other. */
+/** For the OpenAPI document: the options including the parts that the routes validate separately. */
 export const describedOptions = optionsSchema.extend({
   _retry_policy: retryPolicySchema.exactOptional(),
   post_headers: postHeaderRecord.exactOptional(),

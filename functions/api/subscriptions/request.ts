@@ -8,7 +8,7 @@ import { MAX_TTL_SECONDS, retryPolicyAt, seconds } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 import { describedOptions, optionsSchema } from './options.ts';
 
-/** With its headers and its template a subscription stays well under the 400 KB of a DynamoDB item. */
+/** Keeps a subscription well under the 400 KB of a DynamoDB item. */
 const MAX_OPTIONS_BYTES = 65_536;
 
 /** More than the deepest filter needs: ten nested objects with a list between each two. */
@@ -16,7 +16,7 @@ const MAX_OPTIONS_DEPTH = 32;
 
 type SubscriptionFields = { subscriber: string; options: SubscriptionOptions; ttl?: number };
 
-/** Absent members stay unchanged; a `ttl` of null means no end. */
+/** Absent members stay unchanged. A `ttl` of null means no expiry. */
 type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'ttl'>> & { ttl?: number | null; secret?: 'keep' };
 
 /** A line of an import; `disabled` if it was disabled where it was exported. */
@@ -38,14 +38,14 @@ export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFi
 }
 
 /**
- * Parses `{"subscriber"?, "ttl"?, "options"?, "secret"?}`, at least one of the first three; options replace the current ones as a whole.
+ * Parses `{"subscriber"?, "ttl"?, "options"?, "secret"?}`, with at least one of the first three.
  * @throws RefusedRequest
  */
 export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPatch {
   const schema = subscriptionPatchSchema.extend({ subscriber: subscriberSchema(rules).exactOptional() });
   const { options, ...fields } = parseWithOptions(schema, value);
   if (options === undefined && fields.subscriber === undefined && fields.ttl === undefined) {
-    throw invalidFields([{ field: 'body', message: 'must hold subscriber, ttl or options' }]);
+    throw invalidFields([{ field: 'body', message: 'must contain subscriber, ttl or options' }]);
   }
   return { ...fields, ...(options && { options: parseOptions(options, rules) }) };
 }
@@ -68,14 +68,14 @@ function subscriberSchema({ subscriberFault }: Rules) {
   });
 }
 
-/** Refuses options that are too large before it looks for other faults in them. @throws RefusedRequest */
+/** Checks the size of the options before their content. @throws RefusedRequest */
 function parseWithOptions<T>(schema: z.ZodType<T>, value: unknown): T {
   if (typeof value === 'object' && value !== null && 'options' in value) checkSize(value.options);
   return parseWith(schema, value);
 }
 
 function checkSize(options: unknown): void {
-  // Before JSON.stringify, which recurses.
+  // Checks the depth before JSON.stringify, which recurses.
   if (isDeeperThan(options, MAX_OPTIONS_DEPTH)) {
     const message = `is nested deeper than ${MAX_OPTIONS_DEPTH} levels`;
     throw invalidFields([{ field: 'options', message }]);
@@ -112,7 +112,7 @@ const subscriptionPatchSchema = z.strictObject({
     .literal('keep', 'must be keep')
     .meta({
       description:
-        'With a `subscriber` at another origin: the signing secret that is there stays in force. Otherwise it gets a new one.',
+        'Keeps the signing secret although the new `subscriber` has another origin. By default it is replaced.',
     })
     .exactOptional(),
 });
@@ -129,7 +129,10 @@ const subscriptionLineSchema = subscriptionRequestSchema.extend({
 
 const describedSubscriber = z
   .string()
-  .meta({ format: 'uri', description: 'http or https, and not at a private address.' });
+  .meta({
+    format: 'uri',
+    description: 'The URL that receives the messages: http or https, not at a private address.',
+  });
 
 /** For the OpenAPI document. */
 export const describedSubscription = subscriptionRequestSchema.extend({

@@ -4,20 +4,20 @@ import { RefusedRequest } from '../errors.ts';
 
 export type RoomContext = {
   registry: Pick<Registry, 'takeRoom'>;
-  /** How much a queue's subscriptions may be: each of its messages has dispatch read them all. */
-  settings: { mostOfQueue: Amount };
+  /** Limits the subscriptions of a queue, because dispatch reads all of them for each message. */
+  settings: { queueLimit: Amount };
 };
 
-/** @throws RefusedRequest where the queue has no room for it */
+/** Reserves room for more subscriptions in a queue. @throws RefusedRequest where the queue is full */
 export async function takeRoom(
-  { registry, settings: { mostOfQueue } }: RoomContext,
+  { registry, settings: { queueLimit } }: RoomContext,
   queue: string,
   more: Amount,
 ): Promise<void> {
-  if (await registry.takeRoom(queue, more, mostOfQueue)) return;
-  const { subscriptions, bytes } = mostOfQueue;
+  if (await registry.takeRoom(queue, more, queueLimit)) return;
+  const { subscriptions, bytes } = queueLimit;
   throw new RefusedRequest(
     'conflict',
-    `the queue is full: it takes at most ${subscriptions} subscriptions, and ${bytes} bytes of URLs and options`,
+    `the queue is full: it can have at most ${subscriptions} subscriptions, and ${bytes} bytes of URLs and options`,
   );
 }

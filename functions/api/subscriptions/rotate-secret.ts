@@ -33,10 +33,16 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       path: '/v2/queues/:queue/subscriptions/:subscription/secret/rotate',
       id: 'rotateSecret',
       tag: 'subscriptions',
-      summary: 'Gives it a new signing secret',
-      description: 'The one before goes on signing for `graceSeconds`.',
+      summary: 'Gives a subscription a new signing secret',
+      description:
+        'The previous secret also signs for another `graceSeconds`, so that the subscriber has time to switch.',
       body: optionalJsonBody(rotationRequestSchema),
-      answers: { 200: json('The new secret, or the public key of a v1a one.', rotationAnswerSchema) },
+      answers: {
+        200: json(
+          'The new secret; for scheme `v1a` the public key instead. No later response contains the secret.',
+          rotationAnswerSchema,
+        ),
+      },
       refuses: [400, 404, 409, 413],
     },
     async (context) => {
@@ -57,32 +63,32 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   );
 }
 
-type Rotated = Extract<RotateResult, { kind: 'rotated' }>;
+type RotatedSecret = Extract<RotateResult, { kind: 'rotated' }>;
 
 /** @throws RefusedRequest */
-function requireRotated(result: RotateResult): Rotated {
+function requireRotated(result: RotateResult): RotatedSecret {
   switch (result.kind) {
     case 'rotated':
       return result;
     case 'no_such_subscription':
       throw notFound('such subscription');
     case 'rotated_meanwhile':
-      throw new RefusedRequest('conflict', 'the secret was rotated by somebody else meanwhile');
+      throw new RefusedRequest('conflict', 'another request rotated the secret at the same time');
     case 'too_many':
       throw new RefusedRequest(
         'conflict',
-        `${MOST_SECRETS} secrets are in force; the next of them ends at ${new Date(result.until).toISOString()}. With graceSeconds 0 they end at once`,
+        `${MOST_SECRETS} secrets are in force; the next one expires at ${new Date(result.until).toISOString()}. With graceSeconds 0 the previous secrets expire at once`,
       );
   }
 }
 
-function graceEnd({ previousExpiresAt }: Rotated): { previousExpiresAt?: string } {
+function graceEnd({ previousExpiresAt }: RotatedSecret): { previousExpiresAt?: string } {
   return previousExpiresAt === undefined
     ? {}
     : { previousExpiresAt: new Date(previousExpiresAt).toISOString() };
 }
 
-function rotationAnswer(rotated: Rotated): z.input<typeof rotationAnswerSchema> {
+function rotationAnswer(rotated: RotatedSecret): z.input<typeof rotationAnswerSchema> {
   const publicKey = publicKeyText(rotated.secret);
   return {
     ...(publicKey === undefined ? { secret: secretText(rotated.secret) } : { publicKey }),
@@ -101,7 +107,7 @@ export const rotationRequestSchema = z.strictObject({
   graceSeconds: seconds(0, LONGEST_GRACE_SECONDS).default(DEFAULT_GRACE_SECONDS),
 });
 
-/** Shows a v1 secret once; of a v1a secret only the public key. */
+/** Contains a v1 secret, or the public key of a v1a secret. */
 export const rotationAnswerSchema = z.object({
   secret: z.string().exactOptional(),
   publicKey: z.string().exactOptional(),
@@ -143,11 +149,11 @@ type RotateRequest = {
 type RotateResult =
   | { kind: 'rotated'; secret: SigningSecret; previousExpiresAt?: number }
   | { kind: 'no_such_subscription' }
-  /** Another rotation came first. Its secret was shown to that caller, so it stays. */
+  /** Another rotation won the race. Its caller already has the secret, so that one stays. */
   | { kind: 'rotated_meanwhile' }
   | { kind: 'too_many'; until: number };
 
-/** Gives a subscription a new secret; the one before stays in force until its grace period ends. */
+/** Gives a subscription a new secret. The previous one stays in force until its grace period ends. */
 export async function rotateSecret(context: RotateContext, request: RotateRequest): Promise<RotateResult> {
   const { registry, clock, secretSealer, randomBytes } = context;
   const { queue, subscriptionId, graceMs } = request;
@@ -166,7 +172,7 @@ export async function rotateSecret(context: RotateContext, request: RotateReques
   return rotateResult(changed, { secret, ...(previousExpiresAt !== undefined && { previousExpiresAt }) });
 }
 
-/** Sealing never gives the same text twice, so a different text means that the secret was rotated. */
+/** Sealing never returns the same text twice, so a different text means that the secret was rotated. */
 function sealedSecret({ secrets }: Subscription): string | undefined {
   return secrets?.[0]?.sealed;
 }
@@ -180,7 +186,7 @@ function rotateResult(
       return { kind: 'rotated', ...rotated };
     case 'missing':
       return { kind: 'no_such_subscription' };
-    // A conflict is about the subscriber, which this change does not touch.
+    // Conflicts concern the subscriber, which this change does not touch.
     case 'conflict':
     case 'left':
       return { kind: 'rotated_meanwhile' };

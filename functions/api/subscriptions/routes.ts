@@ -21,8 +21,7 @@ import { subscribe } from './subscribe.ts';
 const SUBSCRIPTIONS = '/v2/queues/:queue/subscriptions';
 const SUBSCRIPTION = `${SUBSCRIPTIONS}/:subscription` as const;
 
-/** The operations on one subscription. */
-const OF_ONE = [
+const SUBSCRIPTION_OPERATIONS = [
   'getSubscription',
   'updateSubscription',
   'unsubscribe',
@@ -32,7 +31,7 @@ const OF_ONE = [
   'testSubscription',
 ];
 
-/** Answer to subscribing. The secret is shown here and never again; `confirmation` where the subscriber is asked first. */
+/** The response to subscribing. Only this one contains the secret. `confirmation`: where the subscriber must confirm. */
 const subscribedSchema = z.object({
   subscription_id: z.string(),
   secret: z.string().exactOptional(),
@@ -53,16 +52,16 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       path: SUBSCRIPTIONS,
       id: 'subscribe',
       tag: 'subscriptions',
-      summary: 'Subscribes',
+      summary: 'Creates a subscription',
       description:
-        'The secret is shown here and never again. The queue is created if there is none. A `confirmation` that is `owed` ' +
-        'could not be sent: change the `subscriber` to what it is, and it is.',
+        'Only this response contains the signing secret. Creates the queue if it does not exist. If `confirmation` is `owed`, the ' +
+        'confirmation request could not be sent: PATCH the subscription with the same `subscriber` to send it again.',
       body: jsonBody(describedSubscription),
       answers: {
         201: withLinks(
-          OF_ONE,
+          SUBSCRIPTION_OPERATIONS,
           { subscription: '$response.body#/subscription_id' },
-          withLocation(json('Its id and its secret.', subscribedSchema)),
+          withLocation(json('The id and the signing secret of the subscription.', subscribedSchema)),
         ),
       },
       refuses: [400, 404, 409, 413],
@@ -100,13 +99,13 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       path: SUBSCRIPTIONS,
       id: 'listSubscriptions',
       tag: 'subscriptions',
-      summary: 'Lists subscriptions',
+      summary: 'Lists the subscriptions of a queue',
       query: pageQuery,
       answers: {
         200: withLinks(
-          OF_ONE,
+          SUBSCRIPTION_OPERATIONS,
           { subscription: '$response.body#/subscriptions/0/id' },
-          json('A page of them.', subscriptionListSchema),
+          json('A page of subscriptions.', subscriptionListSchema),
         ),
       },
       refuses: [400, 404],
@@ -138,8 +137,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       path: SUBSCRIPTION,
       id: 'getSubscription',
       tag: 'subscriptions',
-      summary: 'One subscription',
-      answers: { 200: json('The subscription as it is now.', subscriptionViewSchema) },
+      summary: 'Shows a subscription',
+      answers: { 200: json('The current subscription.', subscriptionViewSchema) },
       refuses: [400, 404],
     },
     async (context) => {

@@ -30,7 +30,7 @@ export type SubscriptionRequest = {
   subscriber: string;
   options: SubscriptionOptions;
   ttl?: number;
-  /** Of an imported subscription that was disabled where it was exported. */
+  /** Set for an imported subscription that was disabled when it was exported. */
   disabled?: Disabled;
 };
 
@@ -40,9 +40,9 @@ export type SubscribeResult =
   | { kind: 'conflict'; subscriptionId: string };
 
 /**
- * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue has already is a
- * conflict. Where confirmation is required it is owed from now on; `sendOwedConfirmation` sends it.
- * @throws UnknownCredentialsError if a header is redacted, RefusedRequest where the queue has no room for it
+ * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue already has is a
+ * conflict. Where confirmation is required, the caller sends the link with `sendOwedConfirmation`.
+ * @throws UnknownCredentialsError if a header is redacted, RefusedRequest where the queue is full
  */
 export async function subscribe(
   context: SubscribeContext,
@@ -54,7 +54,7 @@ export async function subscribe(
   return added?.kind === 'conflict' ? added : { kind: 'subscribed', subscription, secret };
 }
 
-/** A subscription that is not stored yet, with its secret in the clear. */
+/** A subscription that is not stored yet, with its plaintext secret. */
 export type NewSubscription = { subscription: Subscription; secret: SigningSecret };
 
 /** @throws UnknownCredentialsError if a header is redacted */
@@ -83,7 +83,7 @@ export async function newSubscription(
   };
 }
 
-/** Adds subscriptions of one queue. Tries again if the queue was deleted in between: a conflict would mean that the subscriber exists. */
+/** Adds subscriptions to one queue. If the queue is deleted in between, creates it again and retries. */
 export async function addToQueue(
   context: Pick<SubscribeContext, 'registry' | 'settings'>,
   subscriptions: readonly Subscription[],

@@ -26,11 +26,13 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
       path: '/v2/queues/:queue/subscriptions/:subscription/test',
       id: 'testSubscription',
       tag: 'subscriptions',
-      summary: 'Sends it a message of its own, and shows what came of it',
+      summary: 'Sends a test message to a subscription, and shows the result',
+      description:
+        'Waits up to 3 s for the first attempt. The filter and event types of the subscription are ignored.',
       body: optionalJsonBody(testRequestSchema),
       answers: {
-        200: json('After its first attempt.', testAnswerSchema),
-        202: json('The first attempt is still to come.', testAnswerSchema),
+        200: json('The first attempt is made.', testAnswerSchema),
+        202: json('The first attempt has not finished yet.', testAnswerSchema),
       },
       refuses: [400, 404, 409, 413],
     },
@@ -66,14 +68,14 @@ function requireTested(result: TestResult): TestedDelivery {
 }
 
 const REFUSALS: Record<Extract<TestResult, { kind: 'refused' }>['why'], string> = {
-  disabled: 'the subscription is disabled and takes no requests; enable it first',
-  subscription_unconfirmed: 'the subscriber has not confirmed the subscription yet and takes no requests',
+  disabled: 'the subscription is disabled and receives no requests; enable it first',
+  subscription_unconfirmed: 'the subscriber has not confirmed the subscription yet and receives no requests',
 };
 
 /** The body of a test. */
 export const testRequestSchema = z.strictObject({
   type: publishedType.exactOptional(),
-  // We pass on its source text, which is checked instead.
+  // `bodyFault` checks the source text instead, which is passed on unchanged.
   data: z.unknown().exactOptional(),
 });
 
@@ -109,17 +111,17 @@ const TEST_TYPE = 'posthaste.test';
 const TEST_DATA = '{"test":true}';
 
 /**
- * Callers at the API's limit (`apiRateLimit`, 100 a second) may hold so many functions for as long as this, and share the account's with the
- * deliveries. Whoever wants to know what came of it later looks at the delivery.
+ * How long a test occupies a function instance. Up to `apiRateLimit` (100) tests a second can do so, and the instances count
+ * towards the account's concurrency, which deliveries need.
  */
-const PATIENCE_MS = 3_000;
+const WAIT_MS = 3_000;
 /** Seconds. */
-const INTERVAL = { floor: 0.25, ceiling: 2, exponent: 1.5 };
+const POLL_INTERVAL = { floor: 0.25, ceiling: 2, exponent: 1.5 };
 
 /**
- * Sends a message to this one subscription, whatever its filter and event types, and waits for the first attempt. The
- * message is recorded and retried like any other.
- * @throws when it could not be recorded or sent
+ * Sends a message to one subscription, ignoring its filter and event types, and waits for the first attempt. The message
+ * is recorded and retried like any other.
+ * @throws when the message could not be recorded or sent
  */
 async function testSubscription(context: TestContext, request: TestRequest): Promise<TestResult> {
   const { registry, clock, newId } = context;
@@ -132,11 +134,7 @@ async function testSubscription(context: TestContext, request: TestRequest): Pro
   if (absence !== undefined) return { kind: 'missing' };
   const timestamp = new Date(startedAt).toISOString();
   const message: Message = { queue, id: newId(), type, timestamp, data };
-  return waitForAttempt(
-    context,
-    await publishToOne(context, message, subscriptionId),
-    startedAt + PATIENCE_MS,
-  );
+  return waitForAttempt(context, await publishToOne(context, message, subscriptionId), startedAt + WAIT_MS);
 }
 
 async function waitForAttempt(
@@ -145,13 +143,13 @@ async function waitForAttempt(
   deadline: number,
 ): Promise<TestResult> {
   const sentAt = clock.now();
-  let interval = pollInterval(INTERVAL);
+  let interval = pollInterval(POLL_INTERVAL);
   for (;;) {
     const delivery = await deliveries.find(key);
     if (delivery !== undefined && isAttempted(delivery)) return { kind: 'tried', delivery };
     const leftMs = deadline - clock.now();
     if (leftMs <= 0) {
-      // As deliver will create it when it receives the job.
+      // The record that deliver will create when it receives the job.
       const { retentionMs } = settings;
       const pending = newDelivery({ key, acceptedAt: sentAt }, { now: sentAt, retentionMs });
       return { kind: 'waiting', delivery: delivery ?? pending };

@@ -62,8 +62,8 @@ const limitsOf = (world: PipelineWorld) => {
     },
   };
   const limitTo = async (max_per_second?: number, policy = {}): Promise<void> => {
-    const mostOfQueue = { subscriptions: 100, bytes: 100_000 };
-    const settings = { subscriptionConfirmation: false, mostOfQueue };
+    const queueLimit = { subscriptions: 100, bytes: 100_000 };
+    const settings = { subscriptionConfirmation: false, queueLimit };
     const options = {
       _retry_policy: aBarePolicy(policy),
       ...(max_per_second !== undefined && { max_per_second }),

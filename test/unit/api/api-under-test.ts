@@ -88,7 +88,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
       retryAfterCapMs: 3_600_000,
       overdueAfterMs: 30_000,
       subscriptionConfirmation: false,
-      mostOfQueue: { subscriptions: 100_000, bytes: 2 ** 26 },
+      queueLimit: { subscriptions: 100_000, bytes: 2 ** 26 },
       jwtScopes: undefined,
       jwtQueuesClaim: undefined,
     },

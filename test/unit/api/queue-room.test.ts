@@ -9,7 +9,7 @@ const full = { status: 409, body: faultOf('conflict') };
 const withRoomFor = (most: { subscriptions?: number; bytes?: number }) => {
   const { settings } = apiUnderTest().dependencies;
   return apiUnderTest({
-    settings: { ...settings, mostOfQueue: { subscriptions: 100, bytes: 100_000, ...most } },
+    settings: { ...settings, queueLimit: { subscriptions: 100, bytes: 100_000, ...most } },
   });
 };
 

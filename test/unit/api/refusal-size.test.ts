@@ -61,7 +61,7 @@ describe('a refusal is short whatever was sent', () => {
       subscriber: `${HOOK}/`,
       [longName]: 0,
     });
-    expect(fields).toEqual([{ field: `${'ü'.repeat(255)}…`, message: 'is not known here' }]);
+    expect(fields).toEqual([{ field: `${'ü'.repeat(255)}…`, message: 'is not a known field' }]);
     expect(bytes).toBeLessThan(2000);
     const whole = await refusal(`POST ${SUBSCRIPTIONS}`, { subscriber: `${HOOK}/`, ['x'.repeat(256)]: 0 });
     expect(whole.fields[0]?.field).toBe('x'.repeat(256));

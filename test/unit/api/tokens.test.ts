@@ -63,7 +63,7 @@ describe('a token, where scopes are set', () => {
     const { ask } = await apiWith({ jwtScopes: SCOPES });
     const { body } = await ask({ scope: 'x' }, 'GET', '/v2/queues/orders');
     expect(JSON.parse(body)).toEqual({
-      error: { code: 'forbidden', message: 'the token has not the scope hooks:read' },
+      error: { code: 'forbidden', message: 'the token lacks the scope hooks:read' },
     });
     expect(await ask(undefined, 'GET', '/v2/ping')).toMatchObject({ status: 204 });
   });
