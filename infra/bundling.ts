@@ -1,13 +1,13 @@
 import type { BuildOptions } from 'esbuild';
 
 /**
- * Packages that are CommonJS inside call `require`, which an ES module has not. The long name cannot meet one of the
- * minified bundle's own.
+ * Defines `require` for CommonJS packages, because ES modules do not have it. The long name cannot collide with a name
+ * in the minified bundle.
  */
 const REQUIRE =
   "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
 
-/** How a function becomes a bundle: what is measured is built as what is deployed. */
+/** Build options of the functions. The benchmarks use them too, so that they measure what is deployed. */
 export const bundling = {
   bundle: true,
   platform: 'node',
@@ -15,21 +15,22 @@ export const bundling = {
   format: 'esm',
   mainFields: ['module', 'main'],
   banner: { js: REQUIRE },
-  // Names of functions and classes go as well: esbuild keeps them by a call at every closure that is made, a tenth of the
-  // processor time of a delivery. Errors name themselves, which lint sees to, and a fault's stack has lines of the sources.
+  // Drops names of functions and classes too: `keepNames` adds a call for every closure, a tenth of a delivery's CPU
+  // time. Error classes set their name explicitly (checked by lint), and logged stacks refer to lines of the sources.
   minify: true,
-  // Beside the bundle. Node does not read it, which every start would wait for: what is logged of a fault looks its lines up
-  // (error-line). What nobody catches, such as a crash while the module loads, has lines of the bundle in Lambda's own line.
+  // In a separate file that Node does not read, because that would slow every cold start. The logger maps stacks itself
+  // (error-line). Uncaught errors, such as a crash while the module loads, show lines of the bundle in Lambda's log
+  // line.
   sourcemap: true,
   sourcesContent: false,
-  // What is imported by a call goes into files of its own, so that a start does not load it.
+  // Dynamic imports become separate files, so that a cold start does not load them.
   splitting: true,
   outExtension: { '.js': '.mjs' },
   chunkNames: 'part-[hash]',
-  // Undici's own switch for builds that are to go without the parser that it tries out.
+  // Undici's switch for builds without its experimental parser.
   define: { esbuildDetection: 'true' },
-  // Undici's parser for processors without SIMD, which Lambda has none of.
+  // Undici's parser for processors without SIMD; all of Lambda's have SIMD.
   external: ['../llhttp/llhttp-wasm.js'],
-  // Resolved by esbuild, in the folder of the project.
+  // The path is relative to the project folder.
   alias: { '@aws-sdk/credential-provider-node': './shared/adapters/lambda/credentials.ts' },
 } satisfies BuildOptions;

@@ -1,7 +1,7 @@
 /**
- * Synthesises the stacks for AWS and for a laptop and holds the templates against CloudFormation's own schemas, by
- * cfn-lint (pinned, installed under .local/ once), and the constructs against cdk-nag's rules for AWS solutions.
- * Functions are not bundled: their templates are the same.
+ * Synthesises the stacks for several settings. Checks the templates against CloudFormation's schemas with cfn-lint
+ * (pinned, installed once under .local/), and the constructs against cdk-nag's rules for AWS solutions. Does not bundle
+ * functions, because that does not change the templates.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { fileURLToPath } from 'node:url';
 import { App } from 'aws-cdk-lib';
 import { z } from 'zod';
 import { checkedVariants } from './checked-variants.ts';
-import { placeStacks } from './deployment.ts';
+import { createStacks } from './deployment.ts';
 import { securityFindings } from './security-findings.ts';
 import { parseSettings } from './settings.ts';
 
 const CFN_LINT = '1.58.0';
 
-/** W3005: CDK names a function's role in DependsOn beside the role's policy, though a GetAtt implies it; harmless. */
+/** W3005: CDK adds redundant DependsOn entries for a function's role. Harmless. */
 const IGNORED = ['W3005'];
 
 const cdkJson = z.object({ context: z.record(z.string(), z.unknown()) });
@@ -25,11 +25,11 @@ const project = fileURLToPath(new URL('..', import.meta.url));
 const tool = join(project, '.local', 'cfn-lint');
 const templates = join(project, '.local', 'templates');
 
-/** Runs a program and ends this one with its sentence if it fails. */
+/** Runs a program. If it fails, prints the message and exits. */
 function run(
   program: string,
   parameters: readonly string[],
-  { complaint, env = {} }: { complaint: string; env?: Record<string, string> },
+  { failure, env = {} }: { failure: string; env?: Record<string, string> },
 ): void {
   const { status, error } = spawnSync(program, parameters, {
     cwd: project,
@@ -37,7 +37,7 @@ function run(
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   if (status === 0) return;
-  process.stderr.write(`${complaint}${error === undefined ? '' : ` (${error.message})`}\n`);
+  process.stderr.write(`${failure}${error === undefined ? '' : ` (${error.message})`}\n`);
   process.exit(1);
 }
 
@@ -47,25 +47,24 @@ function install(): void {
   process.stdout.write(`Installing cfn-lint ${CFN_LINT} into .local/cfn-lint …\n`);
   const quiet = ['--quiet', '--disable-pip-version-check', '--root-user-action=ignore'];
   run('python3', ['-m', 'pip', 'install', ...quiet, '--target', tool, `cfn-lint==${CFN_LINT}`], {
-    complaint:
-      'cfn-lint could not be installed. It needs Python 3.10 or later with pip, and a package index.',
+    failure: 'Could not install cfn-lint. It needs Python 3.10 or later with pip, and a package index.',
   });
 }
 
 /** CDK's feature flags, which the CLI reads. */
 const { context } = cdkJson.parse(JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8')));
 
-/** Writes the templates of these settings, the same that `cdk synth` would write. */
+/** Writes the templates for these settings, as `cdk synth` would. */
 function synthesise(name: string, settings: Readonly<Record<string, unknown>>): string[] {
   const app = new App({
     outdir: join(templates, name),
     context: { ...context, 'aws:cdk:bundling-stacks': [] },
   });
-  placeStacks(app, parseSettings(settings));
+  createStacks(app, parseSettings(settings));
   return app.synth().stacks.map(({ templateFullPath }) => templateFullPath);
 }
 
-/** Most settings change one stack of three: a template that several settings share is linted once. */
+/** Drops duplicates, because most settings change only one of the three templates. */
 function distinct(files: readonly string[]): string[] {
   return [...new Map(files.map((file) => [readFileSync(file, 'utf8'), file])).values()];
 }
@@ -73,17 +72,17 @@ function distinct(files: readonly string[]): string[] {
 function lint(files: readonly string[]): void {
   const main = 'import sys; from cfnlint.runner import main; sys.exit(main())';
   run('python3', ['-c', main, '--ignore-checks', ...IGNORED, '--', ...files], {
-    complaint: 'cfn-lint found faults in the templates.',
+    failure: 'cfn-lint found problems in the templates.',
     env: { PYTHONPATH: tool },
   });
 }
 
-function examine(): void {
+function checkSecurity(): void {
   const findings = Object.entries(checkedVariants).flatMap(([name, settings]) =>
     securityFindings(settings, context).map((finding) => `  ${name}: ${finding}\n`),
   );
   if (findings.length === 0) return;
-  process.stderr.write(`cdk-nag found faults in the stacks.\n${findings.join('')}`);
+  process.stderr.write(`cdk-nag found problems in the stacks.\n${findings.join('')}`);
   process.exit(1);
 }
 
@@ -91,5 +90,5 @@ install();
 rmSync(templates, { recursive: true, force: true });
 const files = Object.entries(checkedVariants).flatMap(([name, settings]) => synthesise(name, settings));
 lint(distinct(files));
-examine();
-process.stdout.write(`${files.length} templates without a fault.\n`);
+checkSecurity();
+process.stdout.write(`${files.length} templates without problems.\n`);

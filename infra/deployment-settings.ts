@@ -9,7 +9,7 @@ import {
   wholeNumber,
 } from '../shared/config/rules.ts';
 
-/** The periods that CloudWatch Logs knows, except forever: our logs always expire. */
+/** The retention periods of CloudWatch Logs, without `forever`: logs must expire. */
 const LOG_RETENTION_DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const;
@@ -18,7 +18,7 @@ function concurrency() {
   return wholeNumber('concurrent invocations', 2, 1000);
 }
 
-const VPC = '{"vpcId", "subnetIds"}, JSON, with the ids of a VPC and of up to 16 of its subnets';
+const VPC = 'JSON: {"vpcId", "subnetIds"}, with the ids of a VPC and of up to 16 of its subnets';
 const vpcError = `must be ${VPC}`;
 
 const vpc = z
@@ -38,15 +38,15 @@ const vpc = z
   )
   .describe(VPC);
 
-const SOURCES = 'a list of up to 10 {"bucket", "prefix"?, "owner"?, "keyArn"?}, JSON';
+const SOURCES = 'a JSON list of up to 10 {"bucket", "prefix"?, "owner"?, "keyArn"?}';
 
 const payloadSource = z.strictObject(
   {
     bucket: matching(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'the name of a general purpose bucket'),
-    // It becomes part of an ARN, in which these stand for more than themselves. `tenant-1` would also let in `tenant-10/`.
+    // Part of an ARN, in which these are wildcards. Without the slash, `tenant-1` would also allow `tenant-10/`.
     prefix: matching(
       /^(?:[^*?$]{1,199}\/)?$/,
-      'at most 200 characters without * ? $, with a slash at their end',
+      'at most 200 characters without * ? $, ending with a slash',
     ).default(''),
     owner: matching(/^[0-9]{12}$/, 'the 12 digits of an account').optional(),
     keyArn: matching(
@@ -60,71 +60,72 @@ const payloadSource = z.strictObject(
 const SENDER =
   /^arn:[a-z-]+:(?:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+|events:[a-z0-9-]+:[0-9]{12}:rule\/[A-Za-z0-9_./-]+)$/;
 
-/** Not of a FIFO topic, whose name ends in `.fifo`: it wants a message group, which alarms do not give. */
+/** Excludes FIFO topics, whose names end in `.fifo`: they need a message group, which alarms do not send. */
 const TOPIC = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/;
 
-/** The settings that only the deployment takes. Those that functions get as well are in shared/config/settings.ts. */
+/** Settings of the deployment alone. Those that functions read are in shared/config/settings.ts. */
 export const deploymentSettings = {
   local: {
     rule: flag(),
     default: false,
     description:
-      'For a laptop: everything can be deleted (no deletion protection, no point-in-time recovery), subscribers on loopback are allowed, and `apiAuthorization` may be `none`.',
+      'For a local AWS: all resources can be deleted (no deletion protection, no point-in-time recovery), subscribers on loopback addresses are allowed, and `apiAuthorization` may be `none`.',
   },
   dispatchConcurrency: {
     rule: concurrency(),
     default: 50,
-    description: 'Most concurrent invocations of dispatch.',
+    description: 'The most concurrent invocations of dispatch.',
   },
   deliverConcurrency: {
     rule: concurrency(),
     default: 100,
-    description: 'Most concurrent invocations of deliver for first attempts, each with up to 10 jobs.',
+    description: 'The most concurrent invocations of deliver for first attempts, each with up to 10 jobs.',
   },
   retryConcurrency: {
     rule: concurrency(),
     default: 50,
-    description: 'Most concurrent invocations of deliver for retries, each with up to 10 wake-ups.',
+    description: 'The most concurrent invocations of deliver for retries, each with up to 10 wake-ups.',
   },
   messagesPerBatch: {
     // AWS Lambda developer guide, "Creating and configuring an Amazon SQS event source mapping".
     rule: wholeNumber('messages', 1, 100),
     default: 10,
     description:
-      'Most messages, and first jobs, that an invocation takes at once. Over 10 needs `batchWindowSeconds`. Times `firstAttemptsPerJob` at most 500. Retries: always 10.',
+      'Batch size: the most messages (dispatch) or jobs (deliver) in one invocation. More than 10 needs `batchWindowSeconds`. The product with `firstAttemptsPerJob` is at most 500. Retries always use 10.',
   },
   batchWindowSeconds: {
-    // With a window, a quiet queue is waited on for up to 20 s, also where the window is shorter (the same page).
+    // With any window, Lambda waits for up to 20 s on a quiet queue (the same page).
     rule: wholeNumber('seconds', 0, 60),
     default: 0,
     description:
-      'How long Lambda gathers messages, and then jobs, for a batch: fewer invocations, later deliveries. With any window, on a quiet queue each of the two may take up to 20 s. Retries are never gathered. `posthaste plan --batch-window-seconds` warns where that is so.',
+      'How long Lambda gathers messages, and then jobs, for a batch: fewer invocations, later deliveries. With any value over 0, a quiet queue can add up to 20 s to each of the two steps; `posthaste plan --batch-window-seconds` warns of this. Retries are never gathered.',
   },
   apiRateLimit: {
-    // The upper bound is the account's quota in API Gateway.
+    // The upper bound is API Gateway's quota for an account.
     rule: wholeNumber('requests a second', 1, 10_000),
     default: 100,
     description:
-      'Requests a second that the API takes, [twice as many at once](deployment.md#limits-of-the-api). 100 take some ten of the concurrent functions of the account, so that no caller of the API can starve the deliveries.',
+      'Requests a second that the API accepts, with [bursts of twice as many](deployment.md#limits-of-the-api). Keeps API callers from using up the concurrency of the account: 100 requests a second use about ten concurrent functions.',
   },
   apiAuthorization: {
     rule: oneOf('iam', 'jwt', 'none'),
     default: 'iam',
-    description: 'How callers of the API prove who they are; `none` only with `local`.',
+    description:
+      'How callers of the API authenticate: AWS signatures, JSON Web Tokens, or not at all (only with `local`).',
   },
   jwtIssuer: {
     rule: z.url({ protocol: /^https$/, error: 'must be an https URL' }).describe('an https URL'),
-    description: 'Issuer of the tokens; needed with `jwt`, refused without.',
+    description: 'The issuer of the tokens. Required with `apiAuthorization=jwt`, refused otherwise.',
   },
   jwtAudience: {
-    rule: listOfEach(matching(/./s, 'an audience'), 'audiences with commas between', { least: 1 }),
-    description: 'Audiences accepted; needed with `jwt`, refused without.',
+    rule: listOfEach(matching(/./s, 'an audience'), 'audiences, separated by commas', { least: 1 }),
+    description: 'The accepted audiences. Required with `apiAuthorization=jwt`, refused otherwise.',
   },
   ingressSenders: {
     // A queue's policy holds at most 32 KB (Amazon SQS quotas).
     rule: listOfEach(
       matching(SENDER, 'the ARN of an SNS topic or of an EventBridge rule'),
-      'up to 20 ARNs with commas between',
+      'up to 20 ARNs, separated by commas',
       { most: 20 },
     ),
     default: [],
@@ -138,32 +139,32 @@ export const deploymentSettings = {
       .describe(SOURCES),
     default: [],
     unset: 'none',
-    // The account of each is added to it.
+    // The account id is added to each.
     longest: 500,
     description:
-      'Buckets of producers, in this region, in which the [data of a message](ingress.md#data-in-a-bucket-of-yours) may lie: each with the prefix of its keys, which ends in a slash (default all), the account that owns it (default ours) and, if it is encrypted with a KMS key, that key.',
+      "Producers' buckets in this region, from which Posthaste reads the [data of messages](ingress.md#data-in-a-bucket-of-yours). `prefix`: of the keys, ending with a slash (default: all keys). `owner`: the account of the bucket (default: the account of the deployment). `keyArn`: the KMS key, if the bucket is encrypted with one.",
   },
   staticAddresses: {
     rule: wholeNumber('addresses', 0, 2),
     default: 0,
     description:
-      'Requests to subscribers come from so many [addresses that stay](operations.md#static-addresses), each with a NAT gateway for $36.50 a month, in a VPC made for it. 0: no VPC, and addresses that change.',
+      'The number of [fixed IP addresses](operations.md#static-addresses) that requests to subscribers come from. Creates a VPC with one NAT gateway, $36.50 a month, for each. 0: no VPC, and changing addresses.',
   },
   vpc: {
     rule: vpc,
-    description: 'An existing VPC, and subnets of it from which requests to subscribers are made.',
+    description: 'An existing VPC and its subnets, which requests to subscribers leave from.',
   },
   logRetentionDays: {
     rule: z
       .preprocess(valueOf, z.literal(LOG_RETENTION_DAYS, `must be one of ${LOG_RETENTION_DAYS.join(', ')}`))
-      .describe(`a period of CloudWatch Logs: ${LOG_RETENTION_DAYS.join(', ')} days`),
+      .describe(`a retention period of CloudWatch Logs: ${LOG_RETENTION_DAYS.join(', ')} days`),
     default: 30,
     description: 'How long logs are kept.',
   },
   alarmTopicArn: {
     rule: matching(TOPIC, 'the ARN of a standard SNS topic'),
     description:
-      'Topic, of the same account and region, that [alarms](operations.md#alarms) notify. One that does not exist fails the deployment. Without it alarms only show.',
+      'The SNS topic that [alarms](operations.md#alarms) notify, in the same account and region. The deployment fails if it does not exist. Without a topic, alarms are only visible in CloudWatch.',
   },
   tracing: {
     rule: flag(),

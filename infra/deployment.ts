@@ -6,8 +6,10 @@ import { StateStack } from './stacks/state-stack.ts';
 
 export type Stacks = { state: StateStack; pipeline: PipelineStack; monitoring: MonitoringStack };
 
-/** The three stacks of one deployment: the stateful one apart from what comes and goes with every release. */
-export function placeStacks(app: App, settings: DeploymentSettings, env: Environment = {}): Stacks {
+/**
+ * Creates the three stacks of a deployment. The stack with data is separate from those that change with each release.
+ */
+export function createStacks(app: App, settings: DeploymentSettings, env: Environment = {}): Stacks {
   const name = settings.deployment;
   const state = new StateStack(app, `${name}State`, { env, settings });
   const pipeline = new PipelineStack(app, `${name}Pipeline`, { env, settings, state: state.state });

@@ -7,14 +7,14 @@ import { bundling } from './bundling.ts';
 const project = fileURLToPath(new URL('../', import.meta.url));
 
 /**
- * The bundle of a folder under `functions/`, made on this machine. CDK's own construct for Node.js makes one file, in which
- * what only rare paths need is read at every start.
+ * The bundle of a folder under `functions/`, built locally. CDK's construct for Node.js would build a single file, so
+ * that each cold start would also load code for rare paths.
  */
 export function functionCode(name: string): Code {
   return Code.fromAsset(`${project}functions/${name}`, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // Never asked for: what is below always succeeds, or throws.
+      // Never used, because the local build succeeds or throws.
       image: DockerImage.fromRegistry('none'),
       local: {
         tryBundle: (outdir) => {

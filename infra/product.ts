@@ -1,7 +1,7 @@
 import packageJson from '../package.json' with { type: 'json' };
 import { z } from 'zod';
 
-/** What we are: the version, and the page of the sources or of the project, if package.json names one. */
+/** The version of Posthaste, and the URL of its repository or home page, if package.json names one. */
 type Product = { readonly version: string; readonly page?: string };
 
 const packageSchema = z.object({
@@ -10,7 +10,7 @@ const packageSchema = z.object({
   repository: z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]).optional(),
 });
 
-/** Reads what npm lets `repository` be: a URL with or without `git+`, or a short form of GitHub's. */
+/** Reads `repository` in any form that npm accepts: a URL with or without `git+`, or GitHub's short form. */
 export function productOf(content: unknown): Product {
   const { version, homepage, repository } = packageSchema.parse(content);
   const page = [repository, homepage].map(pageOf).find((one) => one !== undefined);
@@ -19,7 +19,7 @@ export function productOf(content: unknown): Product {
 
 const GITHUB = /^(?:github:)?([A-Za-z0-9-]+\/[A-Za-z0-9._-]+)$/;
 
-/** It goes into a header, in parentheses. */
+/** A URL that can stand in the parentheses of a header comment. */
 const PAGE = /^https?:\/\/[^\s()\\]+$/;
 
 function pageOf(place: string | undefined): string | undefined {
@@ -32,8 +32,8 @@ function pageOf(place: string | undefined): string | undefined {
 export const product = productOf(packageJson);
 
 /**
- * `user-agent` of requests to subscribers: the product, and as a comment the page that says what it is, if there is one
- * (RFC 9110 §10.1.5).
+ * The `user-agent` of requests to subscribers: the product, with its page as a comment if there is one (RFC 9110
+ * §10.1.5).
  */
 export function userAgentOf({ version, page }: { version: string; page?: string | undefined }): string {
   return page === undefined ? `Posthaste/${version}` : `Posthaste/${version} (+${page})`;

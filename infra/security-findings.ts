@@ -1,11 +1,11 @@
 import { App } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { placeStacks } from './deployment.ts';
+import { createStacks } from './deployment.ts';
 import { parseSettings } from './settings.ts';
 
 /**
- * What cdk-nag's rules for AWS solutions find in the stacks that these settings deploy, apart from what the constructs
- * acknowledge with a reason. It looks at the constructs, so nothing has to be synthesised.
+ * The findings of cdk-nag's rules for AWS solutions in the stacks of these settings, except acknowledged ones. Checks
+ * the constructs without synthesising them.
  * @throws SettingsError
  */
 export function securityFindings(
@@ -13,7 +13,7 @@ export function securityFindings(
   context: Readonly<Record<string, unknown>>,
 ): readonly string[] {
   const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-  placeStacks(app, parseSettings(settings));
+  createStacks(app, parseSettings(settings));
   return new AwsSolutionsChecks(app)
     .validateScope(app)
     .violations.flatMap(({ ruleName, description, violatingResources }) =>

@@ -4,7 +4,7 @@ import { functionSettings } from '../shared/config/settings.ts';
 import { MOST_ATTEMPTS_AT_ONCE } from '../shared/domain/delivery/fan-out.ts';
 import { deploymentSettings } from './deployment-settings.ts';
 
-/** Every setting there is. */
+/** All settings. */
 export const settings = { ...functionSettings, ...deploymentSettings };
 
 type Rows = typeof settings;
@@ -15,16 +15,16 @@ type Parsed = {
     : z.output<Rows[K]['rule']> | undefined;
 };
 
-/** How callers of the API prove who they are. */
+/** How callers of the API authenticate. */
 export type ApiAuthorization =
   { kind: 'iam' } | { kind: 'jwt'; issuer: string; audience: readonly string[] } | { kind: 'none' };
 
-/** What an operator can set about a deployment. Given by CDK context: `-c key=value`, or `context` in cdk.json. */
+/** The settings of a deployment, from the CDK context: `-c key=value`, or `context` in cdk.json. */
 export type DeploymentSettings = Omit<Parsed, 'apiAuthorization' | 'jwtIssuer' | 'jwtAudience'> & {
   readonly apiAuthorization: ApiAuthorization;
 };
 
-/** Settings that cannot be deployed; each problem starts with the context key. */
+/** Settings that cannot be deployed. Each problem starts with the context key. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -35,39 +35,37 @@ export class SettingsError extends Error {
   }
 }
 
-/** Where a subscriber on the operator's own machine is; allowed in `local` only. */
+/** Subscribers on the operator's machine, which only `local` allows. */
 const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const;
 
-/** Messages that Lambda takes from SQS at once without waiting for more. */
-const MOST_WITHOUT_WINDOW = 10;
+/** Lambda's largest batch from SQS without a batch window. */
+const MAX_BATCH_WITHOUT_WINDOW = 10;
 
 /**
  * Validates and completes settings.
- * @throws SettingsError naming every key that is wrong, and what it may be.
+ * @throws SettingsError naming every invalid key and its rule
  */
 export function parseSettings(given: Readonly<Record<string, unknown>>): DeploymentSettings {
   const parsed = parseRows(given);
   const apiAuthorization = authorizationOf(parsed);
   if (parsed.vpc !== undefined && parsed.staticAddresses > 0)
+    throw new SettingsError(['staticAddresses creates a separate VPC, so it cannot be combined with vpc']);
+  if (parsed.messagesPerBatch > MAX_BATCH_WITHOUT_WINDOW && parsed.batchWindowSeconds === 0)
     throw new SettingsError([
-      'staticAddresses makes a VPC of its own, and cannot be given together with vpc',
-    ]);
-  if (parsed.messagesPerBatch > MOST_WITHOUT_WINDOW && parsed.batchWindowSeconds === 0)
-    throw new SettingsError([
-      `messagesPerBatch over ${MOST_WITHOUT_WINDOW} needs batchWindowSeconds, 1 at least`,
+      `messagesPerBatch over ${MAX_BATCH_WITHOUT_WINDOW} needs batchWindowSeconds of at least 1`,
     ]);
   const attemptsAtOnce = parsed.firstAttemptsPerJob * parsed.messagesPerBatch;
   if (attemptsAtOnce > MOST_ATTEMPTS_AT_ONCE)
     throw new SettingsError([
-      `firstAttemptsPerJob × messagesPerBatch may be ${MOST_ATTEMPTS_AT_ONCE} at most, the requests that a function has connections for; here it is ${attemptsAtOnce}`,
+      `firstAttemptsPerJob × messagesPerBatch is ${attemptsAtOnce}, but must be at most ${MOST_ATTEMPTS_AT_ONCE}, the connections of one function`,
     ]);
   const allowedAddresses = parsed.local ? [...parsed.allowedAddresses, ...LOOPBACK] : parsed.allowedAddresses;
   return { ...parsed, allowedAddresses, apiAuthorization };
 }
 
 /**
- * Settings from all of an app's context. CDK's own keys hold a colon, a hyphen or an at sign, ours letters only: so a
- * misspelt setting is told from them, and refused.
+ * Settings from an app's whole context. Skips CDK's keys, which contain a colon, a hyphen or an at sign; settings
+ * contain only letters, so misspelt ones are refused.
  * @throws SettingsError
  */
 export function settingsFromContext(context: unknown): DeploymentSettings {
@@ -75,12 +73,12 @@ export function settingsFromContext(context: unknown): DeploymentSettings {
   return parseSettings(Object.fromEntries(entries.filter(([key]) => /^[A-Za-z0-9_]+$/.test(key))));
 }
 
-/** Each value by its own row. */
+/** Validates each value by the rule of its row. */
 function parseRows(given: Readonly<Record<string, unknown>>): Parsed;
 function parseRows(given: Readonly<Record<string, unknown>>): unknown {
   const problems = Object.keys(given)
     .filter((key) => !Object.hasOwn(settings, key))
-    .map((key) => `${key} is no setting. There are: ${Object.keys(settings).join(', ')}`);
+    .map((key) => `${key} is not a setting. The settings are: ${Object.keys(settings).join(', ')}`);
   const values = Object.entries(settings).map(([key, row]: [string, Setting]): [string, unknown] => {
     const value = given[key] === undefined ? row.default : given[key];
     if (value === undefined) return [key, undefined];
@@ -107,9 +105,9 @@ function authorizationOf({ apiAuthorization, local, ...given }: Parsed): ApiAuth
   if (apiAuthorization === 'jwt') return { kind: 'jwt', ...tokensOf({ jwtIssuer, jwtAudience }) };
   const ofTokens = { jwtIssuer, jwtAudience, jwtScopes, jwtQueuesClaim };
   const unused = Object.entries(ofTokens).filter(([, value]) => value !== undefined);
-  const problems = unused.map(([key]) => `${key} is of use only with apiAuthorization=jwt`);
+  const problems = unused.map(([key]) => `${key} has an effect only with apiAuthorization=jwt`);
   if (apiAuthorization === 'none' && !local)
-    problems.push('apiAuthorization may be none only with local=true');
+    problems.push('apiAuthorization can be none only with local=true');
   if (problems.length > 0) throw new SettingsError(problems);
   return { kind: apiAuthorization };
 }
@@ -118,5 +116,5 @@ function tokensOf({ jwtIssuer, jwtAudience }: Pick<Parsed, 'jwtIssuer' | 'jwtAud
   if (jwtIssuer !== undefined && jwtAudience !== undefined)
     return { issuer: jwtIssuer, audience: jwtAudience };
   const missing = Object.entries({ jwtIssuer, jwtAudience }).filter(([, value]) => value === undefined);
-  throw new SettingsError(missing.map(([key]) => `${key} is needed with apiAuthorization=jwt`));
+  throw new SettingsError(missing.map(([key]) => `${key} is required with apiAuthorization=jwt`));
 }

@@ -94,8 +94,8 @@ function requestOf(parsed: HttpApiEvent): Request {
 }
 
 /**
- * Whether the path is spelled in the only accepted way. API Gateway authorised the caller for the path as sent, so another
- * spelling could bypass an IAM policy. `..` must not lead to another queue, and `orders/` is not `orders`.
+ * Whether the path is spelled in the only accepted way. API Gateway authorised the caller for the path as sent, so
+ * another spelling could bypass an IAM policy. `..` must not lead to another queue, and `orders/` is not `orders`.
  */
 function isCanonical(path: string): boolean {
   const segments = path === '/' ? [] : path.split('/').slice(1);

@@ -54,8 +54,9 @@ export function answerBytesOf(part: unknown): number {
 }
 
 /**
- * A page with as many views as fit into a response. If some do not fit, it reads the page again with a smaller limit, because
- * only the listing can create the marker of a shorter page. One always fits: a record has at most 400 KB (DynamoDB quotas).
+ * A page with as many views as fit into a response. If some do not fit, it reads the page again with a smaller limit,
+ * because only the listing can create the marker of a shorter page. One always fits: a record has at most 400 KB
+ * (DynamoDB quotas).
  * @throws what `read` throws
  */
 export async function pageWithinAnswerSize<Item, View>(

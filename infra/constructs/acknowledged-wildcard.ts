@@ -7,24 +7,25 @@ const reference = z.object({ Ref: z.string() });
 const attribute = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) });
 const joined = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
 
-/** A resolved ARN as cdk-nag writes it in the ids of its findings: references in angle brackets. */
-function written(value: unknown): string {
+/** A resolved ARN as cdk-nag prints it in the ids of findings: references in angle brackets. */
+function printedArn(value: unknown): string {
   if (typeof value === 'string') return value;
   const ref = reference.safeParse(value);
   if (ref.success) return `<${ref.data.Ref}>`;
   const got = attribute.safeParse(value);
   if (got.success) return `<${got.data['Fn::GetAtt'].join('.')}>`;
   const [separator, parts] = joined.parse(value)['Fn::Join'];
-  return parts.map(written).join(separator);
+  return parts.map(printedArn).join(separator);
 }
 
 /**
- * Says why a role is granted something on all resources of this ARN, which ends in an asterisk. cdk-nag takes it for that
- * ARN and that role, and for nothing else. A principal without a construct, a service for example, has no policy to check.
+ * Acknowledges cdk-nag's finding for a role that is granted access to all resources of this ARN, which ends in an
+ * asterisk. Applies to that ARN and role only. Principals without a construct, such as services, have no policy to
+ * check.
  */
 export function acknowledgeWildcard(grantee: IGrantable, arn: string, reason: string): void {
   const principal = grantee.grantPrincipal;
   if (!Construct.isConstruct(principal)) return;
-  const resource = written(Stack.of(principal).resolve(arn));
+  const resource = printedArn(Stack.of(principal).resolve(arn));
   Validations.of(principal).acknowledge({ id: `AwsSolutions-IAM5[Resource::${resource}]`, reason });
 }

@@ -15,15 +15,14 @@ import type { State } from './state/state.ts';
 export interface PipelineProps {
   readonly settings: DeploymentSettings;
   readonly state: State;
-  /** Where subscribers are called from. @default what the settings say */
+  /** The network that requests to subscribers leave from. @default as the settings say */
   readonly network?: Network | undefined;
 }
 
-/** What moves messages (docs/design.md#2-the-flow). */
+/** Queues, functions, schedules and the API (docs/design.md#2-the-flow). */
 export class Pipeline extends Construct {
   readonly queues: PipelineQueues;
   readonly schedules: RetrySchedules;
-  /** What operators are told. */
   readonly operatorEvents: OperatorEvents;
   readonly dispatch: DispatchFunction;
   readonly deliver: DeliverFunction;

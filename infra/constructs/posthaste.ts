@@ -6,15 +6,15 @@ import { Pipeline } from './pipeline.ts';
 import { State } from './state/state.ts';
 
 export interface PosthasteProps {
-  /** Made by `parseSettings`, which validates and completes them. @default all defaults */
+  /** From `parseSettings`, which validates and completes them. @default all defaults */
   readonly settings?: DeploymentSettings;
-  /** A network of yours that subscribers are called from. @default what the settings say */
+  /** An existing network that requests to subscribers leave from. @default as the settings say */
   readonly network?: Network;
 }
 
 /**
- * The whole of Posthaste, for use inside someone else's stack: publish by `pipeline.queues.ingress.grantSend` and
- * `pipeline.queues.ingress.url`, or by what sends to `pipeline.queues.ingress.sqs`; administer by `pipeline.administration.url`.
+ * The whole of Posthaste, for use inside another stack. Producers publish with `pipeline.queues.ingress.grantSend` and
+ * `.url`; rules and topics target `pipeline.queues.ingress.sqs`. The API is at `pipeline.administration.url`.
  */
 export class Posthaste extends Construct {
   readonly state: State;

@@ -11,16 +11,17 @@ export interface MonitoringStackProps extends StackProps {
   readonly pipeline: Pipeline;
 }
 
-/** What an operator looks at. It only reads, so it can be deleted and deployed again at any time. */
+/** Dashboard, alarms and saved queries. Can be deleted and deployed again at any time. */
 export class MonitoringStack extends Stack {
   constructor(scope: Construct, id: string, props: MonitoringStackProps) {
-    super(scope, id, { description: 'Posthaste: what an operator looks at', ...props });
-    // It reads the names of what it watches from the other stacks' outputs, so that it never keeps them from replacing
-    // something. They export them as well for one more release: the version before still imports them while this one deploys.
+    super(scope, id, { description: 'Posthaste: dashboard, alarms and saved log queries', ...props });
+    // Reads names from the outputs of the other stacks instead of importing exports, which would block replacements
+    // there. The exports stay for one more release, because the previous version still imports them during the
+    // deployment.
     CrossStackReferences.of(this).consume(ReferenceStrength.BOTH);
     Validations.of(this).acknowledge({
       id: 'Annotation::@aws-cdk/core:crossStackReferencesBothTransitional',
-      reason: 'Until the release after the first one that does not import.',
+      reason: 'Needed until the release after the first one that does not import.',
     });
     const { settings, state, pipeline } = props;
     new Monitoring(this, 'Monitoring', { settings, state, pipeline });

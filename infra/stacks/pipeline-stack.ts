@@ -9,12 +9,12 @@ export interface PipelineStackProps extends StackProps {
   readonly state: State;
 }
 
-/** What moves messages: queues, functions, schedules and the API. */
+/** Queues, functions, schedules and the API. */
 export class PipelineStack extends Stack {
   readonly pipeline: Pipeline;
 
   constructor(scope: Construct, id: string, props: PipelineStackProps) {
-    super(scope, id, { description: 'Posthaste: accepts messages and delivers them', ...props });
+    super(scope, id, { description: 'Posthaste: queues, functions, schedules and the API', ...props });
     this.pipeline = new Pipeline(this, 'Pipeline', { settings: props.settings, state: props.state });
 
     const outputs = outputsOf(this.pipeline);

@@ -7,13 +7,13 @@ export interface StateStackProps extends StackProps {
   readonly settings: DeploymentSettings;
 }
 
-/** What must survive every release: tables and payloads. Outside `local` it cannot be deleted by mistake. */
+/** Data that must survive every release: tables and payloads. Protected against deletion, except with `local`. */
 export class StateStack extends Stack {
   readonly state: State;
 
   constructor(scope: Construct, id: string, props: StateStackProps) {
     super(scope, id, {
-      description: 'Posthaste: records of messages, subscriptions and deliveries',
+      description: 'Posthaste: tables, payloads and keys',
       terminationProtection: !props.settings.local,
       ...props,
     });

@@ -1,6 +1,6 @@
 /**
- * Asks the deployed API, on a local AWS of its own, as others would: OpenStack's client of Zaqar, and schemathesis, which
- * makes requests of the served description and holds every answer against it.
+ * Checks the deployed API on a separate local AWS with two clients: python-zaqarclient of OpenStack, and schemathesis, which
+ * generates requests from the served OpenAPI document and validates every response against it.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,24 +17,24 @@ import { startLocalSystem } from '../../local/local-system.ts';
 import { pythonWithPackages, type Python } from '../support/python-packages.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { apiCheckPackages } from './python-packages.ts';
-import { makeWhatThereIs } from './what-there-is.ts';
+import { createKnownResources } from './known-resources.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const folder = join(localFolder, 'api-check-run');
 
-/** Short where waiting would cost time; the API asks for signatures, as in an AWS account. */
+/** Short times, to save waiting. The API requires signatures, as in an AWS account. */
 const settings = { apiAuthorization: 'iam', attemptTimeoutSeconds: '3', subscriptionCacheSeconds: '0' };
 
 type Check = { label: string; args: readonly string[]; env?: Record<string, string> };
 
-/** @throws Problem with the check's whole output, when it has found something. */
+/** @throws Problem with the whole output of the check, if it fails */
 const run = async (python: Python, { label, args, env = {} }: Check, signal: AbortSignal): Promise<void> => {
   const log = join(folder, `${label.replaceAll(/\W+/g, '-')}.log`);
   rmSync(log, { force: true });
   const { code } = await step(label, () =>
     runGroup(python.executable, [...args], { env: { ...python.env, ...env }, cwd: folder, log, signal }),
   );
-  if (code !== 0) throw new Problem(`${label} found faults.\n${readFileSync(log, 'utf8')}`);
+  if (code !== 0) throw new Problem(`${label} found problems.\n${readFileSync(log, 'utf8')}`);
 };
 
 const schemathesis = ['-m', 'schemathesis.cli', '--config-file', join(here, 'schemathesis.toml'), 'run'];
@@ -48,8 +48,8 @@ const checkAll = async (endpoints: Endpoints, python: Python, signal: AbortSigna
   );
   try {
     const zaqar = [join(here, 'zaqar_client.py'), proxy.url, receiver.url('')];
-    await run(python, { label: "OpenStack's client of Zaqar", args: zaqar }, signal);
-    const known = await makeWhatThereIs(proxy.url, receiver.url('/known'));
+    await run(python, { label: 'python-zaqarclient', args: zaqar }, signal);
+    const known = await createKnownResources(proxy.url, receiver.url('/known'));
     const env = { POSTHASTE_RECEIVER: receiver.url(''), POSTHASTE_KNOWN: JSON.stringify(known) };
     const asked = [`${proxy.url}/v2/openapi.json`, '--url', proxy.url];
     await run(python, { label: 'schemathesis', args: [...schemathesis, ...asked], env }, signal);
@@ -69,7 +69,7 @@ const checkApi = async (signal: AbortSignal): Promise<number> => {
     } finally {
       await emulator.stop();
     }
-    process.stdout.write('The API answers as its description says.\n');
+    process.stdout.write('The API behaves as its OpenAPI document says.\n');
     return 0;
   } catch (error) {
     if (signal.aborted) return INTERRUPTED;

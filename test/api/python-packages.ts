@@ -4,7 +4,7 @@ import type { PythonPackages } from '../support/python-packages.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** What the checks of the API run. */
+/** The Python packages that check the API. */
 export const apiCheckPackages: PythonPackages = {
   folder: 'api-check',
   names: 'schemathesis and python-zaqarclient',

@@ -1,4 +1,4 @@
-"""What schemathesis has to be told about this API; schemathesis.toml names this file."""
+"""Hooks for schemathesis. schemathesis.toml names this file."""
 
 import hashlib
 import json
@@ -12,26 +12,26 @@ from schemathesis.generation.meta import TestPhase
 
 RECEIVER = os.environ["POSTHASTE_RECEIVER"]
 
-# Ids of what there is, by the names of the parameters of a path.
+# Ids of existing resources, by the names of path parameters.
 KNOWN = json.loads(os.environ["POSTHASTE_KNOWN"])
 
 TURNS = defaultdict(count)
 
 DAY_SECONDS = 24 * 60 * 60
 
-# Not of what there is; they find names of it in earlier answers.
+# Must not be called for the existing resources, whose names they may find in earlier responses.
 DESTROYING = {"deleteQueue", "unsubscribe", "eraseBody", "importSubscriptions"}
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    only_to_this_machine(case)
+    keep_subscribers_local(case)
     if is_any_valid_path(case):
-        to_what_there_is(case)
+        use_known_resources(case)
 
 
-def only_to_this_machine(case):
-    """Whoever is made a subscriber is called: a receiver of this run's own, and nobody else."""
+def keep_subscribers_local(case):
+    """Replaces subscriber URLs by the receiver of this run, so that no other host is called."""
     body = case.body
     if not isinstance(body, dict):
         return
@@ -42,27 +42,27 @@ def only_to_this_machine(case):
 
 
 def is_any_valid_path(case):
-    """Not of the stateful phase, which follows the ids that it was answered."""
+    """False in the stateful phase, which uses ids from responses."""
     if case.meta is None or case.meta.phase.name == TestPhase.STATEFUL:
         return False
     path = case.meta.components.get(ParameterLocation.PATH)
     return path is not None and path.mode.is_positive
 
 
-def to_what_there_is(case):
-    """Random ids lead nowhere: every second request goes to something that is there, and it stays there."""
+def use_known_resources(case):
+    """Sends every second request to existing resources, because random ids do not exist. Protects these resources."""
     operation = case.operation.definition.raw["operationId"]
     if operation in DESTROYING:
         case.path_parameters = {
             name: f"not-{value}" if value == KNOWN.get(name) else value for name, value in case.path_parameters.items()
         }
     elif next(TURNS[operation]) % 2 == 0:
-        keep_it_for_the_run(case)
+        extend_short_ttl(case)
         case.path_parameters = {name: KNOWN.get(name, value) for name, value in case.path_parameters.items()}
 
 
-def keep_it_for_the_run(case):
-    """A subscription that lives for a second would be gone for all that comes after."""
+def extend_short_ttl(case):
+    """Extends short ttls, because an expired subscription would be missing in later requests."""
     ttl = case.body.get("ttl") if isinstance(case.body, dict) else None
     if type(ttl) is int and 0 < ttl < DAY_SECONDS:
         case.body = {**case.body, "ttl": DAY_SECONDS}

@@ -1,4 +1,4 @@
-"""OpenStack's own client of Zaqar against the API. Called with the API's address and a subscriber's; fails by raising."""
+"""Checks the API with python-zaqarclient. Arguments: the URLs of the API and of a subscriber. Fails by raising."""
 
 import sys
 
@@ -25,7 +25,7 @@ def expect_refused(error, call):
 
 
 def connect():
-    # Who calls is told by the proxy's signature; Zaqar's own two headers mean nothing here.
+    # The proxy signs the requests. Zaqar's two headers have no effect.
     return queues.Client(API, version=2, conf={"auth_opts": {"backend": "noauth"}})
 
 
@@ -40,7 +40,7 @@ def queue_with_policy(client):
     queue = client.queue(QUEUE, force_create=True)
     expect(queue.exists(), True)
     expect(queue.metadata(new_meta={"_retry_policy": POLICY, "team": "billing"})["_retry_policy"], POLICY)
-    # Its own answer is a patch: what is left out of the new metadata is removed.
+    # The client sends a patch that removes what the new metadata omits.
     queue.metadata(new_meta={"_retry_policy": POLICY, "region": "eu"})
     expect(queue.metadata(force_reload=True), {"_retry_policy": POLICY, "region": "eu"})
     wrong = {"_retry_policy": {"minimum_delay": 0}}

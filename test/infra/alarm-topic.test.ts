@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { placeStacks } from '../../infra/deployment.ts';
+import { createStacks } from '../../infra/deployment.ts';
 import { parseSettings, SettingsError } from '../../infra/settings.ts';
 import { alarmsIn } from '../support/monitored.ts';
 import { resourcesOf, statementsIn, templatesFor, testApp } from './templates.ts';
@@ -9,7 +9,7 @@ const CUSTOM = 'Custom::AlarmTopicLookUp';
 const { monitoring } = templatesFor({ alarmTopicArn: TOPIC });
 
 describe('a topic for alarms', () => {
-  it('is told by all that are no parts of others, and when they are over', () => {
+  it('is notified by all alarms except components of composite ones, when they are raised and when they are over', () => {
     const alarms = alarmsIn(monitoring.toJSON()['Resources']);
     const silent = alarms.filter(({ actions }) => actions.length === 0);
     expect(silent.map(({ name }) => name).toSorted()).toEqual([
@@ -23,7 +23,7 @@ describe('a topic for alarms', () => {
     }
   });
 
-  it('is looked up at deployment, before any alarm is made: one that is not there fails it', () => {
+  it('is looked up by the deployment before it creates alarms, so that a missing topic fails it', () => {
     const [[id, { Properties }] = ['', { Properties: {} }]] = resourcesOf(monitoring, CUSTOM);
     const call = JSON.stringify({
       service: 'SNS',
@@ -37,12 +37,12 @@ describe('a topic for alarms', () => {
     const composed = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) =>
       Object.values(monitoring.findResources(type)),
     );
-    const told = composed.filter((alarm) => JSON.stringify(alarm).includes('AlarmActions'));
-    expect(told).toHaveLength(32);
-    for (const alarm of told) expect(alarm['DependsOn']).toContain(id);
+    const notifying = composed.filter((alarm) => JSON.stringify(alarm).includes('AlarmActions'));
+    expect(notifying).toHaveLength(32);
+    for (const alarm of notifying) expect(alarm['DependsOn']).toContain(id);
   });
 
-  it('is looked up by a function that may do that and nothing else', () => {
+  it('is looked up by a function that has no other permission', () => {
     const [policy, ...others] = resourcesOf(monitoring, 'AWS::IAM::Policy').values();
     expect(others).toEqual([]);
     expect(policy && statementsIn(policy)).toEqual([
@@ -50,7 +50,7 @@ describe('a topic for alarms', () => {
     ]);
   });
 
-  it('costs nothing where there is none: no function, no action', () => {
+  it('is optional: without it there is no function and no alarm action', () => {
     const { monitoring: without } = templatesFor();
     expect(resourcesOf(without, 'AWS::Lambda::Function').size).toBe(0);
     expect(resourcesOf(without, CUSTOM).size).toBe(0);
@@ -60,16 +60,16 @@ describe('a topic for alarms', () => {
   it.each([
     { what: 'region', env: { account: '123456789012', region: 'us-east-1' } },
     { what: 'account', env: { account: '210987654321', region: 'eu-west-1' } },
-  ])('of another $what is refused, by its setting', ({ what, env }) => {
+  ])('is refused if it is in another $what', ({ what, env }) => {
     const settings = parseSettings({ alarmTopicArn: TOPIC });
-    const place = () => placeStacks(testApp(), settings, env);
+    const place = () => createStacks(testApp(), settings, env);
     expect(place).toThrow(SettingsError);
     expect(place).toThrow(`alarmTopicArn must be in the ${what} of the deployment`);
   });
 
-  it('of the same region and account is taken', () => {
+  it('is accepted if it is in the same region and account', () => {
     const settings = parseSettings({ alarmTopicArn: TOPIC });
     const env = { account: '123456789012', region: 'eu-west-1' };
-    expect(() => placeStacks(testApp(), settings, env)).not.toThrow();
+    expect(() => createStacks(testApp(), settings, env)).not.toThrow();
   });
 });

@@ -9,7 +9,7 @@ const { monitoring } = templatesFor();
 const alarms = alarmsIn(monitoring.toJSON()['Resources']);
 const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 
-/** As GitHub makes anchors of headings. */
+/** Anchors as GitHub creates them for headings. */
 const anchors = new Set(
   [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -23,11 +23,11 @@ const alarmOf = (name: string, settings?: Record<string, unknown>): MonitoredAla
   const from =
     settings === undefined ? alarms : alarmsIn(templatesFor(settings).monitoring.toJSON()['Resources']);
   const found = from.find((one) => one.name.endsWith(`-${name}`));
-  if (found === undefined) throw new Error(`there is no alarm ${name}`);
+  if (found === undefined) throw new Error(`No alarm has the name ${name}`);
   return found;
 };
 
-/** Parts of composite alarms: they tell nobody by themselves. */
+/** Components of composite alarms. They do not notify. */
 const PARTS = ['SeveralFailing', 'FewDelivered', 'MostlyUndeliverable'];
 
 const isPart = ({ name }: MonitoredAlarm): boolean => PARTS.some((part) => name === `Posthaste-${part}`);
@@ -36,22 +36,25 @@ const anchorOf = (description: string): string =>
   /Runbook: docs\/operations\.md#(\S+)$/.exec(description)?.[1] ?? '';
 
 describe('each alarm', () => {
-  it.each(alarms)('has its section in the runbook: $name', ({ description }) => {
+  it.each(alarms)('names a section of the runbook that exists: $name', ({ description }) => {
     expect(anchors).toContain(anchorOf(description));
   });
 
-  it.each(PARTS)('says which composites it is part of, and leads to the section of one: %s', (part) => {
-    const composites = alarms.filter(({ properties }) =>
-      JSON.stringify(properties['AlarmRule'] ?? '').includes(`MonitoringAlarms${part}`),
-    );
-    const names = composites.map(({ name }) => name.replace('Posthaste-', ''));
-    const { description } = alarmOf(part);
-    expect(names).not.toEqual([]);
-    expect(description).toMatch(new RegExp(`^Part of ${names.join(' and ')}: `));
-    expect(composites.map((composite) => anchorOf(composite.description))).toContain(anchorOf(description));
-  });
+  it.each(PARTS)(
+    'names the composite alarms that it is part of, and a section of one of them: %s',
+    (part) => {
+      const composites = alarms.filter(({ properties }) =>
+        JSON.stringify(properties['AlarmRule'] ?? '').includes(`MonitoringAlarms${part}`),
+      );
+      const names = composites.map(({ name }) => name.replace('Posthaste-', ''));
+      const { description } = alarmOf(part);
+      expect(names).not.toEqual([]);
+      expect(description).toMatch(new RegExp(`^Part of ${names.join(' and ')}: `));
+      expect(composites.map((composite) => anchorOf(composite.description))).toContain(anchorOf(description));
+    },
+  );
 
-  it('is the only one of its name, which begins with the deployment', () => {
+  it('has a unique name that begins with the deployment', () => {
     const names = alarmsIn(templatesFor({ deployment: 'Shop' }).monitoring.toJSON()['Resources']).map(
       ({ name }) => name,
     );
@@ -59,7 +62,7 @@ describe('each alarm', () => {
     expect(names.filter((name) => !/^Shop-[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
   });
 
-  it('watches a metric, whose silence means that nothing happened, but for the one on reconcile', () => {
+  it('treats missing data as fine, except for the alarm on reconcile', () => {
     const silent = alarms.filter(({ properties }) => properties['TreatMissingData'] === 'breaching');
     expect(silent.map(({ name }) => name)).toEqual(['Posthaste-ReconcileSilent']);
     const other = alarms.filter(
@@ -70,7 +73,7 @@ describe('each alarm', () => {
   });
 });
 
-/** Dimensions that the services give these metrics (each service's page on its CloudWatch metrics); ours have one. */
+/** Dimensions of the services' metrics (each service's page on CloudWatch metrics), and of Posthaste's, which have one. */
 const DIMENSIONS: Record<string, Record<string, readonly string[]>> = {
   'AWS/SQS': {
     ApproximateAgeOfOldestMessage: ['QueueName'],
@@ -103,23 +106,23 @@ const DIMENSIONS: Record<string, Record<string, readonly string[]>> = {
   [metricNamespace]: Object.fromEntries(Object.values(metricNames).map((name) => [name, [metricDimension]])),
 };
 
-/** DynamoDB counts these of each index as well. */
+/** DynamoDB also publishes these metrics for each index. */
 const isOfAnIndex = ({ namespace, metricName, dimensionNames }: Monitored): boolean =>
   namespace === 'AWS/DynamoDB' &&
   DIMENSIONS[namespace]?.[metricName] !== undefined &&
   JSON.stringify(dimensionNames) === '["GlobalSecondaryIndexName","TableName"]';
 
-/** A line that is computed of others. */
+/** A line computed from others by metric math. */
 const isComputed = ({ namespace }: Monitored): boolean => namespace === '';
 
-/** Of the whole account: Lambda gives these without any dimension as well. */
+/** Of the whole account: Lambda also publishes these metrics without dimensions. */
 const isOfTheAccount = ({ namespace, metricName, dimensionNames }: Monitored): boolean =>
   namespace === 'AWS/Lambda' &&
   ['ClaimedAccountConcurrency', 'ConcurrentExecutions'].includes(metricName) &&
   dimensionNames.length === 0;
 
-describe('what alarms and graphs watch', () => {
-  it('is there: no name or dimension that nobody writes', () => {
+describe('the metrics of alarms and graphs', () => {
+  it('exist with these names and dimensions', () => {
     const watched = [
       ...alarms.flatMap(({ metrics }) => metrics),
       ...graphedIn(monitoring.toJSON()['Resources']),
@@ -134,15 +137,19 @@ describe('what alarms and graphs watch', () => {
   });
 });
 
-describe('limits', () => {
+describe('the thresholds', () => {
   it.each([
-    { alarm: 'IngressAge', limit: 95, reason: 'a message whose dispatch died is back after 35 s' },
-    { alarm: 'DeliveryAge', limit: 995, reason: 'a delay of 900 s, and 35 s after a death' },
+    { alarm: 'IngressAge', limit: 95, reason: 'a message is visible again 35 s after a crash of dispatch' },
+    { alarm: 'DeliveryAge', limit: 995, reason: 'a delay of 900 s, and 35 s after a crash' },
     { alarm: 'FirstAttemptsLate', limit: 95_000, reason: 'ms: the same without the delay' },
-    { alarm: 'RetriesLate', limit: 90_000, reason: 'ms: reconcile wakes what is 30 s late within 60 s' },
+    {
+      alarm: 'RetriesLate',
+      limit: 90_000,
+      reason: 'ms: reconcile finds retries that are 30 s late within 60 s',
+    },
     { alarm: 'DeliverConcurrency', limit: 135, reason: '90 % of 100 and 50' },
-    { alarm: 'DeliverErrors', limit: 0, reason: 'any, in three minutes of five' },
-  ])('of $alarm are $limit: $reason', ({ alarm, limit }) => {
+    { alarm: 'DeliverErrors', limit: 0, reason: 'any error, in three minutes of five' },
+  ])('of $alarm is $limit: $reason', ({ alarm, limit }) => {
     expect(alarmOf(alarm).properties['Threshold']).toBe(limit);
   });
 
@@ -151,11 +158,11 @@ describe('limits', () => {
     { alarm: 'RetryAge', settings: { attemptTimeoutSeconds: 5 }, limit: 900 + 25 + 60 },
     { alarm: 'RetriesLate', settings: { overdueAfterSeconds: 300 }, limit: 360_000 },
     { alarm: 'DeliverConcurrency', settings: { deliverConcurrency: 400, retryConcurrency: 100 }, limit: 450 },
-  ])('of $alarm follow the settings', ({ alarm, settings, limit }) => {
+  ])('of $alarm follows the settings', ({ alarm, settings, limit }) => {
     expect(alarmOf(alarm, settings).properties['Threshold']).toBe(limit);
   });
 
-  it('of a subscriber that hangs count from nine tenths of the shorter timeout', () => {
+  it('for a hanging subscriber is nine tenths of the shorter timeout', () => {
     const slowOf = (settings: Record<string, unknown>): string =>
       JSON.stringify(alarmOf('DeliverConcurrency', settings).properties['Metrics']);
     expect(slowOf({})).toContain('"Stat":"TS(4500:)"');
@@ -163,7 +170,7 @@ describe('limits', () => {
   });
 });
 
-/** By what a subscriber that is down can bring about: late and waiting messages while it holds the workers, failures, notices. */
+/** A subscriber that is down can cause late and waiting messages while it occupies workers, failures, and notices. */
 describe('one subscriber that is down raises no alarm', () => {
   const expressionOf = (name: string): string => JSON.stringify(alarmOf(name).properties['Metrics']);
 
@@ -174,17 +181,17 @@ describe('one subscriber that is down raises no alarm', () => {
     'RetriesLate',
     'ReconcileWorks',
     'DeliveriesStuck',
-  ])('%s is silent while the workers are taken and get on', (name) => {
+  ])('%s is not raised while the workers are busy and make progress', (name) => {
     expect(expressionOf(name)).toMatch(
       /IF\(FILL\(taken, 0\) >= \d+ AND FILL\(dealtWith, 0\) > 0, 0, value\)/,
     );
   });
 
-  it('DeliverConcurrency is silent while most time goes to attempts that run into timeouts', () => {
+  it('DeliverConcurrency is not raised while most attempt time is spent on timeouts', () => {
     expect(expressionOf('DeliverConcurrency')).toContain('IF(SUM([slow, all]) > 1.5 * all, 0, running)');
   });
 
-  it('the undeliverable queue, failed attempts and ended deliveries are watched only together with several that fail', () => {
+  it('metrics of failed attempts and ended deliveries count only while several subscriptions fail', () => {
     const ofSubscribers: string[] = [
       metricNames.attemptsFailed,
       metricNames.attemptsRejected,
@@ -208,7 +215,7 @@ describe('one subscriber that is down raises no alarm', () => {
 });
 
 describe('"deliveries do not flow"', () => {
-  it('is raised by each of what means a standstill', () => {
+  it('is raised by each alarm that means a standstill', () => {
     const rule = JSON.stringify(alarmOf('DeliveriesDoNotFlow').properties['AlarmRule']);
     const named = [...rule.matchAll(/MonitoringAlarms([A-Za-z]+)[0-9A-F]{8}/g)].map(([, id]) => id);
     expect(named).toEqual([
@@ -226,8 +233,8 @@ describe('"deliveries do not flow"', () => {
   });
 });
 
-describe('what it costs a month', () => {
-  it('is what the runbook says: $0.10 for each metric that an alarm looks at, $0.50 for a composite', () => {
+describe('the monthly cost of monitoring', () => {
+  it('is what the runbook says: $0.10 for each metric of an alarm, $0.50 for each composite alarm', () => {
     const watched = alarms.reduce((sum, { metrics }) => sum + metrics.length, 0);
     const composite = resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').size;
     const cost = (watched * 0.1 + composite * 0.5).toFixed(2);
@@ -236,7 +243,7 @@ describe('what it costs a month', () => {
     );
   });
 
-  it('is what posthaste plan counts', () => {
+  it('is what posthaste plan computes', () => {
     const { monitoring: planned } = operationTable();
     expect(planned).toMatchObject({
       alarmMetrics: alarms.reduce((sum, { metrics }) => sum + metrics.length, 0),

@@ -1,7 +1,7 @@
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { placeStacks } from '../../infra/deployment.ts';
+import { createStacks } from '../../infra/deployment.ts';
 import { parseSettings } from '../../infra/settings.ts';
 import { resourcesOf, templatesFor, testApp } from './templates.ts';
 
@@ -12,7 +12,7 @@ const routesWith = (settings: Record<string, unknown>) =>
 
 const CONFIRM = '/v2/queues/{queue}/subscriptions/{subscription}/confirm';
 
-/** Whether we are there, and a confirmation's link: nobody else gets in without proving who they are. */
+/** Ping and confirmation links. All other routes require authorisation. */
 const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`].map((key) => ({
   key,
   authorization: 'NONE',
@@ -25,16 +25,16 @@ const TOKENS = {
 };
 
 describe('the API', () => {
-  it('asks for IAM signatures unless told otherwise', () => {
+  it('requires IAM signatures by default', () => {
     expect(routesWith({})).toEqual([{ key: '$default', authorization: 'AWS_IAM' }, ...OPEN]);
   });
 
-  it('asks nobody on a laptop that says so', () => {
+  it('requires no authorisation in a local deployment that sets `none`', () => {
     const settings = { local: true, apiAuthorization: 'none' };
     expect(routesWith(settings)).toEqual([{ key: '$default', authorization: 'NONE' }, ...OPEN]);
   });
 
-  it('asks for tokens of the issuer and audience that were set', () => {
+  it('requires tokens of the configured issuer and audience', () => {
     expect(routesWith(TOKENS)).toEqual([{ key: '$default', authorization: 'JWT' }, ...OPEN]);
     templatesFor(TOKENS).pipeline.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
       AuthorizerType: 'JWT',
@@ -44,13 +44,13 @@ describe('the API', () => {
   });
 });
 
-describe('a deployment for tokens', () => {
+describe('a deployment with tokens', () => {
   const warningsOf = (settings: object) =>
     Annotations.fromStack(
-      placeStacks(testApp(), parseSettings({ ...TOKENS, ...settings })).pipeline,
+      createStacks(testApp(), parseSettings({ ...TOKENS, ...settings })).pipeline,
     ).findWarning('*', Match.stringLikeRegexp('Set jwt'));
 
-  it('warns that each of them may do everything, unless scopes and a claim for queues are set', () => {
+  it('warns that tokens are unrestricted, unless scopes and a claim for queues are set', () => {
     expect(warningsOf({})).toHaveLength(2);
     expect(warningsOf({ jwtQueuesClaim: 'queues' })).toHaveLength(1);
     expect(
@@ -62,7 +62,7 @@ describe('a deployment for tokens', () => {
   });
 });
 
-describe('the log of the API', () => {
+describe('the access log of the API', () => {
   const formatIn = ({ pipeline }: ReturnType<typeof templatesFor>): string => {
     const [stage] = resourcesOf(pipeline, 'AWS::ApiGatewayV2::Stage').values();
     return z.object({ AccessLogSettings: z.object({ Format: z.string() }) }).parse(stage?.Properties)
@@ -75,7 +75,7 @@ describe('the log of the API', () => {
     id.includes('AccessLog'),
   );
 
-  it('has a line for each request, also for those that were turned away, and forgets', () => {
+  it('has a line for each request, including rejected ones, and expires', () => {
     expect(logGroup?.[1]).toMatchObject({ DeletionPolicy: 'Retain', Properties: { RetentionInDays: 7 } });
     expect(JSON.parse(format)).toMatchObject({
       status: '$context.status',
@@ -83,13 +83,13 @@ describe('the log of the API', () => {
     });
   });
 
-  it('names the subject of the token where callers have one', () => {
+  it('contains the subject of the token', () => {
     expect(JSON.parse(formatIn(templatesFor(TOKENS)))).toMatchObject({
       caller: '$context.authorizer.claims.sub',
     });
   });
 
-  it('has the route in place of path and query: a confirmation proves itself by its query', () => {
+  it('contains the route but neither path nor query, which can hold a confirmation token', () => {
     expect(JSON.parse(format)).toMatchObject({ route: '$context.routeKey' });
     expect(format).not.toMatch(/\$context\.(path|query|http)/i);
   });
@@ -98,13 +98,13 @@ describe('the log of the API', () => {
 describe('the limits of the API', () => {
   const stageWith = (settings: Record<string, unknown>) => {
     const [stage, ...others] = resourcesOf(templatesFor(settings).pipeline, 'AWS::ApiGatewayV2::Stage');
-    if (stage === undefined || others.length > 0) throw new Error('there is not one stage');
+    if (stage === undefined || others.length > 0) throw new Error('Expected one stage');
     const [id, { Properties }] = stage;
     return { id, ...Properties };
   };
   const limitOf = (rate: number) => ({ ThrottlingRateLimit: rate, ThrottlingBurstLimit: 2 * rate });
 
-  it('keep its callers from taking the functions that deliver, strangers more than others', () => {
+  it('are lower for open routes, and keep API callers from using the concurrency of deliveries', () => {
     expect(stageWith({})).toMatchObject({
       StageName: '$default',
       AutoDeploy: true,
@@ -113,7 +113,7 @@ describe('the limits of the API', () => {
     });
   });
 
-  it('can be set, and strangers never get more than everybody', () => {
+  it('can be set, and open routes never get more than the others', () => {
     expect(stageWith({ apiRateLimit: 2000 })).toMatchObject({ DefaultRouteSettings: limitOf(2000) });
     expect(stageWith({ apiRateLimit: 4 })).toMatchObject({
       DefaultRouteSettings: limitOf(4),
@@ -121,7 +121,7 @@ describe('the limits of the API', () => {
     });
   });
 
-  it('are set when the routes that they are of are there', () => {
+  it('are set after their routes exist', () => {
     const { pipeline } = templatesFor();
     const open = [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Route')].filter(
       ([, { Properties }]) => Properties['RouteKey'] !== '$default',
@@ -130,7 +130,7 @@ describe('the limits of the API', () => {
     expect(stage?.['DependsOn']).toEqual(expect.arrayContaining(open.map(([id]) => id)));
   });
 
-  it('are on the stage that was there before them', () => {
+  it('are on the stage that earlier versions created', () => {
     expect(stageWith({}).id).toMatch(/HttpApiDefaultStage/);
   });
 });

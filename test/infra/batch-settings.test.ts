@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseSettings, SettingsError } from '../../infra/settings.ts';
 
-describe('the settings of how much is done together', () => {
-  it('are ten subscriptions a job and ten messages an invocation, without waiting for more', () => {
+describe('the batch settings', () => {
+  it('default to ten subscriptions in a job and ten messages in an invocation, without a window', () => {
     expect(parseSettings({})).toMatchObject({
       firstAttemptsPerJob: 10,
       messagesPerBatch: 10,
@@ -16,23 +16,23 @@ describe('the settings of how much is done together', () => {
     ['messagesPerBatch', 0],
     ['messagesPerBatch', 101],
     ['batchWindowSeconds', 61],
-  ])('are refused by name where %s is %j', (key, value) => {
+  ])('name the setting in the error: %s = %j', (key, value) => {
     expect(() => parseSettings({ batchWindowSeconds: 1, [key]: value })).toThrow(SettingsError);
     expect(() => parseSettings({ batchWindowSeconds: 1, [key]: value })).toThrow(key);
   });
 
-  it('ask for a window where an invocation is to take more than SQS gives at once', () => {
+  it('require a window for more than ten messages in an invocation', () => {
     expect(() => parseSettings({ messagesPerBatch: 11 })).toThrow(/needs batchWindowSeconds/);
     expect(parseSettings({ messagesPerBatch: 11, batchWindowSeconds: 1 })).toMatchObject({
       messagesPerBatch: 11,
     });
   });
 
-  it('are refused together where an invocation would make more requests at once than it has connections for', () => {
+  it('are refused if an invocation would make more requests at once than it has connections', () => {
     const settings = { batchWindowSeconds: 1, firstAttemptsPerJob: 10 };
     expect(parseSettings({ ...settings, messagesPerBatch: 50 })).toMatchObject({ messagesPerBatch: 50 });
     expect(() => parseSettings({ ...settings, messagesPerBatch: 51 })).toThrow(
-      /firstAttemptsPerJob × messagesPerBatch may be 500 at most.*here it is 510/,
+      /firstAttemptsPerJob × messagesPerBatch is 510, but must be at most 500/,
     );
   });
 });

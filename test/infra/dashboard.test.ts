@@ -31,20 +31,20 @@ const overlap = (one: Widget, other: Widget): boolean =>
   other.y < one.y + one.height;
 
 describe('the dashboard', () => {
-  it('asks its questions in the order in which a message goes', () => {
+  it("asks its questions in the order of a message's way through Posthaste", () => {
     const questions = texts.filter(({ properties }) => properties.markdown.startsWith('## '));
     expect(questions.map(({ properties }) => properties.markdown.slice(3))).toEqual([
       'Are messages coming in?',
       'Are they delivered?',
-      'Who fails?',
+      'Which subscribers fail?',
       'Are retries on time?',
-      'Is our own machinery well?',
+      'Does Posthaste work?',
       'What does it cost?',
     ]);
     expect(questions.map(({ y }) => y)).toEqual(questions.map(({ y }) => y).toSorted((a, b) => a - b));
   });
 
-  it('has room for everything: nothing lies over anything else or beyond the 24 columns', () => {
+  it('fits all widgets into 24 columns without overlaps', () => {
     for (const widget of widgets) expect(widget.x + widget.width).toBeLessThanOrEqual(24);
     const overlapping = widgets.flatMap((one, at) =>
       widgets
@@ -55,7 +55,7 @@ describe('the dashboard', () => {
     expect(overlapping).toEqual([]);
   });
 
-  it.each(titled)('says below it what good looks like: $title', ({ graph }) => {
+  it.each(titled)('describes the healthy state below each graph: $title', ({ graph }) => {
     const below = texts.filter(
       ({ x, y, width }) => x === graph.x && width === graph.width && y === graph.y + graph.height,
     );
@@ -64,32 +64,32 @@ describe('the dashboard', () => {
     ]);
   });
 
-  it('shows every metric that there is', () => {
+  it('shows every metric', () => {
     const shown = widgets.flatMap((widget) =>
       widget.type === 'metric' ? widget.properties.metrics.map(({ metricName }) => metricName) : [],
     );
     expect(Object.values(metricNames).filter((name) => !shown.includes(name))).toEqual([]);
   });
 
-  it('shows every alarm that tells somebody, the one to get up for first', () => {
+  it('shows every alarm that notifies, the most urgent first', () => {
     const [first] = widgets.filter((widget) => widget.type === 'alarm');
     expect(first?.properties.alarms).toHaveLength(32);
     expect(first?.properties.alarms[0]).toMatch(/DeliveriesDoNotFlow/);
   });
 
-  it('is read with the names that its alarms are deployed with', () => {
+  it('can be rendered with the deployed names of its alarms', () => {
     const { monitoring } = templatesFor();
     const alarms = new Set([
       ...resourcesOf(monitoring, 'AWS::CloudWatch::Alarm').keys(),
       ...resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').keys(),
     ]);
-    const [first] = widgetsFor({}, (id) => (alarms.has(id) ? 'its name' : id)).filter(
+    const [first] = widgetsFor({}, (id) => (alarms.has(id) ? 'deployed name' : id)).filter(
       (widget) => widget.type === 'alarm',
     );
-    expect(new Set(first?.properties.alarms)).toEqual(new Set(['its name']));
+    expect(new Set(first?.properties.alarms)).toEqual(new Set(['deployed name']));
   });
 
-  it('stays below 500 metrics and 100 of a graph, which is all that CloudWatch takes', () => {
+  it('stays below the limits of CloudWatch: 500 metrics in all and 100 in a graph', () => {
     const counts = widgets.flatMap((widget) =>
       widget.type === 'metric' ? [widget.properties.metrics.length] : [],
     );

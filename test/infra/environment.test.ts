@@ -14,7 +14,7 @@ import { functionSettings } from '../../shared/config/settings.ts';
 import { resourceAt, templatesFor } from './templates.ts';
 
 const { pipeline } = templatesFor();
-const { pipeline: onLaptop } = templatesFor({ local: true, apiAuthorization: 'none' });
+const { pipeline: local } = templatesFor({ local: true, apiAuthorization: 'none' });
 
 const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => ({ name }));
 
@@ -29,18 +29,18 @@ const optional = new Set([variables.publicApiUrl, variables.jwtScopes, variables
 
 const everywhere = [variables.version];
 
-describe('settings that are too long together for the environment of a function', () => {
-  it('are refused before anything is deployed, with the variables that take most', () => {
+describe('settings that are too large for the environment of a function', () => {
+  it('are refused at synthesis, with the largest variables in the error', () => {
     const allowedAddresses = Array.from({ length: 20 }, (_, at) => `2001:db8:${100 + at}::/48`);
     const retry_on_status = Array.from({ length: 89 }, (_, at) => 411 + at);
     expect(() => templatesFor({ allowedAddresses, defaultRetryPolicy: { retry_on_status } })).toThrow(
-      /environment of the function api: \d+ bytes of 4096, of which QUEUE_URLS \d+, DEFAULT_RETRY_POLICY \d+/,
+      /environment of the function api: \d+ bytes of at most 4096. The largest are QUEUE_URLS \d+, DEFAULT_RETRY_POLICY \d+/,
     );
   });
 });
 
 describe('the environment', () => {
-  it.each(functions)('of $name says which deployment and version it is', ({ name }) => {
+  it.each(functions)('of $name contains the deployment and the version', ({ name }) => {
     expect(environmentOf(name)).toMatchObject({
       DEPLOYMENT: 'Posthaste',
       POSTHASTE_VERSION: packageJson.version,
@@ -111,7 +111,7 @@ describe('the environment', () => {
         variables.queueUrls,
       ],
     },
-  ])('of $name holds its settings, the resources that it needs, and nothing more', ({ name, names }) => {
+  ])('of $name contains its settings and resources, and nothing else', ({ name, names }) => {
     const rows: readonly Variable[] = Object.values(functionSettings);
     const given = rows
       .filter((row) => row.functions.some((one) => one === name.toLowerCase()) && !optional.has(row.variable))
@@ -121,7 +121,7 @@ describe('the environment', () => {
     );
   });
 
-  it('has every variable that there is, in one function at least', () => {
+  it('contains every variable in at least one function', () => {
     const { pipeline: template } = templatesFor({
       publicApiUrl: 'https://hooks.example.com',
       apiAuthorization: 'jwt',
@@ -140,7 +140,7 @@ describe('the environment', () => {
     { name: 'Reconcile', read: reconcileEnvironment },
     { name: 'Operate', read: operateEnvironment },
     { name: 'Api', read: apiEnvironment },
-  ])('of $name is one that the function starts with', ({ name, read }) => {
+  ])('of $name is accepted by the function at start-up', ({ name, read }) => {
     const longest = Array.from({ length: 31 }, (_, n) => `10.${100 + n}.0.0/16`).join(',');
     const { pipeline: template } = templatesFor({
       local: true,
@@ -154,7 +154,7 @@ describe('the environment', () => {
     expect(read(Object.fromEntries(texts))).toMatchObject({ retentionDays: 3650 });
   });
 
-  it('carries the settings', () => {
+  it('contains the values of the settings', () => {
     const { pipeline: template } = templatesFor({
       deployment: 'Other',
       attemptTimeoutSeconds: 7,
@@ -185,8 +185,8 @@ describe('the environment', () => {
     });
   });
 
-  it('lets subscribers be on loopback on a laptop only', () => {
+  it('allows subscribers on loopback only in a local deployment', () => {
     expect(environmentOf('Deliver')['ALLOWED_ADDRESSES']).toBe('[]');
-    expect(environmentOf('Deliver', onLaptop)['ALLOWED_ADDRESSES']).toBe('["127.0.0.0/8","::1/128"]');
+    expect(environmentOf('Deliver', local)['ALLOWED_ADDRESSES']).toBe('["127.0.0.0/8","::1/128"]');
   });
 });

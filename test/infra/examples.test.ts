@@ -15,7 +15,7 @@ const queuePolicy = z.object({
   PolicyDocument: z.object({ Statement: z.array(z.unknown()) }),
 });
 
-/** What the policies of a queue say together. */
+/** The statements of all policies of a queue. */
 const policyOf = (template: Template, queueId: string): unknown[] =>
   [...resourcesOf(template, 'AWS::SQS::QueuePolicy').values()]
     .map(({ Properties }) => queuePolicy.parse(Properties))
@@ -31,14 +31,14 @@ const maySend = (service: string, actions: unknown, queue: unknown, source: unkn
     Condition: { ArnEquals: { 'aws:SourceArn': source } },
   }) as unknown;
 
-describe('the example of event sources, Posthaste in the same stack', () => {
+describe('the example of event sources in the same stack', () => {
   const template = Template.fromStack(new ShopStack(testApp(), 'Shop'));
   const ingress = resourceAt(template, 'AWS::SQS::Queue', 'WebhooksPipelineIngressQueue');
   const rule = resourceAt(template, RULE, 'EventsOrders');
   const topic = resourceAt(template, TOPIC, 'EventsPayments');
   const notSent = resourceAt(template, 'AWS::SQS::Queue', 'EventsNotSent');
 
-  it('has a rule that sends events of the shop to the ingress queue as they are', () => {
+  it('has a rule that sends events of the shop unchanged to the ingress queue', () => {
     expect(rule.Properties).toMatchObject({
       EventPattern: { source: ['com.example.shop'] },
       Targets: [{ Arn: arnOf(ingress.id), DeadLetterConfig: { Arn: arnOf(notSent.id) } }],
@@ -46,7 +46,7 @@ describe('the example of event sources, Posthaste in the same stack', () => {
     expect(JSON.stringify(rule.Properties)).not.toContain('Input');
   });
 
-  it('subscribes the ingress queue to the topic, wrapped', () => {
+  it('subscribes the ingress queue to the topic, without raw delivery', () => {
     const [subscription] = resourcesOf(template, SUBSCRIPTION).values();
     expect(subscription?.Properties).toMatchObject({
       Protocol: 'sqs',
@@ -57,23 +57,23 @@ describe('the example of event sources, Posthaste in the same stack', () => {
     expect(subscription?.Properties).not.toHaveProperty('RawMessageDelivery');
   });
 
-  it('lets the rule and the topic send there, nobody else, and over TLS only', () => {
+  it('allows only the rule and the topic to send to the ingress queue, over TLS', () => {
     const statements = policyOf(template, ingress.id);
     expect(statements).toHaveLength(3);
     expect(statements).toContainEqual(expect.objectContaining({ Effect: 'Deny' }));
-    // The two others are what CDK calls sending.
+    // CDK's grant for sending includes the first two.
     const sending = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage'];
     const queue = arnOf(ingress.id);
     expect(statements).toContainEqual(maySend('events', sending, queue, arnOf(rule.id)));
     expect(statements).toContainEqual(maySend('sns', 'sqs:SendMessage', queue, { Ref: topic.id }));
   });
 
-  it('needs no key: both services can send to a queue that SQS encrypts by itself', () => {
+  it('needs no KMS key, because both services can send to a queue with SQS-managed encryption', () => {
     expect(ingress.Properties).toMatchObject({ SqsManagedSseEnabled: true });
     expect(ingress.Properties).not.toHaveProperty('KmsMasterKeyId');
   });
 
-  it('routes both, by the source and by the name that the topic has', () => {
+  it('routes events by their source, and notifications by the name of the topic', () => {
     expect(topic.Properties).toMatchObject({ TopicName: 'shop-payments' });
     expect(
       resourceAt(template, 'AWS::Lambda::Function', 'WebhooksPipelineDispatchFunction').Properties,
@@ -87,21 +87,23 @@ describe('the example of event sources, Posthaste in the same stack', () => {
   });
 });
 
-describe('the example of event sources, apart from Posthaste', () => {
+describe('the example of event sources in a separate stack', () => {
   const ingressQueueArn = 'arn:aws:sqs:eu-central-1:111122223333:PosthastePipeline-Ingress';
   const env = { account: '111122223333', region: 'eu-central-1' };
   const stack = new SeparateStack(testApp(), 'ShopApart', { ingressQueueArn, env });
   const template = Template.fromStack(stack);
 
-  it('sends to the queue that is there, whose policy it leaves alone', () => {
+  it('sends to the existing queue and leaves its policy unchanged', () => {
     template.hasResourceProperties(RULE, { Targets: [{ Arn: ingressQueueArn }] });
     template.hasResourceProperties(SUBSCRIPTION, { Protocol: 'sqs', Endpoint: ingressQueueArn });
     const policies = [...resourcesOf(template, 'AWS::SQS::QueuePolicy').values()];
-    const own = resourceAt(template, 'AWS::SQS::Queue', 'EventsNotSent').id;
-    expect(policies.map(({ Properties }) => queuePolicy.parse(Properties).Queues)).toEqual([[{ Ref: own }]]);
+    const notSent = resourceAt(template, 'AWS::SQS::Queue', 'EventsNotSent').id;
+    expect(policies.map(({ Properties }) => queuePolicy.parse(Properties).Queues)).toEqual([
+      [{ Ref: notSent }],
+    ]);
   });
 
-  it('says what to put into the setting ingressSenders', () => {
+  it('outputs the value for the setting ingressSenders', () => {
     const { Value } = z
       .object({ IngressSenders: z.object({ Value: z.unknown() }) })
       .parse(template.findOutputs('IngressSenders')).IngressSenders;
@@ -111,7 +113,7 @@ describe('the example of event sources, apart from Posthaste', () => {
       resourceAt(template, TOPIC, 'EventsPayments'),
     ])
       expect(text).toContain(id.id);
-    // As CloudFormation will write them: a rule on a bus of its own, and a topic.
+    // As CloudFormation resolves them: a rule on a custom event bus, and a topic.
     const ingressSenders =
       'arn:aws:events:eu-central-1:111122223333:rule/ShopApartEventsBus1/ShopApart-EventsOrders-1AB,arn:aws:sns:eu-central-1:111122223333:shop-payments';
     expect(parseSettings({ ingressSenders }).ingressSenders).toHaveLength(2);

@@ -3,7 +3,7 @@ import { arnOf, resourceAt, resourcesOf, templatesFor } from './templates.ts';
 
 const FUNCTION = 'AWS::Lambda::Function';
 const { pipeline } = templatesFor({ logRetentionDays: 7 });
-const { pipeline: onLaptop } = templatesFor({ local: true, apiAuthorization: 'none' });
+const { pipeline: local } = templatesFor({ local: true, apiAuthorization: 'none' });
 
 const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => ({
   name,
@@ -19,24 +19,24 @@ describe('each function', () => {
     });
   });
 
-  it.each(functions)('$name logs to a group of its own, which forgets', ({ path }) => {
+  it.each(functions)('$name logs to a separate log group, which expires', ({ path }) => {
     const logGroup = resourceAt(pipeline, 'AWS::Logs::LogGroup', `${path}LogGroup`);
     expect(logGroup).toMatchObject({ DeletionPolicy: 'Retain', Properties: { RetentionInDays: 7 } });
-    expect(resourceAt(onLaptop, 'AWS::Logs::LogGroup', `${path}LogGroup`).DeletionPolicy).toBe('Delete');
+    expect(resourceAt(local, 'AWS::Logs::LogGroup', `${path}LogGroup`).DeletionPolicy).toBe('Delete');
     expect(resourceAt(pipeline, FUNCTION, `${path}Function`).Properties['LoggingConfig']).toEqual({
       LogGroup: { Ref: logGroup.id },
     });
   });
 
-  it.each(functions)('$name has a role of its own without managed policies', ({ path }) => {
+  it.each(functions)('$name has a separate role without managed policies', ({ path }) => {
     const role = resourceAt(pipeline, 'AWS::IAM::Role', `${path}Role`);
     expect(role.Properties).not.toHaveProperty('ManagedPolicyArns');
     expect(resourceAt(pipeline, FUNCTION, `${path}Function`).Properties['Role']).toEqual(arnOf(role.id));
   });
 
-  it('is one of five: CDK adds none, on a laptop neither', () => {
+  it('is one of five: CDK adds none, also in a local deployment', () => {
     expect(resourcesOf(pipeline, FUNCTION).size).toBe(functions.length);
-    expect(resourcesOf(onLaptop, FUNCTION).size).toBe(functions.length);
+    expect(resourcesOf(local, FUNCTION).size).toBe(functions.length);
   });
 
   it('reserves no concurrency, which small accounts refuse', () => {
@@ -46,8 +46,8 @@ describe('each function', () => {
   });
 });
 
-describe('recursive loops', () => {
-  it('are allowed to deliver and operate, whose work comes back to them, and to nobody else', () => {
+describe('loop detection by Lambda', () => {
+  it('is off only for deliver and operate, which send messages to queues that they consume', () => {
     const allowed = [...resourcesOf(pipeline, FUNCTION)]
       .filter(([, { Properties }]) => Properties['RecursiveLoop'] === 'Allow')
       .map(([id]) => id);
@@ -62,7 +62,7 @@ describe('recursive loops', () => {
 describe('reconcile', () => {
   const { id } = resourceAt(pipeline, FUNCTION, 'PipelineReconcileFunction');
 
-  it('runs every minute, and a run that failed or is late is not repeated', () => {
+  it('runs every minute, and failed or late runs are not repeated', () => {
     pipeline.hasResourceProperties('AWS::Events::Rule', {
       ScheduleExpression: 'rate(1 minute)',
       State: 'ENABLED',
@@ -75,7 +75,7 @@ describe('reconcile', () => {
     });
   });
 
-  it('is over when the next begins', () => {
+  it('ends before the next run begins', () => {
     expect(resourceAt(pipeline, FUNCTION, 'PipelineReconcileFunction').Properties['Timeout']).toBe(60);
   });
 });

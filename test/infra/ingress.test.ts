@@ -15,10 +15,10 @@ const { pipeline } = templatesFor({ payloadSources });
 
 const partitioned = (rest: string) => ({ 'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, rest]] });
 
-describe('the buckets of producers', () => {
+describe('payload sources', () => {
   const statements = statementsAt(pipeline, 'PipelineDispatchRoleDefaultPolicy');
 
-  it('may be read by dispatch, under their prefixes only', () => {
+  it('can be read by dispatch, only under their prefixes', () => {
     expect(statements.filter(({ actions }) => actions.includes('s3:GetObjectVersion'))).toEqual([
       {
         effect: 'Allow',
@@ -32,7 +32,7 @@ describe('the buckets of producers', () => {
     ]);
   });
 
-  it('are not listed: of lists dispatch reads that of our own bucket, for the repeat whose object is gone', () => {
+  it('cannot be listed: dispatch lists only the payload bucket, for repeats whose source object is deleted', () => {
     const listed = statements.filter(({ actions }) => actions.includes('s3:ListBucket'));
     expect(listed.flatMap(({ resources }) => resources)).toEqual([
       { 'Fn::ImportValue': expect.stringContaining('StatePayloadsBucket') as unknown },
@@ -40,13 +40,13 @@ describe('the buckets of producers', () => {
     expect(statements.flatMap(({ actions }) => actions)).toContain('dynamodb:GetItem');
   });
 
-  it('have their key opened where they are encrypted with one', () => {
+  it('allow decryption with their KMS key if they have one', () => {
     expect(statements.filter(({ actions }) => actions.includes('kms:Decrypt'))).toMatchObject([
       { effect: 'Allow', resources: [payloadSources[1]?.keyArn] },
     ]);
   });
 
-  it('are told to dispatch with the account that has to own each, ours where none is named', () => {
+  it("are passed to dispatch with the account that must own each, by default the deployment's", () => {
     const { Environment } = z
       .object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) })
       .parse(resourceAt(pipeline, 'AWS::Lambda::Function', 'PipelineDispatchFunction').Properties);
@@ -67,7 +67,7 @@ describe('the memory of dispatch', () => {
   it.each([
     { sources: [], megabytes: 512 },
     { sources: payloadSources, megabytes: 1024 },
-  ])('is $megabytes MB, so that ten of the largest messages fit', ({ sources, megabytes }) => {
+  ])('is $megabytes MB with $sources.length sources, so that ten of the largest messages fit', ({ sources, megabytes }) => {
     const { pipeline: template } = templatesFor({ payloadSources: sources });
     expect(
       resourceAt(template, 'AWS::Lambda::Function', 'PipelineDispatchFunction').Properties['MemorySize'],
@@ -75,7 +75,7 @@ describe('the memory of dispatch', () => {
   });
 });
 
-describe('who may send to the ingress queue besides those with a grant', () => {
+describe('the policy of the ingress queue', () => {
   const policyWith = (settings: Record<string, unknown>): unknown[] => {
     const { pipeline: template } = templatesFor(settings);
     const { id } = resourceAt(template, 'AWS::SQS::Queue', 'PipelineIngressQueue');
@@ -87,15 +87,17 @@ describe('who may send to the ingress queue besides those with a grant', () => {
         })
         .parse(Properties),
     );
-    const own = policies.filter(({ Queues }) => JSON.stringify(Queues) === JSON.stringify([{ Ref: id }]));
-    return own.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+    const ingressPolicies = policies.filter(
+      ({ Queues }) => JSON.stringify(Queues) === JSON.stringify([{ Ref: id }]),
+    );
+    return ingressPolicies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
   };
 
-  it('is nobody without a setting', () => {
+  it('allows no service to send by default', () => {
     expect(policyWith({})).toEqual([expect.objectContaining({ Effect: 'Deny' })]);
   });
 
-  it('are the topics and rules of the setting, each by its service', () => {
+  it('allows the topics and rules of the setting to send, each by its service', () => {
     const topics = ['arn:aws:sns:eu-central-1:111122223333:orders-topic'];
     const rules = [
       'arn:aws:events:eu-central-1:111122223333:rule/orders',

@@ -45,8 +45,8 @@ const placedSubnets = (deliver: Resource): unknown[] =>
   z.object({ VpcConfig: z.object({ SubnetIds: z.array(z.unknown()) }) }).parse(deliver.Properties).VpcConfig
     .SubnetIds;
 
-describe('without a setting', () => {
-  it('there is no network, and deliver is in none', () => {
+describe('without a network setting', () => {
+  it('there is no VPC, and deliver is in none', () => {
     expect(networkIn(templates.none)).toEqual([]);
     expect(deliverIn(templates.none).Properties).not.toHaveProperty('VpcConfig');
   });
@@ -58,7 +58,7 @@ describe.each([
 ] as const)('staticAddresses $count', ({ name, count }) => {
   const { state } = templates[name];
 
-  it('is as many addresses, kept whatever becomes of the stack, each with a NAT gateway', () => {
+  it('creates as many addresses with a NAT gateway each, and retains them when the stack is deleted', () => {
     const addresses = [...resourcesOf(state, 'AWS::EC2::EIP')];
     expect(addresses.map(([, { DeletionPolicy }]) => DeletionPolicy)).toEqual(
       Array.from({ length: count }, () => 'Retain'),
@@ -72,7 +72,7 @@ describe.each([
     );
   });
 
-  it('is told to the operator', () => {
+  it('outputs the addresses', () => {
     const { Value } = z
       .object({ StaticAddresses: z.object({ Value: z.unknown() }) })
       .parse(state.findOutputs('StaticAddresses')).StaticAddresses;
@@ -80,7 +80,7 @@ describe.each([
       expect(JSON.stringify(Value)).toContain(JSON.stringify({ 'Fn::GetAtt': [id, 'PublicIp'] }));
   });
 
-  it('leads every private subnet out by NAT, and to S3 and DynamoDB past it', () => {
+  it('routes private subnets to the internet through NAT, and to S3 and DynamoDB through endpoints', () => {
     const routes = [...resourcesOf(state, 'AWS::EC2::Route').values()].map(({ Properties }) => Properties);
     expect(routes.filter((route) => 'NatGatewayId' in route)).toHaveLength(2);
     const endpoints = [...resourcesOf(state, 'AWS::EC2::VPCEndpoint').values()];
@@ -95,7 +95,7 @@ describe.each([
     }
   });
 
-  it('places deliver into the private subnets, and no other function', () => {
+  it('places only deliver in the private subnets', () => {
     const { pipeline } = templates[name];
     const placed = [...resourcesOf(pipeline, 'AWS::Lambda::Function')].filter(
       ([, { Properties }]) => 'VpcConfig' in Properties,
@@ -108,13 +108,13 @@ describe.each([
     );
   });
 
-  it('makes no function of CDK', () => {
+  it('adds no function by CDK', () => {
     expect(resourcesOf(state, 'AWS::Lambda::Function').size).toBe(0);
   });
 });
 
-describe('the subnets', () => {
-  it('are the same for one address and for two, so that the second can be added', () => {
+describe('the subnets of deliver', () => {
+  it('are the same for one address and for two, so that a second can be added', () => {
     const subnets = ({ state }: Templates) => [...resourcesOf(state, 'AWS::EC2::Subnet')];
     expect(subnets(templates.one)).toEqual(subnets(templates.two));
     expect(subnets(templates.one)).toHaveLength(4);
@@ -122,7 +122,7 @@ describe('the subnets', () => {
       expect(Properties).toMatchObject({ MapPublicIpOnLaunch: false });
   });
 
-  it('are those of the setting where the VPC is there already, and nothing is made but a group', () => {
+  it('are those of the setting for an existing VPC, in which only a security group is created', () => {
     const { state, pipeline } = templates.existing;
     expect(placedSubnets(deliverIn(templates.existing))).toEqual(vpc.subnetIds);
     expect(networkIn({ ...templates.existing, state })).toHaveLength(1);
@@ -135,7 +135,7 @@ describe('the subnets', () => {
 describe.each(['one', 'existing'] as const)('deliver in a network (%s)', (name) => {
   const { pipeline } = templates[name];
 
-  it('can be reached by nobody, and reaches any port by TCP', () => {
+  it('accepts no connections, and can connect to any port by TCP', () => {
     const { id, Properties } = resourceAt(pipeline, 'AWS::EC2::SecurityGroup', 'PipelineDeliverNetworkGroup');
     expect(Properties).not.toHaveProperty('SecurityGroupIngress');
     expect(resourcesOf(pipeline, 'AWS::EC2::SecurityGroupIngress').size).toBe(0);
@@ -148,7 +148,7 @@ describe.each(['one', 'existing'] as const)('deliver in a network (%s)', (name) 
     });
   });
 
-  it('lets Lambda make its network interfaces, and its own code none', () => {
+  it('allows Lambda to create network interfaces, and denies that to the code of the function', () => {
     const about = statementsAt(pipeline, 'PipelineDeliverRoleDefaultPolicy').filter(({ actions }) =>
       actions.some((action) => action.startsWith('ec2:')),
     );
@@ -176,7 +176,7 @@ describe('Posthaste inside another stack', () => {
   const deliverOf = (stack: Stack): Resource =>
     resourceAt(Template.fromStack(stack), 'AWS::Lambda::Function', 'WebhooksPipelineDeliverFunction');
 
-  it('has static addresses by the same setting, and waits until there is a way out', () => {
+  it('creates static addresses by the same setting, and deploys deliver after their routes exist', () => {
     const stack = new Stack(testApp(), 'Shop');
     const posthaste = new Posthaste(stack, 'Webhooks', { settings: parseSettings({ staticAddresses: 2 }) });
     expect(posthaste.state.staticAddresses?.addresses).toHaveLength(2);
@@ -190,13 +190,13 @@ describe('Posthaste inside another stack', () => {
     expect(waits.filter((id) => /PrivateSubnet\dDefaultRoute/.test(id))).toHaveLength(2);
   });
 
-  it('takes a VPC of that stack', () => {
+  it('can use a VPC of that stack', () => {
     const stack = new Stack(testApp(), 'Shop');
-    const own = new Vpc(stack, 'Network', { natGateways: 1, restrictDefaultSecurityGroup: false });
-    const { subnetIds, internetConnectivityEstablished: wayOut } = own.selectSubnets({
+    const shopVpc = new Vpc(stack, 'Network', { natGateways: 1, restrictDefaultSecurityGroup: false });
+    const { subnetIds, internetConnectivityEstablished: wayOut } = shopVpc.selectSubnets({
       subnetType: SubnetType.PRIVATE_WITH_EGRESS,
     });
-    const network = { vpcId: own.vpcId, subnetIds, wayOut };
+    const network = { vpcId: shopVpc.vpcId, subnetIds, wayOut };
     new Posthaste(stack, 'Webhooks', { network });
     expect(placedSubnets(deliverOf(stack))).toEqual(
       network.subnetIds.map((id) => stack.resolve(id) as unknown),

@@ -28,7 +28,7 @@ const eventBus = arnOf(resourceAt(pipeline, 'AWS::Events::EventBus', 'PipelineOp
 const secretsKey = imported(resourceAt(state, 'AWS::KMS::Key', 'StateSecretsKey').id);
 const objects = { 'Fn::Join': ['', [bucket, '/*']] };
 
-/** What a role may do, apart from writing its own log: `action` → resources. */
+/** The grants of a role, except for writing its log: action → resources. */
 const grantsOf = (name: string): Record<string, unknown[]> => {
   const grants: Record<string, unknown[]> = {};
   for (const { actions, resources } of statementsAt(pipeline, `Pipeline${name}RoleDefaultPolicy`)) {
@@ -48,7 +48,7 @@ const consume = (...arns: unknown[]) => ({
 
 const deliveryListings = ['by-queue', 'by-subscription'].map((index) => tableIndex('Deliveries', index));
 
-describe('a function may do what it does, and nothing else', () => {
+describe('the role of a function has exactly these permissions', () => {
   it('dispatch', () => {
     expect(grantsOf('Dispatch')).toEqual({
       ...consume(queueArn('Ingress')),
@@ -67,7 +67,7 @@ describe('a function may do what it does, and nothing else', () => {
       'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
       'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],
       'dynamodb:PutItem': [table('Deliveries')],
-      // What it signs with it opens, and it makes no secrets.
+      // Opens secrets to sign requests, but cannot seal any.
       'kms:Decrypt': [secretsKey],
       's3:GetObject': [objects],
       's3:PutObject': [objects],
@@ -133,7 +133,7 @@ describe('a function may do what it does, and nothing else', () => {
       's3:PutObject': [objects],
       's3:DeleteObject': [objects],
       's3:ListBucket': [bucket],
-      // What it made or was given it cannot read again.
+      // Seals secrets, but cannot open them.
       'kms:GenerateDataKey': [secretsKey],
       'events:PutEvents': [eventBus],
       'sqs:SendMessage': [
@@ -157,19 +157,22 @@ describe('a function may do what it does, and nothing else', () => {
     });
   });
 
-  it.each(['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'])('%s writes its own log only', (name) => {
-    const logs = statementsAt(pipeline, `Pipeline${name}RoleDefaultPolicy`).filter(({ actions }) =>
-      actions.some((action) => action.startsWith('logs:')),
-    );
-    expect(logs).toEqual([
-      {
-        effect: 'Allow',
-        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [arnOf(resourceAt(pipeline, 'AWS::Logs::LogGroup', `Pipeline${name}LogGroup`).id)],
-        condition: undefined,
-      },
-    ]);
-  });
+  it.each(['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'])(
+    '%s writes only to the log group of the function',
+    (name) => {
+      const logs = statementsAt(pipeline, `Pipeline${name}RoleDefaultPolicy`).filter(({ actions }) =>
+        actions.some((action) => action.startsWith('logs:')),
+      );
+      expect(logs).toEqual([
+        {
+          effect: 'Allow',
+          actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+          resources: [arnOf(resourceAt(pipeline, 'AWS::Logs::LogGroup', `Pipeline${name}LogGroup`).id)],
+          condition: undefined,
+        },
+      ]);
+    },
+  );
 });
 
 const allPolicies = [state, pipeline, monitoring].flatMap((template) =>
@@ -179,8 +182,8 @@ const allPolicies = [state, pipeline, monitoring].flatMap((template) =>
 );
 const allStatements: Statement[] = allPolicies.flatMap(statementsIn);
 
-describe('no statement', () => {
-  it('is about every resource, or about every action of a service', () => {
+describe('no policy statement', () => {
+  it('applies to every resource or to every action of a service', () => {
     expect(allStatements.length).toBeGreaterThan(0);
     for (const { actions, resources } of allStatements) {
       expect(resources).not.toContain('*');
@@ -188,7 +191,7 @@ describe('no statement', () => {
     }
   });
 
-  it('lets anybody read a table from end to end', () => {
+  it('allows scanning a table', () => {
     const actions = allStatements.flatMap((statement) => statement.actions);
     expect(actions).toContain('dynamodb:Query');
     expect(actions.filter((action) => /^dynamodb:(?:Scan|PartiQL|Export)/i.test(action))).toEqual([]);
@@ -199,7 +202,7 @@ describe('EventBridge Scheduler', () => {
   const role = resourceAt(pipeline, 'AWS::IAM::Role', 'PipelineSchedulesRole');
   const group = resourceAt(pipeline, 'AWS::Scheduler::ScheduleGroup', 'PipelineSchedulesGroup');
 
-  it('is given one role, by deliver, and only for itself', () => {
+  it('can get one role, which only deliver may pass', () => {
     const passes = allStatements.filter(({ actions }) => actions.includes('iam:PassRole'));
     expect(passes).toEqual([
       {
@@ -212,7 +215,7 @@ describe('EventBridge Scheduler', () => {
     expect(grantsOf('Deliver')['iam:PassRole']).toEqual([arnOf(role.id)]);
   });
 
-  it('may send to the retry queue and to its own dead letters, and do nothing else', () => {
+  it('can only send to the retry queue and to the scheduler dead letters', () => {
     expect(statementsAt(pipeline, 'PipelineSchedulesRoleDefaultPolicy')).toEqual([
       {
         effect: 'Allow',
@@ -223,7 +226,7 @@ describe('EventBridge Scheduler', () => {
     ]);
   });
 
-  it('takes the role for the schedules of our group in our account only', () => {
+  it("can assume the role only for schedules of the deployment's group and account", () => {
     expect(role.Properties['AssumeRolePolicyDocument']).toEqual({
       Version: '2012-10-17',
       Statement: [
@@ -242,7 +245,7 @@ describe('EventBridge Scheduler', () => {
     });
   });
 
-  it('creates schedules for deliver in our group only', () => {
+  it("lets deliver create schedules only in the deployment's group", () => {
     const [schedules] = grantsOf('Deliver')['scheduler:CreateSchedule'] ?? [];
     const name = String(group.Properties['Name']);
     expect(JSON.stringify(schedules)).toContain(`:schedule/${name}/*`);

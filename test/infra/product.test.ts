@@ -6,7 +6,7 @@ import { resourceAt, templatesFor } from './templates.ts';
 const userAgent = (content: Record<string, unknown>): string =>
   userAgentOf(productOf({ version: '1.2.3', ...content }));
 
-describe('what subscribers are told of who calls them', () => {
+describe('the user agent of requests to subscribers', () => {
   const named = 'Posthaste/1.2.3 (+https://code.example/tools/posthaste)';
 
   it.each([
@@ -14,11 +14,11 @@ describe('what subscribers are told of who calls them', () => {
     { repository: { type: 'git', url: 'git+https://code.example/tools/posthaste.git' } },
     { homepage: 'https://code.example/tools/posthaste' },
     { repository: 'git@code.example:tools/posthaste.git', homepage: 'https://code.example/tools/posthaste' },
-  ])('is the version and the page that package.json names: %j', (content) => {
+  ])('contains the version and the page that package.json names: %j', (content) => {
     expect(userAgent(content)).toBe(named);
   });
 
-  it.each(['github:tools/posthaste', 'tools/posthaste'])('reads the short form %s', (repository) => {
+  it.each(['github:tools/posthaste', 'tools/posthaste'])('expands the short form %s', (repository) => {
     expect(userAgent({ repository })).toBe('Posthaste/1.2.3 (+https://github.com/tools/posthaste)');
   });
 
@@ -26,11 +26,11 @@ describe('what subscribers are told of who calls them', () => {
     {},
     { repository: 'git@code.example:tools/posthaste.git' },
     { homepage: 'https://a.example/(b)' },
-  ])('is the version alone where there is no page that can be named: %j', (content) => {
+  ])('contains only the version if there is no usable page: %j', (content) => {
     expect(userAgent(content)).toBe('Posthaste/1.2.3');
   });
 
-  it('is given to deliver', () => {
+  it('is passed to deliver', () => {
     expect(product.version).toBe(packageJson.version);
     expect(
       resourceAt(templatesFor().pipeline, 'AWS::Lambda::Function', 'PipelineDeliverFunction').Properties,

@@ -23,12 +23,12 @@ const holding = [
 ];
 
 describe('SQS queues', () => {
-  it('are the nine of the design', () => {
+  it('are these nine', () => {
     const ids = [...resourcesOf(pipeline, QUEUE).keys()].map((id) => id.slice(0, -8));
     expect(ids.toSorted()).toEqual([...sources, ...holding].map(({ path }) => path).toSorted());
   });
 
-  it.each(sources)('$path gives its poison to $deadLetters after fifty receives', ({ path, deadLetters }) => {
+  it.each(sources)('$path moves messages to $deadLetters after fifty receives', ({ path, deadLetters }) => {
     expect(queue(path).Properties['RedrivePolicy']).toEqual({
       deadLetterTargetArn: arnOf(queue(deadLetters).id),
       maxReceiveCount: 50,
@@ -43,7 +43,7 @@ describe('SQS queues', () => {
     expect(queue(path).Properties['MessageRetentionPeriod']).toBe(14 * DAY);
   });
 
-  it.each([...sources, ...holding])('$path is encrypted and answers over TLS only', ({ path }) => {
+  it.each([...sources, ...holding])('$path is encrypted and accepts only TLS', ({ path }) => {
     const { id, Properties } = queue(path);
     expect(Properties['SqsManagedSseEnabled']).toBe(true);
     const policies = [...resourcesOf(pipeline, 'AWS::SQS::QueuePolicy').values()].map(
@@ -73,18 +73,18 @@ describe('the visibility timeout', () => {
   const visibilityOf = (path: string, settings = {}) =>
     resourceAt(templatesFor(settings).pipeline, QUEUE, path).Properties['VisibilityTimeout'];
 
-  it('of the ingress queue is the timeout of dispatch and 5 s', () => {
+  it('of the ingress queue is the timeout of dispatch plus 5 s', () => {
     expect(timeoutOf('PipelineDispatchFunction')).toBe(30);
     expect(visibilityOf('PipelineIngressQueue')).toBe(35);
   });
 
-  it('of the operation queue is the timeout of operate and 5 s', () => {
+  it('of the operation queue is the timeout of operate plus 5 s', () => {
     expect(timeoutOf('PipelineOperateFunction')).toBe(40);
     expect(visibilityOf('PipelineOperationQueue')).toBe(45);
   });
 
   it.each([1, 15, 30])(
-    'of both queues of deliver follows an attempt timeout of %d s',
+    'of both queues of deliver follows from an attempt timeout of %d s',
     (attemptTimeoutSeconds) => {
       const settings = { attemptTimeoutSeconds };
       const timeout = attemptTimeoutSeconds + 15;
@@ -115,7 +115,7 @@ describe('event source mappings', () => {
     },
     { path: 'PipelineDeliverRetries', from: 'PipelineRetryQueue', to: 'PipelineDeliverFunction', most: 33 },
   ])(
-    '$path takes ten at once, answers for each, and is bounded by its setting',
+    '$path has batches of ten, reports failures for each message, and limits concurrency by its setting',
     ({ path, from, to, most }) => {
       expect(mapping(path)).toEqual({
         BatchSize: 10,
@@ -127,7 +127,7 @@ describe('event source mappings', () => {
     },
   );
 
-  it('gathers for as long as the settings say what is accepted and attempted first, and never retries', () => {
+  it('gather messages and first attempts for as long as the settings say, but never retries', () => {
     const gathering = templatesFor({ messagesPerBatch: 50, batchWindowSeconds: 3 }).pipeline;
     const sizesOf = (path: string) => {
       const { Properties } = resourceAt(gathering, 'AWS::Lambda::EventSourceMapping', path);
@@ -141,7 +141,7 @@ describe('event source mappings', () => {
     expect(hiddenFor('PipelineDeliveryQueue')).toBe(Number(hiddenFor('PipelineRetryQueue')) + 20);
   });
 
-  it('gives operate one order at a time, and five jobs side by side', () => {
+  it('give operate one operation at a time, with five concurrent invocations', () => {
     expect(mapping('PipelineOperateOperations')).toEqual({
       BatchSize: 1,
       EventSourceArn: arnOf(resourceAt(template, QUEUE, 'PipelineOperationQueue').id),

@@ -21,7 +21,7 @@ const saved = [...resourcesOf(monitoring, 'AWS::Logs::QueryDefinition').values()
 
 const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 };
 
-/** Two of them share a line. */
+/** Two of these share a log line. */
 const firstSuccess = (subscriptionId: string): Fact => ({
   fact: 'attempt_made',
   key: { ...key, subscriptionId },
@@ -73,11 +73,11 @@ const facts: readonly Fact[] = [
   },
 ];
 
-/** The keys of the lines that the functions write, those of an error with a dot. */
+/** The keys of the functions' log lines; those inside objects with a dot. */
 const logged = new Set(['@timestamp', '@message']);
 
-/** The facts that they tell of. */
-const told = new Set<unknown>();
+/** The facts that the functions log. */
+const loggedFacts = new Set<unknown>();
 
 const object = z.record(z.string(), z.unknown());
 
@@ -91,7 +91,7 @@ const keepKeys = (chunk: unknown): boolean => {
   const lines = String(chunk).split('\n').filter(Boolean);
   for (const line of lines.map((text) => object.parse(JSON.parse(text)))) {
     for (const name of keysOf(line)) logged.add(name);
-    told.add(line['fact']);
+    loggedFacts.add(line['fact']);
   }
   return true;
 };
@@ -121,41 +121,41 @@ const WORDS = new Set(
   ),
 );
 
-/** What a query introduces: by `as`, by `into`, and by the groups of an expression. */
+/** Names that a query defines: by `as`, by `into`, and by groups of a regular expression. */
 const namedIn = (query: string): Set<string> =>
   new Set(
     [...query.matchAll(/\b(?:as|into) (\w+)|\(\?<(\w+)>/g)].flatMap(([, name, group]) => name ?? group ?? []),
   );
 
-/** Names in a query that are not its own, those in what it parses itself without what it calls that. */
+/** The log fields that a query reads; fields inside parsed JSON without the name of the parsed value. */
 const fieldsIn = (query: string): string[] => {
-  const own = namedIn(query);
+  const defined = namedIn(query);
   const bare = query.replaceAll(/"[^"]*"|\/[^/]*\//g, '').replaceAll(/(?<=[ (])line\./g, '');
-  return (bare.match(/@?[A-Za-z_][\w.]*/g) ?? []).filter((name) => !WORDS.has(name) && !own.has(name));
+  return (bare.match(/@?[A-Za-z_][\w.]*/g) ?? []).filter((name) => !WORDS.has(name) && !defined.has(name));
 };
 
 const all = Object.values(queries).map((query) => ({ name: query.name, query }));
 
 describe('each saved query', () => {
-  it.each(all)('asks for what the functions log: $name', ({ query }) => {
+  it.each(all)('reads only fields that the functions log: $name', ({ query }) => {
     const fields = fieldsIn(textOf(query));
     expect(fields.length).toBeGreaterThan(0);
     expect(fields.filter((field) => !logged.has(field))).toEqual([]);
   });
 
-  it.each(all)('filters by facts that there are: $name', ({ query }) => {
+  it.each(all)('filters only by facts that exist: $name', ({ query }) => {
     const facts = [...textOf(query).matchAll(/fact (?:=|in) (\[[^\]]+\]|"[^"]+")/g)].flatMap(
       ([, named = '']) => [...named.matchAll(/"([^"]+)"/g)].map(([, fact]) => fact),
     );
-    expect(facts.filter((fact) => !told.has(fact))).toEqual([]);
+    expect(facts.filter((fact) => !loggedFacts.has(fact))).toEqual([]);
   });
 
-  it.each(all)('is in the runbook as it is: $name', ({ query }) => {
+  it.each(all)('is in the runbook verbatim: $name', ({ query }) => {
     expect(runbook).toContain(`\`\`\`\n${textOf(query)}\n\`\`\``);
   });
 
   it.each(all)(
-    'lies in the folder of the deployment, over the logs that have it: $name',
+    'is saved in the folder of the deployment, with the right log groups: $name',
     ({ name, query }) => {
       const [found, ...others] = saved.filter((one) => one.Name === `Shop/${name}`);
       expect(others).toEqual([]);

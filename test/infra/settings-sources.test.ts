@@ -4,13 +4,13 @@ import { settingsFile, settingsPage } from '../../infra/settings-page.ts';
 import { settingsFromContext } from '../../infra/settings.ts';
 
 describe('docs/settings.md', () => {
-  it('is generated from the rows: npm run docs:settings', async () => {
+  it('is up to date (npm run docs:settings)', async () => {
     expect(readFileSync(settingsFile, 'utf8')).toBe(await settingsPage());
   });
 });
 
 describe('settings from the context of an app', () => {
-  it('are told from the keys of CDK', () => {
+  it('are separated from the keys of CDK', () => {
     const context = {
       '@aws-cdk/core:flag': true,
       'aws:cdk:x': 1,
@@ -20,9 +20,9 @@ describe('settings from the context of an app', () => {
     expect(settingsFromContext(context).retentionDays).toBe(20);
   });
 
-  it('are refused when misspelt, with the key and what there is', () => {
+  it('are refused when misspelt, with the key and all settings in the error', () => {
     expect(() => settingsFromContext({ retentiondays: '20' })).toThrow(
-      /retentiondays is no setting.*retentionDays/,
+      /retentiondays is not a setting.*retentionDays/,
     );
   });
 });

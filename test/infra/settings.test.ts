@@ -12,7 +12,7 @@ const problemsWith = (given: Record<string, unknown>): readonly string[] => {
 };
 
 describe('settings', () => {
-  it('are complete without any being given', () => {
+  it('have defaults', () => {
     expect(parseSettings({})).toMatchObject({
       deployment: 'Posthaste',
       local: false,
@@ -39,7 +39,7 @@ describe('settings', () => {
     });
   });
 
-  it('mean the same as text of the command line and as values of cdk.json', () => {
+  it('can be text on the command line or values in cdk.json', () => {
     const values = {
       local: true,
       subscriptionConfirmation: true,
@@ -68,7 +68,7 @@ describe('settings', () => {
   });
 
   it.each(['https://hooks.example', 'https://hooks.example/a/b', 'http://{host}/apis/{apiId}/$default'])(
-    'take %s for where the API is reached',
+    'accept %s as the public URL of the API',
     (publicApiUrl) => {
       expect(parseSettings({ publicApiUrl }).publicApiUrl).toBe(publicApiUrl);
     },
@@ -152,7 +152,7 @@ describe('settings', () => {
     ['retryAfterCapSeconds', 86_401],
     ['overdueAfterSeconds', 4],
     ['defaultRetryPolicy', 'fast'],
-  ])('%s cannot be %j, and the refusal names the key', (key, value) => {
+  ])('%s cannot be %j, and the error names the key', (key, value) => {
     const problems = problemsWith({ [key]: value });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^${key}\\b`));
@@ -172,29 +172,29 @@ describe('settings', () => {
     expect(parseSettings({ [key]: value })).toMatchObject({ [key]: value });
   });
 
-  it('name the field of a default retry policy that is wrong', () => {
+  it('name the invalid field of a default retry policy', () => {
     const [problem] = problemsWith({ defaultRetryPolicy: { minimum_delay: 10, maximum_delay: 5 } });
     expect(problem).toMatch(/^defaultRetryPolicy\.maximum_delay /);
   });
 
-  it('place deliver into one network only', () => {
+  it('cannot combine an existing VPC with static addresses', () => {
     const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
     expect(parseSettings({ vpc: JSON.stringify(vpc) }).vpc).toEqual(vpc);
     expect(problemsWith({ vpc, staticAddresses: 1 })).toEqual([expect.stringMatching(/^staticAddresses /)]);
   });
 
-  it('report every mistake at once', () => {
+  it('report all mistakes at once', () => {
     expect(problemsWith({ attemptTimeoutSeconds: 99, retentionDays: 1 })).toHaveLength(2);
   });
 
-  it('refuse free text that a function could not keep in its environment', () => {
+  it('are refused if they are too long for the environment of a function', () => {
     const routes = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`source-${n}`, 'orders']));
     expect(problemsWith({ ingressRoutes: routes })[0]).toMatch(/^ingressRoutes must be at most/);
     const ranges = Array.from({ length: 100 }, (_, n) => `10.${n}.0.0/16`);
     expect(problemsWith({ allowedAddresses: ranges })[0]).toMatch(/^allowedAddresses must be at most/);
   });
 
-  it('allow subscribers on loopback in local, and nowhere else', () => {
+  it('allow subscribers on loopback only with `local`', () => {
     const allowedAddresses = '10.0.0.0/8';
     const given = ['10.0.0.0/8'];
     expect(parseSettings({ allowedAddresses }).allowedAddresses).toEqual(given);
@@ -204,25 +204,25 @@ describe('settings', () => {
 });
 
 describe('the authorisation of the API', () => {
-  it('is IAM, in local as well, unless something else is asked for', () => {
+  it('is IAM by default, also with `local`', () => {
     expect(parseSettings({ local: true }).apiAuthorization).toEqual({ kind: 'iam' });
   });
 
-  it('can be none only in local', () => {
+  it('can be none only with `local`', () => {
     expect(problemsWith({ apiAuthorization: 'none' })).toEqual([
-      'apiAuthorization may be none only with local=true',
+      'apiAuthorization can be none only with local=true',
     ]);
     expect(parseSettings({ apiAuthorization: 'none', local: true }).apiAuthorization).toEqual({
       kind: 'none',
     });
   });
 
-  it('by tokens needs an issuer and an audience', () => {
+  it('by tokens requires an issuer and an audience', () => {
     const problems = problemsWith({ apiAuthorization: 'jwt' });
     expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['jwtIssuer', 'jwtAudience']);
   });
 
-  it('by tokens takes them', () => {
+  it('by tokens contains the issuer and the audiences', () => {
     const given = { apiAuthorization: 'jwt', jwtIssuer: 'https://id.example.com', jwtAudience: 'a,b' };
     expect(parseSettings(given).apiAuthorization).toEqual({
       kind: 'jwt',
@@ -231,7 +231,7 @@ describe('the authorisation of the API', () => {
     });
   });
 
-  it('refuses an issuer that nobody would ask', () => {
+  it('refuses settings for tokens if it is IAM', () => {
     expect(problemsWith({ jwtIssuer: 'https://id.example.com' })[0]).toMatch(/^jwtIssuer /);
     expect(problemsWith({ jwtQueuesClaim: 'queues' })[0]).toMatch(/^jwtQueuesClaim /);
   });

@@ -5,7 +5,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Posthaste } from '../../infra/constructs/posthaste.ts';
-import { placeStacks } from '../../infra/deployment.ts';
+import { createStacks } from '../../infra/deployment.ts';
 import { parseSettings } from '../../infra/settings.ts';
 import cdkJson from '../../cdk.json' with { type: 'json' };
 import packageJson from '../../package.json' with { type: 'json' };
@@ -19,7 +19,7 @@ const outputsOf = (template: Template): string[] =>
     .toSorted();
 
 describe('the app', () => {
-  it("runs on the Node.js among its packages, whichever runs a CDK CLI of the machine's own", () => {
+  it('runs on the Node.js from its packages, also under a globally installed CDK CLI', () => {
     const PATH = (process.env['PATH'] ?? '')
       .split(':')
       .filter((folder) => !folder.includes('node_modules'))
@@ -37,7 +37,7 @@ describe('the app', () => {
 
 describe('the stacks', () => {
   it('are named after the deployment, and only the state is protected against deletion', () => {
-    const stacks = placeStacks(testApp(), parseSettings({ deployment: 'Other' }));
+    const stacks = createStacks(testApp(), parseSettings({ deployment: 'Other' }));
     expect(Object.values(stacks).map(({ stackName }) => stackName)).toEqual([
       'OtherState',
       'OtherPipeline',
@@ -50,18 +50,18 @@ describe('the stacks', () => {
     ]);
   });
 
-  it('can all be deleted on a laptop', () => {
-    const stacks = placeStacks(testApp(), parseSettings({ local: true }));
+  it('are not protected in a local deployment', () => {
+    const stacks = createStacks(testApp(), parseSettings({ local: true }));
     expect(stacks.state.terminationProtection).toBe(false);
   });
 
-  it('are not kept by the monitoring from replacing what it watches', () => {
+  it('can replace resources that the monitoring stack watches', () => {
     const text = JSON.stringify(monitoring.toJSON());
     expect(text).toContain('Fn::GetStackOutput');
     expect(text).not.toContain('Fn::ImportValue');
   });
 
-  it('say what they made', () => {
+  it('have these outputs', () => {
     expect(outputsOf(state)).toEqual([
       'DeliveriesTable',
       'PayloadBucket',
@@ -90,7 +90,7 @@ describe('the stacks', () => {
     ]);
   });
 
-  it('keep what only reads apart: monitoring makes a dashboard, alarms and questions, and nothing else', () => {
+  it('have only a dashboard, alarms and queries in the monitoring stack', () => {
     const types = z
       .record(z.string(), z.object({ Type: z.string() }))
       .parse(monitoring.toJSON()['Resources']);
@@ -106,7 +106,7 @@ describe('the stacks', () => {
 });
 
 describe('Posthaste inside another stack', () => {
-  it('has the same parts, with state that stays', () => {
+  it('has the same resources, with tables that are retained', () => {
     const stack = new Stack(testApp(), 'Shop');
     new Posthaste(stack, 'Webhooks');
     const template = Template.fromStack(stack);

@@ -13,7 +13,7 @@ const alarmSchema = z.object({
   EvaluationPeriods: z.number(),
 });
 
-/** Whether an alarm that is raised above its threshold is raised at the end of these minutes. */
+/** Whether an alarm is raised at the end of these minutes. */
 const isRaised = (name: string, minutes: readonly Period[]): boolean => {
   const { Metrics, Threshold, DatapointsToAlarm, EvaluationPeriods } = alarmSchema.parse(
     alarms.find((alarm) => alarm.name === `Posthaste-${name}`)?.properties,
@@ -26,15 +26,15 @@ const isRaised = (name: string, minutes: readonly Period[]): boolean => {
 type Traffic = {
   /** Messages sent in each minute. */
   sent: readonly number[];
-  /** Of those received in a minute, how many are dealt with; what fails is received again. */
+  /** How many of the messages received in a minute are processed. Failed ones are received again. */
   dealtWith: (received: number, minute: number) => number;
-  /** Whether a message that failed is still hidden when SQS is looked at. */
+  /** Whether failed messages are hidden when SQS takes its metrics. */
   areFailedHidden: boolean;
 };
 
 /**
- * What SQS says of a queue minute by minute ("Available CloudWatch metrics for Amazon SQS", SQS developer guide): messages
- * that failed and may not be received yet are not visible, but in flight.
+ * The metrics of a queue by minute. Failed messages that cannot be received yet are not visible but in flight ("Available
+ * CloudWatch metrics for Amazon SQS", SQS developer guide).
  */
 const queueOver = ({ sent, dealtWith, areFailedHidden }: Traffic): Period[] => {
   let there = 0;
@@ -53,17 +53,17 @@ const queueOver = ({ sent, dealtWith, areFailedHidden }: Traffic): Period[] => {
 describe.each([{ alarm: 'IngressStalled' }, { alarm: 'DeliveryStalled' }, { alarm: 'RetryStalled' }])(
   '$alarm',
   ({ alarm }) => {
-    it('is raised while every message fails and is hidden until it may be received again', () => {
+    it('is raised while every message fails and is hidden until the next receive', () => {
       const failing = { sent: [3, 0, 0, 0, 0], dealtWith: () => 0 };
       expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(true);
     });
 
-    it('is raised while no worker takes what waits', () => {
+    it('is raised while no worker receives waiting messages', () => {
       const waiting = { sent: [3, 3, 3, 3, 3], dealtWith: () => 0 };
       expect(isRaised(alarm, queueOver({ ...waiting, areFailedHidden: false }))).toBe(true);
     });
 
-    it('is silent where a crash holds one message back for some minutes', () => {
+    it('is not raised if a crash delays one message for some minutes', () => {
       const crashed = {
         sent: [1, 0, 0, 0, 0],
         dealtWith: (there: number, minute: number) => (minute < 4 ? 0 : there),
@@ -71,12 +71,12 @@ describe.each([{ alarm: 'IngressStalled' }, { alarm: 'DeliveryStalled' }, { alar
       expect(isRaised(alarm, queueOver({ ...crashed, areFailedHidden: true }))).toBe(false);
     });
 
-    it('is silent while most messages fail and others are dealt with', () => {
+    it('is not raised while most messages fail but some are processed', () => {
       const failing = { sent: [10, 10, 10, 10, 10], dealtWith: () => 1 };
       expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(false);
     });
 
-    it('is silent over an empty queue, and over one that SQS says nothing of', () => {
+    it('is not raised for an empty queue, or one without metrics', () => {
       expect(
         isRaised(alarm, queueOver({ sent: [0, 0, 0, 0, 0], dealtWith: () => 0, areFailedHidden: true })),
       ).toBe(false);
@@ -88,19 +88,19 @@ describe.each([{ alarm: 'IngressStalled' }, { alarm: 'DeliveryStalled' }, { alar
 describe('AttemptsStopped', () => {
   const minutes = (minute: Period): Period[] => Array.from({ length: 5 }, () => minute);
 
-  it('is raised while our own services fail and not one attempt is made', () => {
+  it('is raised while calls to AWS fail and no attempt is made', () => {
     expect(isRaised('AttemptsStopped', minutes({ faults: 4, matched: 2 }))).toBe(true);
   });
 
-  it('is silent while attempts are made, whatever they come to', () => {
+  it('is not raised while attempts are made, with any outcome', () => {
     expect(isRaised('AttemptsStopped', minutes({ faults: 4, matched: 2, attempts: 1 }))).toBe(false);
   });
 
-  it('is silent where there is nothing to attempt, whatever else fails', () => {
+  it('is not raised if there are no deliveries, even if calls to AWS fail', () => {
     expect(isRaised('AttemptsStopped', minutes({ faults: 1 }))).toBe(false);
   });
 
-  it('is silent where nothing fails', () => {
+  it('is not raised while no call to AWS fails', () => {
     expect(isRaised('AttemptsStopped', minutes({ matched: 2 }))).toBe(false);
   });
 });

@@ -3,12 +3,12 @@ import { resourceAt, resourcesOf, templatesFor } from './templates.ts';
 
 const TABLE = 'AWS::DynamoDB::GlobalTable';
 const { state: onAws } = templatesFor();
-const { state: onLaptop } = templatesFor({ local: true });
+const { state: local } = templatesFor({ local: true });
 
 const tables = [{ path: 'StateSubscriptionsTable' }, { path: 'StateDeliveriesTable' }];
 
 describe('each table', () => {
-  it.each(tables)('$path is protected on AWS', ({ path }) => {
+  it.each(tables)('$path is protected against deletion and bad writes', ({ path }) => {
     expect(resourceAt(onAws, TABLE, path)).toMatchObject({
       DeletionPolicy: 'Retain',
       UpdateReplacePolicy: 'Retain',
@@ -23,8 +23,8 @@ describe('each table', () => {
     });
   });
 
-  it.each(tables)('$path can be deleted on a laptop', ({ path }) => {
-    expect(resourceAt(onLaptop, TABLE, path)).toMatchObject({
+  it.each(tables)('$path can be deleted in a local deployment', ({ path }) => {
+    expect(resourceAt(local, TABLE, path)).toMatchObject({
       DeletionPolicy: 'Delete',
       UpdateReplacePolicy: 'Delete',
       Properties: {
@@ -60,7 +60,7 @@ const index = (name: string, partition: string, sort: string, projection: object
 });
 
 describe('the indexes', () => {
-  it('list queues with all they have', () => {
+  it('of queues carry all attributes', () => {
     expect(resourceAt(onAws, TABLE, 'StateSubscriptionsTable').Properties).toMatchObject({
       GlobalSecondaryIndexes: [index('queues', 'queuesPk', 'queuesSk', { ProjectionType: 'ALL' })],
     });
@@ -78,7 +78,7 @@ describe('the indexes', () => {
     ]);
   });
 
-  it('sort what is overdue by number', () => {
+  it('of overdue deliveries sort by number', () => {
     const { Properties } = resourceAt(onAws, TABLE, 'StateDeliveriesTable');
     expect(Properties['AttributeDefinitions']).toContainEqual({
       AttributeName: 'overdueAt',
@@ -90,7 +90,7 @@ describe('the indexes', () => {
 describe('the key of signing secrets', () => {
   const KEY = 'AWS::KMS::Key';
 
-  it('is symmetric, renewed every year, and kept: without it no secret could be opened again', () => {
+  it('is symmetric, rotated every year, and retained, because secrets cannot be opened without it', () => {
     const { DeletionPolicy, UpdateReplacePolicy, Properties } = resourceAt(onAws, KEY, 'StateSecretsKey');
     expect([DeletionPolicy, UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
     expect(Properties).toMatchObject({ EnableKeyRotation: true });
@@ -98,7 +98,7 @@ describe('the key of signing secrets', () => {
     expect(Properties).not.toHaveProperty('KeyUsage');
   });
 
-  it('leaves it to IAM of its own account who may use it, and lets nobody else', () => {
+  it('can be used only by principals that IAM policies of the account allow', () => {
     expect(resourceAt(onAws, KEY, 'StateSecretsKey').Properties['KeyPolicy']).toEqual({
       Version: '2012-10-17',
       Statement: [
@@ -119,13 +119,13 @@ describe('the key of signing secrets', () => {
     });
   });
 
-  it('goes with the laptop', () => {
-    expect(resourceAt(onLaptop, KEY, 'StateSecretsKey').DeletionPolicy).toBe('Delete');
+  it('is deleted with a local deployment', () => {
+    expect(resourceAt(local, KEY, 'StateSecretsKey').DeletionPolicy).toBe('Delete');
   });
 });
 
 describe('the payload bucket', () => {
-  it('is private, encrypted and kept', () => {
+  it('is private, encrypted and retained', () => {
     expect(resourceAt(onAws, 'AWS::S3::Bucket', 'StatePayloadsBucket')).toMatchObject({
       DeletionPolicy: 'Retain',
       Properties: {
@@ -142,7 +142,7 @@ describe('the payload bucket', () => {
     });
   });
 
-  it('answers over TLS only', () => {
+  it('accepts only TLS', () => {
     onAws.hasResourceProperties('AWS::S3::BucketPolicy', {
       PolicyDocument: {
         Statement: [
@@ -162,13 +162,13 @@ describe('the payload bucket', () => {
       'LifecycleConfiguration'
     ];
 
-  it('keeps a payload for the retention after the longest schedule that Retry-After can stretch', () => {
+  it('keeps payloads for the longest schedule, extended by Retry-After, plus the retention', () => {
     const expiry = (days: number) => ({ Rules: [{ ExpirationInDays: days, Status: 'Enabled' }] });
     expect(expiryWith({ retentionDays: 20, retryAfterCapSeconds: 0 })).toEqual(expiry(20 + 15 + 1));
     expect(expiryWith({ retentionDays: 20, retryAfterCapSeconds: 3600 })).toEqual(expiry(20 + 15 + 5 + 1));
   });
 
-  it('has a log of who read and wrote, in a bucket as private as itself, which forgets', () => {
+  it('has an access log in another private bucket, which expires', () => {
     const logs = resourceAt(
       templatesFor({ logRetentionDays: 7 }).state,
       'AWS::S3::Bucket',
@@ -184,8 +184,8 @@ describe('the payload bucket', () => {
     expect(logs.Properties).not.toHaveProperty('AccessControl');
   });
 
-  it('goes with the laptop, without a function of CDK to empty it', () => {
-    expect(resourceAt(onLaptop, 'AWS::S3::Bucket', 'StatePayloadsBucket').DeletionPolicy).toBe('Delete');
-    expect(resourcesOf(onLaptop, 'AWS::Lambda::Function').size).toBe(0);
+  it('is deleted with a local deployment, without a function by CDK that empties it', () => {
+    expect(resourceAt(local, 'AWS::S3::Bucket', 'StatePayloadsBucket').DeletionPolicy).toBe('Delete');
+    expect(resourcesOf(local, 'AWS::Lambda::Function').size).toBe(0);
   });
 });

@@ -2,8 +2,8 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { type Resource, resourcesOf } from './templates.ts';
 
 /**
- * What keeps something over a release, and the properties whose change makes CloudFormation replace it (each resource's page
- * of the CloudFormation template reference, "Update requires: Replacement", or for tables: an index or the table made anew).
+ * Resources with data, and the properties whose change makes CloudFormation replace the resource ("Update requires:
+ * Replacement" in the CloudFormation template reference) or, for tables, rebuild an index.
  */
 const REPLACING: Readonly<Record<string, readonly string[]>> = {
   'AWS::DynamoDB::GlobalTable': [
@@ -25,7 +25,7 @@ const REPLACING: Readonly<Record<string, readonly string[]>> = {
 
 export type Kept = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** By stack and logical id: what a release must find again as it was. */
+/** Resources that a release must not replace, by stack and logical id. */
 export const keptIn = (templates: Readonly<Record<string, Template>>): Record<string, Record<string, Kept>> =>
   Object.fromEntries(
     Object.entries(templates).map(([stack, template]) => [
@@ -50,5 +50,5 @@ const keptOf = (type: string, { Properties }: Resource): Kept => {
   return { type, ...Object.fromEntries(kept) };
 };
 
-/** CloudFormation changes an index by making it anew, which reads the whole table and is refused for two at once. */
+/** CloudFormation changes an index by rebuilding it, which reads the whole table, and refuses to rebuild two at once. */
 const indexesOf = ({ GlobalSecondaryIndexes: indexes }: Record<string, unknown>): unknown => indexes;

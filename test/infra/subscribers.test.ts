@@ -11,8 +11,8 @@ const variablesOf = (settings: Record<string, unknown>, name: string): Record<st
         .Properties,
     ).Environment.Variables;
 
-describe('the ports that subscribers may be at', () => {
-  it('are given one by one and in ranges, as numbers and as text', () => {
+describe('the allowed ports of subscribers', () => {
+  it('can be single ports and ranges, as numbers and as text', () => {
     expect(parseSettings({}).allowedPorts).toEqual([]);
     expect(parseSettings({ allowedPorts: '443' }).allowedPorts).toEqual(['443']);
     expect(parseSettings({ allowedPorts: 443 }).allowedPorts).toEqual(['443']);
@@ -21,15 +21,15 @@ describe('the ports that subscribers may be at', () => {
     }
   });
 
-  it.each(['Deliver', 'Api'])('are known to %s', (name) => {
+  it.each(['Deliver', 'Api'])('are passed to %s', (name) => {
     expect(variablesOf({}, name)['ALLOWED_PORTS']).toBe('[]');
     const allowedPorts = '443, 8000-9000';
     expect(variablesOf({ allowedPorts }, name)['ALLOWED_PORTS']).toBe('["443","8000-9000"]');
   });
 });
 
-describe("the names of AWS's endpoints", () => {
-  it("are looked up by deliver in 64 threads, so that a full batch of new connections is not held up by Node's 4", () => {
+describe('DNS lookups of AWS endpoints', () => {
+  it('use 64 threads in deliver, because the default of 4 would delay a full batch of new connections', () => {
     expect(variablesOf({}, 'Deliver')['UV_THREADPOOL_SIZE']).toBe('64');
   });
 });

@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { z } from 'zod';
-import { placeStacks } from '../../infra/deployment.ts';
+import { createStacks } from '../../infra/deployment.ts';
 import { parseSettings } from '../../infra/settings.ts';
 
-/** The feature flags of cdk.json: the CLI reads them, an App of a test has to be given them. */
+/** The feature flags of cdk.json. The CLI reads them; tests must pass them to the App. */
 export const { context: cdkContext } = z
   .object({ context: z.record(z.string(), z.unknown()) })
   .parse(JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')));
 
-/** An app as the CLI would start it, except that no function is bundled. */
+/** An app as the CLI would create it, but without bundling functions. */
 export const testApp = (): App => new App({ context: { ...cdkContext, 'aws:cdk:bundling-stacks': [] } });
 
 export type Templates = { state: Template; pipeline: Template; monitoring: Template };
 
-/** The templates that these settings deploy. The same settings are synthesised once for all files. */
+/** The templates for these settings. Equal settings are synthesised only once. */
 export const templatesFor = (settings: Record<string, unknown> = {}): Templates => {
   const key = JSON.stringify(settings);
   const templates = synthesised.get(key) ?? synthesise(settings);
@@ -26,7 +26,7 @@ export const templatesFor = (settings: Record<string, unknown> = {}): Templates 
 const synthesised = new Map<string, Templates>();
 
 const synthesise = (settings: Record<string, unknown>): Templates => {
-  const stacks = placeStacks(testApp(), parseSettings(settings));
+  const stacks = createStacks(testApp(), parseSettings(settings));
   return {
     state: Template.fromStack(stacks.state),
     pipeline: Template.fromStack(stacks.pipeline),
@@ -52,7 +52,7 @@ export const resourcesOf = (template: Template, type: string): Map<string, Resou
     ]),
   );
 
-/** The one resource of a type whose logical id is the path plus CDK's eight hash digits. */
+/** The only resource of a type whose logical id is the path plus CDK's eight hash digits. */
 export const resourceAt = (template: Template, type: string, path: string): { id: string } & Resource => {
   const found = [...resourcesOf(template, type)].filter(([id]) => id.slice(0, -8) === path);
   const [first, ...others] = found;
@@ -78,11 +78,11 @@ export type Statement = {
 
 const policy = z.object({ PolicyDocument: z.object({ Statement: z.array(statement) }) });
 
-/** What the role at a path may do. */
+/** The statements of the policy at a path. */
 export const statementsAt = (template: Template, path: string): Statement[] =>
   statementsIn(resourceAt(template, 'AWS::IAM::Policy', path));
 
-/** What a policy resource says. */
+/** The statements of a policy. */
 export const statementsIn = ({ Properties }: Resource): Statement[] =>
   policy
     .parse(Properties)
@@ -93,5 +93,5 @@ export const statementsIn = ({ Properties }: Resource): Statement[] =>
       condition: Condition,
     }));
 
-/** How a template of CloudFormation refers to another resource's ARN. */
+/** A CloudFormation reference to the ARN of a resource. */
 export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });

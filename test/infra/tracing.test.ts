@@ -16,12 +16,12 @@ describe('tracing', () => {
       .filter(({ actions }) => actions.some((action) => action.startsWith('xray:')))
       .map(({ actions, resources }) => ({ actions: actions.toSorted(), resources }));
 
-  it('is off by default, and nobody may send traces', () => {
+  it('is off by default, and no function may send traces', () => {
     expect(modesIn(pipeline)).toEqual(functions.map(() => undefined));
     for (const { path } of functions) expect(mayTrace(pipeline, path)).toEqual([]);
   });
 
-  it('is of all functions, whose roles get the two calls that it takes', () => {
+  it('covers all functions and grants their roles the two actions that it needs', () => {
     expect(modesIn(traced)).toEqual(functions.map(() => ({ Mode: 'Active' })));
     const calls = ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'];
     for (const { path } of functions)

@@ -5,7 +5,7 @@ import { checkedVariants } from '../../infra/checked-variants.ts';
 import { keptIn } from './stateful-resources.ts';
 import { templatesFor } from './templates.ts';
 
-/** `only`: deployed by no other of the checked settings. */
+/** `only`: the one variant that deploys this resource. */
 const resource = z.looseObject({ type: z.string(), only: z.string().optional() });
 
 const committed = z
@@ -27,27 +27,27 @@ const committedFor = (variant: string) =>
 const variants = Object.entries(checkedVariants).map(([name, settings]) => ({ name, settings }));
 
 describe('an upgrade', () => {
-  it.each(variants)('finds what holds data where the last release put it: $name', ({ name, settings }) => {
+  it.each(variants)('replaces no resource with data: $name', ({ name, settings }) => {
     expect(
       keptIn(templatesFor(settings)),
       [
         'A logical id, or a property that cannot be changed in place, differs from test/infra/stateful-resources.json.',
-        'In every deployment there is, the next "cdk deploy" would make that resource anew, and empty: tables and bucket would',
-        'be left behind where no function looks, queues and schedules lost with what is in them.',
-        'If that is not what you want, give the construct its old id and the property its old value.',
-        'A new resource is added to the file. A change that is meant needs a way for the data, told in CHANGELOG.md.',
+        'In existing deployments, the next "cdk deploy" would replace that resource by an empty one: the old tables and',
+        'bucket would be orphaned, and messages in queues and schedules would be lost.',
+        'To avoid that, restore the id of the construct or the value of the property.',
+        'Add new resources to the file. An intended replacement needs a migration of the data, described in CHANGELOG.md.',
       ].join('\n'),
     ).toEqual(committedFor(name));
   });
 
-  it('reaches deliver before dispatch, which may send it jobs that only the new one understands', () => {
+  it('updates deliver before dispatch, because the new dispatch may send jobs that the old deliver cannot read', () => {
     const functions = templatesFor({}).pipeline.findResources('AWS::Lambda::Function');
     const idOf = (name: string) =>
       Object.keys(functions).find((id) => id.includes(`Pipeline${name}Function`));
     expect(functions[idOf('Dispatch') ?? '']?.['DependsOn']).toContain(idOf('Deliver'));
   });
 
-  it('is told from the file, not from what the code happens to make', () => {
+  it('is checked against a file with more than 20 resources', () => {
     expect(Object.values(committed).flatMap((resources) => Object.keys(resources)).length).toBeGreaterThan(
       20,
     );

@@ -3,7 +3,7 @@ import { callLogOfRun } from '../support/deployed-system.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** What the functions asked of the local AWS while the deployed tests ran, in this run. */
+    /** The calls of the functions to the local AWS during the deployed tests of this run. */
     callLog: string;
   }
 }

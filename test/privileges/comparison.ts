@@ -1,14 +1,14 @@
 import type { Use } from '../../local/call-log.ts';
 import type { Grant } from './grants.ts';
 
-/** Grants that no run of the tests can show to be used, and why they are needed. `role` and `resource`: parts of the name. */
+/** A grant whose use the tests cannot show, and why it is needed. `role`, `resource`: parts of the name. */
 export type Exception = { role?: string; action: string; resource?: string; reason: string };
 
 export type Finding =
   | ({ kind: 'granted_not_used' } & Grant)
   | ({ kind: 'used_not_granted' } & Grant)
   | ({ kind: 'refused' } & Grant)
-  /** It is used by now, or no longer granted: nothing is left to except. */
+  /** The grant is used, or no longer exists, so the exception can be deleted. */
   | ({ kind: 'needless_exception' } & Exception);
 
 export type Comparison = {
@@ -17,7 +17,7 @@ export type Comparison = {
   exceptions: readonly Exception[];
 };
 
-/** What a role may do against what it did: nothing granted that is not used, nothing used that is not granted. */
+/** The differences between granted and used permissions: unused grants, uses without a grant, and refused calls. */
 export const compare = ({ granted, used, exceptions }: Comparison): Finding[] => {
   const roles = new Set(granted.map(({ role }) => role));
   const uses = used.flatMap((use) => ofRole(use, roles));
@@ -48,7 +48,7 @@ const grantOf = ({ role, action, resource }: RoleUse): Grant => ({ role, action,
 const covers = (grant: Grant, use: Grant): boolean =>
   grant.role === use.role && grant.action === use.action && matches(grant.resource, use.resource);
 
-/** As IAM matches: `*` is any text, `?` any character. */
+/** Matches like IAM: `*` is any text, `?` any character. */
 const matches = (pattern: string, resource: string): boolean =>
   new RegExp(
     `^${pattern

@@ -9,7 +9,7 @@ import { clientOf, type LocalAccount } from '../../local/endpoints.ts';
 import { localAws } from '../../local/local-aws.ts';
 import type { Account, DeployedStack } from './grants.ts';
 
-/** The stacks of Posthaste on a local AWS, with their templates as they were synthesised. */
+/** The stacks of Posthaste on a local AWS, with their synthesised templates. */
 export const deployedStacks = async (
   deployedIn: LocalAccount,
 ): Promise<{ account: Account; stacks: DeployedStack[] }> => {

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
-/** An action that a role may take on a resource; both as the policy says it, intrinsic functions resolved. */
+/** An action that a role may take on a resource, as in the policy with intrinsic functions resolved. */
 export type Grant = { role: string; action: string; resource: string };
 
-/** A stack as deployed: its template, and what its resources became. */
+/** A deployed stack: its template and its resources. */
 export type DeployedStack = {
   template: unknown;
   /** By logical id. */
@@ -29,7 +29,7 @@ const roleSchema = z.object({
   AssumeRolePolicyDocument: z.object({
     Statement: z.array(z.object({ Principal: z.object({ Service: z.string() }) })),
   }),
-  // What else could grant something is refused, so that nothing is overlooked.
+  // Refuses other sources of permissions, so that none is overlooked.
   Policies: z.undefined().optional(),
   ManagedPolicyArns: z.undefined().optional(),
   Description: z.string().optional(),
@@ -39,7 +39,7 @@ const templateSchema = z.object({
   Resources: z.record(z.string(), z.object({ Type: z.string(), Properties: z.unknown() })),
 });
 
-/** What the roles of a stack's functions may do, by the roles' names. */
+/** The grants of the function roles in a stack. */
 export const grantsOf = (stack: DeployedStack, account: Account): Grant[] => {
   const resources = Object.entries(templateSchema.parse(stack.template).Resources);
   const ofType = (type: string) => resources.filter(([, { Type }]) => Type === type);
@@ -70,7 +70,7 @@ const isForFunctions = ({ AssumeRolePolicyDocument }: z.output<typeof roleSchema
 
 const physicalIdOf = ({ resources }: DeployedStack, id: string): string => {
   const found = resources.get(id);
-  if (found === undefined) throw new Error(`${id} is in the template and was not deployed`);
+  if (found === undefined) throw new Error(`${id} is in the template but was not deployed`);
   return found.physicalId;
 };
 
@@ -82,7 +82,7 @@ const intrinsic = z.union([
   z.strictObject({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) }),
 ]);
 
-/** @throws ZodError for a function of CloudFormation's that no policy of ours uses so far */
+/** @throws ZodError for an intrinsic function that no policy has used so far */
 const resolved = (value: unknown, stack: DeployedStack, account: Account): string => {
   const source = intrinsic.parse(value);
   if (typeof source === 'string') return source;
@@ -102,7 +102,7 @@ const pseudoParameters = ({ account, region }: Account): ReadonlyMap<string, str
 
 const exported = (name: string, { exports }: Account): string => {
   const value = exports.get(name);
-  if (value === undefined) throw new Error(`${name} is imported and was not exported`);
+  if (value === undefined) throw new Error(`${name} is imported but was not exported`);
   return value;
 };
 
@@ -119,6 +119,6 @@ const arnOf = (stack: DeployedStack, id: string, { account, region }: Account): 
     case 'AWS::Logs::LogGroup':
       return `arn:aws:logs:${region}:${account}:log-group:${name}:*`;
     default:
-      throw new Error(`${id}: how the ARN of ${type} is made is not known here`);
+      throw new Error(`${id}: the form of ARNs of ${type} is unknown`);
   }
 };

@@ -6,9 +6,9 @@ import { type Grant, grantsOf } from './grants.ts';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 
-const BY_LAMBDA = 'Lambda does it in the name of the function, and the local AWS does it without asking IAM';
+const BY_LAMBDA = 'Lambda does it with the role of the function; the local AWS does not check IAM for it';
 
-/** What the run cannot show. Each is as narrow as its reason. */
+/** Grants whose use the run cannot show. */
 const exceptions: readonly Exception[] = [
   { action: 'sqs:ReceiveMessage', reason: BY_LAMBDA },
   { action: 'sqs:DeleteMessage', reason: BY_LAMBDA },
@@ -17,23 +17,23 @@ const exceptions: readonly Exception[] = [
   { role: 'Operate', action: 'sqs:GetQueueAttributes', reason: BY_LAMBDA },
   {
     action: 'sqs:ChangeMessageVisibility',
-    reason: 'only after a fault of ours, which no test can bring about from outside on every queue',
+    reason: 'used only after an internal error, which tests cannot cause from outside on every queue',
   },
   { action: 'logs:CreateLogStream', reason: BY_LAMBDA },
   { action: 'logs:PutLogEvents', reason: BY_LAMBDA },
   {
     action: 'iam:PassRole',
-    reason: 'Scheduler checks it as a schedule is created; the local AWS does not',
+    reason: 'Scheduler checks it when a schedule is created; the local AWS does not',
   },
   {
     role: 'Operate',
     action: 's3:DeleteObject',
     reason:
-      'for a message that is erased between two calls of a recovery, which no test can time from outside',
+      'used when a message is erased between two calls of a recovery, which tests cannot time from outside',
   },
   {
     action: 's3:ListBucket',
-    reason: 'nothing is listed: with it S3 answers 404 for an object that is not there, without it 403',
+    reason: 'not called: it makes S3 answer 404 instead of 403 for missing objects',
   },
 ];
 
@@ -44,21 +44,23 @@ beforeAll(async () => {
   const log = inject('callLog');
   const endpoints = readEndpoints(join(dirname(log), 'endpoints.json'));
   if (endpoints === undefined)
-    throw new Error('This looks back on the deployed tests: run it with them (npm test).');
+    throw new Error(
+      'This test checks the call log of the deployed tests. Run it together with them (npm test).',
+    );
   used = readCallLog(log).filter((entry) => entry.kind === 'use');
   const { account, stacks } = await deployedStacks(endpoints);
   granted = stacks.flatMap((stack) => grantsOf(stack, account));
 });
 
-describe('in the deployed tests the functions', () => {
-  it('use all that they are granted, and nothing else', () => {
+describe('the grants of the functions', () => {
+  it('are exactly what the functions use in the deployed tests', () => {
     expect(granted.length).toBeGreaterThan(0);
     expect(compare({ granted, used, exceptions })).toEqual([]);
   });
 
-  it('would be seen to lack any grant that is taken away', () => {
+  it('would be reported missing if any one were removed', () => {
     const excepted = new Set(exceptions.map(({ action }) => action));
-    // What no test can show to be used none can show to be missing: those are told by the infra tests.
+    // If the run cannot show the use of a grant, it cannot show its absence. The infra tests check these.
     for (const grant of granted.filter(({ action }) => !excepted.has(action))) {
       const rest = granted.filter((other) => other !== grant);
       const findings = compare({ granted: rest, used, exceptions });
@@ -69,7 +71,7 @@ describe('in the deployed tests the functions', () => {
     }
   });
 
-  it('would be seen to have one too many', () => {
+  it('would be reported unused if one were added', () => {
     const roles = [...new Set(granted.map(({ role }) => role))];
     for (const role of roles) {
       const added = { role, action: 'dynamodb:Scan', resource: '*' };

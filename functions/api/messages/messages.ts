@@ -41,8 +41,8 @@ export type PublishResult =
   | { kind: 'post_too_large'; most: number };
 
 /**
- * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does. The metadata
- * of the queue supplies missing ttls and delays. `bytes`: the size of the request.
+ * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does. The
+ * metadata of the queue supplies missing ttls and delays. `bytes`: the size of the request.
  * @throws when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
  */
 export async function publish(
@@ -130,8 +130,9 @@ async function listItem(
 }
 
 /**
- * Erases the stored data of a message permanently, so that it can be neither retried nor recovered. Marks the record first:
- * from then on no function stores the data again. Idempotent; a repeat completes an erasure that a crash interrupted.
+ * Erases the stored data of a message permanently, so that it can be neither retried nor recovered. Marks the record
+ * first: from then on no function stores the data again. Idempotent; a repeat completes an erasure that a crash
+ * interrupted.
  */
 export async function eraseBody(
   { messageRecords, payloads, clock }: MessageStores & { clock: Pick<Clock, 'now'> },

@@ -67,8 +67,8 @@ const COUNTING_MS = 15_000;
 const PAGE = 40;
 
 /**
- * The number of messages accepted in a window, and of their deliveries by state, counted from the records. Out of time, it
- * returns the counts of a part and a `marker` for the next part; the parts add up.
+ * The number of messages accepted in a window, and of their deliveries by state, counted from the records. Out of time,
+ * it returns the counts of a part and a `marker` for the next part; the parts add up.
  * @throws InvalidMarkerError
  */
 export async function countBooks(

@@ -27,7 +27,9 @@ export async function deleteQueue(
   await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
 }
 
-/** Removes subscriptions of a deleted queue for up to `REMOVAL_BUDGET_MS`, so that a small queue can be created again at once. */
+/**
+ * Removes subscriptions of a deleted queue for up to `REMOVAL_BUDGET_MS`, so that a small queue can be created again at once.
+ */
 export async function removeAtOnce(
   { registry, clock }: { registry: Pick<Registry, 'removeDeletedQueue'>; clock: Pick<Clock, 'now'> },
   queue: string,

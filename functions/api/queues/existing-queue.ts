@@ -7,8 +7,8 @@ import { queueName } from '../paths.ts';
 export const deletedField = { deleted: flag };
 
 /**
- * The queue of a path whose records are listed. `deleted`: accepts the name of a deleted queue too; otherwise an unknown
- * name is an error, not an empty list.
+ * The queue of a path whose records are listed. `deleted`: accepts the name of a deleted queue too; otherwise an
+ * unknown name is an error, not an empty list.
  * @throws RefusedRequest `not_found`
  */
 export async function existingQueue(

@@ -21,10 +21,15 @@ export type RecoveriesContext = {
   settings: { retentionMs: number; retryAfterCapMs: number };
 };
 
-/** The listings are eventually consistent; by then they contain the latest failures. The recovery's record is written too. */
+/**
+ * The listings are eventually consistent; by then they contain the latest failures. The recovery's record is written
+ * too.
+ */
 const BEGIN_AFTER_SECONDS = 3;
 
-/** `window_empty`: the window begins in the future. `window_too_old`: records from before `olderThan` may have expired. */
+/**
+ * `window_empty`: the window begins in the future. `window_too_old`: records from before `olderThan` may have expired.
+ */
 export type StartResult =
   | { kind: 'started'; recovery: Recovery }
   | { kind: 'no_such_queue' }

@@ -17,7 +17,10 @@ export type HealthContext = {
 
 export type Check = 'subscriptionsTable' | 'deliveriesTable' | 'queues';
 
-/** `queues`: waiting messages; `delayed`: those not visible yet. These and `overdue` are absent if their check failed. `faults` are for the log. */
+/**
+ * `queues`: waiting messages; `delayed`: those not visible yet. These and `overdue` are absent if their check failed.
+ * `faults` are for the log.
+ */
 export type Health = {
   checks: Record<Check, 'ok' | 'failing'>;
   queues?: Record<string, number>;

@@ -8,8 +8,8 @@ import { readHealth } from './health.ts';
 const check = z.enum(['ok', 'failing']);
 
 /**
- * `queues` and `delayed`: approximate numbers of waiting and of delayed messages. `overdue`: retries, counted up to 1,000.
- * Each is absent if it could not be read.
+ * `queues` and `delayed`: approximate numbers of waiting and of delayed messages. `overdue`: retries, counted up to
+ * 1,000. Each is absent if it could not be read.
  */
 export const healthSchema = z.object({
   status: check,

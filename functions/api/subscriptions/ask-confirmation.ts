@@ -50,8 +50,8 @@ export async function requiresConfirmation(context: ConfirmationContext, queue: 
 }
 
 /**
- * Sends a subscriber its confirmation link if that is pending, and returns the changed subscription. Creates a new token,
- * because earlier ones are not stored. Logs a failure, after which the link stays pending until the next call.
+ * Sends a subscriber its confirmation link if that is pending, and returns the changed subscription. Creates a new
+ * token, because earlier ones are not stored. Logs a failure, after which the link stays pending until the next call.
  * @param publicUrl without a trailing slash
  */
 export async function sendOwedConfirmation(
@@ -92,7 +92,10 @@ async function sendConfirmation(
   );
 }
 
-/** Changes the confirmation state of a subscription, and returns the subscription. `change` returns undefined to leave it. */
+/**
+ * Changes the confirmation state of a subscription, and returns the subscription. `change` returns undefined to leave
+ * it.
+ */
 async function changeUnconfirmed(
   { registry, clock }: SendConfirmationContext,
   subscription: Subscription,

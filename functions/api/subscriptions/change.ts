@@ -25,8 +25,8 @@ export type ChangeContext = {
 export type SubscriptionName = { queue: string; subscriptionId: string };
 
 /**
- * Absent members stay unchanged. `ttl`: seconds from now, or `null` for no expiry. `disabled: null` enables. `secret`: a
- * subscriber at another origin keeps the signing secret.
+ * Absent members stay unchanged. `ttl`: seconds from now, or `null` for no expiry. `disabled: null` enables. `secret`:
+ * a subscriber at another origin keeps the signing secret.
  */
 export type SubscriptionChange = {
   subscriber?: string;
@@ -50,8 +50,9 @@ export type UpdateResult = ChangeResult & { secret?: SigningSecret };
 export type ChangeResult = RegistryChange<Subscription> | { kind: 'conflict'; subscriptionId: string };
 
 /**
- * Changes a subscription. A redacted header keeps its value. A new subscriber must confirm where confirmation is required
- * or still pending. A subscriber at another origin gets neither the stored credentials nor, by default, the signing secret.
+ * Changes a subscription. A redacted header keeps its value. A new subscriber must confirm where confirmation is
+ * required or still pending. A subscriber at another origin gets neither the stored credentials nor, by default, the
+ * signing secret.
  * @throws UnknownCredentialsError, ContendedError, RefusedRequest where the queue is full
  */
 export async function updateSubscription(
@@ -92,8 +93,8 @@ async function changeSubscriber(
 const CHANGED_WITHIN_SECONDS = 2;
 
 /**
- * Reserves room in the queue if the change makes the subscription larger. If it raises the rate limit, sends an operation
- * by which waiting deliveries move up.
+ * Reserves room in the queue if the change makes the subscription larger. If it raises the rate limit, sends an
+ * operation by which waiting deliveries move up.
  */
 async function prepareUpdate(
   context: UpdateContext,
@@ -121,7 +122,9 @@ export function disableManually(context: ChangeContext, name: SubscriptionName):
   );
 }
 
-/** Enables a subscription. Writes even if it is enabled, because deliver may be about to disable it for an earlier 410. */
+/**
+ * Enables a subscription. Writes even if it is enabled, because deliver may be about to disable it for an earlier 410.
+ */
 export function enable(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
   const now = context.clock.now();
   return changePresent(context, name, (current) => asEnabled(current, now));
@@ -141,7 +144,8 @@ export async function confirm(
 }
 
 /**
- * Confirms a subscription manually, or revokes its confirmation: then it receives nothing until it is confirmed. Idempotent.
+ * Confirms a subscription manually, or revokes its confirmation: then it receives nothing until it is confirmed.
+ * Idempotent.
  */
 export function setConfirmed(
   context: ChangeContext & ConfirmationContext,
@@ -157,7 +161,8 @@ export function setConfirmed(
 }
 
 /**
- * Deletes a subscription at once; operate then cancels its pending deliveries. Undefined: there was no such subscription.
+ * Deletes a subscription at once; operate then cancels its pending deliveries. Undefined: there was no such
+ * subscription.
  * @throws when the operation could not be sent; a repeat sends it
  */
 export async function unsubscribe(

@@ -23,8 +23,8 @@ const OPERATIONS = [
 ] as const;
 
 /**
- * The target of confirmation links, open to every caller with a token; and a PUT for authorised callers, without a token.
- * Every refusal of the open routes is the same, so that callers cannot learn from it which subscriptions exist.
+ * The target of confirmation links, open to every caller with a token; and a PUT for authorised callers, without a
+ * token. Every refusal of the open routes is the same, so that callers cannot learn from it which subscriptions exist.
  */
 export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(

@@ -101,7 +101,8 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 const PAGE = 10;
 
 /**
- * The present subscriptions of a queue from `marker` on: at least one read, at most 500, as long as `fits` accepts them.
+ * The present subscriptions of a queue from `marker` on: at least one read, at most 500, as long as `fits` accepts
+ * them.
  * @throws InvalidMarkerError
  */
 async function readExportPage(

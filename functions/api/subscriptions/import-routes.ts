@@ -18,8 +18,8 @@ import { subscriptionLine } from './request.ts';
 import type { SubscriptionRequest } from './subscribe.ts';
 
 /**
- * Lines in one export or import, which take a few of the 29 s that a request has. Longer files take several requests, because
- * HTTP APIs do not stream responses ("Stream the integration response", API Gateway developer guide).
+ * Lines in one export or import, which take a few of the 29 s that a request has. Longer files take several requests,
+ * because HTTP APIs do not stream responses ("Stream the integration response", API Gateway developer guide).
  */
 export const MAX_LINES = 500;
 
@@ -118,7 +118,9 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
       ? { ...result, subscription: await sendOwedConfirmation(dependencies, result.subscription, publicUrl) }
       : result;
 
-  /** @throws the internal error if no line succeeded: there is no secret to return, and the caller repeats the import */
+  /**
+   * @throws the internal error if no line succeeded: there is no secret to return, and the caller repeats the import
+   */
   const reportFailure = (results: Results, ids: Caller & { queue: string }): void => {
     const all = [...results.values()];
     const failed = all.find((result) => result.kind === 'failed');
@@ -141,7 +143,10 @@ function isSuccess(result: ImportResult): result is ImportSuccess {
   return 'subscription' in result;
 }
 
-/** The lines that are not blank. @throws RefusedRequest for more than 1 MiB or 500 lines, and for text that is not UTF-8 */
+/**
+ * The lines that are not blank.
+ * @throws RefusedRequest for more than 1 MiB or 500 lines, and for text that is not UTF-8
+ */
 async function readLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Promise<readonly Line[]> {
   const text = await readText(request);
   const lines = text

@@ -18,8 +18,9 @@ export type ImportResult =
   | { kind: 'failed'; fault: Error };
 
 /**
- * The results, in order, of importing up to `MOST_IN_A_TRANSACTION` subscriptions with different subscribers. Idempotent: an
- * equal subscription stays unchanged. One with other content is refused, or with `replace` keeps its secret and its age.
+ * The results, in order, of importing up to `MOST_IN_A_TRANSACTION` subscriptions with different subscribers.
+ * Idempotent: an equal subscription stays unchanged. One with other content is refused, or with `replace` keeps its
+ * secret and its age.
  * @throws an internal error before anything is written
  */
 export async function importSubscriptions(

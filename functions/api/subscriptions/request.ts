@@ -127,12 +127,10 @@ const subscriptionLineSchema = subscriptionRequestSchema.extend({
     .exactOptional(),
 });
 
-const describedSubscriber = z
-  .string()
-  .meta({
-    format: 'uri',
-    description: 'The URL that receives the messages: http or https, not at a private address.',
-  });
+const describedSubscriber = z.string().meta({
+  format: 'uri',
+  description: 'The URL that receives the messages: http or https, not at a private address.',
+});
 
 /** For the OpenAPI document. */
 export const describedSubscription = subscriptionRequestSchema.extend({

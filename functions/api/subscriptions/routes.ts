@@ -31,7 +31,9 @@ const SUBSCRIPTION_OPERATIONS = [
   'testSubscription',
 ];
 
-/** The response to subscribing. Only this one contains the secret. `confirmation`: where the subscriber must confirm. */
+/**
+ * The response to subscribing. Only this one contains the secret. `confirmation`: where the subscriber must confirm.
+ */
 const subscribedSchema = z.object({
   subscription_id: z.string(),
   secret: z.string().exactOptional(),

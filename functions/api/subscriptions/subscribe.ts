@@ -40,8 +40,8 @@ export type SubscribeResult =
   | { kind: 'conflict'; subscriptionId: string };
 
 /**
- * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue already has is a
- * conflict. Where confirmation is required, the caller sends the link with `sendOwedConfirmation`.
+ * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue already has
+ * is a conflict. Where confirmation is required, the caller sends the link with `sendOwedConfirmation`.
  * @throws UnknownCredentialsError if a header is redacted, RefusedRequest where the queue is full
  */
 export async function subscribe(

@@ -111,16 +111,16 @@ const TEST_TYPE = 'posthaste.test';
 const TEST_DATA = '{"test":true}';
 
 /**
- * How long a test occupies a function instance. Up to `apiRateLimit` (100) tests a second can do so, and the instances count
- * towards the account's concurrency, which deliveries need.
+ * How long a test occupies a function instance. Up to `apiRateLimit` (100) tests a second can do so, and the instances
+ * count towards the account's concurrency, which deliveries need.
  */
 const WAIT_MS = 3_000;
 /** Seconds. */
 const POLL_INTERVAL = { floor: 0.25, ceiling: 2, exponent: 1.5 };
 
 /**
- * Sends a message to one subscription, ignoring its filter and event types, and waits for the first attempt. The message
- * is recorded and retried like any other.
+ * Sends a message to one subscription, ignoring its filter and event types, and waits for the first attempt. The
+ * message is recorded and retried like any other.
  * @throws when the message could not be recorded or sent
  */
 async function testSubscription(context: TestContext, request: TestRequest): Promise<TestResult> {

@@ -25,18 +25,18 @@ export interface AdministrationApiProps {
 }
 
 /**
- * Requests a second, from all callers together, of each route that anybody may call: those who confirm and those who look
- * whether we are there come one by one. They share the account's concurrent functions with the deliveries.
+ * Requests a second, from all callers together, to each open route (confirmation and ping). Low, because open routes
+ * use the account's concurrency, which deliveries need.
  */
 const OPEN_RATE_LIMIT = 10;
 
-/** At most so many at once, in seconds' worth of requests. */
+/** The burst limit, as seconds of the rate limit. */
 const BURST_SECONDS = 2;
 
 /**
- * A line for every request, those as well that API Gateway turned away before the function saw them. The route, not the path:
- * a path may hold anything, and the query of a confirmation holds its token. The caller is a role or user, or under JWT the
- * subject of the token ("Customize HTTP API access logs", API Gateway developer guide).
+ * One line for each request, including those that API Gateway rejects. Logs the route instead of the path, which can
+ * contain a confirmation token. The caller is an IAM role or user, or the subject of the token ("Customize HTTP API
+ * access logs", API Gateway developer guide).
  */
 function accessLogFormat({ kind }: ApiAuthorization): AccessLogFormat {
   return AccessLogFormat.custom(
@@ -54,7 +54,7 @@ function accessLogFormat({ kind }: ApiAuthorization): AccessLogFormat {
   );
 }
 
-/** The HTTP API in front of the api function. Its callers are authorised, all in the same way, but for two routes. */
+/** The HTTP API in front of the api function. All routes except the open ones require authorisation. */
 export class AdministrationApi extends Construct {
   readonly url: string;
   readonly apiId: string;
@@ -62,15 +62,15 @@ export class AdministrationApi extends Construct {
 
   constructor(scope: Construct, id: string, { settings, handler }: AdministrationApiProps) {
     super(scope, id);
-    // API Gateway writes to it by a policy of the group's own, which AWS makes ("Logs sent to CloudWatch Logs", CloudWatch Logs
-    // user guide), so that a full account-wide policy is not in the way.
+    // API Gateway gets access by a policy that AWS adds to the log group ("Logs sent to CloudWatch Logs", CloudWatch
+    // Logs user guide). The account-wide resource policy, which may be full, is not needed.
     this.accessLog = new LogGroup(this, 'AccessLog', {
       retention: settings.logRetentionDays,
       removalPolicy: removalOf(settings.local),
     });
     const integration = new HttpLambdaIntegration('Handler', handler.lambda);
     const api = new HttpApi(this, 'HttpApi', {
-      description: 'Posthaste: administration',
+      description: 'Posthaste: administration API',
       createDefaultStage: false,
       defaultIntegration: integration,
       defaultAuthorizer: authorizerOf(settings.apiAuthorization),
@@ -84,9 +84,10 @@ export class AdministrationApi extends Construct {
       }),
     );
     acknowledgeOpenRoutes(api, open, settings);
-    if (settings.apiAuthorization.kind === 'jwt') warnOfTokens(this, settings);
+    if (settings.apiAuthorization.kind === 'jwt') warnOfUnrestrictedTokens(this, settings);
     const { apiRateLimit } = settings;
-    // The id that CDK gives its own: the name `$default` cannot be taken twice, not even while one stage replaces another.
+    // The construct id of CDK's default stage: another id would create a second `$default` stage while the old one
+    // exists.
     const stage = new HttpStage(api, 'DefaultStage', {
       httpApi: api,
       autoDeploy: true,
@@ -97,31 +98,32 @@ export class AdministrationApi extends Construct {
       throttle: { rateLimit: apiRateLimit, burstLimit: BURST_SECONDS * apiRateLimit },
     });
     limitOpenRoutes(stage, Math.min(OPEN_RATE_LIMIT, apiRateLimit));
-    // API Gateway refuses limits of a route that is not there.
+    // API Gateway refuses limits for a route that does not exist yet.
     stage.node.addDependency(...open);
     this.url = api.apiEndpoint;
     this.apiId = api.apiId;
   }
 }
 
-function warnOfTokens(scope: Construct, { jwtScopes, jwtQueuesClaim }: DeploymentSettings): void {
+function warnOfUnrestrictedTokens(scope: Construct, { jwtScopes, jwtQueuesClaim }: DeploymentSettings): void {
   const annotations = Annotations.of(scope);
   if (jwtScopes === undefined)
     annotations.addWarningV2(
       'posthaste:tokens-without-scopes',
-      'Each token of the issuer for this audience may do everything, the export of credentials included. Set jwtScopes.',
+      'Every token of the issuer for this audience can call every route, including the export of credentials. Set jwtScopes.',
     );
   if (jwtQueuesClaim === undefined)
     annotations.addWarningV2(
       'posthaste:tokens-without-queues',
-      'Each token of the issuer for this audience may touch every queue. Set jwtQueuesClaim.',
+      'Every token of the issuer for this audience can access every queue. Set jwtQueuesClaim.',
     );
 }
 
-/** CDK's stage has no words for the limits of single routes. */
+/** CDK's HttpStage does not support limits for single routes. */
 function limitOpenRoutes(stage: HttpStage, rateLimit: number): void {
   const resource = stage.node.defaultChild;
-  if (!(resource instanceof CfnStage)) throw new Error('the stage is not what this version of CDK makes');
+  if (!(resource instanceof CfnStage))
+    throw new Error('The stage is not the CfnStage that this version of CDK is expected to create.');
   const limits = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: BURST_SECONDS * rateLimit };
   const keys = openRoutes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
   resource.routeSettings = Object.fromEntries(keys.map((key) => [key, limits]));
@@ -130,12 +132,14 @@ function limitOpenRoutes(stage: HttpStage, rateLimit: number): void {
 function acknowledgeOpenRoutes(api: HttpApi, open: readonly HttpRoute[], settings: DeploymentSettings): void {
   const id = 'AwsSolutions-APIG4';
   for (const route of open) {
-    const reason =
-      'Whether we are there is no secret, and a confirmation proves itself by the token of its link.';
+    const reason = 'Ping reveals nothing, and confirmations are authorised by the token in their link.';
     Validations.of(route).acknowledge({ id, reason });
   }
   if (settings.apiAuthorization.kind !== 'none') return;
-  Validations.of(api).acknowledge({ id, reason: 'On a laptop: the setting is refused everywhere else.' });
+  Validations.of(api).acknowledge({
+    id,
+    reason: 'Local deployments only: the setting is refused elsewhere.',
+  });
 }
 
 function authorizerOf(authorization: ApiAuthorization): IHttpRouteAuthorizer {

@@ -16,7 +16,7 @@ export interface ApiFunctionProps {
   readonly operatorEvents: OperatorEvents;
 }
 
-/** Administration: queues, subscriptions, messages and what became of them. */
+/** Serves the administration API. */
 export class ApiFunction extends NodeFunction<'api'> {
   constructor(scope: Construct, id: string, props: ApiFunctionProps) {
     const { settings, state, queues, schedules, operatorEvents } = props;
@@ -25,10 +25,10 @@ export class ApiFunction extends NodeFunction<'api'> {
     super(scope, id, {
       settings,
       entry: 'api',
-      description: 'Posthaste: the API of administration',
-      // A person waits for its cold start, which is quicker with more processor.
+      description: 'Posthaste: serves the administration API',
+      // More memory means more CPU, and a faster cold start for people who wait.
       memoryMegabytes: 512,
-      // An HTTP API gives up after 30 s (API Gateway quotas).
+      // An HTTP API times out after 30 s (API Gateway quotas).
       timeout: Duration.seconds(29),
       resources: {
         subscriptionsTable: state.subscriptions.name,
@@ -51,24 +51,24 @@ export class ApiFunction extends NodeFunction<'api'> {
     state.deliveries.grantErase(this.role);
     state.payloads.grantGet(this.role);
     state.payloads.grantPut(this.role);
-    // It shows a secret once, when it is made or given, and cannot read it again.
+    // Write-only access: can encrypt signing secrets, cannot decrypt them.
     state.secretsKey.grantSeal(this.role);
     state.deliveries.grantRecover(this.role);
-    // What it sends to one subscription itself, a request for confirmation for instance, is on record like everything.
+    // Records the messages that it sends to one subscription: tests and confirmation requests.
     state.deliveries.grantAccept(this.role);
     state.deliveries.grantCountOverdue(this.role);
     operatorEvents.grantPublish(this.role);
     ingress.grantSend(this.role);
     operation.grantSend(this.role);
     delivery.grantSend(this.role);
-    // Retries by hand, whose attempt was to come later.
+    // For manual retries.
     retry.grantSend(this.role);
     schedules.grantUnschedule(this.role);
     for (const [, queue] of counted) queue.grantCount(this.role);
   }
 }
 
-/** All queues of the deployment, by the names that its health goes by. */
+/** All SQS queues of the deployment, by the names that the health route uses. */
 function countedQueues(queues: PipelineQueues, schedules: RetrySchedules): Record<string, SqsQueue> {
   const { operationDeadLetters, ...others } = queues;
   return { ...others, schedulerDeadLetters: schedules.deadLetters, operationDeadLetters };

@@ -20,23 +20,24 @@ export interface DeliverFunctionProps {
   readonly undeliverable: HoldingQueue;
   readonly operatorEvents: OperatorEvents;
   readonly schedules: RetrySchedules;
-  /** Where its requests come from. @default Lambda's own network, with addresses that change */
+  /** The network that requests leave from. @default Lambda's network, with changing IP addresses */
   readonly network?: Network | undefined;
 }
 
 /**
- * Each new connection to AWS looks up the endpoint's name in a thread; names of subscribers take none (resolver.ts). With a name
- * server 2 ms away, 500 connections at once wait for 0.7 s with libuv's 4 threads, of the 1 s that they have to be made, and 0.08 s
- * with 64.
+ * Threads for DNS lookups of AWS endpoints (subscribers' names use none, resolver.ts). With a DNS latency of 2 ms, 500
+ * simultaneous connections wait 0.7 s for 4 threads, libuv's default, and 0.08 s for 64. The connect timeout is 1 s.
  */
 const THREADS = 64;
 
 /**
- * Job or wake-up → attempts → record → next wake-up. Two queues feed it, each with its own concurrency, so that a storm
- * of retries never holds up first attempts.
+ * Job or wake-up → attempts → record → next wake-up. Two queues feed it with separate concurrency limits, so that a
+ * storm of retries does not delay first attempts.
  */
 export class DeliverFunction extends NodeFunction<'deliver'> {
-  /** One attempt, and time to record it and to hand back the rest (shared/domain/delivery/lease.ts). */
+  /**
+   * Time for one attempt, for recording it and for returning the remaining messages (shared/domain/delivery/lease.ts).
+   */
   static timeout(settings: DeploymentSettings): Duration {
     return Duration.millis(invocationMs(settings.attemptTimeoutSeconds * 1000));
   }
@@ -46,14 +47,15 @@ export class DeliverFunction extends NodeFunction<'deliver'> {
     super(scope, id, {
       settings,
       entry: 'deliver',
-      description: 'Posthaste: calls subscribers and records what came of it',
-      // It mostly waits; ten bodies and ten TLS handshakes at once need more processor than memory.
+      description: 'Posthaste: sends requests to subscribers and records the results',
+      // Sized for CPU: ten concurrent TLS handshakes and bodies need more CPU than memory.
       memoryMegabytes: 512,
       timeout: DeliverFunction.timeout(settings),
       resources: resourcesOf(props),
       threads: THREADS,
-      // A retry goes through a queue that this function consumes, as often as the policy says. Lambda would take that for
-      // a runaway loop and drop it after some 16 rounds (Lambda developer guide, "Recursive loop detection").
+      // The function sends retries to a queue that it consumes, as often as the policy requires. Lambda would treat
+      // that as a runaway loop and drop the message after about 16 rounds (Lambda developer guide, "Recursive loop
+      // detection").
       recursiveLoop: RecursiveLoop.ALLOW,
     });
     state.subscriptions.grantFindAndNoteHealth(this.role);
@@ -61,7 +63,7 @@ export class DeliverFunction extends NodeFunction<'deliver'> {
     state.secretsKey.grantOpen(this.role);
     state.payloads.grantGet(this.role);
     state.payloads.grantPut(this.role);
-    // First attempts that are not due yet, and those that the invocation has no time for, go back where they came from.
+    // First attempts that are not due yet, or that the invocation has no time for, return to their queue.
     delivery.grantSend(this.role);
     retry.grantSend(this.role);
     props.undeliverable.grantSend(this.role);

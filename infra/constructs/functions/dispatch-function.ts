@@ -15,12 +15,12 @@ export interface DispatchFunctionProps {
   readonly delivery: WorkQueue;
 }
 
-/** Megabytes. Ten messages that refer to 1 MiB each take up to 300 when filters look into all of them at once. */
-const WITH_SOURCES = 1024;
+/** Megabytes. Ten messages with 1 MiB of data each need up to 300 while filters read all of them. */
+const MEMORY_WITH_SOURCES = 1024;
 
 /** Ingress message → one delivery job for each matching subscription. */
 export class DispatchFunction extends NodeFunction<'dispatch'> {
-  /** A fan-out to thousands is some hundreds of batches sent side by side; a crash costs as much and some seconds. */
+  /** Enough for a fan-out to thousands of subscriptions: hundreds of batches sent in parallel. */
   static readonly timeout = Duration.seconds(30);
 
   constructor(scope: Construct, id: string, props: DispatchFunctionProps) {
@@ -29,8 +29,8 @@ export class DispatchFunction extends NodeFunction<'dispatch'> {
       settings,
       entry: 'dispatch',
       description: 'Posthaste: matches messages with subscriptions',
-      // A batch of messages up to 1 MiB together, each parsed and copied into jobs.
-      memoryMegabytes: settings.payloadSources.length > 0 ? WITH_SOURCES : 512,
+      // A batch holds up to 1 MiB of messages, each parsed and copied into jobs.
+      memoryMegabytes: settings.payloadSources.length > 0 ? MEMORY_WITH_SOURCES : 512,
       timeout: DispatchFunction.timeout,
       resources: {
         subscriptionsTable: state.subscriptions.name,
@@ -49,7 +49,7 @@ export class DispatchFunction extends NodeFunction<'dispatch'> {
     ingressDeadLetters.grantSend(this.role);
     if (settings.payloadSources.length > 0) {
       grantReadSources(this.role, settings.payloadSources);
-      // A repeat whose object is gone finds its data where it was kept.
+      // On a repeat the source object may be deleted; the stored copy is used.
       state.deliveries.grantFind(this.role);
       state.payloads.grantGet(this.role);
     }
@@ -63,7 +63,7 @@ export class DispatchFunction extends NodeFunction<'dispatch'> {
 
 type Sources = DeploymentSettings['payloadSources'];
 
-/** The variable `payloadSources`: each with the account that its bucket has to belong to, ours if none is named. */
+/** The variable `payloadSources`: each with the account that must own its bucket, by default the deployment's. */
 function payloadSourcesVariable(scope: Construct, sources: Sources): string {
   const { account } = Stack.of(scope);
   return Stack.of(scope).toJsonString(
@@ -72,15 +72,15 @@ function payloadSourcesVariable(scope: Construct, sources: Sources): string {
 }
 
 /**
- * Reading under these prefixes, and nothing else: no listing either, so S3 does not tell an object that is missing from one
- * that may not be read. A bucket of another account has to allow it as well, and so has a key.
+ * Grants reading of objects under these prefixes. Without a grant to list, S3 answers 403 for missing objects too.
+ * Buckets and keys of other accounts must also allow the access.
  */
 function grantReadSources(grantee: IRole, sources: Sources): void {
   const { partition } = Stack.of(grantee);
   for (const { bucket, prefix, keyArn } of sources) {
     const objects = `arn:${partition}:s3:::${bucket}/${prefix}*`;
-    acknowledgeWildcard(grantee, objects, 'Which objects producers refer to, only their messages say.');
-    // With a version's id, S3 asks for the second ("GetObject", S3 API reference).
+    acknowledgeWildcard(grantee, objects, 'The objects are known only at run time: messages refer to them.');
+    // A request with a version id needs the second action ("GetObject", S3 API reference).
     const actions = ['s3:GetObject', 's3:GetObjectVersion'];
     Grant.addToPrincipal({ grantee, actions, resourceArns: [objects] });
     if (keyArn !== undefined)

@@ -4,11 +4,11 @@ import { CfnFunction, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct, type IDependable } from 'constructs';
 import { acknowledgeWildcard } from '../acknowledged-wildcard.ts';
 
-/** Subnets of one VPC, with a way to the internet that is not theirs alone: private ones behind NAT. */
+/** Private subnets of one VPC that reach the internet through NAT. */
 export interface Network {
   readonly vpcId: string;
   readonly subnetIds: readonly string[];
-  /** What must be there before a request can be made. @default it is there */
+  /** Resources that must exist before a request can leave. @default they exist */
   readonly wayOut?: IDependable;
 }
 
@@ -18,7 +18,7 @@ export interface NetworkPlacementProps {
   readonly role: Role;
 }
 
-/** What Lambda does in the name of the function's role (Lambda developer guide, "Attaching Lambda functions to a VPC"). */
+/** What Lambda needs to do with the function's role (Lambda developer guide, "Attaching Lambda functions to a VPC"). */
 const INTERFACE_ACTIONS = [
   'ec2:CreateNetworkInterface',
   'ec2:DescribeNetworkInterfaces',
@@ -28,7 +28,7 @@ const INTERFACE_ACTIONS = [
   'ec2:UnassignPrivateIpAddresses',
 ];
 
-/** Puts a function into a network: out of it over TCP to anywhere, and nothing in. */
+/** Places a function in a network. Allows outgoing TCP to any address, and nothing incoming. */
 export class NetworkPlacement extends Construct {
   constructor(scope: Construct, id: string, { network, function: placed, role }: NetworkPlacementProps) {
     super(scope, id);
@@ -36,13 +36,14 @@ export class NetworkPlacement extends Construct {
       groupDescription: 'Posthaste: requests to subscribers',
       vpcId: network.vpcId,
       securityGroupEgress: [
-        out('tcp', 0, 65_535, 'Subscribers, on whatever port they are, and AWS'),
-        out('udp', 53, 53, 'A resolver of your own; that of AWS is not subject to groups'),
+        out('tcp', 0, 65_535, 'Subscribers, on any port, and AWS'),
+        out('udp', 53, 53, 'A custom DNS resolver; security groups do not apply to the one of AWS'),
       ],
     });
     const resource = placed.node.defaultChild;
-    if (!(resource instanceof CfnFunction)) throw new Error('the function is not what this CDK makes');
-    // Not by the function's own property, which wants the VPC's zones and routes, and a look-up to know them.
+    if (!(resource instanceof CfnFunction))
+      throw new Error('The function is not the CfnFunction that this version of CDK is expected to create.');
+    // CDK's `vpc` property would need the VPC's zones and routes, and thus a lookup at synthesis.
     resource.vpcConfig = { subnetIds: [...network.subnetIds], securityGroupIds: [group.attrGroupId] };
     if (network.wayOut !== undefined) placed.node.addDependency(network.wayOut);
     allowInterfaces(role);
@@ -59,15 +60,15 @@ function out(ipProtocol: string, fromPort: number, toPort: number, description: 
   };
 }
 
-/** To Lambda, not to the code: `lambda:SourceFunctionArn` is there in requests of the code, and in no others. */
+/** Allows the actions for Lambda and denies them to the code, whose requests alone have `lambda:SourceFunctionArn`. */
 function allowInterfaces(role: Role): void {
   acknowledgeWildcard(
     role,
     '*',
-    'Lambda cannot be held to interfaces that are not there yet; the code is denied.',
+    'Lambda creates the interfaces, so their ARNs are unknown. The code of the function is denied.',
   );
-  const every = { actions: INTERFACE_ACTIONS, resources: ['*'] };
-  role.addToPolicy(new PolicyStatement(every));
+  const allInterfaces = { actions: INTERFACE_ACTIONS, resources: ['*'] };
+  role.addToPolicy(new PolicyStatement(allInterfaces));
   const conditions = { Null: { 'lambda:SourceFunctionArn': 'false' } };
-  role.addToPolicy(new PolicyStatement({ ...every, effect: Effect.DENY, conditions }));
+  role.addToPolicy(new PolicyStatement({ ...allInterfaces, effect: Effect.DENY, conditions }));
 }

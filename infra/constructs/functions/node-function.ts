@@ -21,10 +21,10 @@ import { acknowledgeWildcard } from '../acknowledged-wildcard.ts';
 import { removalOf } from '../state/protection.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
 
-/** SQS gives a function at most 10 messages at once without a batch window, which would delay them (Lambda, SQS mappings). */
+/** The largest batch without a batch window, which would delay messages (Lambda developer guide, SQS mappings). */
 const BATCH = 10;
 
-/** The resources that a function gets in its environment, apart from those that every function gets. */
+/** The resources in a function's environment, except those that every function gets. */
 export type Resources<F extends FunctionName> = Omit<ResourcesOf<F>, 'version'>;
 
 export interface NodeFunctionProps<F extends FunctionName> {
@@ -35,25 +35,25 @@ export interface NodeFunctionProps<F extends FunctionName> {
   readonly memoryMegabytes: number;
   readonly timeout: Duration;
   readonly resources: Resources<F>;
-  /** Threads of libuv, in which names of AWS endpoints are looked up. @default libuv's own: 4 */
+  /** Threads of libuv, which look up the names of AWS endpoints. @default 4, by libuv */
   readonly threads?: number;
-  /** @default Lambda's own: a function that feeds itself is stopped after some 16 rounds */
+  /** @default Lambda stops a function that sends messages to itself after about 16 rounds */
   readonly recursiveLoop?: RecursiveLoop;
 }
 
 export interface ConsumeProps {
   readonly queue: WorkQueue;
-  /** Most concurrent invocations by this queue, 2 to 1000. */
+  /** The most concurrent invocations for this queue, 2 to 1000. */
   readonly maxConcurrency: number;
-  /** Messages at once; over 10 only with a window. @default 10 */
+  /** Messages in a batch; over 10 only with a window. @default 10 */
   readonly batchSize?: number;
-  /** How long messages are gathered for a batch. @default not at all */
+  /** How long Lambda gathers messages for a batch. @default not at all */
   readonly window?: Duration;
 }
 
 /**
- * One function with what belongs to it: its log group, which forgets, and a role that may write there and nothing else
- * (Lambda's managed policy would allow it to write every log of the account). Grants add to that role.
+ * A function with a log group that expires and a role that may only write to this log group (Lambda's managed policy
+ * would allow it to write all logs of the account). Grants add to the role.
  */
 export class NodeFunction<F extends FunctionName = FunctionName> extends Construct {
   readonly name: string;
@@ -82,13 +82,13 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
       logGroup,
       ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
       ...(settings.tracing ? { tracing: Tracing.ACTIVE } : {}),
-      environment: checkedSize(this, props.entry, {
+      environment: withinSizeLimit(this, props.entry, {
         ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
         ...environmentOf(props.entry, { ...settings, version: product.version, ...props.resources }),
       }),
     });
     if (settings.tracing)
-      acknowledgeWildcard(this.role, '*', "X-Ray has no resources to name: traces are the account's.");
+      acknowledgeWildcard(this.role, '*', 'X-Ray does not support resource ARNs for traces.');
     this.name = this.function.functionName;
     this.logGroupName = logGroup.logGroupName;
   }
@@ -97,14 +97,14 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
     return this.function;
   }
 
-  /** Has a deployment update another function first, which has to understand what this one sends it. */
+  /** Makes a deployment update the receiver first, which must understand the messages of this function. */
   updateAfter(receiver: NodeFunction): void {
     this.function.node.addDependency(receiver.function);
   }
 
   /**
-   * Feeds the function from a queue: several messages at once, each answered for by itself. Concurrency is bounded by
-   * the mapping, so that nothing is reserved: accounts with a small quota refuse reservations.
+   * Feeds the function from a queue in batches with partial failures. The mapping limits the concurrency instead of a
+   * reservation, because accounts with a small quota cannot reserve any.
    */
   protected consume(id: string, { queue, maxConcurrency, batchSize = BATCH, window }: ConsumeProps): void {
     queue.grantConsume(this.role);
@@ -119,7 +119,10 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
   }
 }
 
-/** How much of what is to be accepted or attempted first is taken at once. Retries are not gathered: they are due by the second. */
+/**
+ * Batch size and window of the ingress and delivery queues. Retries are never gathered, because they are due to the
+ * second.
+ */
 export function batchesOf({ messagesPerBatch, batchWindowSeconds }: DeploymentSettings) {
   return {
     batchSize: messagesPerBatch,
@@ -129,7 +132,7 @@ export function batchesOf({ messagesPerBatch, batchWindowSeconds }: DeploymentSe
 
 const rows: Readonly<Record<string, Variable>> = variableRows;
 
-/** The variables of the rows that name this function, those left out that have no value. */
+/** The variables of the rows that name this function. Omits those without a value. */
 function environmentOf(
   name: FunctionName,
   values: Readonly<Record<string, unknown>>,
@@ -141,14 +144,17 @@ function environmentOf(
   );
 }
 
-/** What Lambda allows for all variables of a function together, names and values ("Lambda quotas", developer guide). */
-const MOST_BYTES = 4096;
+/** Lambda's limit for the names and values of all variables of a function ("Lambda quotas", developer guide). */
+const MAX_BYTES = 4096;
 
-/** More than the URL, ARN or name that CloudFormation puts in the place of a reference. */
+/** An upper bound for the URL, ARN or name that CloudFormation inserts for a reference. */
 const REFERENCE_BYTES = 140;
 
-/** The variables as they are. @throws SettingsError where Lambda would refuse them in the middle of a deployment */
-function checkedSize(
+/**
+ * Returns the variables.
+ * @throws SettingsError if they are so large that Lambda would refuse them during the deployment
+ */
+function withinSizeLimit(
   scope: Construct,
   name: FunctionName,
   variables: Record<string, string>,
@@ -158,10 +164,10 @@ function checkedSize(
     variable.length + bytesOf(Stack.of(scope).resolve(value)),
   ]);
   const total = sizes.reduce((sum, [, bytes]) => sum + bytes, 0);
-  if (total <= MOST_BYTES) return variables;
+  if (total <= MAX_BYTES) return variables;
   const largest = sizes.toSorted(([, one], [, other]) => other - one).slice(0, 3);
   throw new SettingsError([
-    `together are too long for the environment of the function ${name}: ${total} bytes of ${MOST_BYTES}, of which ${largest
+    `the settings are too large for the environment of the function ${name}: ${total} bytes of at most ${MAX_BYTES}. The largest are ${largest
       .map(([variable, bytes]) => `${variable} ${bytes}`)
       .join(', ')}`,
   ]);

@@ -17,10 +17,10 @@ export interface OperateFunctionProps {
   readonly schedules: RetrySchedules;
 }
 
-/** Jobs side by side. Each is a stream of single writes and wake-ups, which first attempts and retries have to share. */
+/** Concurrent operations. Low, because their writes and wake-ups compete with deliveries. */
 const CONCURRENCY = 5;
 
-/** Long work ordered by people: recoveries, and the cancellations after a deletion; page by page. */
+/** Runs long operations page by page: recoveries, and cancellations after a deletion. */
 export class OperateFunction extends NodeFunction<'operate'> {
   static readonly timeout = Duration.seconds(OPERATE_TIMEOUT_SECONDS);
 
@@ -29,8 +29,8 @@ export class OperateFunction extends NodeFunction<'operate'> {
     super(scope, id, {
       settings,
       entry: 'operate',
-      description: 'Posthaste: recoveries and cancellations, page by page',
-      // A page of records, and up to ten messages of 1 MiB that are kept anew.
+      description: 'Posthaste: runs recoveries and cancellations',
+      // A page of records, and up to ten messages of 1 MiB that are stored again.
       memoryMegabytes: 512,
       timeout: OperateFunction.timeout,
       resources: {
@@ -42,7 +42,7 @@ export class OperateFunction extends NodeFunction<'operate'> {
         operationQueueUrl: operation.url,
         operationDeadLetterUrl: operationDeadLetters.url,
       },
-      // A long job goes on in messages to its own queue, more often than Lambda takes for no runaway loop.
+      // A long operation continues by messages to the queue that the function consumes, more often than Lambda allows.
       recursiveLoop: RecursiveLoop.ALLOW,
     });
     state.subscriptions.grantFindAndRemove(this.role);

@@ -2,7 +2,7 @@ import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 
-/** The bus on which operators are told what happened (docs/operations.md). Which rules are on it is theirs to decide. */
+/** The event bus that notifies operators (docs/operations.md). Operators add rules to it. */
 export class OperatorEvents extends Construct {
   readonly busName: string;
   private readonly bus: EventBus;
@@ -10,7 +10,7 @@ export class OperatorEvents extends Construct {
   constructor(scope: Construct, id: string) {
     super(scope, id);
     this.bus = new EventBus(this, 'Bus', {
-      description: 'Posthaste: what operators want to be told of',
+      description: 'Posthaste: events for operators',
     });
     this.busName = this.bus.eventBusName;
   }

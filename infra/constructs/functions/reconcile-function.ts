@@ -16,15 +16,15 @@ export interface ReconcileFunctionProps {
 
 const INTERVAL = Duration.minutes(1);
 
-/** The safety net: every minute, retries whose wake-up never came and records that owe something are woken. */
+/** The safety net: every minute, sends wake-ups for overdue retries and for records with pending steps. */
 export class ReconcileFunction extends NodeFunction<'reconcile'> {
   constructor(scope: Construct, id: string, props: ReconcileFunctionProps) {
     const { settings, state, retry } = props;
     super(scope, id, {
       settings,
       entry: 'reconcile',
-      description: 'Posthaste: wakes what is overdue',
-      // It reads keys and sends wake-ups, page by page.
+      description: 'Posthaste: sends wake-ups for overdue deliveries',
+      // Reads keys and sends wake-ups, page by page.
       memoryMegabytes: 256,
       timeout: INTERVAL,
       resources: {
@@ -34,14 +34,14 @@ export class ReconcileFunction extends NodeFunction<'reconcile'> {
     });
     state.deliveries.grantReconcile(this.role);
     retry.grantSend(this.role);
-    // The next minute is the retry: a failed or a late run must not come again beside it.
+    // No retries: the run of the next minute makes up for a failed or late one, and must not overlap with it.
     new EventInvokeConfig(this, 'NoRepeats', {
       function: this.function,
       retryAttempts: 0,
       maxEventAge: INTERVAL,
     });
     new Rule(this, 'EveryMinute', {
-      description: 'Runs reconcile of Posthaste',
+      description: 'Posthaste: runs reconcile every minute',
       schedule: Schedule.rate(INTERVAL),
       targets: [new LambdaFunction(this.function, { retryAttempts: 0, maxEventAge: INTERVAL })],
     });

@@ -12,16 +12,16 @@ import type { Network } from './network-placement.ts';
 import { removalOf } from '../state/protection.ts';
 
 export interface StaticAddressesProps {
-  /** 1 or 2: how many addresses there are, each with a NAT gateway of its own. */
+  /** 1 or 2 addresses, each with a separate NAT gateway. */
   readonly count: number;
-  /** Whether the addresses may be given back. */
+  /** Whether the addresses may be released. */
   readonly disposable: boolean;
 }
 
 /**
- * A VPC whose only way out is by NAT gateways with addresses that stay, so that subscribers can let these in and nobody
- * else. The layout is the same for one and for two, since a subnet that moves is replaced with all that is in it. With one,
- * both zones go out by it, and its zone takes both along when it fails.
+ * A VPC whose only route to the internet is NAT gateways with fixed IP addresses, which subscribers can allow in
+ * firewalls. The layout is the same for one and two gateways, so that changing the number replaces no subnet. With one,
+ * both zones use it and depend on its zone.
  */
 export class StaticAddresses extends Construct {
   /** IPv4. */
@@ -32,14 +32,14 @@ export class StaticAddresses extends Construct {
     super(scope, id);
     const addresses = Array.from({ length: count }, (_, index) => {
       const address = new CfnEIP(this, `Address${index + 1}`, { domain: 'vpc' });
-      // Subscribers were told of it, and nobody gets a released one back.
+      // Subscribers may have allowed this address, and a released one cannot be recovered.
       address.applyRemovalPolicy(removalOf(disposable));
       return address;
     });
     const zones = Fn.getAzs();
     const vpc = new Vpc(this, 'Vpc', {
       ipAddresses: IpAddresses.cidr('10.0.0.0/24'),
-      // By function, not by look-up: synthesis needs no credentials.
+      // An intrinsic function instead of a lookup, so that synthesis needs no credentials.
       availabilityZones: [Fn.select(0, zones), Fn.select(1, zones)],
       natGateways: count,
       natGatewayProvider: NatProvider.gateway({
@@ -49,18 +49,18 @@ export class StaticAddresses extends Construct {
         { name: 'Public', subnetType: SubnetType.PUBLIC, cidrMask: 28, mapPublicIpOnLaunch: false },
         { name: 'Private', subnetType: SubnetType.PRIVATE_WITH_EGRESS, cidrMask: 26 },
       ],
-      // What goes to our own tables and buckets costs nothing this way, and would pay for every byte by NAT.
+      // Traffic to tables and buckets is free through gateway endpoints; NAT charges for every byte.
       gatewayEndpoints: {
         S3: { service: GatewayVpcEndpointAwsService.S3 },
         DynamoDb: { service: GatewayVpcEndpointAwsService.DYNAMODB },
       },
-      // Nothing uses the default group, and emptying it takes a function of CDK's own.
+      // Nothing uses the default group, and restricting it would deploy another function by CDK.
       restrictDefaultSecurityGroup: false,
     });
     Validations.of(vpc).acknowledge({
       id: 'AwsSolutions-VPC7',
       reason:
-        'All that crosses it are requests to subscribers, each of which is an attempt on record with its outcome.',
+        'Only requests to subscribers cross it, and each of these is recorded as an attempt with its outcome.',
     });
     const { subnetIds, internetConnectivityEstablished: wayOut } = vpc.selectSubnets({
       subnetType: SubnetType.PRIVATE_WITH_EGRESS,

@@ -12,30 +12,33 @@ export interface AlarmTopicProps {
 }
 
 /**
- * The operator's topic that alarms are told to. CloudWatch takes any ARN for an alarm's action and drops what it cannot send,
- * so the topic is looked up while it is deployed: one that does not exist fails the deployment.
+ * The operator's SNS topic for alarms. CloudWatch accepts any ARN as an alarm's action and silently drops what it
+ * cannot send, so the deployment looks the topic up and fails if it does not exist.
  */
 export class AlarmTopic extends Construct {
   readonly topic: ITopic;
-  /** For alarms to depend on: none is made that nobody would hear. */
-  readonly lookedUp: Construct;
+  /** Alarms depend on it, so that none is created before the topic is known to exist. */
+  readonly lookUp: Construct;
 
-  /** @throws SettingsError if the topic is of another region or account than the stack, as far as the stack knows its own. */
+  /**
+   * @throws SettingsError if the topic is in another region or account than the stack, where these are known at
+   * synthesis
+   */
   constructor(scope: Construct, id: string, { topicArn, logRetentionDays }: AlarmTopicProps) {
     super(scope, id);
-    refuseOthers(topicArn, Stack.of(this));
+    requireSamePlace(topicArn, Stack.of(this));
     this.topic = Topic.fromTopicArn(this, 'Topic', topicArn);
-    const lookUp = {
+    const call = {
       service: 'SNS',
       action: 'getTopicAttributes',
       parameters: { TopicArn: topicArn },
       physicalResourceId: PhysicalResourceId.of(topicArn),
-      // Nothing of the answer is used but that there is one.
+      // Only the existence of the topic matters.
       outputPaths: ['Attributes.TopicArn'],
     };
-    this.lookedUp = new AwsCustomResource(this, 'LookUp', {
+    this.lookUp = new AwsCustomResource(this, 'LookUp', {
       resourceType: 'Custom::AlarmTopicLookUp',
-      onUpdate: lookUp,
+      onUpdate: call,
       policy: AwsCustomResourcePolicy.fromStatements([
         new PolicyStatement({ actions: ['sns:GetTopicAttributes'], resources: [topicArn] }),
       ]),
@@ -49,28 +52,30 @@ export class AlarmTopic extends Construct {
   }
 }
 
-function refuseOthers(topicArn: string, { account, region }: Stack): void {
+function requireSamePlace(topicArn: string, { account, region }: Stack): void {
   const topic = Arn.split(topicArn, ArnFormat.NO_RESOURCE_NAME);
-  const problems = Object.entries({ account, region }).flatMap(([what, ours]) => {
-    const theirs = what === 'account' ? topic.account : topic.region;
-    if (Token.isUnresolved(ours) || theirs === ours) return [];
-    return [`alarmTopicArn must be in the ${what} of the deployment, ${ours}`];
+  const problems = Object.entries({ account, region }).flatMap(([what, expected]) => {
+    const actual = what === 'account' ? topic.account : topic.region;
+    if (Token.isUnresolved(expected) || actual === expected) return [];
+    return [`alarmTopicArn must be in the ${what} of the deployment, ${expected}`];
   });
   if (problems.length > 0) throw new SettingsError(problems);
 }
 
-/** The function that looks it up is CDK's, one for the whole stack. */
+/** CDK's provider function for custom resources, which the stack has once. */
 function acknowledgeProvider(topic: AlarmTopic): void {
   const provider = Stack.of(topic).node.tryFindChild(
     `AWS${AwsCustomResource.PROVIDER_FUNCTION_UUID.replaceAll('-', '')}`,
   );
   if (provider === undefined)
-    throw new Error('the provider of custom resources is not where this version of CDK puts it');
+    throw new Error(
+      'The provider of custom resources is not where this version of CDK is expected to place it.',
+    );
   const role =
     'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]';
   Validations.of(provider).acknowledge({
     id: role,
     reason:
-      "CDK's function for custom resources comes with this role. It runs while the topic is deployed, and writes logs.",
+      "CDK's function for custom resources has this role. It runs only during deployments, and writes logs.",
   });
 }

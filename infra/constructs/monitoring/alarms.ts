@@ -8,17 +8,17 @@ import {
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Construct } from 'constructs';
 import { AlarmTopic } from './alarm-topic.ts';
-import { deliveryAlarms, partsOfAlarms } from './delivery-alarms.ts';
+import { deliveryAlarms, componentAlarms } from './delivery-alarms.ts';
 import { functionAlarms } from './function-alarms.ts';
-import { alarmAs, descriptionOf, type PlannedAlarm } from './planned-alarm.ts';
+import { createAlarm, descriptionOf, type PlannedAlarm } from './planned-alarm.ts';
 import { queueAlarms } from './queue-alarms.ts';
-import type { MonitoringProps, OwnMetrics } from './metrics.ts';
+import type { MonitoringProps, PosthasteMetrics } from './metrics.ts';
 
 export interface AlarmsProps extends MonitoringProps {
-  readonly own: OwnMetrics;
+  readonly metricOf: PosthasteMetrics;
 }
 
-/** Each of these alone means that messages stay where they are. */
+/** Each of these alarms alone means that messages do not move. */
 const STANDSTILL = [
   'IngressAge',
   'IngressStalled',
@@ -31,56 +31,61 @@ const STANDSTILL = [
 ];
 
 /**
- * All alarms, each with its section in the runbook. None is raised because one subscriber is down: what such a subscriber can
- * bring about is either not watched, or watched together with something that it cannot.
+ * All alarms, each with a section in the runbook. A single subscriber that is down raises none: metrics that it can
+ * affect are not watched, or only together with others that it cannot affect.
  */
 export class Alarms extends Construct {
-  /** Those that tell somebody, the one to get up for first. */
-  readonly telling: readonly AlarmBase[];
+  /** The alarms that notify, the most urgent first. */
+  readonly notifying: readonly AlarmBase[];
 
-  constructor(scope: Construct, id: string, { own, ...props }: AlarmsProps) {
+  constructor(scope: Construct, id: string, { metricOf, ...props }: AlarmsProps) {
     super(scope, id);
     const { deployment, alarmTopicArn, logRetentionDays } = props.settings;
-    const raise = (plan: PlannedAlarm): Alarm => alarmAs(this, deployment, plan);
-    const plans = [...queueAlarms(props), ...deliveryAlarms(props, own), ...functionAlarms(props, own)];
+    const raise = (plan: PlannedAlarm): Alarm => createAlarm(this, deployment, plan);
+    const plans = [
+      ...queueAlarms(props),
+      ...deliveryAlarms(props, metricOf),
+      ...functionAlarms(props, metricOf),
+    ];
     const alarms = plans.map((plan) => ({ id: plan.id, alarm: raise(plan) }));
     const standstill = alarms.filter((planned) => STANDSTILL.includes(planned.id)).map(({ alarm }) => alarm);
-    const parts = partsOfAlarms(own);
+    const parts = componentAlarms(metricOf);
     const severalFailing = raise(parts.severalFailing);
 
-    const doNotFlow = this.together(deployment, {
+    const doNotFlow = this.composite(deployment, {
       id: 'DeliveriesDoNotFlow',
-      says: 'Deliveries do not flow: messages stay where they are, or most subscribers are out of reach.',
+      summary:
+        'Deliveries do not flow: messages are stuck in a queue, or most subscribers cannot be reached.',
       rule: AlarmRule.anyOf(...standstill, AlarmRule.allOf(severalFailing, raise(parts.fewDelivered))),
     });
-    const undeliverableRate = this.together(deployment, {
+    const undeliverableRate = this.composite(deployment, {
       id: 'UndeliverableRate',
-      says: 'Several subscribers fail, and most deliveries that end do so undelivered.',
+      summary: 'Several subscribers fail, and most deliveries that end are rejected or exhausted.',
       rule: AlarmRule.allOf(severalFailing, raise(parts.mostlyUndeliverable)),
     });
-    this.telling = [doNotFlow, undeliverableRate, ...alarms.map(({ alarm }) => alarm)];
-    if (alarmTopicArn !== undefined) this.tell(alarmTopicArn, logRetentionDays);
+    this.notifying = [doNotFlow, undeliverableRate, ...alarms.map(({ alarm }) => alarm)];
+    if (alarmTopicArn !== undefined) this.notify(alarmTopicArn, logRetentionDays);
   }
 
-  private together(
+  private composite(
     deployment: string,
-    { id, says, rule }: Pick<PlannedAlarm, 'id' | 'says'> & { rule: IAlarmRule },
+    { id, summary, rule }: Pick<PlannedAlarm, 'id' | 'says'> & { rule: IAlarmRule },
   ): CompositeAlarm {
     return new CompositeAlarm(this, id, {
       compositeAlarmName: `${deployment}-${id}`,
-      alarmDescription: descriptionOf({ id, says }),
+      alarmDescription: descriptionOf({ id, summary }),
       alarmRule: rule,
     });
   }
 
-  /** That they are raised, and that they are over. */
-  private tell(topicArn: string, logRetentionDays: MonitoringProps['settings']['logRetentionDays']): void {
-    const { topic, lookedUp } = new AlarmTopic(this, 'Topic', { topicArn, logRetentionDays });
+  /** Notifies the topic when an alarm is raised and when it is over. */
+  private notify(topicArn: string, logRetentionDays: MonitoringProps['settings']['logRetentionDays']): void {
+    const { topic, lookUp } = new AlarmTopic(this, 'Topic', { topicArn, logRetentionDays });
     const action = new SnsAction(topic);
-    for (const alarm of this.telling) {
+    for (const alarm of this.notifying) {
       alarm.addAlarmAction(action);
       alarm.addOkAction(action);
-      alarm.node.addDependency(lookedUp);
+      alarm.node.addDependency(lookUp);
     }
   }
 }

@@ -3,25 +3,28 @@ import { type IMetric, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
-import type { OwnMetrics } from './metrics.ts';
+import type { PosthasteMetrics } from './metrics.ts';
 
-/** Messages that one invocation takes. */
+/** Messages in a full batch. */
 const BATCH = 10;
 
-/** A subscriber that nobody answers for costs the connect timeout, or the attempt timeout if that is less (shared/adapters/http/subscriber.ts). */
+/**
+ * An attempt to an unreachable subscriber takes this long, or the attempt timeout if that is less
+ * (shared/adapters/http/subscriber.ts).
+ */
 const CONNECT_TIMEOUT_SECONDS = 5;
 
-/** A queue of deliver, and how many invocations may take from it at once. */
+/** A queue of deliver, and the most concurrent invocations for it. */
 export type Lane = { readonly queue: WorkQueue; readonly concurrency: number };
 
 /**
- * The value, or 0 while the workers of a queue are taken and get through their messages. Then what waits, waits for workers,
- * and a single subscriber that hangs may be the reason: whether there are enough workers is an alarm of its own. While
- * nothing is dealt with, or workers are idle, the value counts.
+ * The value, or 0 while the workers of a queue are busy and make progress. Then messages wait for workers, possibly
+ * because a single subscriber hangs; `DeliverConcurrency` watches whether there are enough workers.
  *
- * Taken: in flight is half of what the workers can hold, all of them with full batches. Half, since few batches are full.
+ * Busy: the messages in flight reach half of what all workers hold with full batches. Half, because few batches are
+ * full.
  */
-export function unlessTaken(
+export function zeroWhileBusy(
   value: IMetric,
   { queue, concurrency }: Lane,
   period = Duration.minutes(1),
@@ -34,24 +37,24 @@ export function unlessTaken(
 }
 
 /**
- * Concurrent invocations, or 0 while most of the attempts' time goes to attempts that take nearly as long as a timeout: that
- * many a single subscriber that hangs can hold, and no more workers would be enough for it.
+ * Concurrent invocations, or 0 while most attempt time is spent on attempts that take nearly as long as a timeout. A
+ * single subscriber that hangs can cause this, and more workers would not help.
  *
- * `SUM` takes an absent series for 0, which `+` does not: SUM([slow, all]) > 1.5 × all says slow > all ÷ 2 as well where
- * nothing was slow.
+ * SUM treats an absent series as 0, unlike `+`: SUM([slow, all]) > 1.5 × all means slow > all ÷ 2, also without slow
+ * attempts.
  */
-export function unlessHanging(
+export function zeroWhileSubscribersHang(
   running: IMetric,
   { attemptTimeoutSeconds }: DeploymentSettings,
-  own: OwnMetrics,
+  metricOf: PosthasteMetrics,
 ): MathExpression {
   const slowMs = 900 * Math.min(CONNECT_TIMEOUT_SECONDS, attemptTimeoutSeconds);
   return new MathExpression({
     expression: 'IF(SUM([slow, all]) > 1.5 * all, 0, running)',
     usingMetrics: {
       running,
-      all: own(metricNames.attemptDuration),
-      slow: own(metricNames.attemptDuration, { statistic: `TS(${slowMs}:)` }),
+      all: metricOf(metricNames.attemptDuration),
+      slow: metricOf(metricNames.attemptDuration, { statistic: `TS(${slowMs}:)` }),
     },
     period: Duration.minutes(1),
   });

@@ -1,113 +1,113 @@
 import { LogQueryVisualizationType, LogQueryWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
-import { type MonitoringProps, type OwnMetrics, schedulerMetric } from './metrics.ts';
+import { type MonitoringProps, type PosthasteMetrics, schedulerMetric } from './metrics.ts';
 import { PANEL_HEIGHT, PANEL_WIDTH, type Panel, type Row } from './panel.ts';
 import { logGroupsOf, queries, textOf } from './saved-queries.ts';
 
-/** What a producer or a subscriber would ask about. */
-export function deliveryPanels({ settings, pipeline }: MonitoringProps, own: OwnMetrics): Row[] {
+/** The panels on producers, deliveries and subscribers. */
+export function deliveryPanels({ settings, pipeline }: MonitoringProps, metricOf: PosthasteMetrics): Row[] {
   return [
-    { question: 'Are messages coming in?', panels: incoming(pipeline, own) },
-    { question: 'Are they delivered?', panels: delivered(pipeline, own) },
-    { question: 'Who fails?', panels: failing(pipeline, own) },
-    { question: 'Are retries on time?', panels: retries({ settings, pipeline }, own) },
+    { question: 'Are messages coming in?', panels: incoming(pipeline, metricOf) },
+    { question: 'Are they delivered?', panels: delivered(pipeline, metricOf) },
+    { question: 'Which subscribers fail?', panels: failing(pipeline, metricOf) },
+    { question: 'Are retries on time?', panels: retries({ settings, pipeline }, metricOf) },
   ];
 }
 
 type Pipeline = MonitoringProps['pipeline'];
 
-function incoming(pipeline: Pipeline, own: OwnMetrics): Panel[] {
+function incoming(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
   return [
     {
       title: 'Messages',
-      good: '**Good:** *accepted* follows what producers send, and *refused* is 0. *Nobody wanted* are types without a subscription.',
+      good: '**Good:** *accepted* follows what producers send; *refused* is 0. *No subscriber* means that no subscription matched.',
       unit: 'a minute',
       lines: {
-        accepted: own(metricNames.messagesAccepted),
-        'nobody wanted': own(metricNames.messagesUnmatched),
-        refused: own(metricNames.messagesRefused),
+        accepted: metricOf(metricNames.messagesAccepted),
+        'no subscriber': metricOf(metricNames.messagesUnmatched),
+        refused: metricOf(metricNames.messagesRefused),
       },
     },
     {
       title: 'Oldest message in the ingress queue',
-      good: '**Good:** a few seconds at most. It climbs while dispatch does not keep up, or fails.',
+      good: '**Good:** a few seconds at most. It rises while dispatch fails or does not keep up.',
       unit: 's',
       lines: { age: pipeline.queues.ingress.metricAgeOfOldest() },
     },
     {
-      title: 'Deliveries that messages come to',
-      good: '**Good:** *to be made* is messages × subscriptions. *Filtered out* cost nothing further.',
+      title: 'Deliveries created',
+      good: '**Good:** *matched* is messages × matching subscriptions. *Filtered out* causes no further cost.',
       unit: 'a minute',
       lines: {
-        'to be made': own(metricNames.deliveriesMatched),
-        'filtered out': own(metricNames.deliveriesFiltered),
+        matched: metricOf(metricNames.deliveriesMatched),
+        'filtered out': metricOf(metricNames.deliveriesFiltered),
       },
     },
   ];
 }
 
-function delivered(pipeline: Pipeline, own: OwnMetrics): Panel[] {
+function delivered(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
   return [
     {
       title: 'Deliveries that ended',
-      good: '**Good:** nearly all *delivered*. *Rejected* and *exhausted* are a matter of subscribers: see who fails.',
+      good: '**Good:** nearly all *delivered*. For *rejected* and *exhausted* see the failing subscriptions below.',
       unit: 'a minute',
       stacked: true,
       lines: {
-        delivered: own(metricNames.deliveriesDelivered),
-        rejected: own(metricNames.deliveriesRejected),
-        exhausted: own(metricNames.deliveriesExhausted),
-        cancelled: own(metricNames.deliveriesCancelled),
+        delivered: metricOf(metricNames.deliveriesDelivered),
+        rejected: metricOf(metricNames.deliveriesRejected),
+        exhausted: metricOf(metricNames.deliveriesExhausted),
+        cancelled: metricOf(metricNames.deliveriesCancelled),
       },
     },
     {
       title: 'Attempts by outcome',
-      good: '**Good:** mostly *delivered*. *Failed* rises on its own when a subscriber is down: each failure is tried again.',
+      good: '**Good:** mostly *delivered*. *Failed* rises while a subscriber is down, because attempts are retried.',
       unit: 'a minute',
       stacked: true,
       lines: {
-        delivered: own(metricNames.attemptsDelivered),
-        failed: own(metricNames.attemptsFailed),
-        rejected: own(metricNames.attemptsRejected),
+        delivered: metricOf(metricNames.attemptsDelivered),
+        failed: metricOf(metricNames.attemptsFailed),
+        rejected: metricOf(metricNames.attemptsRejected),
       },
     },
     {
       title: 'From the ingress queue to the first attempt',
-      good: '**Good:** half within a second, 99 in 100 within some seconds. Later: too few workers, or slow subscribers.',
+      good: '**Good:** p50 within a second, p99 within a few. Later means too few workers, or slow subscribers.',
       unit: 'ms',
       lines: {
-        half: own(metricNames.firstAttemptAge, { statistic: 'p50' }),
-        '99 in 100': own(metricNames.firstAttemptAge, { statistic: 'p99' }),
+        p50: metricOf(metricNames.firstAttemptAge, { statistic: 'p50' }),
+        p99: metricOf(metricNames.firstAttemptAge, { statistic: 'p99' }),
       },
     },
     {
       title: 'First attempts waiting',
-      good: '**Good:** near 0; peaks go down by themselves. Messages with a `delay` are not among them until they are due.',
+      good: '**Good:** near 0, with short peaks. Messages with a `delay` count only once they are due.',
       unit: 'messages',
       lines: {
         waiting: pipeline.queues.delivery.metricWaiting(),
-        'with workers': pipeline.queues.delivery.metricInFlight(),
+        'in flight': pipeline.queues.delivery.metricInFlight(),
       },
     },
     {
       title: 'Undeliverable queue',
-      good: '**Good:** at most what you have not fetched yet. Its messages are deliveries that ended undelivered.',
+      good: '**Good:** only what you have not fetched yet. Each message is a delivery that was rejected or exhausted.',
       unit: 'messages',
       lines: { held: pipeline.queues.undeliverable.metricWaiting() },
     },
     {
       title: 'Waiting for a rate limit',
-      good: '**Good:** 0, or what your limits are meant to hold back. It counts waits, not deliveries.',
+      good: '**Good:** 0, or what your rate limits are meant to hold back. Counts waits, not deliveries.',
       unit: 'a minute',
-      lines: { waits: own(metricNames.attemptsRateLimited) },
+      lines: { waits: metricOf(metricNames.attemptsRateLimited) },
     },
   ];
 }
 
-function failing(pipeline: Pipeline, own: OwnMetrics): Panel[] {
+function failing(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
   return [
     {
-      good: '**Good:** empty, or old acquaintances. Each time it is shown it reads the log of deliver for the time chosen above ($0.005 a GB).',
+      good: '**Good:** empty, or known cases. Each refresh reads the log of deliver for the chosen period ($0.005 a GB).',
       widget: new LogQueryWidget({
         title: 'Failing subscriptions',
         logGroupNames: logGroupsOf(queries.failing, pipeline),
@@ -118,89 +118,89 @@ function failing(pipeline: Pipeline, own: OwnMetrics): Panel[] {
       }),
     },
     {
-      title: 'How long subscribers take',
-      good: '**Good:** half well under a second. 99 in 100 near the attempt timeout: somebody hangs, and holds workers.',
+      title: 'Response time of subscribers',
+      good: '**Good:** p50 well under a second. If p99 is near the attempt timeout, a subscriber hangs and occupies workers.',
       unit: 'ms',
       lines: {
-        half: own(metricNames.attemptDuration, { statistic: 'p50' }),
-        '95 in 100': own(metricNames.attemptDuration, { statistic: 'p95' }),
-        '99 in 100': own(metricNames.attemptDuration, { statistic: 'p99' }),
+        p50: metricOf(metricNames.attemptDuration, { statistic: 'p50' }),
+        p95: metricOf(metricNames.attemptDuration, { statistic: 'p95' }),
+        p99: metricOf(metricNames.attemptDuration, { statistic: 'p99' }),
       },
     },
     {
       title: 'Subscriptions that began to fail',
-      good: '**Good:** none, or one now and then. Several at once: look at the way out, not at the subscribers.',
+      good: '**Good:** 0, or one now and then. If several begin at once, check the network of deliver first.',
       unit: 'a minute',
-      lines: { 'began to fail': own(metricNames.subscriptionsFailing) },
+      lines: { 'began to fail': metricOf(metricNames.subscriptionsFailing) },
     },
   ];
 }
 
 function retries(
   { settings, pipeline }: Pick<MonitoringProps, 'settings' | 'pipeline'>,
-  own: OwnMetrics,
+  metricOf: PosthasteMetrics,
 ): Panel[] {
   return [
     {
-      title: 'How late retries start',
-      good: '**Good:** 99 in 100 within some 1.5 s. Waiting for a rate limit is not in it.',
+      title: 'Retry lateness',
+      good: '**Good:** p99 within about 1.5 s. Waiting for a rate limit is not included.',
       unit: 'ms',
       lines: {
-        half: own(metricNames.retryLateness, { statistic: 'p50' }),
-        '99 in 100': own(metricNames.retryLateness, { statistic: 'p99' }),
+        p50: metricOf(metricNames.retryLateness, { statistic: 'p50' }),
+        p99: metricOf(metricNames.retryLateness, { statistic: 'p99' }),
       },
     },
     {
-      title: 'Past their time',
-      good: '**Good:** 0. *Woken* now and then after a crash. *Stuck* means that waking does not help.',
+      title: 'Overdue retries',
+      good: '**Good:** 0. *Woken by reconcile* now and then after a crash. *Stuck* means that wake-ups do not help.',
       unit: 'deliveries',
       lines: {
-        overdue: own(metricNames.deliveriesOverdue, { statistic: 'max' }),
-        'woken by reconcile': own(metricNames.reconciled),
-        stuck: own(metricNames.deliveriesStuck, { statistic: 'max' }),
+        overdue: metricOf(metricNames.deliveriesOverdue, { statistic: 'max' }),
+        'woken by reconcile': metricOf(metricNames.reconciled),
+        stuck: metricOf(metricNames.deliveriesStuck, { statistic: 'max' }),
       },
     },
     {
       title: 'Retries waiting',
-      good: '**Good:** near 0. Those that are not due are not among them.',
+      good: '**Good:** near 0. Retries that are not due yet do not count.',
       unit: 'messages',
       lines: {
         waiting: pipeline.queues.retry.metricWaiting(),
-        'with workers': pipeline.queues.retry.metricInFlight(),
+        'in flight': pipeline.queues.retry.metricInFlight(),
       },
     },
     {
       title: 'Attempts by phase',
-      good: '**Good:** *initial* above all others together. A wave that goes through the phases is an outage of a subscriber.',
+      good: '**Good:** mostly *initial*. A wave that moves through the phases is the outage of a subscriber.',
       unit: 'a minute',
       stacked: true,
       lines: {
-        initial: own(metricNames.attemptsInitial),
-        immediate: own(metricNames.attemptsImmediate),
-        pre_backoff: own(metricNames.attemptsPreBackoff),
-        backoff: own(metricNames.attemptsBackoff),
-        post_backoff: own(metricNames.attemptsPostBackoff),
-        manual: own(metricNames.attemptsManual),
+        initial: metricOf(metricNames.attemptsInitial),
+        immediate: metricOf(metricNames.attemptsImmediate),
+        pre_backoff: metricOf(metricNames.attemptsPreBackoff),
+        backoff: metricOf(metricNames.attemptsBackoff),
+        post_backoff: metricOf(metricNames.attemptsPostBackoff),
+        manual: metricOf(metricNames.attemptsManual),
       },
     },
     {
-      title: 'Wake-ups set',
-      good: `**Good:** as many as there are failures. By Scheduler from ${settings.schedulerThreshold} s on.`,
+      title: 'Wake-ups scheduled',
+      good: `**Good:** as many as failed attempts. Delays of ${settings.schedulerThreshold} s or more use EventBridge Scheduler.`,
       unit: 'a minute',
       lines: {
-        'by SQS': own(metricNames.wakeUpsBySqs),
-        'by Scheduler': own(metricNames.wakeUpsByScheduler),
+        'by SQS': metricOf(metricNames.wakeUpsBySqs),
+        'by Scheduler': metricOf(metricNames.wakeUpsByScheduler),
       },
     },
     {
       title: 'EventBridge Scheduler',
-      good: '**Good:** *fired* only. *Throttled*: more come due than its quota lets through, and they come late.',
+      good: '**Good:** only *fired*. *Throttled* means that the quota is too small, and retries are late.',
       unit: 'a minute',
       lines: {
         fired: schedulerMetric(pipeline, 'InvocationAttemptCount'),
         throttled: schedulerMetric(pipeline, 'InvocationThrottleCount'),
         'refused by SQS': schedulerMetric(pipeline, 'TargetErrorCount'),
-        'given up': schedulerMetric(pipeline, 'InvocationDroppedCount'),
+        dropped: schedulerMetric(pipeline, 'InvocationDroppedCount'),
       },
     },
   ];

@@ -6,7 +6,7 @@ import {
   functionsOf,
   logBytes,
   type MonitoringProps,
-  type OwnMetrics,
+  type PosthasteMetrics,
   schedulerMetric,
   indexMetric,
   tableMetric,
@@ -15,68 +15,68 @@ import type { Graph, Row } from './panel.ts';
 
 const INDEXES = Object.values(deliveryIndexes).map(({ name }) => name);
 
-/** What whoever runs it would ask about. */
-export function machineryPanels(props: MonitoringProps, own: OwnMetrics): Row[] {
+/** The panels on the functions, queues and tables, and on what drives their cost. */
+export function machineryPanels(props: MonitoringProps, metricOf: PosthasteMetrics): Row[] {
   return [
-    { question: 'Is our own machinery well?', panels: machinery(props, own) },
-    { question: 'What does it cost?', panels: costDrivers(props, own) },
+    { question: 'Does Posthaste work?', panels: machinery(props, metricOf) },
+    { question: 'What does it cost?', panels: costDrivers(props, metricOf) },
   ];
 }
 
-function machinery({ settings, state, pipeline }: MonitoringProps, own: OwnMetrics): Graph[] {
+function machinery({ settings, state, pipeline }: MonitoringProps, metricOf: PosthasteMetrics): Graph[] {
   const eachFunction = linesOfFunctions(pipeline);
   return [
     {
       title: 'Dead letters',
-      good: '**Good:** 0 in all four. Each has a section in the runbook that says what to do.',
+      good: '**Good:** 0 in all four queues. The runbook has a section for each.',
       unit: 'messages',
       lines: {
         'ingress dead letters': pipeline.queues.ingressDeadLetters.metricWaiting(),
         'delivery dead letters': pipeline.queues.deliveryDeadLetters.metricWaiting(),
         'scheduler dead letters': pipeline.schedules.deadLetters.metricWaiting(),
         'operation dead letters': pipeline.queues.operationDeadLetters.metricWaiting(),
-        'sent there by deliver and operate': own(metricNames.deadLettered),
+        'sent by deliver and operate': metricOf(metricNames.deadLettered),
       },
     },
     {
-      title: 'Faults of ours',
-      good: '**Good:** 0. *Records* failed because AWS or we did, and come again; the others are crashes and timeouts.',
+      title: 'Internal errors',
+      good: '**Good:** 0. *Messages* failed because of AWS or a bug, and are retried. The other lines are crashes and timeouts.',
       unit: 'a minute',
       lines: {
-        records: own(metricNames.faults),
+        messages: metricOf(metricNames.faults),
         ...eachFunction(({ lambda }) => lambda.metricErrors({ statistic: 'sum' })),
       },
     },
     {
-      title: 'Turned away',
-      good: '**Good:** 0, or a few *AWS calls repeated*. Throttled functions: the account is short of concurrency.',
+      title: 'Throttled',
+      good: '**Good:** 0, or a few *AWS calls retried*. Throttled functions mean that the account has too little concurrency.',
       unit: 'a minute',
       lines: {
         ...eachFunction(({ lambda }) => lambda.metricThrottles({ statistic: 'sum' })),
-        'AWS calls throttled': own(metricNames.awsCallsThrottled),
-        'AWS calls repeated': own(metricNames.awsCallsRetried),
+        'AWS calls throttled': metricOf(metricNames.awsCallsThrottled),
+        'AWS calls retried': metricOf(metricNames.awsCallsRetried),
         'deliveries table, writes': tableMetric(state.deliveries.name, 'WriteThrottleEvents'),
         'deliveries table, reads': tableMetric(state.deliveries.name, 'ReadThrottleEvents'),
-        'its indexes, writes': indexMetric(state.deliveries.name, INDEXES, 'WriteThrottleEvents'),
-        'its indexes, reads': indexMetric(state.deliveries.name, INDEXES, 'ReadThrottleEvents'),
+        'deliveries indexes, writes': indexMetric(state.deliveries.name, INDEXES, 'WriteThrottleEvents'),
+        'deliveries indexes, reads': indexMetric(state.deliveries.name, INDEXES, 'ReadThrottleEvents'),
       },
     },
     {
-      title: 'Workers of deliver',
-      good: '**Good:** well below the line, which is what the settings give it. At the line messages wait.',
-      unit: 'at once',
+      title: 'Concurrency of deliver',
+      good: '**Good:** well below the line, which is the limit by the settings. At the limit, messages wait.',
+      unit: 'invocations',
       lines: { running: pipeline.deliver.lambda.metric('ConcurrentExecutions', { statistic: 'max' }) },
-      limit: { value: settings.deliverConcurrency + settings.retryConcurrency, label: 'all' },
+      limit: { value: settings.deliverConcurrency + settings.retryConcurrency, label: 'limit' },
     },
     {
-      title: 'How long functions take, 95 in 100',
-      good: '**Good:** well under a second; operate up to 40 s in a long job; deliver what the subscribers take.',
+      title: 'Duration of functions, p95',
+      good: '**Good:** well under a second. Operate takes up to 40 s; deliver as long as subscribers take.',
       unit: 'ms',
       lines: eachFunction(({ lambda }) => lambda.metricDuration({ statistic: 'p95' })),
     },
     {
       title: 'The API',
-      good: '**Good:** no *5xx*. *4xx* are what callers got wrong, or did too often (429).',
+      good: '**Good:** no *5xx*. *4xx* are mistakes of callers, or too many requests (429).',
       unit: 'a minute',
       lines: {
         requests: apiMetric(pipeline, 'Count'),
@@ -85,42 +85,42 @@ function machinery({ settings, state, pipeline }: MonitoringProps, own: OwnMetri
       },
     },
     {
-      title: 'Orders of recoveries and cancellations',
-      good: '**Good:** 0 but while somebody has ordered one.',
+      title: 'Recoveries and cancellations',
+      good: '**Good:** 0, except while an operation runs.',
       unit: 'messages',
       lines: {
         waiting: pipeline.queues.operation.metricWaiting(),
-        'worked on': pipeline.queues.operation.metricInFlight(),
+        'in flight': pipeline.queues.operation.metricInFlight(),
       },
     },
     {
-      title: 'Loops cut off by Lambda',
-      good: '**Good:** 0, always. Each is a message that Lambda dropped on its way through our queues.',
+      title: 'Messages dropped as loops by Lambda',
+      good: '**Good:** always 0. Lambda took a message for a runaway loop and dropped it.',
       unit: 'a minute',
       lines: eachFunction(({ lambda }) => lambda.metric('RecursiveInvocationsDropped', { statistic: 'sum' })),
     },
     {
       title: 'Cold starts',
-      good: '**Good:** few beside the invocations. A wave after each deployment is normal.',
+      good: '**Good:** few, compared with invocations. A peak after each deployment is normal.',
       unit: 'a minute',
-      lines: { 'cold starts': own(metricNames.coldStarts) },
+      lines: { 'cold starts': metricOf(metricNames.coldStarts) },
     },
   ];
 }
 
-function costDrivers({ state, pipeline }: MonitoringProps, own: OwnMetrics): Graph[] {
+function costDrivers({ state, pipeline }: MonitoringProps, metricOf: PosthasteMetrics): Graph[] {
   const eachFunction = linesOfFunctions(pipeline);
   return [
     {
-      title: 'Time of functions',
-      good: '**Good:** it follows the attempts. Deliver waits for slow subscribers, and the waiting is paid for.',
+      title: 'Total duration of functions',
+      good: '**Good:** follows the number of attempts. Waiting for slow subscribers costs money.',
       unit: 'ms a minute',
       stacked: true,
       lines: eachFunction(({ lambda }) => lambda.metricDuration({ statistic: 'sum' })),
     },
     {
-      title: 'Units of the tables',
-      good: '**Good:** two writes for each delivery, and two more for each retry; items over 1 KB take more.',
+      title: 'Capacity units of the tables',
+      good: '**Good:** two writes for each delivery, two more for each retry. Items over 1 KB need more.',
       unit: 'units a minute',
       lines: {
         'deliveries, writes': tableMetric(state.deliveries.name, 'ConsumedWriteCapacityUnits'),
@@ -141,19 +141,19 @@ function costDrivers({ state, pipeline }: MonitoringProps, own: OwnMetrics): Gra
     },
     {
       title: 'Messages sent to queues, and schedules',
-      good: '**Good:** *ingress* is the messages, *delivery* the deliveries, *retry* what failed.',
+      good: '**Good:** *ingress* follows messages, *delivery* deliveries, *retry* failed attempts.',
       unit: 'a minute',
       lines: {
         ingress: pipeline.queues.ingress.metricSent(),
         delivery: pipeline.queues.delivery.metricSent(),
         retry: pipeline.queues.retry.metricSent(),
-        schedules: own(metricNames.wakeUpsByScheduler),
+        schedules: metricOf(metricNames.wakeUpsByScheduler),
         'schedules fired': schedulerMetric(pipeline, 'InvocationAttemptCount'),
       },
     },
     {
       title: 'Logs written',
-      good: '**Good:** under a kilobyte for each attempt. `logSuccessSampling` and `logLevel` make it less.',
+      good: '**Good:** under a kilobyte for each attempt. `logSuccessSampling` and `logLevel` reduce it.',
       unit: 'bytes a minute',
       stacked: true,
       lines: eachFunction(({ logGroupName }) => logBytes(logGroupName)),
@@ -163,7 +163,7 @@ function costDrivers({ state, pipeline }: MonitoringProps, own: OwnMetrics): Gra
 
 type FunctionsOf = ReturnType<typeof functionsOf>;
 
-/** A line for each function, by its name. */
+/** Creates one line for each function, labelled by its name. */
 function linesOfFunctions(pipeline: MonitoringProps['pipeline']) {
   return (metricOf: (one: FunctionsOf[keyof FunctionsOf]) => Metric): Record<string, Metric> =>
     Object.fromEntries(Object.entries(functionsOf(pipeline)).map(([name, one]) => [name, metricOf(one)]));

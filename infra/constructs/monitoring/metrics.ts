@@ -10,11 +10,11 @@ export interface MonitoringProps {
   readonly pipeline: Pipeline;
 }
 
-/** A metric that the functions of one deployment write. */
-export type OwnMetrics = (name: MetricName, options?: MetricOptions) => Metric;
+/** Returns a metric that the functions of a deployment write. */
+export type PosthasteMetrics = (name: MetricName, options?: MetricOptions) => Metric;
 
-/** Sums, unless another statistic is asked for. */
-export function ownMetrics(deployment: string): OwnMetrics {
+/** Metrics of one deployment, with `sum` as the default statistic. */
+export function posthasteMetrics(deployment: string): PosthasteMetrics {
   return (metricName, options) =>
     new Metric({
       ...summed(metricNamespace, metricName, { [metricDimension]: deployment }),
@@ -22,7 +22,7 @@ export function ownMetrics(deployment: string): OwnMetrics {
     });
 }
 
-/** Of the schedules of this deployment. */
+/** A metric of the deployment's schedule group. */
 export function schedulerMetric({ schedules }: Pipeline, name: string): Metric {
   return new Metric(summed('AWS/Scheduler', name, { ScheduleGroup: schedules.groupName }));
 }
@@ -31,10 +31,13 @@ export function tableMetric(tableName: string, name: string): Metric {
   return new Metric(summed('AWS/DynamoDB', name, { TableName: tableName }));
 }
 
-/** Summed over the indexes of a table, which its own figures do not include (DynamoDB developer guide, "Metrics and dimensions"). */
+/**
+ * The sum over a table's indexes, which the table's metrics exclude (DynamoDB developer guide, "Metrics and
+ * dimensions").
+ */
 export function indexMetric(tableName: string, indexes: readonly string[], name: string): MathExpression {
   const each = indexes.map((index, at): [string, Metric] => [
-    // An id begins with a small letter, and is one metric's in the whole graph.
+    // An id begins with a lower-case letter, and is unique in a graph.
     `of${name}${at}`,
     new Metric(summed('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index })),
   ]);
@@ -48,7 +51,7 @@ export function apiMetric({ administration }: Pipeline, name: string): Metric {
   return new Metric(summed('AWS/ApiGateway', name, { ApiId: administration.apiId }));
 }
 
-/** Bytes that a log group took in. */
+/** Bytes written to a log group. */
 export function logBytes(logGroupName: string): Metric {
   return new Metric(summed('AWS/Logs', 'IncomingBytes', { LogGroupName: logGroupName }));
 }

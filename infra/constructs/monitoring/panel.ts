@@ -14,22 +14,22 @@ export const PANEL_WIDTH = COLUMNS / 3;
 export const PANEL_HEIGHT = 6;
 const SENTENCE_HEIGHT = 2;
 
-/** A question that an operator has, and the panels that answer it, three a line. */
+/** A question of an operator, and the panels that answer it, three in a line. */
 export type Row = { readonly question: string; readonly panels: readonly Panel[] };
 
-/** A widget and, below it, the sentence that says what good looks like. */
+/** A widget, and the sentence below it that describes the healthy state. */
 type Widget = { readonly widget: IWidget; readonly good: string };
 
 export type Panel = Graph | Widget;
 
-/** A graph: its lines by their labels, in the unit. */
+/** A graph. `lines`: by label, in `unit`. */
 export type Graph = {
   readonly title: string;
   readonly unit: string;
   readonly good: string;
   readonly lines: Readonly<Record<string, Metric | MathExpression>>;
   readonly stacked?: boolean;
-  /** Where it becomes bad, in the unit. */
+  /** A horizontal line, in `unit`: values near it are bad. */
   readonly limit?: { readonly value: number; readonly label: string };
 };
 
@@ -49,12 +49,12 @@ function graphOf({ title, good, lines, unit, stacked = false, limit }: Graph): W
   };
 }
 
-/** The lines of widgets that a row comes to: its question, then its panels. */
-export function linesOf({ question, panels }: Row): IWidget[][] {
+/** The widgets of a row, line by line: its question, then its panels. */
+export function widgetLines({ question, panels }: Row): IWidget[][] {
   const heading = new TextWidget({ markdown: `## ${question}`, width: COLUMNS, height: 1 });
   return [
     [heading],
-    ...lineUp(panels.map((panel) => ('widget' in panel ? panel : graphOf(panel)))).map((line) =>
+    ...intoLines(panels.map((panel) => ('widget' in panel ? panel : graphOf(panel)))).map((line) =>
       line.map(asColumn),
     ),
   ];
@@ -64,8 +64,8 @@ function asColumn({ widget, good }: Widget): IWidget {
   return new Column(widget, new TextWidget({ markdown: good, width: widget.width, height: SENTENCE_HEIGHT }));
 }
 
-/** As many panels a line as it has room for. */
-function lineUp(panels: readonly Widget[]): Widget[][] {
+/** Fills each line with as many panels as fit. */
+function intoLines(panels: readonly Widget[]): Widget[][] {
   const lines: Widget[][] = [];
   let room = 0;
   for (const panel of panels) {

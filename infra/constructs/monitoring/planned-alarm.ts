@@ -1,53 +1,50 @@
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 
-/** Where the runbook is, in the sources that were deployed. */
+/** The runbook, in the sources of the deployed version. */
 const RUNBOOK = 'docs/operations.md';
 
-type Beyond = { readonly above: number } | { readonly below: number };
+type Threshold = { readonly above: number } | { readonly below: number };
 
-/** What an alarm watches, and when it is raised. */
 export type PlannedAlarm = {
-  /** Its construct id, which is final, and its name after the deployment's. */
+  /** The construct id, which must not change, and the alarm's name after the deployment's. */
   readonly id: string;
-  /** Its section in the runbook. @default one of its own, by its id */
+  /** The section in the runbook. @default the section named after `id` */
   readonly section?: string;
-  /** One sentence for whoever is woken by it. */
-  readonly says: string;
-  readonly watches: IMetric;
-  /** Raised by values beyond this, in the metric's unit … */
-  readonly beyond: Beyond;
-  /** … in so many periods … */
+  /** One sentence for the person on call. */
+  readonly summary: string;
+  readonly metric: IMetric;
+  /** The threshold, in the metric's unit. The alarm is raised if `in` of the last `of` periods exceed it. */
+  readonly threshold: Threshold;
   readonly in: number;
-  /** … of so many. */
   readonly of: number;
-  /** What a period without data means. @default `fine`: nothing was counted, because nothing happened */
-  readonly silence?: 'fine' | 'alarming';
+  /** How to treat a period without data. @default `fine`: nothing was counted, because nothing happened */
+  readonly missingData?: 'fine' | 'alarming';
 };
 
 export function descriptionOf({
   id,
   section = id,
-  says,
+  summary,
 }: Pick<PlannedAlarm, 'id' | 'section' | 'says'>): string {
-  return `${says} Runbook: ${RUNBOOK}#alarm-${section.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`;
+  return `${summary} Runbook: ${RUNBOOK}#alarm-${section.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`;
 }
 
-export function alarmAs(scope: Construct, deployment: string, plan: PlannedAlarm): Alarm {
+export function createAlarm(scope: Construct, deployment: string, plan: PlannedAlarm): Alarm {
   return new Alarm(scope, plan.id, {
     alarmName: `${deployment}-${plan.id}`,
     alarmDescription: descriptionOf(plan),
-    metric: plan.watches,
-    ...limitOf(plan.beyond),
+    metric: plan.metric,
+    ...limitOf(plan.threshold),
     evaluationPeriods: plan.of,
     datapointsToAlarm: plan.in,
     treatMissingData:
-      plan.silence === 'alarming' ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+      plan.missingData === 'alarming' ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
   });
 }
 
-function limitOf(beyond: Beyond) {
-  return 'above' in beyond
-    ? { threshold: beyond.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
-    : { threshold: beyond.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD };
+function limitOf(limit: Threshold) {
+  return 'above' in limit
+    ? { threshold: limit.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
+    : { threshold: limit.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD };
 }

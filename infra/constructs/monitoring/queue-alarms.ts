@@ -2,89 +2,87 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Pipeline } from '../pipeline.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
-import { unlessTaken } from './capacity.ts';
+import { zeroWhileBusy } from './capacity.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
 import type { MonitoringProps } from './metrics.ts';
 
-/** The longest that SQS hides a message on purpose: a `delay`, or a retry that is not due. */
+/** The longest `DelaySeconds` of SQS, used for a `delay` or a retry that is not due. */
 const LONGEST_DELAY_SECONDS = 900;
 
 const MINUTE_SECONDS = 60;
 
 /**
- * Of a queue without data SQS says that it was empty and not asked for six hours, so silence is fine. An age counts from the
- * sending; a message whose invocation died is hidden for the visibility timeout. One death is healed by itself and is no
- * reason to wake anybody, so each limit is that and a minute.
+ * SQS writes no data for a queue that is empty and unused for six hours, so missing data is fine. Ages count from
+ * sending. A single crash heals after the visibility timeout, so each threshold allows for one, plus a minute.
  */
 export function queueAlarms({ settings, pipeline }: MonitoringProps): PlannedAlarm[] {
   const { ingress, delivery, retry } = pipeline.queues;
   return [
     {
       id: 'IngressAge',
-      says: 'Messages wait in the ingress queue: dispatch does not take them, or fails on them.',
-      watches: ingress.metricAgeOfOldest({ period: Duration.minutes(1) }),
-      beyond: { above: diedOnceSeconds(ingress) },
+      summary: 'Messages wait in the ingress queue: dispatch does not receive them, or fails.',
+      metric: ingress.metricAgeOfOldest({ period: Duration.minutes(1) }),
+      threshold: { above: afterOneCrashSeconds(ingress) },
       in: 3,
       of: 3,
     },
     {
       id: 'DeliveryAge',
-      says: 'First attempts wait in the delivery queue though there are workers for them.',
-      watches: unlessTaken(delivery.metricAgeOfOldest(), {
+      summary: 'First attempts wait in the delivery queue although workers are free.',
+      metric: zeroWhileBusy(delivery.metricAgeOfOldest(), {
         queue: delivery,
         concurrency: settings.deliverConcurrency,
       }),
-      beyond: { above: LONGEST_DELAY_SECONDS + diedOnceSeconds(delivery) },
+      threshold: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(delivery) },
       in: 3,
       of: 3,
     },
     {
       id: 'RetryAge',
-      says: 'Retries wait in the retry queue though there are workers for them.',
-      watches: unlessTaken(retry.metricAgeOfOldest(), {
+      summary: 'Retries wait in the retry queue although workers are free.',
+      metric: zeroWhileBusy(retry.metricAgeOfOldest(), {
         queue: retry,
         concurrency: settings.retryConcurrency,
       }),
-      beyond: { above: LONGEST_DELAY_SECONDS + diedOnceSeconds(retry) },
+      threshold: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(retry) },
       in: 3,
       of: 3,
     },
     {
       id: 'IngressStalled',
       section: 'IngressAge',
-      says: 'Messages are in the ingress queue, and not one is dealt with.',
-      watches: stalled(ingress),
+      summary: 'The ingress queue has messages, but none is processed.',
+      metric: stalled(ingress),
       ...FIVE_MINUTES,
     },
     {
       id: 'DeliveryStalled',
-      says: 'First attempts are in the delivery queue, and not one is dealt with.',
-      watches: stalled(delivery),
+      summary: 'The delivery queue has first attempts, but none is processed.',
+      metric: stalled(delivery),
       ...FIVE_MINUTES,
     },
     {
       id: 'RetryStalled',
       section: 'DeliveryStalled',
-      says: 'Retries are in the retry queue, and not one is dealt with.',
-      watches: stalled(retry),
+      summary: 'The retry queue has retries, but none is processed.',
+      metric: stalled(retry),
       ...FIVE_MINUTES,
     },
     ...deadLetterAlarms(pipeline),
   ];
 }
 
-function diedOnceSeconds({ visibilityTimeout }: WorkQueue): number {
+function afterOneCrashSeconds({ visibilityTimeout }: WorkQueue): number {
   return visibilityTimeout.toSeconds() + MINUTE_SECONDS;
 }
 
-/** Attempts take half a minute at most, so in five minutes even one worker gets through ten batches. */
+/** Attempts take half a minute at most, so even one worker processes ten batches in five minutes. */
 const FIVE_MINUTES = { beyond: { above: 0 }, in: 5, of: 5 };
 
 /**
- * 1 in a minute in which messages were there and none was dealt with: no worker is there, or each of them fails. A message
- * that failed is hidden until it may be received again, so those in flight count as well; what is only delayed does not. Its
- * age says nothing by then: SQS leaves out of `ApproximateAgeOfOldestMessage` what was received three times and not deleted,
- * and Lambda counts no error for a part of a batch ("Available CloudWatch metrics for Amazon SQS", SQS developer guide).
+ * 1 for each minute in which a queue had messages but none was processed. Counts messages in flight, because failed
+ * ones are hidden. Age and Lambda errors do not show this: SQS excludes messages that were received three times from
+ * the age ("Available CloudWatch metrics for Amazon SQS"), and Lambda counts no errors for parts of a batch.
  */
 function stalled(queue: WorkQueue): MathExpression {
   return new MathExpression({
@@ -100,23 +98,35 @@ function stalled(queue: WorkQueue): MathExpression {
 
 function deadLetterAlarms({ queues, schedules }: Pipeline): PlannedAlarm[] {
   return [
-    leftOver(
+    deadLetterAlarm(
       'IngressDeadLetters',
       queues.ingressDeadLetters,
-      'Messages were not understood, or dispatch gave up on them.',
+      'Messages in the ingress queue were invalid, or failed in dispatch too often.',
     ),
-    leftOver('DeliveryDeadLetters', queues.deliveryDeadLetters, 'Deliver gave up on jobs or wake-ups.'),
-    leftOver('SchedulerDeadLetters', schedules.deadLetters, 'EventBridge Scheduler could not send wake-ups.'),
-    leftOver('OperationDeadLetters', queues.operationDeadLetters, 'Operate gave up on an order.'),
+    deadLetterAlarm(
+      'DeliveryDeadLetters',
+      queues.deliveryDeadLetters,
+      'Jobs or wake-ups failed in deliver too often.',
+    ),
+    deadLetterAlarm(
+      'SchedulerDeadLetters',
+      schedules.deadLetters,
+      'EventBridge Scheduler could not send wake-ups.',
+    ),
+    deadLetterAlarm(
+      'OperationDeadLetters',
+      queues.operationDeadLetters,
+      'A recovery or cancellation failed in operate too often.',
+    ),
   ];
 }
 
-function leftOver(id: string, queue: HoldingQueue, says: string): PlannedAlarm {
+function deadLetterAlarm(id: string, queue: HoldingQueue, says: string): PlannedAlarm {
   return {
     id,
-    says,
-    watches: queue.metricWaiting({ period: Duration.minutes(1) }),
-    beyond: { above: 0 },
+    summary,
+    metric: queue.metricWaiting({ period: Duration.minutes(1) }),
+    threshold: { above: 0 },
     in: 1,
     of: 1,
   };

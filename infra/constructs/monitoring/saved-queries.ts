@@ -3,18 +3,18 @@ import { Construct } from 'constructs';
 import { everyFunction, type FunctionName } from '../../../shared/config/rules.ts';
 import type { Pipeline } from '../pipeline.ts';
 
-/** A question to the logs, in the language of CloudWatch Logs Insights. */
+/** A query in the language of CloudWatch Logs Insights. */
 type LogQuery = {
-  /** Its construct id, which is final. */
+  /** The construct id, which must not change. */
   readonly id: string;
-  /** Its name after the deployment's, in the list of saved queries. */
+  /** The name in the list of saved queries, after the deployment's. */
   readonly name: string;
-  /** Whose logs it reads. */
+  /** The functions whose logs it reads. */
   readonly of: readonly FunctionName[];
   readonly lines: readonly string[];
 };
 
-/** Read together with docs/operations.md, which shows the first of them with ids filled in. */
+/** docs/operations.md describes each query. */
 export const queries = {
   story: {
     id: 'Story',
@@ -39,10 +39,10 @@ export const queries = {
       'limit 25',
     ],
   },
-  /** Of all attempts with a line of their own; the first successes that share one are in the next. */
+  /** Of attempts that are logged singly. First successes that share a log line are in the next query. */
   slowest: {
     id: 'SlowestReceivers',
-    name: 'slowest receivers',
+    name: 'slowest subscribers',
     of: ['deliver'],
     lines: [
       'filter fact = "attempt_made"',
@@ -53,7 +53,7 @@ export const queries = {
   },
   slowestTogether: {
     id: 'SlowestReceiversTogether',
-    name: 'slowest receivers of messages to several',
+    name: 'slowest subscribers of messages with several',
     of: ['deliver'],
     lines: [
       'filter fact = "attempts_delivered"',
@@ -78,7 +78,7 @@ export const queries = {
   },
   faults: {
     id: 'Faults',
-    name: 'faults of ours',
+    name: 'internal errors',
     of: everyFunction,
     lines: [
       'filter level = "ERROR"',
@@ -116,7 +116,7 @@ export interface SavedQueriesProps {
   readonly pipeline: Pipeline;
 }
 
-/** Questions to the logs, in CloudWatch under Logs Insights, Saved queries, in a folder by the deployment's name. */
+/** Saved queries, in CloudWatch under Logs Insights, in a folder with the deployment's name. */
 export class SavedQueries extends Construct {
   constructor(scope: Construct, id: string, { deployment, pipeline }: SavedQueriesProps) {
     super(scope, id);

@@ -7,22 +7,25 @@ import { OperateFunction } from '../functions/operate-function.ts';
 import { HoldingQueue, WorkQueue } from './sqs-queue.ts';
 
 export interface PipelineQueues {
-  /** Where producers send. */
+  /** Messages from producers. */
   readonly ingress: WorkQueue;
   /** First attempts. */
   readonly delivery: WorkQueue;
   /** Wake-ups. */
   readonly retry: WorkQueue;
-  /** Orders of long work. */
+  /** Long operations: recoveries and cancellations. */
   readonly operation: WorkQueue;
-  /** Deliveries that subscribers refused or that ran out of retries, for programs of yours. */
+  /** Notices of deliveries that were rejected or ran out of retries, for the operator's programs. */
   readonly undeliverable: HoldingQueue;
   readonly ingressDeadLetters: HoldingQueue;
   readonly deliveryDeadLetters: HoldingQueue;
   readonly operationDeadLetters: HoldingQueue;
 }
 
-/** The queues of a pipeline, in its scope. Their ids are final: a queue that moves in the tree loses its messages. */
+/**
+ * The queues of a pipeline, in its scope. Their ids must not change: CloudFormation would replace a queue and lose its
+ * messages.
+ */
 export function pipelineQueues(scope: Construct, settings: DeploymentSettings): PipelineQueues {
   const ingressDeadLetters = new HoldingQueue(scope, 'IngressDeadLetters');
   const deliveryDeadLetters = new HoldingQueue(scope, 'DeliveryDeadLetters');
@@ -66,7 +69,7 @@ function undeliverableQueue(scope: Construct): HoldingQueue {
   Validations.of(queue).acknowledge({
     id: 'AwsSolutions-SQS3',
     reason:
-      'Nothing of ours receives from it: who does decides what becomes of a notice that cannot be read.',
+      'No function of Posthaste consumes it. Its consumers decide what to do with messages that they cannot process.',
   });
   return queue;
 }

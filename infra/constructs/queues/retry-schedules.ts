@@ -8,13 +8,13 @@ import { HoldingQueue, type WorkQueue } from './sqs-queue.ts';
 const SCHEDULER = 'scheduler.amazonaws.com';
 
 export interface RetrySchedulesProps {
-  /** Where every schedule sends its wake-up. */
+  /** The queue that schedules send wake-ups to. */
   readonly target: WorkQueue;
 }
 
-/** The one-shot schedules of retries further away, and the role that EventBridge Scheduler takes to fire them. */
+/** The one-time schedules of retries with long delays, and the role that EventBridge Scheduler uses for them. */
 export class RetrySchedules extends Construct {
-  /** Wake-ups that Scheduler could not send; reconcile makes up for them. */
+  /** Wake-ups that Scheduler could not send. reconcile sends them again. */
   readonly deadLetters: HoldingQueue;
   readonly groupName: string;
   readonly roleArn: string;
@@ -23,17 +23,17 @@ export class RetrySchedules extends Construct {
   constructor(scope: Construct, id: string, { target }: RetrySchedulesProps) {
     super(scope, id);
     const group = new ScheduleGroup(this, 'Group', {
-      // Its schedules are wake-ups for this pipeline's retry queue, of no use without it.
+      // The schedules are useless without this pipeline's retry queue.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.groupName = group.scheduleGroupName;
     this.deadLetters = new HoldingQueue(this, 'DeadLetters');
     Validations.of(this.deadLetters).acknowledge({
       id: 'AwsSolutions-SQS3',
-      reason: 'It is a dead-letter queue: of the schedules, which name it one by one as they are created.',
+      reason: 'It is a dead-letter queue. Each schedule names it when it is created.',
     });
 
-    // The source is the group, never one schedule (Scheduler user guide, "Confused deputy prevention").
+    // The source ARN is the group's, not a schedule's (Scheduler user guide, "Confused deputy prevention").
     this.role = new Role(this, 'Role', {
       description: 'Lets the retry schedules of Posthaste send to its retry queue',
       assumedBy: new ServicePrincipal(SCHEDULER, {
@@ -47,11 +47,11 @@ export class RetrySchedules extends Construct {
     });
     this.roleArn = this.role.roleArn;
     target.grantSend(this.role);
-    // Scheduler sends dead letters by the schedule's role as well (user guide, "Configuring a dead-letter queue").
+    // Scheduler sends dead letters with the same role (user guide, "Configuring a dead-letter queue").
     this.deadLetters.grantSend(this.role);
   }
 
-  /** To create schedules in this group, with this role and no other. */
+  /** Allows creating schedules in this group, with this role only. */
   grantSchedule(grantee: IGrantable): void {
     this.grantOnSchedules(grantee, 'scheduler:CreateSchedule');
     Grant.addToPrincipal({
@@ -62,7 +62,7 @@ export class RetrySchedules extends Construct {
     });
   }
 
-  /** To take back a schedule of this group that nobody needs any more. */
+  /** Allows deleting schedules of this group. */
   grantUnschedule(grantee: IGrantable): void {
     this.grantOnSchedules(grantee, 'scheduler:DeleteSchedule');
   }
@@ -76,7 +76,7 @@ export class RetrySchedules extends Construct {
     acknowledgeWildcard(
       grantee,
       schedules,
-      'A schedule of this group is made for each retry, under a name of its own.',
+      'Each retry has a separate schedule in this group, whose name is known only at run time.',
     );
     Grant.addToPrincipal({ grantee, actions: [action], resourceArns: [schedules] });
   }

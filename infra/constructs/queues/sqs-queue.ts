@@ -5,7 +5,7 @@ import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-li
 import { Construct } from 'constructs';
 import { MOST_RECEIVES, visibilityTimeout } from '../../../shared/domain/receives.ts';
 
-/** What every SQS queue of ours has: TLS only, encrypted at rest, no name of its own, and its metrics. */
+/** An SQS queue with TLS only, encryption at rest, a generated name, and metrics. */
 export class SqsQueue extends Construct {
   readonly url: string;
   readonly arn: string;
@@ -17,7 +17,7 @@ export class SqsQueue extends Construct {
     this.queue = new Queue(this, 'Queue', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
-      // Queues hold what is under way. What must outlive the pipeline is in the tables.
+      // State that must outlive the pipeline is in the tables.
       removalPolicy: RemovalPolicy.DESTROY,
       ...props,
     });
@@ -26,17 +26,17 @@ export class SqsQueue extends Construct {
     this.name = this.queue.queueName;
   }
 
-  /** For other constructs of CDK, as the target of a rule or the subscription of a topic. */
+  /** For other CDK constructs: the target of a rule or the subscription of a topic. */
   get sqs(): IQueue {
     return this.queue;
   }
 
-  /** A batch is sent under the same action. */
+  /** Includes sending batches, which need the same action. */
   grantSend(grantee: IGrantable): Grant {
     return this.grant(grantee, 'sqs:SendMessage');
   }
 
-  /** Lets a service send for these sources of its own, and for no others: "aws:SourceArn" says for whom it does. */
+  /** Allows a service to send on behalf of these sources only, by the condition `aws:SourceArn`. */
   grantSendFrom(service: string, sourceArns: readonly string[]): void {
     if (sourceArns.length === 0) return;
     this.queue.addToResourcePolicy(
@@ -49,12 +49,12 @@ export class SqsQueue extends Construct {
     );
   }
 
-  /** To ask how much lies in it. */
+  /** Allows reading the approximate number of messages. */
   grantCount(grantee: IGrantable): Grant {
     return this.grant(grantee, 'sqs:GetQueueAttributes');
   }
 
-  /** Messages waiting, those in flight and delayed not counted. */
+  /** Messages waiting, excluding those in flight or delayed. */
   metricWaiting(options?: MetricOptions): Metric {
     return this.queue.metricApproximateNumberOfMessagesVisible({ statistic: 'max', ...options });
   }
@@ -64,7 +64,7 @@ export class SqsQueue extends Construct {
     return this.queue.metricApproximateAgeOfOldestMessage({ statistic: 'max', ...options });
   }
 
-  /** Messages received and not yet deleted: those that a function is at, and those that it failed lately. */
+  /** Messages received and not deleted yet: those being processed, and those that failed recently. */
   metricInFlight(options?: MetricOptions): Metric {
     return this.queue.metricApproximateNumberOfMessagesNotVisible({ statistic: 'max', ...options });
   }
@@ -73,12 +73,12 @@ export class SqsQueue extends Construct {
     return this.queue.metricNumberOfMessagesSent({ statistic: 'sum', ...options });
   }
 
-  /** Messages that were dealt with. */
+  /** Messages processed. */
   metricDeleted(options?: MetricOptions): Metric {
     return this.queue.metricNumberOfMessagesDeleted({ statistic: 'sum', ...options });
   }
 
-  /** In the queue's own policy where the grantee has none here: a service such as SNS, or another account. */
+  /** Adds to the queue policy where the grantee has no policy here: services such as SNS, or other accounts. */
   protected grant(grantee: IGrantable, ...actions: string[]): Grant {
     return Grant.addToPrincipalOrResource({
       grantee,
@@ -90,36 +90,36 @@ export class SqsQueue extends Construct {
 }
 
 export interface HoldingQueueProps {
-  /** How long a message lies there for a person or a program to fetch it. @default 14 days, the longest that SQS keeps */
+  /** How long messages are kept. @default 14 days, the longest that SQS supports */
   readonly retention?: Duration;
 }
 
-/** A queue that nothing of ours consumes: dead letters, undeliverable deliveries. */
+/** A queue without a consuming function: dead letters, undeliverable deliveries. */
 export class HoldingQueue extends SqsQueue {
   constructor(scope: Construct, id: string, props: HoldingQueueProps = {}) {
     super(scope, id, { retentionPeriod: props.retention ?? Duration.days(14) });
   }
 
-  /** For `redrivePolicy`. */
+  /** The `redrivePolicy` of queues that use this dead-letter queue. */
   get asDeadLetterQueue() {
     return { queue: this.queue, maxReceiveCount: MOST_RECEIVES };
   }
 }
 
 export interface WorkQueueProps {
-  /** Timeout of the function that consumes it; sets the visibility timeout. */
+  /** The timeout of the consuming function, from which the visibility timeout follows. */
   readonly consumerTimeout: Duration;
-  /** How long Lambda gathers messages for a batch, which it has received already. @default not at all */
+  /** How long Lambda holds received messages to gather a batch. @default not at all */
   readonly window?: Duration;
   readonly deadLetters: HoldingQueue;
 }
 
 /**
- * A queue that a function consumes. It keeps messages for 4 days, its dead-letter queue 14: a dead letter keeps its age,
- * so that leaves 10 days at least to look at it.
+ * A queue that a function consumes. It keeps messages for 4 days, its dead-letter queue for 14. Dead letters keep their
+ * age, so at least 10 days remain to examine them.
  */
 export class WorkQueue extends SqsQueue {
-  /** How long a message is hidden whose function died. */
+  /** How long a message stays hidden after its function crashed. */
   readonly visibilityTimeout: Duration;
 
   constructor(scope: Construct, id: string, props: WorkQueueProps) {
@@ -135,8 +135,8 @@ export class WorkQueue extends SqsQueue {
   }
 
   /**
-   * What Lambda needs to poll in the function's name (AWSLambdaSQSQueueExecutionRole, scoped to this queue), and what the
-   * function needs to have a message that it failed come again sooner.
+   * Allows Lambda to poll with the function's role (as AWSLambdaSQSQueueExecutionRole, for this queue only), and the
+   * function to shorten the wait before a failed message is received again.
    */
   grantConsume(grantee: IGrantable): Grant {
     return this.grant(

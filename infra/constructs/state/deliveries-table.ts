@@ -11,7 +11,7 @@ import { deliveryIndexes, listedAttribute, primaryKey, ttlAttribute } from '../.
 import { tableProtection } from './protection.ts';
 
 export interface DeliveriesTableProps {
-  /** Whether it may be deleted with everything in it. */
+  /** Whether the table may be deleted together with its data. */
   readonly disposable: boolean;
 }
 
@@ -30,7 +30,9 @@ function index(
   };
 }
 
-/** Every index is written again with its item and paid again, so each carries its keys and nothing that is not listed. */
+/**
+ * Each index write costs as much as a table write, so indexes carry only keys, and the attribute that listings need.
+ */
 const keysOnly = { projectionType: ProjectionType.KEYS_ONLY };
 const keysAndStatus = { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [listedAttribute] };
 
@@ -57,52 +59,52 @@ export class DeliveriesTable extends Construct {
     this.name = this.table.tableName;
   }
 
-  /** The MESSAGE item: written once, a repeat counted. */
+  /** Allows writing MESSAGE items and counting their duplicates. */
   grantAccept(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:PutItem', 'dynamodb:UpdateItem');
   }
 
-  /** The record of one message or delivery. */
+  /** Allows reading single records of messages and deliveries. */
   grantFind(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:GetItem');
   }
 
-  /** A delivery's transitions, and the body kept on its MESSAGE item. */
+  /** Allows changing deliveries, and storing a body in the MESSAGE item. */
   grantDeliver(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem');
   }
 
-  /** What is overdue, found and moved ahead. */
+  /** Allows finding overdue deliveries and postponing them. */
   grantReconcile(grantee: IGrantable): void {
     this.grant(grantee, 'dynamodb:UpdateItem');
     this.grantQuery(grantee, deliveryIndexes.overdue);
   }
 
-  /** How many are overdue. */
+  /** Allows counting overdue deliveries. */
   grantCountOverdue(grantee: IGrantable): void {
     this.grantQuery(grantee, deliveryIndexes.overdue);
   }
 
-  /** Listings of deliveries page by page, their transitions by hand, bodies kept anew, and the records of recoveries. */
+  /** Allows listing and changing deliveries, storing bodies again, and writing the records of recoveries. */
   grantOperate(grantee: IGrantable): void {
     this.grantDeliver(grantee);
     this.grant(grantee, 'dynamodb:BatchGetItem');
     this.grantQuery(grantee, deliveryIndexes.byQueue, deliveryIndexes.bySubscription);
   }
 
-  /** Messages and deliveries, one by one and in listings. */
+  /** Allows reading and listing messages and deliveries. */
   grantRead(grantee: IGrantable): void {
     this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:Query');
     const { byHour, byQueue, bySubscription } = deliveryIndexes;
     this.grantQuery(grantee, byHour, byQueue, bySubscription);
   }
 
-  /** The body, taken off its MESSAGE item. */
+  /** Allows removing the body from a MESSAGE item. */
   grantErase(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:UpdateItem');
   }
 
-  /** The records of recoveries. */
+  /** Allows writing the records of recoveries. */
   grantRecover(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:PutItem');
   }

@@ -10,34 +10,35 @@ import { removalOf } from './protection.ts';
 const MS_A_DAY = 86_400_000;
 
 export interface PayloadBucketProps {
-  /** Whether it may be deleted. */
+  /** Whether the bucket may be deleted. */
   readonly disposable: boolean;
-  /** How long records outlive their last event, in days. */
+  /** How long records are kept after their last event, in days. */
   readonly retentionDays: number;
-  /** The most that a Retry-After adds to one delay, in seconds. */
+  /** The longest extra delay that a Retry-After header can cause, in seconds. */
   readonly retryAfterCapSeconds: number;
-  /** How long the log of who read and wrote is kept, in days. */
+  /** How long access logs are kept, in days. */
   readonly logRetentionDays: number;
 }
 
-/** Messages too large for a job or a record. */
+/** Holds message bodies that are too large for a job or a record. */
 export class PayloadBucket extends Construct {
   readonly name: string;
   private readonly bucket: Bucket;
 
   constructor(scope: Construct, id: string, props: PayloadBucketProps) {
     super(scope, id);
-    // Inside somebody else's app CDK may still write logs by ACL, which buckets have not had by themselves since 2023.
+    // Without this flag CDK would deliver logs by ACL, which new buckets do not support since 2023. Other apps may not
+    // set it.
     this.node.setContext(S3_SERVER_ACCESS_LOGS_USE_BUCKET_POLICY, true);
     const everyBucket = {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
-      // Never emptied by the stack: that would deploy a function of CDK's own, and a laptop's bucket goes with its emulator.
+      // No automatic emptying, because CDK would deploy another function for it.
       removalPolicy: removalOf(props.disposable),
     };
-    // Who read and wrote which object, and when: names of objects, never what is in them.
+    // Contains the names of objects and who accessed them, never their content.
     const accessLogs = new Bucket(this, 'AccessLogs', {
       ...everyBucket,
       lifecycleRules: [{ expiration: Duration.days(props.logRetentionDays) }],
@@ -50,12 +51,12 @@ export class PayloadBucket extends Construct {
     this.name = this.bucket.bucketName;
   }
 
-  /** Removing as well: of a message that is erased meanwhile, whoever puts it there must leave nothing behind. */
+  /** Includes deleting: if a message is erased while its body is written, the writer must remove the body again. */
   grantPut(grantee: IGrantable): Grant {
     return this.grantOnObjects(grantee, 's3:PutObject', 's3:DeleteObject');
   }
 
-  /** Listing as well: without it S3 answers 403 where there is no such object, and absence looks like a missing grant. */
+  /** Includes listing: without it S3 answers 403 instead of 404 for missing objects. */
   grantGet(grantee: IGrantable): void {
     this.grantOnObjects(grantee, 's3:GetObject');
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
@@ -66,13 +67,13 @@ export class PayloadBucket extends Construct {
     acknowledgeWildcard(
       grantee,
       objects,
-      'An object is made for each large message, under a name of its own.',
+      'Each large message has a separate object, whose key is known only at run time.',
     );
     return Grant.addToPrincipal({ grantee, actions, resourceArns: [objects] });
   }
 }
 
-/** A payload outlives the record that points at it: kept as long, and a day more because S3 expires by whole days. */
+/** A payload must outlive its record. One day more than the record, because S3 expires by whole days. */
 function expiryDays({ retentionDays, retryAfterCapSeconds }: PayloadBucketProps): number {
   return retentionDays + Math.ceil(longestScheduleMs(retryAfterCapSeconds * 1000) / MS_A_DAY) + 1;
 }

@@ -4,13 +4,13 @@ import { Construct } from 'constructs';
 import { removalOf } from './protection.ts';
 
 export interface SecretsKeyProps {
-  /** Whether it may be deleted, and with it all that was sealed. */
+  /** Whether the key may be deleted. Sealed secrets cannot be opened without it. */
   readonly disposable: boolean;
 }
 
 /**
- * The key that signing secrets are sealed under. Its material is renewed every year; KMS keeps the old ones, so what was
- * sealed with them can be opened. Who may use it is IAM's to say, as the policy that CDK gives it leaves it to the account.
+ * The KMS key that seals signing secrets. KMS rotates its material every year and keeps old material, so earlier
+ * secrets can still be opened. CDK's default key policy leaves access to IAM.
  */
 export class SecretsKey extends Construct {
   readonly arn: string;
@@ -25,7 +25,7 @@ export class SecretsKey extends Construct {
     this.arn = key.keyArn;
   }
 
-  /** To make data keys and encrypt under them; nothing that was sealed can be opened with it. */
+  /** Write-only access: can encrypt, cannot decrypt. */
   grantSeal(grantee: IGrantable): Grant {
     return this.grant(grantee, 'kms:GenerateDataKey');
   }

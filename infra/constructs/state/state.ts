@@ -10,13 +10,16 @@ export interface StateProps {
   readonly settings: DeploymentSettings;
 }
 
-/** All that Posthaste remembers. The ids in here are final: a table that moves in the tree is replaced by an empty one. */
+/** All resources with data. Their ids must not change: CloudFormation would replace a table by an empty one. */
 export class State extends Construct {
   readonly subscriptions: SubscriptionsTable;
   readonly deliveries: DeliveriesTable;
   readonly payloads: PayloadBucket;
   readonly secretsKey: SecretsKey;
-  /** By setting. What subscribers were told to let in has to outlive every release, as what we remember has. */
+  /**
+   * Present if the setting says so. Kept with the data, because subscribers may have allowed the addresses in
+   * firewalls.
+   */
   readonly staticAddresses?: StaticAddresses;
 
   constructor(scope: Construct, id: string, { settings }: StateProps) {

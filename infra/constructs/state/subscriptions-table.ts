@@ -5,7 +5,7 @@ import { primaryKey, subscriptionIndexes, ttlAttribute } from '../../../shared/c
 import { tableProtection } from './protection.ts';
 
 export interface SubscriptionsTableProps {
-  /** Whether it may be deleted with everything in it. */
+  /** Whether the table may be deleted together with its data. */
   readonly disposable: boolean;
 }
 
@@ -27,7 +27,7 @@ export class SubscriptionsTable extends Construct {
           indexName: queues.name,
           partitionKey: { name: queues.partition, type: AttributeType.STRING },
           sortKey: { name: queues.sort, type: AttributeType.STRING },
-          // META items are small, few and seldom written: a page of queues with metadata is then one read.
+          // META items are small, few and rarely written. With all attributes, a page of queues takes one read.
           projectionType: ProjectionType.ALL,
         },
       ],
@@ -36,22 +36,22 @@ export class SubscriptionsTable extends Construct {
     this.name = this.table.tableName;
   }
 
-  /** A queue with all its subscriptions, or single items. */
+  /** Allows reading queues with all their subscriptions, and single items. */
   grantRead(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:Query');
   }
 
-  /** A queue with all its subscriptions. */
+  /** Allows reading queues with all their subscriptions. */
   grantList(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:Query');
   }
 
-  /** Single items, and noting the health of a subscription: that it fails, or is disabled for it. */
+  /** Allows reading single items, and recording that a subscription fails or is disabled. */
   grantFindAndNoteHealth(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
   }
 
-  /** Single items, and removing subscriptions that are marked for deletion or whose queue was deleted. */
+  /** Allows reading items, and removing subscriptions that are marked for deletion or whose queue was deleted. */
   grantFindAndRemove(grantee: IGrantable): Grant {
     return this.grant(
       grantee,
@@ -62,7 +62,7 @@ export class SubscriptionsTable extends Construct {
     );
   }
 
-  /** All of it. A transaction is granted by the actions inside it. */
+  /** Allows everything. A transaction needs the actions of its parts. */
   grantAdminister(grantee: IGrantable): void {
     this.grantRead(grantee);
     this.grant(grantee, 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem');

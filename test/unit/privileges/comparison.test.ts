@@ -71,12 +71,12 @@ const exceptions: Exception[] = [
 const findings = (statements: readonly Statement[], seen = used, excepted = exceptions) =>
   compare({ granted: grantsOf(stackWith(statements), account), used: seen, exceptions: excepted });
 
-describe('what roles may do against what they did', () => {
-  it('agrees where each grant was used or is excepted', () => {
+describe('the comparison of granted and used permissions', () => {
+  it('finds nothing if each grant is used or excepted', () => {
     expect(findings([sends, reads])).toEqual([]);
   });
 
-  it('is told from the template, whatever CloudFormation has to fill in', () => {
+  it('reads grants from the template, with intrinsic functions resolved', () => {
     expect(
       grantsOf(stackWith([sends, reads]), account).map(({ action, resource }) => [action, resource]),
     ).toEqual([
@@ -88,13 +88,13 @@ describe('what roles may do against what they did', () => {
     ]);
   });
 
-  it('shows a statement that was removed', () => {
+  it('reports a removed statement', () => {
     expect(findings([reads])).toEqual([
       { kind: 'used_not_granted', role: 'P-DeliverRole-1', action: 'sqs:SendMessage', resource: queue },
     ]);
   });
 
-  it('shows a statement that was added, were it only on another resource', () => {
+  it('reports an added statement, also for another resource', () => {
     const scans: Statement = { Effect: 'Allow', Action: 'dynamodb:Scan', Resource: '*' };
     expect(findings([sends, reads, scans])).toEqual([
       { kind: 'granted_not_used', role: 'P-DeliverRole-1', action: 'dynamodb:Scan', resource: '*' },
@@ -105,12 +105,12 @@ describe('what roles may do against what they did', () => {
     ]);
   });
 
-  it('shows what was refused, and what was never tried', () => {
+  it('reports refused calls and unused grants', () => {
     const seen = [...used.slice(1), use('sqs:SendMessage', queue, false)];
     expect(findings([sends, reads], seen).map(({ kind }) => kind)).toEqual(['granted_not_used', 'refused']);
   });
 
-  it('matches wildcards as IAM does, and nothing else as a pattern', () => {
+  it('matches wildcards like IAM, and all other characters literally', () => {
     const objects: Statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::b.c/*' };
     expect(findings([sends, reads, objects], [...used, use('s3:GetObject', 'arn:aws:s3:::b.c/k/1')])).toEqual(
       [],
@@ -122,7 +122,7 @@ describe('what roles may do against what they did', () => {
     ).toEqual(['granted_not_used', 'used_not_granted']);
   });
 
-  it('leaves no exception that nothing needs', () => {
+  it('reports an exception that is not needed', () => {
     const needless = { action: 'kms:Decrypt', reason: 'for the test' };
     expect(findings([sends, reads], used, [...exceptions, needless])).toEqual([
       { kind: 'needless_exception', ...needless },
@@ -132,13 +132,13 @@ describe('what roles may do against what they did', () => {
     ]);
   });
 
-  it('is about functions only: of other callers the log says nothing', () => {
+  it('ignores roles and callers that are not functions', () => {
     expect(grantsOf(stackWith([sends], 'scheduler.amazonaws.com'), account)).toEqual([]);
     const other = { ...use('s3:PutObject', 'arn:aws:s3:::x/y'), caller: 'arn:aws:sts::1:assumed-role/Cdk/x' };
     expect(findings([sends, reads], [...used, other])).toEqual([]);
   });
 
-  it('refuses a way to grant that it does not know', () => {
+  it('refuses an unknown intrinsic function', () => {
     const mapped: Statement = { ...sends, Resource: { 'Fn::FindInMap': ['a', 'b', 'c'] } };
     expect(() => findings([mapped])).toThrow();
   });

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { eventually } from '../support/eventually.ts';
 
-/** Ids of what there is, by the names of the parameters of a path. */
-export type WhatThereIs = { queue: string; subscription: string; message: string; recovery: string };
+/** Ids of existing resources, by the names of path parameters. */
+export type KnownResources = { queue: string; subscription: string; message: string; recovery: string };
 
 const PAST_MS = 60 * 60 * 1000;
 
-/** A queue, a subscription, a message that is delivered to it, and a recovery, so that a path can lead to something. */
-export const makeWhatThereIs = async (api: string, subscriber: string): Promise<WhatThereIs> => {
+/** Creates a queue, a subscription, a message with a delivery, and a recovery, so that requests can refer to them. */
+export const createKnownResources = async (api: string, subscriber: string): Promise<KnownResources> => {
   const queue = 'known-orders';
   const at = `${api}/v2/queues/${queue}`;
   const post = async <T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T> => {
