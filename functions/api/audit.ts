@@ -63,7 +63,7 @@ export function auditLog(logger: Logger): Audit {
   };
 }
 
-/** A queue in the audit log: only the names in its metadata, because the values may be secret. */
+/** A queue in the audit trail: only the names in its metadata, because the values may be secret. */
 type QueueDigest = { metadata: readonly string[]; retryPolicy?: PartialRetryPolicy };
 
 export function queueDigest({ metadata, retryPolicy }: Queue): QueueDigest {
@@ -74,7 +74,7 @@ export function queueDigest({ metadata, retryPolicy }: Queue): QueueDigest {
 }
 
 /**
- * A subscription in the audit log. The path and query of the URL and the values of headers, templates and filters may
+ * A subscription in the audit trail. The path and query of the URL and the values of headers, templates and filters may
  * hold secrets, so only their presence is logged.
  */
 type SubscriptionDigest = {

@@ -1,6 +1,6 @@
 /**
- * Checks the deployed API on a separate local AWS with two clients: python-zaqarclient of OpenStack, and schemathesis, which
- * generates requests from the served OpenAPI document and validates every response against it.
+ * Checks the deployed API on a separate local AWS with two clients: python-zaqarclient of OpenStack, and schemathesis,
+ * which generates requests from the served OpenAPI document and validates every response against it.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

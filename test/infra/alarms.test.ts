@@ -73,7 +73,9 @@ describe('each alarm', () => {
   });
 });
 
-/** Dimensions of the services' metrics (each service's page on CloudWatch metrics), and of Posthaste's, which have one. */
+/**
+ * Dimensions of the services' metrics (each service's page on CloudWatch metrics), and of Posthaste's, which have one.
+ */
 const DIMENSIONS: Record<string, Record<string, readonly string[]>> = {
   'AWS/SQS': {
     ApproximateAgeOfOldestMessage: ['QueueName'],

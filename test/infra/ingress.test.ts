@@ -67,12 +67,15 @@ describe('the memory of dispatch', () => {
   it.each([
     { sources: [], megabytes: 512 },
     { sources: payloadSources, megabytes: 1024 },
-  ])('is $megabytes MB with $sources.length sources, so that ten of the largest messages fit', ({ sources, megabytes }) => {
-    const { pipeline: template } = templatesFor({ payloadSources: sources });
-    expect(
-      resourceAt(template, 'AWS::Lambda::Function', 'PipelineDispatchFunction').Properties['MemorySize'],
-    ).toBe(megabytes);
-  });
+  ])(
+    'is $megabytes MB with $sources.length sources, so that ten of the largest messages fit',
+    ({ sources, megabytes }) => {
+      const { pipeline: template } = templatesFor({ payloadSources: sources });
+      expect(
+        resourceAt(template, 'AWS::Lambda::Function', 'PipelineDispatchFunction').Properties['MemorySize'],
+      ).toBe(megabytes);
+    },
+  );
 });
 
 describe('the policy of the ingress queue', () => {

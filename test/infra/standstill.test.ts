@@ -33,8 +33,8 @@ type Traffic = {
 };
 
 /**
- * The metrics of a queue by minute. Failed messages that cannot be received yet are not visible but in flight ("Available
- * CloudWatch metrics for Amazon SQS", SQS developer guide).
+ * The metrics of a queue by minute. Failed messages that cannot be received yet are not visible but in flight
+ * ("Available CloudWatch metrics for Amazon SQS", SQS developer guide).
  */
 const queueOver = ({ sent, dealtWith, areFailedHidden }: Traffic): Period[] => {
   let there = 0;

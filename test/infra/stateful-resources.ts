@@ -50,5 +50,7 @@ const keptOf = (type: string, { Properties }: Resource): Kept => {
   return { type, ...Object.fromEntries(kept) };
 };
 
-/** CloudFormation changes an index by rebuilding it, which reads the whole table, and refuses to rebuild two at once. */
+/**
+ * CloudFormation changes an index by rebuilding it, which reads the whole table, and refuses to rebuild two at once.
+ */
 const indexesOf = ({ GlobalSecondaryIndexes: indexes }: Record<string, unknown>): unknown => indexes;

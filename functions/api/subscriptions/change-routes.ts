@@ -119,7 +119,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
 
   type AuditedChange = Extract<Change, { before: unknown; after: unknown; subscriptionId: string }>['change'];
 
-  /** Writes a change, if any, to the audit log and returns the current subscription. @throws RefusedRequest */
+  /** Writes a change, if any, to the audit trail and returns the current subscription. @throws RefusedRequest */
   const auditChange = (
     caller: Caller,
     change: AuditedChange,

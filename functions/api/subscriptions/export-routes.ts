@@ -55,7 +55,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       tag: 'queues',
       summary: 'Exports the subscriptions of a queue as JSON lines, with their credentials',
       description:
-        'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit log.',
+        'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.',
       query: exportQuery,
       answers: { 200: exportedLines },
       refuses: [400, 404],

@@ -11,7 +11,7 @@ import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-messag
 const START = Date.UTC(2026, 10, 21, 12);
 const window = { queue: 'orders', since: START, until: START + 1000 };
 
-/** Time that passes by `stepMs` whenever somebody asks. */
+/** In-memory ports with a clock that advances by `stepMs` at each reading. */
 const booksWorld = (stepMs = 0) => {
   const messageRecords = inMemoryMessageRecords();
   const deliveries = inMemoryDeliveries();
@@ -65,8 +65,8 @@ const booksWorld = (stepMs = 0) => {
   };
 };
 
-describe('the books of a window', () => {
-  it('are counted from the records of its messages and their deliveries', async () => {
+describe('the reconciliation report of a window', () => {
+  it('counts the records of messages and their deliveries', async () => {
     const world = booksWorld();
     await world.accept('a', START, { statuses: ['delivered', 'rejected', 'pending'], duplicates: 2 });
     await world.accept('b', START + 1, { statuses: ['exhausted', 'cancelled', 'retrying', 'delivered'] });
@@ -91,25 +91,25 @@ describe('the books of a window', () => {
     });
   });
 
-  it('do not fill in what is not on record', async () => {
+  it('does not count deliveries that are not on record', async () => {
     const world = booksWorld();
     await world.accept('a', START, { statuses: ['delivered'], matched: 3 });
     const { books } = await countBooks(world.context, window, undefined);
     expect(books).toMatchObject({ matched: 3, delivered: 1, pending: 0 });
   });
 
-  it('of a queue without messages are empty', async () => {
+  it('is empty for a queue without messages', async () => {
     expect(await countBooks(booksWorld().context, window, undefined)).toEqual({ books: EMPTY_BOOKS });
   });
 
-  it('leave out a message that was forgotten since it was listed', async () => {
+  it('leaves out a listed message whose record has expired', async () => {
     const world = booksWorld();
     await world.accept('a', START, { statuses: ['delivered'] });
     const context = { ...world.context, messageRecords: { find: () => Promise.resolve(undefined) } };
     expect(await countBooks(context, window, undefined)).toEqual({ books: EMPTY_BOOKS });
   });
 
-  it('stop when the time is up, go on from there, and add up to the same', async () => {
+  it('stops when the time is up, and the parts add up to the whole', async () => {
     const world = booksWorld(8_000);
     for (let index = 0; index < 300; index += 1)
       await world.accept(`m-${index}`, START + index, { statuses: ['delivered', 'exhausted'] });
@@ -122,11 +122,11 @@ describe('the books of a window', () => {
       calls += 1;
     }
     expect(total).toMatchObject({ accepted: 300, matched: 600, delivered: 300, exhausted: 300 });
-    // Two pages of 40 within 15 seconds of which each takes eight.
+    // Two pages of 40 take 16 s, which is over the limit of 15 s.
     expect(calls).toBe(4);
   });
 
-  it('read a bounded number of messages side by side, however many there are', async () => {
+  it('reads at most 40 messages in parallel', async () => {
     const world = booksWorld();
     for (let index = 0; index < 500; index += 1) await world.accept(`m-${index}`, START + index, {});
     const { books, marker } = await countBooks(world.context, window, undefined);

@@ -11,7 +11,7 @@ const places = {
   runtimeApi: '127.0.0.1:9001',
 };
 
-describe('where subscribers may not be', () => {
+describe('a subscriber at a forbidden place', () => {
   const withSubscription = async () => {
     const api = apiUnderTest({ subscriberFault: (url) => subscriberUrlFault(url, places) });
     const subscriber = 'https://127.0.0.1:9000/';
@@ -21,12 +21,12 @@ describe('where subscribers may not be', () => {
 
   it.each([
     ['a port that is not allowed', 'https://hooks.example:9443/'],
-    ['a port that is not allowed, as the scheme implies it', 'http://hooks.example/'],
+    ['a port that is not allowed, implied by the scheme', 'http://hooks.example/'],
     ['the runtime API', 'http://127.0.0.1:9001/2018-06-01/runtime/invocation/next'],
     ['the runtime API in another spelling', 'http://0x7f.1:9001/'],
-    ['metadata, though its range is allowed', 'http://169.254.169.254:8000/latest/meta-data'],
+    ['the metadata address, although its range is allowed', 'http://169.254.169.254:8000/latest/meta-data'],
   ])(
-    'is told, with the field named, when one is made, changed or imported: %s',
+    'is refused by subscribing, changing and importing, with the field named: %s',
     async (_what, subscriber) => {
       const { call, world } = await withSubscription();
       const before = await world();
@@ -40,7 +40,7 @@ describe('where subscribers may not be', () => {
     },
   );
 
-  it('is told with what is allowed', async () => {
+  it('is refused with the allowed ports in the message', async () => {
     const { call } = await withSubscription();
     const { body } = await call('POST', SUBSCRIPTIONS, { subscriber: 'http://hooks.example:81/' });
     expect(body).toMatchObject({

@@ -14,7 +14,7 @@ const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 
 const listSchema = z.looseObject({ links: z.array(z.object({ href: z.string() })) });
 
-/** What Lambda would have to carry for an answer. */
+/** The size of a response in Lambda's payload. */
 const payloadBytes = async (api: ReturnType<typeof apiUnderTest>, path: string): Promise<number> => {
   const response = await createApi(api.dependencies).request(
     path,
@@ -24,7 +24,7 @@ const payloadBytes = async (api: ReturnType<typeof apiUnderTest>, path: string):
   return Buffer.byteLength(JSON.stringify(await httpApiAnswer(response)));
 };
 
-/** The ids on each page, page by page, of which none is too long for Lambda. */
+/** The ids on each page. Checks that no page is too large for Lambda. */
 const walk = async (
   api: ReturnType<typeof apiUnderTest>,
   first: string,
@@ -43,7 +43,7 @@ const walk = async (
 
 const sizesOf = (pages: readonly string[][]): number[] => pages.map(({ length }) => length);
 
-describe('a page ends where an answer has no more room', () => {
+describe('a page ends at the size limit of a response', () => {
   it('of subscriptions with options of 64 KiB', async () => {
     const api = await apiWithOrders();
     for (let index = 0; index < 100; index += 1) {
@@ -55,7 +55,7 @@ describe('a page ends where an answer has no more room', () => {
     expect(new Set(pages.flat()).size).toBe(100);
   });
 
-  it('of subscriptions that are full of quotes, which take four times their room', async () => {
+  it('of subscriptions with many quotes, which take four times their size', async () => {
     const api = await apiWithOrders();
     for (let index = 0; index < 60; index += 1) {
       const options = { post_data: '"'.repeat(32_000) };
@@ -65,7 +65,7 @@ describe('a page ends where an answer has no more room', () => {
     expect(sizesOf(pages)).toEqual([39, 21]);
   });
 
-  it('leaving out none for those that are not shown', async () => {
+  it('and does not count expired subscriptions', async () => {
     const api = await apiWithOrders();
     for (let index = 0; index < 100; index += 1) {
       const options = { post_data: 'x'.repeat(65_000) };
@@ -77,7 +77,7 @@ describe('a page ends where an answer has no more room', () => {
     expect(sizesOf(pages)).toEqual([50]);
   });
 
-  it('of queues with their metadata, and not of their names', async () => {
+  it('of queues with metadata, but not of queue names alone', async () => {
     const api = apiUnderTest();
     for (let index = 0; index < 100; index += 1) {
       await api.call('PUT', `/v2/queues/q${String(index).padStart(3, '0')}`, { note: 'x'.repeat(65_000) });
@@ -121,7 +121,7 @@ describe('a page ends where an answer has no more room', () => {
     expect(new Set(pages.flat()).size).toBe(100);
   });
 
-  it('and never before its first item', async () => {
+  it('but always holds at least one item', async () => {
     const api = await apiWithOrders();
     const attempts = [anAttempt({ error: 'x'.repeat(5_000_001) })];
     await recordAll(

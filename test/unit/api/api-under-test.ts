@@ -33,7 +33,7 @@ const DOCUMENT = '/v2/openapi.json';
 
 export type Answer = { status: number; headers: Headers; body: unknown };
 
-/** The API on in-memory ports, and all that it writes to. */
+/** The API on in-memory ports, with access to everything that it writes. */
 export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   const time = { now: NOON };
   const clock = { now: () => time.now, sleep: () => Promise.resolve() };
@@ -111,7 +111,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   };
   const api = createApi(dependencies);
 
-  /** A string or bytes are sent as they are, anything else as JSON. */
+  /** Sends strings and bytes unchanged, anything else as JSON. */
   const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const init = body === undefined ? { method } : { method, body: sendable(body) };
     const response = await api.request(path, init, { caller: CALLER, publicUrl: PUBLIC_URL });
@@ -126,13 +126,13 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     return { status: response.status, headers: response.headers, body: answer };
   };
 
-  /** The answer as its text, byte for byte. */
+  /** The body of the response as text. */
   const text = async (method: string, path: string): Promise<string> => {
     const response = await api.request(path, { method }, { caller: CALLER, publicUrl: PUBLIC_URL });
     return response.text();
   };
 
-  /** All that a request could have changed. */
+  /** Everything that a request can change. */
   const world = async () => {
     const { items: queues } = await registry.listQueues({ limit: 1000 });
     const subscriptions = await Promise.all(
@@ -165,7 +165,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
 
 let describedFaults: ReturnType<typeof apiDescription> | undefined;
 
-/** Names what of an exchange the served OpenAPI document does not describe. */
+/** Lists the parts of a request and response that the served OpenAPI document does not describe. */
 export const faultsByDescription = async (): Promise<ReturnType<typeof apiDescription>> => {
   describedFaults ??= apiDescription((await apiUnderTest().call('GET', DOCUMENT)).body);
   return describedFaults;
@@ -183,7 +183,7 @@ const sendable = (body: unknown): string | Uint8Array<ArrayBuffer> =>
 
 const anyText: unknown = expect.stringMatching(/./);
 
-/** An error answer with these fields at fault, whatever it says of them. */
+/** An error response that names these fields, with any message. */
 export const faultOf = (code: string, ...fields: string[]) => ({
   error: {
     code,

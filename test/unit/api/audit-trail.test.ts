@@ -25,7 +25,7 @@ const others = {
 const digest = { ...others, subscriber: 'https://a.example:8443', ttl: 60 };
 
 describe('the audit trail', () => {
-  it('says of a queue which of its metadata changed, and its retry policy before and after', async () => {
+  it('contains the changed metadata names of a queue, and its retry policy before and after', async () => {
     const { call, changes } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { team: SECRET });
     await call('PUT', '/v2/queues/orders', { team: `${SECRET}2`, _retry_policy: {} });
@@ -57,7 +57,7 @@ describe('the audit trail', () => {
     expect(JSON.stringify(changes)).not.toContain(SECRET);
   });
 
-  it('says of a subscription what changed, down to the header, and no value that may be secret', async () => {
+  it('contains the changed fields of a subscription down to single headers, but no value that may be secret', async () => {
     const { call, changes } = apiUnderTest();
     const { options } = subscribing;
     const post_headers = { ...options.post_headers, 'x-key': `${SECRET}2` };
@@ -90,7 +90,7 @@ describe('the audit trail', () => {
     expect(JSON.stringify(changes)).not.toContain(SECRET);
   });
 
-  it('says who disabled a subscription, and each time that somebody enabled it: it begins anew then', async () => {
+  it('contains one entry for disabling a subscription, and one for each time that it is enabled', async () => {
     const { call, changes } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://a.example/' });
     for (const verb of ['disable', 'disable', 'enable', 'enable']) {
@@ -119,7 +119,7 @@ describe('the audit trail', () => {
     ]);
   });
 
-  it('has the ids of messages, and nothing of what is in them', async () => {
+  it('contains the ids of messages, but not their data', async () => {
     const { call, changes } = apiUnderTest();
     await call('POST', '/v2/queues/orders/messages', { messages: [{ id: 'a', body: SECRET }, { body: 2 }] });
     expect(changes).toEqual([
@@ -127,7 +127,7 @@ describe('the audit trail', () => {
     ]);
   });
 
-  it('has no entry for what was refused or changed nothing', async () => {
+  it('has no entry for requests that are refused or change nothing', async () => {
     const { call, changes } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://a.example/' });
     const entries = changes.length;

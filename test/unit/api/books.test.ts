@@ -17,7 +17,7 @@ const booksAt = async ({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>, 
 };
 
 describe('GET /v2/queues/{queue}/books', () => {
-  it('are those of the last 24 hours, counted from the records', async () => {
+  it('covers the last 24 hours, counted from the records', async () => {
     const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 24 * HOUR, matched: 2, duplicates: 1 });
     await recordMessage(api, { messageId: 'b', acceptedAt: NOON - 1, matched: 0, filtered: 3 });
@@ -45,7 +45,7 @@ describe('GET /v2/queues/{queue}/books', () => {
     });
   });
 
-  it('leave out messages that are older than the retention, because some of their deliveries are forgotten', async () => {
+  it('leaves out messages older than the retention, because some of their delivery records have expired', async () => {
     const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'old', acceptedAt: NOON - 720 * HOUR, matched: 1 });
     await recordMessage(api, { messageId: 'young', acceptedAt: NOON - 720 * HOUR + 1, matched: 0 });
@@ -55,14 +55,14 @@ describe('GET /v2/queues/{queue}/books', () => {
     });
   });
 
-  it('do not balance while a delivery that was asked for is not on record', async () => {
+  it('does not balance while a matched delivery is not on record', async () => {
     const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 1, matched: 2 });
     await recordAll(api, [{ messageId: 'a', status: 'delivered' }]);
     expect(await booksAt(api, PATH)).toMatchObject({ balances: false, books: { matched: 2, pending: 0 } });
   });
 
-  it('go on by their links where they were not counted in time, over the same window', async () => {
+  it('continues through links over the same window if time runs out', async () => {
     let now = NOON;
     const api = await apiWithOrders({
       clock: { now: () => (now += 10_000), sleep: () => Promise.resolve() },
@@ -89,7 +89,7 @@ describe('GET /v2/queues/{queue}/books', () => {
     ['since=2025-10-01T00:00:00Z', 'since'],
     ['marker=x', 'marker'],
     ['limit=10', 'limit'],
-  ])('refuse ?%s and name %s', async (query, field) => {
+  ])('refuses ?%s and names %s', async (query, field) => {
     const { call } = await apiWithOrders();
     expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
       status: 400,

@@ -34,7 +34,7 @@ const recorded = async (delivery: Partial<Delivery>): Promise<void> => {
 const next = { number: 2, phase: 'backoff', dueAt: NOON + 60_000, by: 'scheduler' } as const;
 
 describe('POST …/retry', () => {
-  it('makes the pending attempt due now and wakes the delivery', async () => {
+  it('makes the next attempt due now and sends a wake-up', async () => {
     await recorded({ status: 'retrying', attempts: [anAttempt()], next, overdueAt: next.dueAt });
 
     expect(await api.call('POST', `${PATH}/retry`)).toMatchObject({
@@ -58,7 +58,7 @@ describe('POST …/retry', () => {
     ]);
   });
 
-  it('gives a delivery that is over another round', async () => {
+  it('gives a delivery that has ended another round', async () => {
     await recorded({ status: 'rejected', reason: 'http_404', attempts: [anAttempt()] });
 
     expect(await api.call('POST', `${PATH}/retry`)).toMatchObject({
@@ -68,17 +68,17 @@ describe('POST …/retry', () => {
     expect(await api.deliveries.find(KEY)).toMatchObject({ round: 2, reason: undefined });
   });
 
-  it('finds the delivery by the id that the producer gave', async () => {
+  it("accepts the producer's message id", async () => {
     expect(
       await api.call('POST', '/v2/queues/orders/messages/an%20id/deliveries/subscription-1/retry'),
     ).toMatchObject({ status: 404, body: faultOf('not_found') });
   });
 
   it.each([
-    ['while an attempt is being made', { status: 'retrying', lease: { owner: 'me', until: NOON + 1 }, next }],
+    ['while an attempt is in flight', { status: 'retrying', lease: { owner: 'me', until: NOON + 1 }, next }],
     ['before the first attempt', { status: 'pending', lease: { owner: 'me', until: NOON - 1 } }],
-    ['while it still owes something', { status: 'exhausted', owed: ['undeliverable'] }],
-  ] satisfies [string, Partial<Delivery>][])('is a conflict %s', async (_, delivery) => {
+    ['while it has pending steps', { status: 'exhausted', owed: ['undeliverable'] }],
+  ] satisfies [string, Partial<Delivery>][])('answers 409 %s', async (_, delivery) => {
     await recorded(delivery);
 
     expect(await api.call('POST', `${PATH}/retry`)).toMatchObject({
@@ -89,7 +89,7 @@ describe('POST …/retry', () => {
     expect(api.changes).toEqual([]);
   });
 
-  it('is a conflict where the subscription is disabled', async () => {
+  it('answers 409 if the subscription is disabled', async () => {
     await recorded({ status: 'exhausted' });
     await api.call('POST', '/v2/queues/orders/subscriptions/subscription-1/disable');
 
@@ -98,7 +98,7 @@ describe('POST …/retry', () => {
 });
 
 describe('POST …/cancel', () => {
-  it('ends the delivery, with who did it in the log', async () => {
+  it('ends the delivery, and names the caller in the audit trail', async () => {
     await recorded({ status: 'retrying', attempts: [anAttempt()], next, overdueAt: next.dueAt });
 
     expect(await api.call('POST', `${PATH}/cancel`)).toMatchObject({
@@ -108,12 +108,12 @@ describe('POST …/cancel', () => {
     expect(api.changes).toMatchObject([{ change: 'delivery_cancelled', messageId: 'message-1' }]);
   });
 
-  it('ends a delivery whose first attempt is still to come', async () => {
+  it('ends a delivery whose first attempt has not begun', async () => {
     expect((await api.call('POST', `${PATH}/cancel`)).status).toBe(200);
     expect(await api.deliveries.find(KEY)).toMatchObject({ status: 'cancelled', attempts: [] });
   });
 
-  it('is a conflict where the delivery is over', async () => {
+  it('answers 409 if the delivery has ended', async () => {
     await recorded({ status: 'delivered' });
 
     expect(await api.call('POST', `${PATH}/cancel`)).toMatchObject({
@@ -125,11 +125,11 @@ describe('POST …/cancel', () => {
 
 describe.each(['retry', 'cancel'])('POST …/%s', (action) => {
   it.each([
-    ['a queue that can be none', '/v2/queues/no%20queue/messages/m/deliveries/s', 400],
-    ['a message that never was', '/v2/queues/orders/messages/nothing/deliveries/subscription-1', 404],
-    ['an id that no subscription has', `/v2/queues/orders/messages/message-1/deliveries/a%20b`, 404],
-    ['somebody who was not there', '/v2/queues/orders/messages/message-1/deliveries/nobody', 404],
-  ])('of %s changes nothing', async (_, path, status) => {
+    ['an invalid queue name', '/v2/queues/no%20queue/messages/m/deliveries/s', 400],
+    ['a message that does not exist', '/v2/queues/orders/messages/nothing/deliveries/subscription-1', 404],
+    ['a malformed subscription id', `/v2/queues/orders/messages/message-1/deliveries/a%20b`, 404],
+    ['a subscription without a delivery', '/v2/queues/orders/messages/message-1/deliveries/other', 404],
+  ])('changes nothing for %s', async (_, path, status) => {
     expect((await api.call('POST', `${path}/${action}`)).status).toBe(status);
     expect(api.changes).toEqual([]);
     expect(api.wakeUps).toEqual([]);

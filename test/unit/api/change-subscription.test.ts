@@ -12,7 +12,7 @@ const withSubscription = async (fields: object = {}) => {
 };
 
 describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
-  it('changes what is given, leaves the rest, and answers with the subscription', async () => {
+  it('changes only the given fields, and answers with the subscription', async () => {
     const { call, registry } = await withSubscription({ ttl: 60, options: { raw_delivery: true } });
     const answer = await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
     expect(answer).toMatchObject({
@@ -32,7 +32,7 @@ describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
     expect((body as { options: object }).options).toEqual({ post_data: 'x' });
   });
 
-  it('counts a ttl from now, and takes null for ever', async () => {
+  it('counts a ttl from now, and accepts null for no expiry', async () => {
     const { call, registry, time } = await withSubscription({ ttl: 60 });
     time.now += 50_000;
     await call('PATCH', ONE, { ttl: 60 });
@@ -44,7 +44,7 @@ describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
     expect(endless).not.toHaveProperty('ttl');
   });
 
-  it('answers 409 for a subscriber that another subscription has, and changes nothing', async () => {
+  it('answers 409 for the subscriber of another subscription, and changes nothing', async () => {
     const { call, world } = await withSubscription();
     await call('POST', PATH, { subscriber: `${HOOK}/2` });
     const before = await world();
@@ -53,13 +53,13 @@ describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
     expect(await world()).toEqual(before);
   });
 
-  it('frees the subscriber that it leaves', async () => {
+  it('allows another subscription with the previous subscriber', async () => {
     const { call } = await withSubscription();
     await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
     expect(await call('POST', PATH, { subscriber: HOOK })).toMatchObject({ status: 201 });
   });
 
-  it('forgets what failed at another subscriber', async () => {
+  it('resets the failure count if the subscriber changes', async () => {
     const { call, registry } = await withSubscription();
     await registry.changeSubscription({ queue: 'orders', subscriptionId: 'id-1', now: NOON }, (current) => ({
       ...current,
@@ -74,8 +74,8 @@ describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
   it.each<[string, unknown, string]>([
     ['nothing to change', {}, 'body'],
     ['a secret alone', { secret: 'keep' }, 'body'],
-    ['a secret that it should take', { subscriber: `${HOOK}/2`, secret: 'whsec_' }, 'secret'],
-    ['a body that is no object', [], 'body'],
+    ['a secret other than `keep`', { subscriber: `${HOOK}/2`, secret: 'whsec_' }, 'secret'],
+    ['a body that is not an object', [], 'body'],
     ['an unknown key', { ttl: 5, confirmed: true }, 'confirmed'],
     ['a subscriber of null', { subscriber: null }, 'subscriber'],
     ['a loopback subscriber', { subscriber: 'http://127.0.0.1/' }, 'subscriber'],
@@ -84,7 +84,7 @@ describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
     ['options of null', { options: null }, 'options'],
     ['an unknown option', { options: { speed: 1 } }, 'options.speed'],
     [
-      'a redacted header that was never there',
+      'a redacted header without a stored value',
       { options: { post_headers: { accept: '***' } } },
       'options.post_headers.accept',
     ],
@@ -120,7 +120,7 @@ describe.each([
     });
   });
 
-  it('answers 404 for one that was deleted and for one that expired', async () => {
+  it('answers 404 for a deleted or expired subscription', async () => {
     const { call, time } = await withSubscription();
     await call('POST', PATH, { subscriber: `${HOOK}/2`, ttl: 1 });
     await call('DELETE', ONE);
@@ -132,7 +132,7 @@ describe.each([
 });
 
 describe('POST …/disable and …/enable', () => {
-  it('switches a subscription off and on', async () => {
+  it('disables and enables a subscription', async () => {
     const { call } = await withSubscription();
     const disabled = { reason: 'manual', at: '2026-11-21T12:00:00.000Z' };
     expect(await call('POST', `${ONE}/disable`)).toMatchObject({ status: 200, body: { disabled } });
@@ -143,14 +143,14 @@ describe('POST …/disable and …/enable', () => {
     expect((await call('GET', ONE)).body).not.toHaveProperty('disabled');
   });
 
-  it('leaves one that is disabled already as it was, and enables it whatever for', async () => {
+  it('keeps the reason of a disabled subscription, and enables it for any reason', async () => {
     const { call, registry } = await withSubscription();
     await registry.disable('orders', 'id-1', { reason: 'gone', at: NOON - 1 });
     expect((await call('POST', `${ONE}/disable`)).body).toMatchObject({ disabled: { reason: 'gone' } });
     expect((await call('POST', `${ONE}/enable`)).body).not.toHaveProperty('disabled');
   });
 
-  it('lets one that was failing begin anew', async () => {
+  it('resets the failure count when it enables a failing subscription', async () => {
     const { call, registry } = await withSubscription();
     await registry.changeSubscription({ queue: 'orders', subscriptionId: 'id-1', now: NOON }, (current) => ({
       ...current,
@@ -162,7 +162,7 @@ describe('POST …/disable and …/enable', () => {
 });
 
 describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
-  it('hides it at once, orders what is pending to be cancelled, and leaves the removal to that order', async () => {
+  it('hides the subscription at once, and sends an operation that cancels its deliveries and removes it', async () => {
     const { call, registry, ordered } = await withSubscription();
     expect(await call('DELETE', ONE)).toMatchObject({ status: 204 });
     expect(await call('GET', ONE)).toMatchObject({ status: 404 });
@@ -173,7 +173,7 @@ describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
     expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({ deletedAt: NOON });
   });
 
-  it('sends the same order again for a repeat: the one before may not have been sent', async () => {
+  it('sends the same operation again for a repeat, because the first may not have been sent', async () => {
     const { call, ordered, time } = await withSubscription();
     await call('DELETE', ONE);
     time.now += 1000;
@@ -181,7 +181,7 @@ describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
     expect(ordered[1]).toEqual(ordered[0]);
   });
 
-  it('orders nothing for what was never there', async () => {
+  it('sends no operation for a subscription that does not exist', async () => {
     const { call, ordered } = await withSubscription();
     for (const id of ['id-2', 'not%20an%20id']) await call('DELETE', `${PATH}/${id}`);
     expect(ordered).toEqual([]);
@@ -189,7 +189,7 @@ describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
 });
 
 describe('DELETE /v2/queues/{queue}', () => {
-  it('orders what is pending in it to be cancelled', async () => {
+  it('sends an operation that cancels its pending deliveries', async () => {
     const { call, ordered } = await withSubscription();
     await call('DELETE', '/v2/queues/orders');
     expect(ordered.map(({ operation }) => operation)).toEqual([

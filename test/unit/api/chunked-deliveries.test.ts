@@ -17,35 +17,35 @@ const { queue, messageId, bucket, chunk } = place;
 const keyOf = (subscriptionId: string): DeliveryKey => ({ queue, messageId, subscriptionId, bucket, chunk });
 const claim = claimChunk(place, { acceptedAt: SOME_TIME, members: ['a', 'b'], lease: HOLDER }, at);
 
-let own: ReturnType<typeof inMemoryDeliveries>;
+let records: ReturnType<typeof inMemoryDeliveries>;
 let chunks: ReturnType<typeof inMemoryChunks>;
 
 beforeEach(() => {
-  own = inMemoryDeliveries();
-  chunks = inMemoryChunks(own);
+  records = inMemoryDeliveries();
+  chunks = inMemoryChunks(records);
 });
 
-const deliveries = () => chunkedDeliveries({ deliveries: own, chunks });
+const deliveries = () => chunkedDeliveries({ deliveries: records, chunks });
 
 const found = async (id: string): Promise<Delivery> => {
   const delivery = await deliveries().find(keyOf(id));
-  if (delivery === undefined) throw new Error(`${id} is on record nowhere`);
+  if (delivery === undefined) throw new Error(`Delivery ${id} is not on record`);
   return delivery;
 };
 
-/** Whoever else is at it. */
-const takesOut = async (id: string): Promise<unknown> => {
+/** What a concurrent change does. */
+const takeOut = async (id: string): Promise<unknown> => {
   const delivery = await found(id);
   return chunks.takeOut(removeMember(place, id, 'pending', delivery), delivery);
 };
 
 const currentChunk = async (): Promise<Chunk> => {
   const current = await chunks.find(place);
-  if (current === undefined) throw new Error('no chunk');
+  if (current === undefined) throw new Error('The chunk is not on record');
   return current;
 };
 
-/** Before the n-th call of a port's method something happens. */
+/** A port that runs a function before the n-th call of a method. */
 const before = <Port extends object>(
   port: Port,
   name: keyof Port,
@@ -66,12 +66,12 @@ const before = <Port extends object>(
   });
 };
 
-describe('deliveries wherever they are', () => {
-  it('are found nowhere before their chunk is claimed', async () => {
+describe('a delivery in a chunk or in a separate record', () => {
+  it('is not found before its chunk is claimed', async () => {
     expect(await deliveries().find(keyOf('a'))).toBeUndefined();
   });
 
-  it('are found as their chunk tells of them', async () => {
+  it('is found as its chunk describes it', async () => {
     await chunks.write(claim);
     expect(await deliveries().find(keyOf('a'))).toMatchObject({
       key: keyOf('a'),
@@ -89,30 +89,30 @@ describe('deliveries wherever they are', () => {
     expect(await deliveries().find(keyOf('c'))).toBeUndefined();
   });
 
-  it('are found by records of their own, whatever their chunk says', async () => {
+  it('is read from its separate record if it has one', async () => {
     await chunks.write(claim);
     const delivery = { ...(await found('a')), status: 'retrying' as const };
-    await own.write({ name: 'record', key: delivery.key, expect: { kind: 'absent' }, create: delivery });
+    await records.write({ name: 'record', key: delivery.key, expect: { kind: 'absent' }, create: delivery });
     expect((await currentChunk()).members?.get('a')).toBe('pending');
     expect((await found('a')).status).toBe('retrying');
   });
 
-  it('are found though they leave their chunk between two reads', async () => {
+  it('is found if it leaves its chunk between two reads', async () => {
     await chunks.write(claim);
-    const leaving = before(chunks, 'find', 1, () => takesOut('a'));
-    const delivery = await chunkedDeliveries({ deliveries: own, chunks: leaving }).find(keyOf('a'));
+    const leaving = before(chunks, 'find', 1, () => takeOut('a'));
+    const delivery = await chunkedDeliveries({ deliveries: records, chunks: leaving }).find(keyOf('a'));
     expect(delivery).toMatchObject({ status: 'pending', lease: HOLDER });
   });
 
-  it('are looked for by themselves alone where there is no chunk to look in', async () => {
+  it('is read only from its separate record if its key has no chunk', async () => {
     const alone = { queue, messageId, subscriptionId: 'a', bucket };
-    const unasked = before(chunks, 'find', 1, () => Promise.reject(new Error('asked for a chunk')));
-    expect(await chunkedDeliveries({ deliveries: own, chunks: unasked }).find(alone)).toBeUndefined();
+    const unasked = before(chunks, 'find', 1, () => Promise.reject(new Error('The chunk was read')));
+    expect(await chunkedDeliveries({ deliveries: records, chunks: unasked }).find(alone)).toBeUndefined();
   });
 });
 
 describe('a change of a delivery in a chunk', () => {
-  it('is made on a record of its own, which its chunk tells of', async () => {
+  it('moves it to a separate record, and marks that in the chunk', async () => {
     await chunks.write(claim);
     const result = await deliveries().write(cancelOpen(await found('a'), 'manual', at));
     expect(result).toMatchObject({ kind: 'written', delivery: { status: 'cancelled', reason: 'manual' } });
@@ -124,7 +124,7 @@ describe('a change of a delivery in a chunk', () => {
     );
   });
 
-  it('is refused where it was seen otherwise than it is, whatever it is by then', async () => {
+  it('is refused if the delivery has changed since it was read', async () => {
     await chunks.write(claim);
     const seen = await found('a');
     const successes = new Map([['a', aFirstSuccess()]]);
@@ -133,7 +133,7 @@ describe('a change of a delivery in a chunk', () => {
     expect(result).toMatchObject({ kind: 'refused', current: { status: 'delivered' } });
   });
 
-  it('is made once where two are at it', async () => {
+  it('is made once if several requests try', async () => {
     await chunks.write(claim);
     const seen = await found('a');
     const results = await Promise.all(
@@ -142,17 +142,17 @@ describe('a change of a delivery in a chunk', () => {
     expect(results.filter(({ kind }) => kind === 'written')).toHaveLength(1);
   });
 
-  it('is made though another takes it out first', async () => {
+  it('is made if a concurrent request moves the delivery first', async () => {
     await chunks.write(claim);
     const seen = await found('a');
-    const raced = before(chunks, 'takeOut', 1, () => takesOut('a'));
-    const result = await chunkedDeliveries({ deliveries: own, chunks: raced }).write(
+    const raced = before(chunks, 'takeOut', 1, () => takeOut('a'));
+    const result = await chunkedDeliveries({ deliveries: records, chunks: raced }).write(
       cancelOpen(seen, 'manual', at),
     );
     expect(result.kind).toBe('written');
   });
 
-  it('is refused where it is on record nowhere', async () => {
+  it('is refused if the delivery is not on record', async () => {
     await chunks.write(claim);
     const seen = { ...(await found('a')), key: keyOf('z') };
     expect(await deliveries().write(cancelOpen(seen, 'manual', at))).toEqual({
@@ -161,7 +161,7 @@ describe('a change of a delivery in a chunk', () => {
     });
   });
 
-  it('is given up where it cannot be taken out, however often that is tried', async () => {
+  it('throws after four tries if the delivery cannot be moved', async () => {
     await chunks.write(claim);
     let tries = 0;
     const refusing = {
@@ -171,7 +171,7 @@ describe('a change of a delivery in a chunk', () => {
         return Promise.resolve('refused' as const);
       },
     };
-    const writing = chunkedDeliveries({ deliveries: own, chunks: refusing }).write(
+    const writing = chunkedDeliveries({ deliveries: records, chunks: refusing }).write(
       cancelOpen(await found('a'), 'manual', at),
     );
     await expect(writing).rejects.toThrow(ContendedError);
@@ -182,7 +182,7 @@ describe('a change of a delivery in a chunk', () => {
 describe('a record for a delivery that has not begun', () => {
   const create = cancelBeforeFirstAttempt({ key: keyOf('a'), acceptedAt: SOME_TIME }, 'manual', at);
 
-  it('is told to its chunk, so that whoever claims that leaves it alone', async () => {
+  it('is marked in its chunk, so that the claim skips it', async () => {
     expect(await deliveries().write(create)).toMatchObject({
       kind: 'written',
       delivery: { status: 'cancelled' },
@@ -194,21 +194,21 @@ describe('a record for a delivery that has not begun', () => {
     expect((await found('a')).status).toBe('cancelled');
   });
 
-  it('is refused by what is on record of it by then, on its own or in its chunk', async () => {
+  it('is refused if the delivery is on record, in its chunk or separately', async () => {
     await chunks.write(claim);
     expect(await deliveries().write(create)).toMatchObject({ kind: 'refused', current: { lease: HOLDER } });
-    await takesOut('a');
+    await takeOut('a');
     expect(await deliveries().write(create)).toMatchObject({ kind: 'refused', current: { lease: HOLDER } });
   });
 
-  it('is refused where its chunk is claimed in that moment', async () => {
+  it('is refused if its chunk is claimed at the same moment', async () => {
     const raced = before(chunks, 'takeOut', 1, () => chunks.write(claim));
-    const result = await chunkedDeliveries({ deliveries: own, chunks: raced }).write(create);
+    const result = await chunkedDeliveries({ deliveries: records, chunks: raced }).write(create);
     expect(result).toMatchObject({ kind: 'refused', current: { status: 'pending', lease: HOLDER } });
-    expect(own.records.size).toBe(0);
+    expect(records.records.size).toBe(0);
   });
 
-  it('is made by itself where the chunk was claimed without it', async () => {
+  it('is written without its chunk if the chunk was claimed without it', async () => {
     await chunks.write(claim);
     const other = cancelBeforeFirstAttempt({ key: keyOf('z'), acceptedAt: SOME_TIME }, 'manual', at);
     expect((await deliveries().write(other)).kind).toBe('written');

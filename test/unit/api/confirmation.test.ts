@@ -7,22 +7,22 @@ const HOOK = 'https://hooks.example/orders';
 const PATH = '/v2/queues/orders/subscriptions';
 const ONE = `${PATH}/id-1`;
 
-const question = z.object({ queue: z.string(), subscriptionId: z.string(), confirmUrl: z.string() });
+const requestData = z.object({ queue: z.string(), subscriptionId: z.string(), confirmUrl: z.string() });
 
 const messageOf = (job: DeliveryJob | undefined) => {
-  if (job?.body.kind !== 'inline') throw new Error('no message was sent');
+  if (job?.body.kind !== 'inline') throw new Error('No message was sent');
   return job.body.message;
 };
 
-/** The path and token of the link that a job carries. */
+/** The path and token of the link in a job. */
 const linkOf = (job: DeliveryJob | undefined): string => {
-  const { confirmUrl } = question.parse(JSON.parse(messageOf(job).data));
+  const { confirmUrl } = requestData.parse(JSON.parse(messageOf(job).data));
   expect(confirmUrl.startsWith(`${PUBLIC_URL}/v2/queues/`)).toBe(true);
   return confirmUrl.slice(PUBLIC_URL.length);
 };
 
-/** A queue that asks, with one subscriber that was asked. */
-const asking = async (fields: object = {}) => {
+/** A queue that requires confirmation, with one subscription that waits for it. */
+const unconfirmed = async (fields: object = {}) => {
   const api = apiUnderTest();
   await api.call('PUT', '/v2/queues/orders', { _confirm_subscriptions: true });
   await api.call('POST', PATH, { subscriber: HOOK, ...fields });
@@ -30,15 +30,15 @@ const asking = async (fields: object = {}) => {
 };
 
 describe('a new subscription', () => {
-  it('is confirmed where nobody asks', async () => {
+  it('is confirmed if no confirmation is required', async () => {
     const { call, jobs } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK });
     expect((await call('GET', ONE)).body).toMatchObject({ confirmed: true });
     expect(jobs).toEqual([]);
   });
 
-  it('waits for its subscriber where the queue asks', async () => {
-    const { call, jobs, messageRecords } = await asking();
+  it('waits for confirmation if the queue requires it', async () => {
+    const { call, jobs, messageRecords } = await unconfirmed();
     expect((await call('GET', ONE)).body).toMatchObject({ confirmed: false });
     expect(jobs).toHaveLength(1);
     const message = messageOf(jobs[0]);
@@ -60,7 +60,7 @@ describe('a new subscription', () => {
     });
   });
 
-  it('waits on every queue where the deployment asks', async () => {
+  it('waits for confirmation on every queue if the deployment requires it', async () => {
     const { dependencies } = apiUnderTest();
     const { call, jobs } = apiUnderTest({
       settings: { ...dependencies.settings, subscriptionConfirmation: true },
@@ -70,8 +70,8 @@ describe('a new subscription', () => {
     expect(jobs).toHaveLength(1);
   });
 
-  it('has a token of its own, which is nowhere but in the link', async () => {
-    const { call, jobs, registry, changes } = await asking();
+  it('has a unique token, which is only in the link', async () => {
+    const { call, jobs, registry, changes } = await unconfirmed();
     await call('POST', PATH, { subscriber: `${HOOK}/2` });
     const [first, second] = jobs.map(
       (job) => new URL(linkOf(job), PUBLIC_URL).searchParams.get('token') ?? '',
@@ -84,10 +84,10 @@ describe('a new subscription', () => {
 });
 
 describe.each(['GET', 'POST'])('%s …/confirm', (method) => {
-  it('is not shown in its message, whose data is kept where the request failed', async () => {
-    const { call, jobs, messageRecords } = await asking();
+  it('is redacted in the stored message of a failed confirmation request', async () => {
+    const { call, jobs, messageRecords } = await unconfirmed();
     const message = messageOf(jobs[0]);
-    const { confirmUrl: link } = question.parse(JSON.parse(message.data));
+    const { confirmUrl: link } = requestData.parse(JSON.parse(message.data));
     const key = { queue: 'orders', messageId: message.id };
     await messageRecords.keepBody({ key, acceptedAt: NOON }, { kind: 'inline', message }, NOON + 86_400_000);
     const { body } = await call('GET', `/v2/queues/orders/messages/${message.id}`);
@@ -97,8 +97,8 @@ describe.each(['GET', 'POST'])('%s …/confirm', (method) => {
     expect(JSON.stringify(body)).not.toContain(link);
   });
 
-  it('confirms by the token of the link, once', async () => {
-    const { call, jobs, changes } = await asking();
+  it('confirms once with the token of the link', async () => {
+    const { call, jobs, changes } = await unconfirmed();
     const link = linkOf(jobs[0]);
     expect(await call(method, link)).toMatchObject({ status: 200, body: { confirmed: true } });
     expect((await call('GET', ONE)).body).toMatchObject({ confirmed: true });
@@ -117,13 +117,13 @@ describe.each(['GET', 'POST'])('%s …/confirm', (method) => {
     ['a token with more behind it', (link: string) => `${link}A`],
     ['no token', (link: string) => link.slice(0, link.indexOf('?'))],
     ['an empty token', (link: string) => link.slice(0, link.indexOf('=') + 1)],
-    ['a token without end', (link: string) => `${link}${'A'.repeat(4000)}`],
+    ['a very long token', (link: string) => `${link}${'A'.repeat(4000)}`],
     ['another queue', (link: string) => link.replace('orders', 'bills')],
-    ['a queue of no valid name', (link: string) => link.replace('orders', 'a%20b')],
+    ['an invalid queue name', (link: string) => link.replace('orders', 'a%20b')],
     ['another subscription', (link: string) => link.replace('id-1', 'id-2')],
-    ['a subscription of no valid id', (link: string) => link.replace('id-1', 'a%20b')],
+    ['an invalid subscription id', (link: string) => link.replace('id-1', 'a%20b')],
   ])('answers the same 404 to %s, and changes nothing', async (_name, changed) => {
-    const { call, jobs, world } = await asking();
+    const { call, jobs, world } = await unconfirmed();
     const before = await world();
     const answer = await call(method, changed(linkOf(jobs[0])));
     expect(answer).toMatchObject({ status: 404, body: faultOf('not_found') });
@@ -132,8 +132,8 @@ describe.each(['GET', 'POST'])('%s …/confirm', (method) => {
     expect(answer.body).toEqual(nothing.body);
   });
 
-  it('answers 404 for one that was deleted or expired meanwhile', async () => {
-    const { call, jobs, time } = await asking({ ttl: 60 });
+  it('answers 404 for a deleted or expired subscription', async () => {
+    const { call, jobs, time } = await unconfirmed({ ttl: 60 });
     await call('POST', PATH, { subscriber: `${HOOK}/2` });
     const [expired, deleted] = jobs.map(linkOf);
     await call('DELETE', `${PATH}/id-2`);
@@ -144,8 +144,8 @@ describe.each(['GET', 'POST'])('%s …/confirm', (method) => {
 });
 
 describe('a change of the subscriber', () => {
-  it('is asked for anew, and no link to the old one counts any more', async () => {
-    const { call, jobs } = await asking();
+  it('requires a new confirmation, and invalidates earlier links', async () => {
+    const { call, jobs } = await unconfirmed();
     await call('GET', linkOf(jobs[0]));
     expect((await call('PATCH', ONE, { subscriber: `${HOOK}/2` })).body).toMatchObject({ confirmed: false });
     expect(jobs).toHaveLength(2);
@@ -153,8 +153,8 @@ describe('a change of the subscriber', () => {
     expect(await call('GET', linkOf(jobs[1]))).toMatchObject({ status: 200 });
   });
 
-  it('that is none asks again where the subscriber has not answered, and nowhere else', async () => {
-    const { call, jobs } = await asking();
+  it('to the same URL sends the request again only if the subscription is unconfirmed', async () => {
+    const { call, jobs } = await unconfirmed();
     await call('PATCH', ONE, { subscriber: HOOK });
     expect(jobs).toHaveLength(2);
     expect(await call('GET', linkOf(jobs[0]))).toMatchObject({ status: 404 });
@@ -165,33 +165,33 @@ describe('a change of the subscriber', () => {
     expect(jobs).toHaveLength(2);
   });
 
-  it('that never said yes is unconfirmed since it was asked first', async () => {
-    const { call, registry, time, jobs } = await asking();
+  it('keeps the time of the first request if the subscription is unconfirmed', async () => {
+    const { call, registry, time, jobs } = await unconfirmed();
     time.now += 60_000;
     await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
     expect(jobs).toHaveLength(2);
     expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({ unconfirmed: { at: NOON } });
   });
 
-  it('is not asked for where nobody asks', async () => {
+  it('needs no confirmation if none is required', async () => {
     const { call, jobs } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK });
     await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
     expect(jobs).toEqual([]);
   });
 
-  it('does not get round the question by dropping it from the queue', async () => {
-    const { call, jobs } = await asking();
+  it('still requires confirmation if the queue no longer does but the subscription is unconfirmed', async () => {
+    const { call, jobs } = await unconfirmed();
     await call('PUT', '/v2/queues/orders', {});
     expect((await call('PATCH', ONE, { subscriber: `${HOOK}/2` })).body).toMatchObject({ confirmed: false });
     expect(jobs).toHaveLength(2);
   });
 });
 
-describe('a wish for confirmation', () => {
-  it.each(['yes', 1, null])('that is %j is refused', async (wish) => {
+describe('the metadata _confirm_subscriptions', () => {
+  it.each(['yes', 1, null])('cannot be %j', async (value) => {
     const { call } = apiUnderTest();
-    expect(await call('PUT', '/v2/queues/orders', { _confirm_subscriptions: wish })).toMatchObject({
+    expect(await call('PUT', '/v2/queues/orders', { _confirm_subscriptions: value })).toMatchObject({
       status: 400,
       body: faultOf('invalid_request', '_confirm_subscriptions'),
     });

@@ -45,7 +45,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     expiresAt: NOON + 1,
   });
 
-  it('answers 404 for a message that never was, and for one that is not yet dispatched', async () => {
+  it('answers 404 for a message that is unknown or not yet dispatched', async () => {
     const { call } = apiUnderTest();
     await call('POST', PATH, { messages: [{ id: 'order-7', body: 1 }] });
     expect(await call('GET', `${PATH}/order-7/deliveries`)).toMatchObject({
@@ -63,7 +63,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     });
   });
 
-  it('shows the deliveries of all buckets, without what is ours alone', async () => {
+  it('shows the deliveries of all buckets, without internal fields', async () => {
     const { call, messageRecords, deliveries } = apiUnderTest();
     await messageRecords.accept(record('order-7', 2));
     const recorded = [delivery('one', 0), delivery('two', 1)];
@@ -78,7 +78,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     expect(JSON.stringify(answer.body)).not.toContain('internal');
   });
 
-  it('leads through them by its links, each once', async () => {
+  it('pages through all deliveries by links, each once', async () => {
     const { call, messageRecords, deliveries } = apiUnderTest();
     await messageRecords.accept(record('order-7', 2));
     for (const [index, subscription] of ['a', 'b', 'c', 'd', 'e', 'f', 'g'].entries()) {
@@ -106,7 +106,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     });
   });
 
-  it("finds a message by the producer's own id as well", async () => {
+  it("accepts the producer's message id", async () => {
     const { call, messageRecords } = apiUnderTest();
     await messageRecords.accept(record(messageIdOf({ id: 'order 7 ü' }).id));
     expect(await call('GET', `${PATH}/${encodeURIComponent('order 7 ü')}/deliveries`)).toMatchObject({

@@ -18,7 +18,7 @@ const detailOf = async ({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>,
 };
 
 describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () => {
-  it('shows all attempts, the policy it follows and what is planned', async () => {
+  it('shows all attempts, the policy and the planned attempts', async () => {
     const api = apiUnderTest();
     await recordMessage(api, { messageId: 'order-7' });
     const policy = aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 });
@@ -42,7 +42,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     });
   });
 
-  it('shows nothing as planned once it is over', async () => {
+  it('shows no planned attempts once the delivery has ended', async () => {
     const api = apiUnderTest();
     await recordMessage(api, { messageId: 'order-7' });
     await recordAll(api, [
@@ -62,7 +62,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     ],
     ['defaults', undefined, undefined, {}],
   ])(
-    'shows the policy of the %s where none is on record yet',
+    'shows the policy of the %s if the delivery has none yet',
     async (source, ofSubscription, ofQueue, expected) => {
       const api = apiUnderTest();
       await api.registry.putQueue(aQueue(ofQueue === undefined ? {} : { retryPolicy: ofQueue }));
@@ -84,14 +84,14 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     },
   );
 
-  it('shows the defaults where queue and subscription are gone', async () => {
+  it('shows the default policy if queue and subscription are deleted', async () => {
     const api = apiUnderTest();
     await recordMessage(api, { messageId: 'order-7' });
     await recordAll(api, [{ ...place, status: 'cancelled', reason: 'subscription_deleted' }]);
     expect(await detailOf(api)).toMatchObject({ policySource: 'defaults', planned: [] });
   });
 
-  it('finds it in the bucket where it lies', async () => {
+  it('finds the delivery in its bucket', async () => {
     const api = apiUnderTest();
     await recordMessage(api, { messageId: 'order-7', buckets: 7 });
     const bucket = bucketOf('s-1', 7);

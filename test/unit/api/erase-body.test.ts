@@ -15,15 +15,15 @@ let world: OneSubscriberWorld;
 const erase = () => eraseBody(world, key);
 
 const SIZES = [
-  ['on its record', 100],
-  ['in the bucket, put there by the first failure', 20_000],
-  ['in the bucket, put there by dispatch', 100_000],
+  ['in the record', 100],
+  ['in the bucket by the first failure', 20_000],
+  ['in the bucket by dispatch', 100_000],
 ] as const;
 
-describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
+describe.each(SIZES)('erasing a body that is stored %s', (_, bytes) => {
   const message = aMessage({ data: JSON.stringify('x'.repeat(bytes)) });
   const publish = () => world.dispatch({ ok: true, message });
-  const nothingIsKept = async () => {
+  const expectNothingStored = async () => {
     expect(await world.messageRecords.find(key)).not.toHaveProperty('body');
     expect(world.payloads.stored.size).toBe(0);
   };
@@ -34,7 +34,7 @@ describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
     world.subscriber.script(world.url, [status(503)]);
   });
 
-  it('ends its retries: no further request, no dead letter, and the record says why', async () => {
+  it('ends retries without further requests or dead letters, and records the reason', async () => {
     world.subscriber.onRequest = async (_request, count) => {
       if (count === 2) await erase();
     };
@@ -48,10 +48,10 @@ describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
       attempts: [{ number: 1 }, { number: 2 }],
     });
     expect(world.deadLetters.sent).toEqual([]);
-    await nothingIsKept();
+    await expectNothingStored();
   });
 
-  it('while its first attempt is under way: that failure keeps nothing', async () => {
+  it('during the first attempt keeps the failure from storing the body', async () => {
     world.subscriber.onRequest = async () => {
       await erase();
     };
@@ -61,10 +61,10 @@ describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
     expect(world.subscriber.seen).toHaveLength(1);
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
     expect(world.deadLetters.sent).toEqual([]);
-    await nothingIsKept();
+    await expectNothingStored();
   });
 
-  it('before its first attempt: nothing of it is left however that ends', async () => {
+  it('before the first attempt leaves nothing stored', async () => {
     await publish();
     await erase();
     await world.clock.run();
@@ -72,10 +72,10 @@ describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
     expect(world.subscriber.seen.length).toBeLessThanOrEqual(1);
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
     expect(world.deadLetters.sent).toEqual([]);
-    await nothingIsKept();
+    await expectNothingStored();
   });
 
-  it('for good: the same message that comes again leaves nothing either', async () => {
+  it('is permanent: a duplicate of the message stores nothing', async () => {
     await publish();
     await world.clock.run();
     await erase();
@@ -83,10 +83,10 @@ describe.each(SIZES)('erasing a body that is kept %s', (_, bytes) => {
     await world.clock.run();
 
     expect(await world.messageRecords.find(key)).toMatchObject({ duplicates: 1 });
-    await nothingIsKept();
+    await expectNothingStored();
   });
 
-  it('leaves a delivery that is over without another round', async () => {
+  it('prevents another round of a delivery that has ended', async () => {
     await publish();
     await world.clock.run();
     expect(await world.delivery()).toMatchObject({ status: 'exhausted' });
@@ -104,11 +104,11 @@ describe('erasing a body', () => {
     world = oneSubscriberWorld();
   });
 
-  it('of a message that never was says so', async () => {
+  it('returns no_such_message for an unknown message', async () => {
     expect(await erase()).toBe('no_such_message');
   });
 
-  it('before a first attempt that fails has nothing put into the bucket, where a crash would leave it', async () => {
+  it('before a failing first attempt keeps the body out of the bucket, where a crash would leave it', async () => {
     await world.subscribe(policy);
     world.subscriber.script(world.url, [status(503)]);
     await world.dispatch({ ok: true, message: aMessage({ data: JSON.stringify('x'.repeat(20_000)) }) });
@@ -120,7 +120,7 @@ describe('erasing a body', () => {
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
   });
 
-  it('has what a crash left in the bucket removed by the next attempt to keep it', async () => {
+  it('lets the next attempt to store the body remove an object that a crash left in the bucket', async () => {
     await world.subscribe(policy);
     world.subscriber.script(world.url, [status(503)]);
     const message = aMessage({ data: JSON.stringify('x'.repeat(20_000)) });
@@ -132,12 +132,12 @@ describe('erasing a body', () => {
     expect(world.payloads.stored.size).toBe(0);
   });
 
-  it('does not put a large body back that another round was about to keep', async () => {
+  it('stops another round from storing a large body again', async () => {
     await world.subscribe(policy);
     world.subscriber.script(world.url, [status(503)]);
     await world.dispatch({ ok: true, message: aMessage({ data: JSON.stringify('x'.repeat(20_000)) }) });
     await world.clock.run();
-    // As long as the record lives less long than the round needs, the object is put there anew.
+    // The record would expire before the end of the round, so the object is stored again.
     world.clock.at(world.clock.now() + 20 * 24 * 60 * 60 * 1000, () => undefined);
     await world.clock.run();
     const get = world.payloads.get.bind(world.payloads);
@@ -155,14 +155,14 @@ describe('erasing a body', () => {
     expect(world.payloads.stored.size).toBe(0);
   });
 
-  it('completes what a crash left undone when it is repeated', async () => {
+  it('completes an interrupted erasure when it is repeated', async () => {
     await world.subscribe(policy);
     world.subscriber.script(world.url, [status(503)]);
     await world.dispatch({ ok: true, message: aMessage({ data: JSON.stringify('x'.repeat(20_000)) }) });
     await world.clock.run();
     const crashing = {
       ...world.payloads,
-      removeAll: () => Promise.reject(new Error('the function was killed')),
+      removeAll: () => Promise.reject(new Error('The function was killed')),
     };
     await expect(
       eraseBody({ clock: world.clock, messageRecords: world.messageRecords, payloads: crashing }, key),

@@ -76,7 +76,7 @@ describe.each(BODIES)('%s %s', (method, path) => {
     expect(await world()).toEqual(NOTHING);
   });
 
-  it('answers too_large to more than 1 MiB, whatever is in it', async () => {
+  it('answers too_large to any body over 1 MiB', async () => {
     const { call, world } = apiUnderTest();
     expect(await call(method, path, ' '.repeat(1_048_577))).toMatchObject({
       status: 413,
@@ -85,20 +85,20 @@ describe.each(BODIES)('%s %s', (method, path) => {
     expect(await world()).toEqual(NOTHING);
   });
 
-  it('reads as far as 1 MiB', async () => {
+  it('reads bodies of up to 1 MiB', async () => {
     const { call } = apiUnderTest();
     expect(await call(method, path, 'x'.repeat(1_048_576))).toMatchObject({ body: faultOf('invalid_json') });
   });
 });
 
-describe('a body that is missing', () => {
+describe('a missing body', () => {
   it.each(BODIES.slice(3))('is not JSON to %s %s', async (method, path) => {
     const { call } = apiUnderTest();
     expect(await call(method, path)).toMatchObject({ status: 400, body: faultOf('invalid_json') });
   });
 });
 
-describe('a route that is not there', () => {
+describe('an unknown route', () => {
   it.each([
     ['GET', '/unrouted'],
     ['GET', '/v3'],
@@ -109,7 +109,7 @@ describe('a route that is not there', () => {
     ['GET', '/v2/queues/'],
     ['DELETE', '/v2/queues/orders/'],
     ['GET', '/v2//queues'],
-  ])('gets 404: %s %s', async (method, path) => {
+  ])('is answered with 404: %s %s', async (method, path) => {
     const { call } = apiUnderTest();
     expect(await call(method, path)).toMatchObject({ status: 404, body: faultOf('not_found') });
   });
@@ -127,7 +127,7 @@ describe('a route that is not there', () => {
     ['DELETE', '/v2/queues/orders/messages', 'GET, POST'],
     ['POST', '/v2/queues/orders/messages/id-1/deliveries', 'GET'],
     ['OPTIONS', '/v2/queues', 'GET'],
-  ])('gets 405 if only its method is not: %s %s', async (method, path, allowed) => {
+  ])('is answered with 405 if the path exists: %s %s', async (method, path, allowed) => {
     const { call } = apiUnderTest();
     const answer = await call(method, path);
     expect(answer).toMatchObject({ status: 405, body: faultOf('method_not_allowed') });
@@ -135,8 +135,8 @@ describe('a route that is not there', () => {
   });
 });
 
-describe('a fault of ours', () => {
-  it('tells the caller the id of the request and the log everything else', async () => {
+describe('an internal error', () => {
+  it('shows only the request id to the caller, and the details in the log', async () => {
     const fault = new Error('table posthaste-secret-name is throttled');
     const faults: unknown[] = [];
     const { registry } = apiUnderTest();
@@ -151,7 +151,7 @@ describe('a fault of ours', () => {
     expect(faults).toEqual([[fault, { ...CALLER, queue: 'orders' }]]);
   });
 
-  it('is not what a refused request is', async () => {
+  it('is not reported for refused requests', async () => {
     const { call, faults } = apiUnderTest();
     await call('GET', '/v2/queues/orders');
     await call('GET', '/v2/queues?marker=x');
@@ -161,7 +161,7 @@ describe('a fault of ours', () => {
 });
 
 describe('the audit trail', () => {
-  it('has no entry for what only looks', async () => {
+  it('has no entry for GET requests', async () => {
     const { call, changes } = apiUnderTest();
     for (const [method, path] of ROUTES.filter(([method]) => method === 'GET')) {
       await call(method, path.replace('{queue}', 'orders'));

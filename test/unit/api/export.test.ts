@@ -24,7 +24,7 @@ const RICH = {
 };
 
 describe('GET /v2/queues/{queue}/export', () => {
-  it('gives a line for each subscription that is there, and no secrets', async () => {
+  it('contains a line for each present subscription, and no credentials', async () => {
     const { call, registry, time } = apiUnderTest();
     for (const path of ['a', 'b', 'c']) await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${path}` });
     await call('POST', SUBSCRIPTIONS, RICH);
@@ -48,7 +48,7 @@ describe('GET /v2/queues/{queue}/export', () => {
     expect(answer.body).not.toContain('s3cret');
   });
 
-  it('is on no audit trail', async () => {
+  it('is not on the audit trail', async () => {
     const { call, changes } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', {});
     await call('GET', EXPORT);
@@ -57,7 +57,7 @@ describe('GET /v2/queues/{queue}/export', () => {
 });
 
 describe('POST /v2/credentials/{queue}', () => {
-  it('has the values of credential headers, and is on the audit trail', async () => {
+  it('contains the values of credential headers, and is on the audit trail', async () => {
     const { call, changes } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, RICH);
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/b` });
@@ -72,13 +72,13 @@ describe('POST /v2/credentials/{queue}', () => {
     });
   });
 
-  it('is not to be had by a GET', async () => {
+  it('does not support GET', async () => {
     const { call } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, RICH);
     expect(await call('GET', CREDENTIALS)).toMatchObject({ status: 405 });
   });
 
-  it('goes on behind its link, each part small enough for one import', async () => {
+  it('continues by its link, each page small enough for one import', async () => {
     const { call } = apiUnderTest();
     for (let index = 0; index < 25; index += 1) {
       const post_data = 'x'.repeat(65_000);
@@ -101,7 +101,7 @@ describe.each([
   ['GET', EXPORT],
   ['POST', CREDENTIALS],
 ])('%s %s', (method, path) => {
-  it('is nothing for a queue without subscriptions, and 404 for one that is not there', async () => {
+  it('is empty for a queue without subscriptions, and 404 for an unknown queue', async () => {
     const { call, changes } = apiUnderTest();
     expect(await call(method, path)).toMatchObject({ status: 404, body: faultOf('not_found') });
     expect(changes).toEqual([]);

@@ -43,22 +43,22 @@ describe('an event of an HTTP API', () => {
     '/v2/queues/orders/',
     '/v2//queues',
     '//v2/queues',
-  ])('leads nowhere by %s, which is not the one way to write its path', (rawPath) => {
+  ])('matches no route by the non-canonical path %s', (rawPath) => {
     const { request } = parseHttpApiEvent(event({ method: 'DELETE', rawPath }));
     expect(new URL(request.url).pathname).toBe('/unrouted');
   });
 
-  it("may ask for the home document as Zaqar's own client does", () => {
+  it('can request the home document with the path of python-zaqarclient', () => {
     const { request } = parseHttpApiEvent(event({ rawPath: '/v2/' }));
     expect(new URL(request.url).pathname).toBe('/v2');
   });
 
-  it.each(['/v2/queues/a..b', '/v2/queues/..a', '/v2/queues/a.b'])('leaves %s as it is', (rawPath) => {
+  it.each(['/v2/queues/a..b', '/v2/queues/..a', '/v2/queues/a.b'])('keeps the path %s', (rawPath) => {
     const { request } = parseHttpApiEvent(event({ rawPath }));
     expect(new URL(request.url).pathname).toBe(rawPath);
   });
 
-  it('gives a body in base64 as the bytes that it stands for', async () => {
+  it('has its base64 body decoded', async () => {
     const body = Buffer.from([0, 255, 10]);
     const { request } = parseHttpApiEvent(
       event({ method: 'POST', body: body.toString('base64'), isBase64Encoded: true }),
@@ -66,11 +66,11 @@ describe('an event of an HTTP API', () => {
     expect(Buffer.from(await request.arrayBuffer())).toEqual(body);
   });
 
-  it('may be a GET with a body, which nobody reads', () => {
+  it('can be a GET with a body, which is ignored', () => {
     expect(parseHttpApiEvent(event({ body: '{}' })).request.method).toBe('GET');
   });
 
-  it.each(['CONNECT', 'TRACE', 'TRACK'])('may be a %s, which no route takes', (method) => {
+  it.each(['CONNECT', 'TRACE', 'TRACK'])('can have the method %s, which no route has', (method) => {
     expect(parseHttpApiEvent(event({ method })).request.method).toBe('OPTIONS');
   });
 
@@ -83,7 +83,7 @@ describe('an event of an HTTP API', () => {
   });
 
   it.each(['/v2/queues/%6frders', '/v2/queues/orders/messages/50%/deliveries', '/v2/%71ueues/orders'])(
-    'is decoded no second time: %s is the path that the caller was authorised for',
+    'is not decoded twice: %s is the path that the caller was authorised for',
     (rawPath) => {
       const { request } = parseHttpApiEvent(event({ rawPath }));
       expect(decodeURIComponent(new URL(request.url).pathname)).toBe(rawPath);
@@ -93,14 +93,14 @@ describe('an event of an HTTP API', () => {
   it.each([
     ['an IAM caller', { iam: { userArn: 'arn:aws:iam::1:user/ada' } }, 'arn:aws:iam::1:user/ada'],
     ['a token', { jwt: { claims: { sub: 'ada' }, scopes: null } }, 'ada'],
-    ['nobody that it knows of', { iam: { userArn: null } }, 'anonymous'],
-    ['nobody', null, 'anonymous'],
-    ['nothing', undefined, 'anonymous'],
-  ])('names as caller %s', (_name, authorizer, principal) => {
+    ['IAM without an ARN', { iam: { userArn: null } }, 'anonymous'],
+    ['a null authorizer', null, 'anonymous'],
+    ['no authorizer', undefined, 'anonymous'],
+  ])('has the caller of %s', (_name, authorizer, principal) => {
     expect(parseHttpApiEvent(event({ authorizer })).caller).toEqual({ principal, requestId: 'request-1' });
   });
 
-  it('is told from anything else', () => {
+  it('is refused if it has another form', () => {
     expect(() => parseHttpApiEvent({ Records: [] })).toThrow('rawPath');
   });
 });
@@ -115,7 +115,7 @@ describe('an answer to an HTTP API', () => {
     });
   });
 
-  it('may have no body', async () => {
+  it('can have no body', async () => {
     expect(await httpApiAnswer(new Response(null, { status: 204 }))).toEqual({
       statusCode: 204,
       headers: {},
@@ -124,7 +124,7 @@ describe('an answer to an HTTP API', () => {
   });
 });
 
-describe('a request by a route that authorises nobody', () => {
+describe('a request by an open route', () => {
   const by = (routeKey: string, rawPath: string): string =>
     new URL(parseHttpApiEvent(event({ routeKey, rawPath })).request.url).pathname;
 
@@ -134,7 +134,7 @@ describe('a request by a route that authorises nobody', () => {
       'GET /v2/queues/{queue}/subscriptions/{subscription}/confirm',
       '/v2/queues/orders/subscriptions/id-1/confirm',
     ],
-  ])('reaches what the route %s is for', (routeKey, path) => {
+  ])('reaches the path of the route %s', (routeKey, path) => {
     expect(by(routeKey, path)).toBe(path);
   });
 
@@ -146,12 +146,12 @@ describe('a request by a route that authorises nobody', () => {
     '/v2/queues/orders/x/subscriptions/a/confirm',
     '/v2/queues/orders/subscriptions/id-1/confirm/',
     '/x/v2/ping',
-  ])('reaches nothing else: %s', (path) => {
+  ])('reaches no other path: %s', (path) => {
     expect(by('GET /v2/ping', path)).toBe('/unrouted');
   });
 });
 
-describe('where the API is reached from outside', () => {
+describe('the public URL of the API', () => {
   const from = {
     headers: { host: 'hooks.example:8443' },
     requestContext: {
@@ -162,19 +162,19 @@ describe('where the API is reached from outside', () => {
     },
   };
 
-  it("is its own domain, whatever a caller's Host header says", () => {
+  it('is the domain of API Gateway, regardless of the Host header', () => {
     expect(parseHttpApiEvent(event(from)).publicUrl).toBe(
       'https://abc123.execute-api.us-east-1.amazonaws.com',
     );
   });
 
-  it('is what the deployment says', () => {
+  it('is the configured URL', () => {
     expect(parseHttpApiEvent(event(from), 'https://api.example/hooks').publicUrl).toBe(
       'https://api.example/hooks',
     );
   });
 
-  it('may be said with the host and the API that were called', () => {
+  it('can contain placeholders for the host and the id of the API', () => {
     const { publicUrl } = parseHttpApiEvent(event(from), 'http://{host}/apis/{apiId}/$default');
     expect(publicUrl).toBe('http://hooks.example:8443/apis/abc123/$default');
   });

@@ -32,8 +32,8 @@ const withRegistry = (
   return apiUnderTest({ registry: { ...registry, ...replace(registry) } });
 };
 
-describe('the answer to an import', () => {
-  it('names each subscription by its line, and shows the secret of a new one, once', async () => {
+describe('the response to an import', () => {
+  it('names each subscription by its line, and contains the secret of a new one only once', async () => {
     const { call, registry, secrets } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, { subscriber: hook('there') });
     await call('POST', SUBSCRIPTIONS, { subscriber: hook('changed') });
@@ -73,7 +73,7 @@ describe('the answer to an import', () => {
     });
   });
 
-  it('says of each subscription whether its subscriber is asked to confirm', async () => {
+  it('shows for each subscription whether its subscriber is asked to confirm', async () => {
     const { call } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { _confirm_subscriptions: true });
     expect((await call('POST', IMPORT, numbered(1))).body).toMatchObject({
@@ -81,7 +81,7 @@ describe('the answer to an import', () => {
     });
   });
 
-  it('refuses the line alone whose subscriber came by another request meanwhile', async () => {
+  it('refuses only the line whose subscriber another request has added', async () => {
     const { call } = withRegistry(() => ({
       findBySubscribers: (_queue, subscribers) => Promise.resolve(subscribers.map(() => undefined)),
     }));
@@ -95,7 +95,7 @@ describe('the answer to an import', () => {
     });
   });
 
-  it('refuses the lines whose queue is deleted meanwhile', async () => {
+  it('refuses lines if the queue is deleted during the import', async () => {
     const { call, faults } = withRegistry(() => ({
       addSubscriptions: () => Promise.reject(new QueueMissingError('orders')),
     }));
@@ -112,10 +112,10 @@ describe('the answer to an import', () => {
   });
 });
 
-describe('an import that a fault of ours cuts short', () => {
+describe('an import that an internal error interrupts', () => {
   const COUNT = MOST_IN_A_TRANSACTION + 11;
 
-  it('answers the lines before it with their secrets, and names the others; a repeat goes on there', async () => {
+  it('returns the secrets of the lines before the error and names the others; a repeat continues there', async () => {
     let calls = 0;
     const outage = new Error('throttled');
     const api = withRegistry((registry) => ({
@@ -144,7 +144,7 @@ describe('an import that a fault of ours cuts short', () => {
     });
   });
 
-  it('begins no further lines', async () => {
+  it('processes no further lines', async () => {
     let asked = 0;
     const api = withRegistry(() => ({
       findBySubscribers: () => {
@@ -156,12 +156,12 @@ describe('an import that a fault of ours cuts short', () => {
     expect(asked).toBe(1);
   });
 
-  it('imports the lines beside one whose secret cannot be sealed', async () => {
+  it('imports the other lines of a chunk if one secret cannot be sealed', async () => {
     const { secrets } = apiUnderTest();
     let sealed = 0;
     const seal = (...given: Parameters<typeof secrets.seal>) => {
       sealed += 1;
-      return sealed === 2 ? Promise.reject(new Error('KMS is away')) : secrets.seal(...given);
+      return sealed === 2 ? Promise.reject(new Error('KMS does not respond')) : secrets.seal(...given);
     };
     const { call } = apiUnderTest({ secretSealer: { seal } });
     expect((await call('POST', IMPORT, numbered(3))).body).toMatchObject({
@@ -170,7 +170,7 @@ describe('an import that a fault of ours cuts short', () => {
     });
   });
 
-  it('has its changes on the audit trail, those before the fault among them', async () => {
+  it('has the changes before the error on the audit trail', async () => {
     let fails = false;
     const api = withRegistry((registry) => ({
       addSubscriptions: (given) =>
@@ -189,7 +189,7 @@ describe('an import that a fault of ours cuts short', () => {
     ]);
   });
 
-  it('fails as a whole where no line is done, so that it is repeated', async () => {
+  it('fails as a whole if no line succeeded, so that the caller repeats it', async () => {
     let calls = 0;
     const { call } = withRegistry((registry) => ({
       addSubscriptions: (given) => {
@@ -206,7 +206,7 @@ describe('an import that a fault of ours cuts short', () => {
 });
 
 describe('an import of 500 lines', () => {
-  it('asks for subscribers, and adds subscriptions, as many at once as a transaction takes', async () => {
+  it('looks up and adds as many subscriptions at once as one transaction allows', async () => {
     const asked: number[] = [];
     const added: number[] = [];
     const { call } = withRegistry((registry) => ({

@@ -29,7 +29,7 @@ const RICH = {
 };
 
 describe('POST /v2/queues/{queue}/import', () => {
-  it('makes of an export what was exported, and nothing the second time', async () => {
+  it('restores an export, and changes nothing the second time', async () => {
     const from = apiUnderTest();
     await from.call('POST', SUBSCRIPTIONS, RICH);
     await from.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/b` });
@@ -43,7 +43,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect(await world()).toEqual(after);
   });
 
-  it('takes a redacted export over what it was made from', async () => {
+  it('accepts a redacted export over the original subscriptions', async () => {
     const { call, world } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, RICH);
     const { body } = await call('GET', EXPORT);
@@ -57,7 +57,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     });
   });
 
-  it('takes the same content for the same, in whatever order and spelling it comes', async () => {
+  it('treats equal content as unchanged, in any order and spelling', async () => {
     const { call } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, {
       subscriber: `${HOOK}/a`,
@@ -70,7 +70,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect(await call('POST', IMPORT, lines(same))).toMatchObject(answerOf({ unchanged: 1 }));
   });
 
-  it('reports a subscriber that is there with other content, and replaces it where that is wanted', async () => {
+  it('refuses an existing subscriber with other content, and replaces it with replace=true', async () => {
     const { call, registry } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/a`, ttl: 60, options: { raw_delivery: true } });
     const before = await registry.findSubscription('orders', 'id-1');
@@ -88,7 +88,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect(await call('POST', `${IMPORT}?replace=true`, other)).toMatchObject(answerOf({ unchanged: 1 }));
   });
 
-  it('is for lines with the same subscriber what it is for one import after the other', async () => {
+  it('treats lines with the same subscriber like consecutive imports', async () => {
     const same = [
       { subscriber: `${HOOK}/a` },
       { subscriber: 'HTTPS://HOOKS.example:443/a' },
@@ -119,7 +119,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     });
   });
 
-  it('enables by a line without `disabled`, and disables by one with it', async () => {
+  it('enables subscriptions of lines without `disabled`, and disables the others', async () => {
     const { call } = apiUnderTest();
     const disabled = { reason: 'gone', at: '2026-01-01T00:00:00.000Z' };
     await call('POST', IMPORT, lines({ subscriber: `${HOOK}/a`, disabled }));
@@ -128,7 +128,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).not.toHaveProperty('disabled');
   });
 
-  it('names each line that is wrong, and takes the others', async () => {
+  it('names each invalid line, and imports the others', async () => {
     const { call } = apiUnderTest();
     const body = [
       '{"subscriber": "https://hooks.example/1"}',
@@ -163,13 +163,13 @@ describe('POST /v2/queues/{queue}/import', () => {
     ['over 1 MiB', ' '.repeat(1_048_577), 413, 'too_large'],
     ['over 500 lines', '{}\n'.repeat(501), 413, 'too_large'],
     ['not UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 400, 'invalid_json'],
-  ])('refuses a body that is %s, and takes none of it', async (_name, body, status, code) => {
+  ])('refuses a body that is %s, and imports nothing', async (_name, body, status, code) => {
     const { call, world } = apiUnderTest();
     expect(await call('POST', IMPORT, body)).toMatchObject({ status, body: faultOf(code) });
     expect(await world()).toMatchObject({ queues: [], changes: [] });
   });
 
-  it('refuses a wish to replace that is none', async () => {
+  it('refuses an invalid value of replace', async () => {
     const { call } = apiUnderTest();
     expect(await call('POST', `${IMPORT}?replace=yes`, '')).toMatchObject({
       status: 400,
@@ -177,14 +177,14 @@ describe('POST /v2/queues/{queue}/import', () => {
     });
   });
 
-  it('asks the subscribers of a queue that asks', async () => {
+  it('sends confirmation requests if the queue requires confirmation', async () => {
     const { call, jobs } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { _confirm_subscriptions: true });
     await call('POST', IMPORT, lines({ subscriber: `${HOOK}/a` }, { subscriber: `${HOOK}/b` }));
     expect(jobs.map(({ key }) => key.subscriptionId)).toEqual(['id-1', 'id-2']);
   });
 
-  it('is on the audit trail with every subscription that it made or changed', async () => {
+  it('is on the audit trail with every subscription that it adds or changes', async () => {
     const { call, changes } = apiUnderTest();
     await call('POST', IMPORT, lines({ subscriber: `${HOOK}/a` }));
     await call(

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { apiUnderTest, faultOf } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/subscriptions';
-const asking = (options: unknown) => ({ subscriber: 'https://hooks.example/orders', options });
-/** As text, because an object literal cannot hold everything that JSON can. */
+const requestWith = (options: unknown) => ({ subscriber: 'https://hooks.example/orders', options });
+/** As text, because an object literal cannot express all of JSON. */
 const filtering = (filter: string) =>
   `{"subscriber": "https://hooks.example/orders", "options": {"filter": ${filter}}}`;
 
-describe('what a subscription asks for', () => {
+describe('the filter options of a subscription', () => {
   const options = {
     attempt_timeout: 30,
     max_per_second: 0.5,
@@ -15,19 +15,19 @@ describe('what a subscription asks for', () => {
     filter: { order: { total: [{ numeric: ['>', 100] }], state: ['new', null] } },
   };
 
-  it('is kept and shown as it was given', async () => {
+  it('are stored and shown unchanged', async () => {
     const { call } = apiUnderTest();
-    expect(await call('POST', PATH, asking(options))).toMatchObject({ status: 201 });
+    expect(await call('POST', PATH, requestWith(options))).toMatchObject({ status: 201 });
     expect((await call('GET', `${PATH}/id-1`)).body).toMatchObject({ options });
   });
 
-  it('names each type once', async () => {
+  it('list each type once', async () => {
     const { call } = apiUnderTest();
-    await call('POST', PATH, asking({ event_types: ['a', 'b', 'a'] }));
+    await call('POST', PATH, requestWith({ event_types: ['a', 'b', 'a'] }));
     expect((await call('GET', `${PATH}/id-1`)).body).toMatchObject({ options: { event_types: ['a', 'b'] } });
   });
 
-  it('may name a field as JavaScript names the prototype', async () => {
+  it('can filter by a field with the name __proto__', async () => {
     const { call, registry } = apiUnderTest();
     const filter = '{"__proto__":{"x":[1]}}';
     expect(await call('POST', PATH, filtering(filter))).toMatchObject({ status: 201 });
@@ -35,9 +35,9 @@ describe('what a subscription asks for', () => {
     expect(JSON.stringify(kept?.options.filter)).toBe(filter);
   });
 
-  it('is checked in a change as well, which remembers what was asked for before', async () => {
+  it('are validated in a change, which also stores the previous options', async () => {
     const { call, registry, time } = apiUnderTest();
-    await call('POST', PATH, asking(options));
+    await call('POST', PATH, requestWith(options));
     expect(await call('PATCH', `${PATH}/id-1`, { options: { filter: { a: [] } } })).toMatchObject({
       status: 400,
       body: faultOf('invalid_request', 'options.filter.a'),
@@ -51,7 +51,7 @@ describe('what a subscription asks for', () => {
   });
 });
 
-describe('what a subscription cannot ask for', () => {
+describe('the options of a subscription cannot contain', () => {
   const tooMany = Array.from({ length: 51 }, (_, index) => `type-${index}`);
 
   it.each<[string, unknown, string]>([
@@ -70,7 +70,7 @@ describe('what a subscription cannot ask for', () => {
     ['types of null', { event_types: null }, 'options.event_types'],
     ['no types', { event_types: [] }, 'options.event_types'],
     ['more than 50 types', { event_types: tooMany }, 'options.event_types'],
-    ['a type that is no text', { event_types: ['a', 7] }, 'options.event_types[1]'],
+    ['a type that is not text', { event_types: ['a', 7] }, 'options.event_types[1]'],
     ['an empty type', { event_types: [''] }, 'options.event_types[0]'],
     ['a type too long', { event_types: ['x'.repeat(257)] }, 'options.event_types[0]'],
     ['a control character in a type', { event_types: ['a\nb'] }, 'options.event_types[0]'],
@@ -78,7 +78,7 @@ describe('what a subscription cannot ask for', () => {
     ['a filter of null', { filter: null }, 'options.filter'],
     ['a filter as text', { filter: '{"a": [1]}' }, 'options.filter'],
     ['a filter as a list', { filter: [{ a: [1] }] }, 'options.filter'],
-    ['a filter of nothing', { filter: {} }, 'options.filter'],
+    ['an empty filter', { filter: {} }, 'options.filter'],
     ['a value without a list', { filter: { order: { state: 'new' } } }, 'options.filter.order.state'],
     [
       'an unknown comparison',
@@ -86,15 +86,15 @@ describe('what a subscription cannot ask for', () => {
       'options.filter.order.state[1].wildcard',
     ],
     [
-      'bounds that are none',
+      'invalid bounds',
       { filter: { order: { total: [{ numeric: ['over', 5] }] } } },
       'options.filter.order.total[0].numeric',
     ],
     ['one alternative', { filter: { $or: [{ a: [1] }] } }, 'options.filter.$or'],
-    ['a fault within $or', { filter: { $or: [{ a: [1] }, { b: [] }] } }, 'options.filter.$or[1].b'],
+    ['an error inside $or', { filter: { $or: [{ a: [1] }, { b: [] }] } }, 'options.filter.$or[1].b'],
   ])('%s', async (_what, options, field) => {
     const { call, world } = apiUnderTest();
-    expect(await call('POST', PATH, asking(options))).toMatchObject({
+    expect(await call('POST', PATH, requestWith(options))).toMatchObject({
       status: 400,
       body: faultOf('invalid_request', field),
     });
@@ -103,12 +103,12 @@ describe('what a subscription cannot ask for', () => {
 
   it.each([
     [
-      'nested without end',
+      'nested 100,000 levels deep',
       `${'{"a":'.repeat(100_000)}[1]${'}'.repeat(100_000)}`,
       faultOf('invalid_request', 'options'),
     ],
     [
-      'a list nested without end',
+      'with a list nested 200,000 levels deep',
       `{"a": ${'['.repeat(200_000)}${']'.repeat(200_000)}}`,
       faultOf('invalid_request', 'options'),
     ],

@@ -21,7 +21,7 @@ const underTest = async () => {
     expect(status, path).toBe(200);
     return page.parse(body);
   };
-  /** Message ids, in the order listed, page by page. */
+  /** The message ids of each page, in the order listed. */
   const walk = async (first: string): Promise<string[][]> => {
     const pages: string[][] = [];
     for (let path: string | undefined = first; path !== undefined;) {
@@ -35,7 +35,7 @@ const underTest = async () => {
 };
 
 describe('GET /v2/queues/{queue}/deliveries', () => {
-  it('shows where those stand that are not delivered, the newest first', async () => {
+  it('lists deliveries that are not delivered, newest first', async () => {
     const api = await underTest();
     await recordAll(api, [
       {
@@ -48,7 +48,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
             phase: 'immediate',
             startedAt: NOON + 2,
             error: 'timeout',
-            snippet: 'of no interest here',
+            snippet: 'not shown',
           }),
         ],
         next: { number: 3, phase: 'immediate', dueAt: NOON + 9, by: 'sqs_delay' },
@@ -95,7 +95,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
     });
   });
 
-  it('shows what waits for its turn by a rate limit among them, and by its status alone', async () => {
+  it('includes deliveries that wait for a rate limit', async () => {
     const api = await underTest();
     const next = { number: 1, phase: 'initial', dueAt: NOON + 9, by: 'sqs_delay' } as const;
     await recordAll(api, [
@@ -113,7 +113,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
     }
   });
 
-  it('leads through all pages by its links, the selection with them', async () => {
+  it('pages through all deliveries by links that keep the selection', async () => {
     const api = await underTest();
     await recordAll(
       api,
@@ -133,7 +133,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
     expect((await api.walk(`${PATH}?limit=100`)).map((one) => one.length)).toEqual([25]);
   });
 
-  it('gives a hundred of a hundred thousand as one page', async () => {
+  it('returns a page of 100 from 100,000 deliveries', async () => {
     const records = new Map(
       Array.from({ length: 100_000 }, (_, index) => [
         String(index),
@@ -152,7 +152,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
     expect(links).toHaveLength(1);
   });
 
-  it('leaves out what has left the selection since it was listed, and what is gone', async () => {
+  it('leaves out listed deliveries that no longer match or no longer exist', async () => {
     const { messageRecords, deliveries, dependencies } = await apiWithOrders();
     const [ended, delivered, gone] = await recordAll({ deliveries }, [
       { messageId: 'a' },
@@ -185,7 +185,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
     expect(await idsIn(`${PATH}?status=retrying`)).toEqual([]);
   });
 
-  it('is empty for a queue that has none', async () => {
+  it('is empty for a queue without deliveries', async () => {
     expect(await (await underTest()).list(PATH)).toEqual({ deliveries: [], links: [] });
   });
 
@@ -218,7 +218,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
     });
   });
 
-  it('takes a time in lower case and one to the nanosecond', async () => {
+  it('accepts times in lower case and with nanoseconds', async () => {
     await (await underTest()).list(`${PATH}?since=2026-11-21t12:00:00.123456789z`);
   });
 

@@ -24,9 +24,9 @@ const underTest = async () => {
 };
 
 describe('GET /v2/queues/{queue}/messages', () => {
-  it('shows the messages of the last 24 hours and how they stand, the newest first, without their data', async () => {
+  it('lists the messages of the last 24 hours with their delivery states, newest first, without data', async () => {
     const api = await underTest();
-    const kept = { kind: 'inline', message: aMessage({ data: '"of no interest here"' }) } as const;
+    const kept = { kind: 'inline', message: aMessage({ data: '"not shown"' }) } as const;
     await recordMessage(api, { messageId: 'too-old', acceptedAt: NOON - 24 * HOUR - 1 });
     await recordMessage(api, { messageId: 'old', acceptedAt: NOON - 24 * HOUR, matched: 0, filtered: 3 });
     await recordMessage(api, {
@@ -70,7 +70,7 @@ describe('GET /v2/queues/{queue}/messages', () => {
     });
   });
 
-  it('leaves out how the deliveries of one to thousands stand, and counts none of them', async () => {
+  it('does not count the deliveries of a message with thousands of subscriptions', async () => {
     let counted = 0;
     const api = await apiWithOrders();
     const { deliveryListings } = api.dependencies;
@@ -95,7 +95,7 @@ describe('GET /v2/queues/{queue}/messages', () => {
     expect(counted).toBe(1);
   });
 
-  it('leads on over the same window, whatever is accepted meanwhile', async () => {
+  it('pages over the same window while new messages are accepted', async () => {
     const api = await underTest();
     for (let index = 0; index < 5; index += 1)
       await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 10 * HOUR + index });
@@ -109,7 +109,7 @@ describe('GET /v2/queues/{queue}/messages', () => {
     expect(found).toEqual(['m-4', 'm-3', 'm-2', 'm-1', 'm-0']);
   });
 
-  it('says when the data of one was erased', async () => {
+  it('shows when the data of a message was erased', async () => {
     const api = await underTest();
     await recordMessage(api, { messageId: 'm-1', acceptedAt: NOON - 1, erasedAt: NOON });
     const { messages } = await api.list(PATH);

@@ -9,12 +9,12 @@ describe('GET /v2/queues', () => {
     return { call, names };
   };
 
-  it('answers with an empty list where there is none', async () => {
+  it('answers with an empty list if there are no queues', async () => {
     const { call } = apiUnderTest();
     expect(await call('GET', '/v2/queues')).toMatchObject({ status: 200, body: { queues: [], links: [] } });
   });
 
-  it('lists names and places, and metadata only when asked', async () => {
+  it('lists names and paths, and metadata only on request', async () => {
     const { call } = await withQueues(1);
     const entry = { name: 'q000', href: '/v2/queues/q000' };
     expect((await call('GET', '/v2/queues')).body).toEqual({ queues: [entry], links: [] });
@@ -25,7 +25,7 @@ describe('GET /v2/queues', () => {
     });
   });
 
-  it('takes what Python makes of true and false, as its client sends it', async () => {
+  it('accepts True and False, as python-zaqarclient sends them', async () => {
     const { call } = await withQueues(1);
     expect((await call('GET', '/v2/queues?detailed=True')).body).toHaveProperty('queues.0.metadata');
     expect((await call('GET', '/v2/queues?detailed=False')).body).not.toHaveProperty('queues.0.metadata');
@@ -41,7 +41,7 @@ describe('GET /v2/queues', () => {
     ['/v2/queues?limit=25', [25]],
     ['/v2/queues?limit=100', [25]],
     ['/v2/queues?limit=12&detailed=true', [12, 12, 1]],
-  ])('leads through all pages of %s by its links', async (first, sizes) => {
+  ])('pages through %s by links', async (first, sizes) => {
     const { call, names } = await withQueues(25);
     const seen: string[] = [];
     const seenSizes: number[] = [];
@@ -81,7 +81,7 @@ describe('GET /v2/queues', () => {
     });
   });
 
-  it('ignores query parameters that it does not know', async () => {
+  it('ignores unknown query parameters', async () => {
     const { call } = await withQueues(1);
     expect(await call('GET', '/v2/queues?with_count=true')).toMatchObject({ status: 200 });
   });

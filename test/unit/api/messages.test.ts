@@ -7,13 +7,13 @@ import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 import { recordAll, recordMessage } from './recorded.ts';
 
 const PATH = '/v2/queues/orders/messages/order-7';
-/** Numbers beyond a double, the order of keys, blanks, escapes, and a key that comes twice. */
+/** JSON that parsing would change: large numbers, key order, blanks, escapes, and a duplicate key. */
 const DATA = '{"total": 12345678901234567890, "b":1.0,"a":  2, "a": "\\u00fc🐘"}';
 
 const inline = aMessage({ id: 'order-7', data: DATA });
 
 describe('GET /v2/queues/{queue}/messages/{id}', () => {
-  it('shows what was accepted and what became of it, counted from the records', async () => {
+  it('shows a message with its delivery states, counted from the records', async () => {
     const api = apiUnderTest();
     await recordMessage(api, {
       messageId: 'order-7',
@@ -46,27 +46,30 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     });
   });
 
-  it('says of one that was not sent to all subscriptions yet that it is unfinished', async () => {
+  it('shows `unfinished` for a message that was not sent to all subscriptions yet', async () => {
     const api = apiUnderTest();
     await recordMessage(api, { messageId: 'order-7', until: 's-5' });
     expect((await api.call('GET', PATH)).body).toMatchObject({ matched: 1, unfinished: true });
   });
 
-  it.each(['on its record', 'in the bucket'])('gives a body that is %s byte for byte', async (place) => {
+  it.each(['in the record', 'in the bucket'])('returns a body %s byte for byte', async (place) => {
     const api = apiUnderTest();
     const payloadKey = payloadKeyOf(inline);
     await api.payloads.put(payloadKey, inline);
     await recordMessage(api, {
       messageId: 'order-7',
-      body: place === 'on its record' ? { kind: 'inline', message: inline } : { kind: 'stored', payloadKey },
+      body: place === 'in the record' ? { kind: 'inline', message: inline } : { kind: 'stored', payloadKey },
     });
     expect(await api.text('GET', PATH)).toContain(`"bodyKept":true,"body":${DATA}}`);
   });
 
   it.each([
-    ['was never kept', {}],
-    ['has expired in the bucket', { body: { kind: 'stored' as const, payloadKey: 'orders/order-7/gone' } }],
-  ])('says that a body %s', async (_, kept) => {
+    ['that was never stored', {}],
+    [
+      'that has expired in the bucket',
+      { body: { kind: 'stored' as const, payloadKey: 'orders/order-7/gone' } },
+    ],
+  ])('shows the absence of a body %s', async (_, kept) => {
     const api = apiUnderTest();
     await recordMessage(api, { messageId: 'order-7', ...kept });
     const { body } = await api.call('GET', PATH);
@@ -75,7 +78,7 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     expect(body).not.toHaveProperty('erasedAt');
   });
 
-  it('answers 404 for a message that never was, for one not yet dispatched, and on another queue', async () => {
+  it('answers 404 for a message that is unknown, not yet dispatched, or in another queue', async () => {
     const api = apiUnderTest();
     await api.call('POST', '/v2/queues/orders/messages', { messages: [{ id: 'order-8', body: 1 }] });
     await recordMessage(api, { messageId: 'order-7' });
@@ -86,7 +89,7 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
       });
   });
 
-  it("finds a message by the producer's own id as well", async () => {
+  it("accepts the producer's message id", async () => {
     const api = apiUnderTest();
     const { id } = messageIdOf({ id: 'order 7 ü' });
     await recordMessage(api, { messageId: id });
@@ -96,8 +99,8 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
 });
 
 describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
-  it.each(['on its record', 'in the bucket'])(
-    'erases a body that is %s, and says so from then on',
+  it.each(['in the record', 'in the bucket'])(
+    'erases a body %s, and shows that from then on',
     async (place) => {
       const api = apiUnderTest();
       const payloadKey = payloadKeyOf(inline);
@@ -105,7 +108,7 @@ describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
       await recordMessage(api, {
         messageId: 'order-7',
         body:
-          place === 'on its record' ? { kind: 'inline', message: inline } : { kind: 'stored', payloadKey },
+          place === 'in the record' ? { kind: 'inline', message: inline } : { kind: 'stored', payloadKey },
       });
       expect(await api.call('DELETE', `${PATH}/body`)).toMatchObject({ status: 204, body: undefined });
       const text = await api.text('GET', PATH);
@@ -118,7 +121,7 @@ describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
     },
   );
 
-  it('is on the audit trail, by id alone', async () => {
+  it('is on the audit trail with ids only', async () => {
     const api = apiUnderTest();
     await recordMessage(api, { messageId: 'order-7', body: { kind: 'inline', message: inline } });
     await api.call('DELETE', `${PATH}/body`);
@@ -127,7 +130,7 @@ describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
     ]);
   });
 
-  it('answers 404 for a message that is not there, and leaves no trace', async () => {
+  it('answers 404 for an unknown message, and changes nothing', async () => {
     const { call, changes } = apiUnderTest();
     expect(await call('DELETE', `${PATH}/body`)).toMatchObject({ status: 404, body: faultOf('not_found') });
     expect(changes).toEqual([]);

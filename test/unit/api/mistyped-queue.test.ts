@@ -7,8 +7,8 @@ const LISTINGS = [{ listing: 'books' }, { listing: 'deliveries' }, { listing: 'm
 
 const linksSchema = z.looseObject({ links: z.array(z.object({ href: z.string() })) });
 
-describe.each(LISTINGS)('$listing of a queue that is not there', ({ listing }) => {
-  it('are refused, so that a mistyped name does not look like a queue where all is well', async () => {
+describe.each(LISTINGS)('$listing of an unknown queue', ({ listing }) => {
+  it('are refused, so that a mistyped name does not look like an empty queue', async () => {
     const { call } = await apiWithOrders();
     expect(await call('GET', `/v2/queues/ordres/${listing}`)).toMatchObject({
       status: 404,
@@ -16,7 +16,7 @@ describe.each(LISTINGS)('$listing of a queue that is not there', ({ listing }) =
     });
   });
 
-  it('are shown where the request says that the queue was deleted, page after page', async () => {
+  it('are listed with deleted=true, page by page', async () => {
     const api = await apiWithOrders();
     for (const [messageId, acceptedAt] of [
       ['one', NOON - 2],

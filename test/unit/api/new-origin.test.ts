@@ -6,7 +6,7 @@ const HOOK = 'https://hooks.example/orders';
 const PATH = '/v2/queues/orders/subscriptions';
 const ONE = `${PATH}/id-1`;
 
-describe('a subscription that is given a URL of another origin', () => {
+describe('a subscription whose subscriber moves to another origin', () => {
   const OTHER = 'https://hooks.example:8443/orders';
   const post_headers = { Authorization: 'Bearer s3cret', 'x-api-key': 's3cret', accept: 'text/plain' };
 
@@ -21,17 +21,17 @@ describe('a subscription that is given a URL of another origin', () => {
     return { ...api, before, answer, after: await api.registry.findSubscription('orders', 'id-1') };
   };
 
-  it('loses the credentials that were given for the one before, and no other option', async () => {
+  it('loses stored credentials, but no other options', async () => {
     const { after } = await moved({});
     expect(after?.options).toEqual({ post_headers: { accept: 'text/plain' }, raw_delivery: true });
   });
 
-  it('takes credentials that come with it', async () => {
+  it('accepts new credentials in the same request', async () => {
     const { after } = await moved({ options: { post_headers: { Authorization: 'Bearer new' } } });
     expect(after?.options).toEqual({ post_headers: { Authorization: 'Bearer new' } });
   });
 
-  it('does not take stars for the credentials that were given for the one before', async () => {
+  it('does not accept redacted values for the stored credentials', async () => {
     const { answer, before, after } = await moved({ options: { post_headers: { Authorization: '***' } } });
     expect(answer).toMatchObject({
       status: 400,
@@ -40,7 +40,7 @@ describe('a subscription that is given a URL of another origin', () => {
     expect(after).toEqual(before);
   });
 
-  it('signs with a new secret, which is shown this once', async () => {
+  it('gets a new secret, which only this response contains', async () => {
     const { answer, after, secrets, changes, call } = await moved({});
     const { secret } = answer.body as { secret: string };
     expect(after?.secrets).toHaveLength(1);
@@ -60,7 +60,7 @@ describe('a subscription that is given a URL of another origin', () => {
     expect(JSON.stringify(changes)).not.toContain(secret);
   });
 
-  it('keeps its secret if that is asked for', async () => {
+  it('keeps its secret on request', async () => {
     const { answer, before, after, changes } = await moved({ secret: 'keep' });
     expect(after?.secrets).toEqual(before?.secrets);
     expect(answer.body).not.toHaveProperty('secret');
@@ -70,14 +70,14 @@ describe('a subscription that is given a URL of another origin', () => {
   it.each([
     ['another path', `${HOOK}/2`],
     ['another spelling', 'HTTPS://HOOKS.example:443/orders'],
-  ])('is another thing than %s, which keeps both', async (_name, subscriber) => {
+  ])('is not one with %s, which keeps secret and credentials', async (_name, subscriber) => {
     const { before, answer, after } = await moved({ subscriber });
     expect(after).toMatchObject({ options: before?.options, secrets: before?.secrets });
     expect(answer.body).not.toHaveProperty('secret');
   });
 
   it.each(['http://hooks.example/orders', 'https://hooks.example.test/orders'])(
-    'is one at %s',
+    'includes %s',
     async (subscriber) => {
       const { after } = await moved({ subscriber });
       expect(after?.options.post_headers).toEqual({ accept: 'text/plain' });

@@ -22,17 +22,20 @@ const served = async () => {
 
 const operationsOf = ({ paths }: z.infer<typeof schema>) =>
   Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, said]) => ({ name: `${method.toUpperCase()} ${path}`, ...said })),
+    Object.entries(methods).map(([method, described]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      ...described,
+    })),
   );
 
-describe('the description of the API', () => {
+describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
     const document = await served();
     expect(document.openapi).toMatch(/^3\.1\./);
     expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
   });
 
-  it('has every route, and no other', async () => {
+  it('describes exactly the routes of the API', async () => {
     const { routes } = createApi(apiUnderTest().dependencies);
     const names = routes
       .filter(({ method }) => method !== 'ALL')
@@ -44,24 +47,24 @@ describe('the description of the API', () => {
     ).toEqual(names.sort());
   });
 
-  it('gives each operation a name of its own', async () => {
+  it('gives each operation a unique id', async () => {
     const ids = operationsOf(await served()).map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('says of the open routes, and of no other, that anybody may call them', async () => {
+  it('marks exactly the open routes as open', async () => {
     const open = operationsOf(await served()).filter(({ security }) => security?.length === 0);
     const names = openRoutes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
     expect(open.map(({ name }) => name).sort()).toEqual(names.sort());
   });
 
-  it('says where the API is, and of which version', async () => {
+  it('contains the URL and version of the API', async () => {
     const { servers, info } = await served();
     expect(servers).toEqual([{ url: PUBLIC_URL }]);
     expect(info.version).toBe('1.2.3');
   });
 
-  it('is made once for each address', async () => {
+  it('contains the public URL of each request', async () => {
     const api = createApi(apiUnderTest().dependencies);
     const ask = async (publicUrl: string) => {
       const response = await api.request('/v2/openapi.json', {}, { ...BINDINGS, publicUrl });
@@ -76,7 +79,7 @@ const BINDINGS = { caller: { principal: 'anonymous', requestId: 'request-1' } };
 
 const faultsOf = await faultsByDescription();
 
-describe('an exchange held against the description', () => {
+describe('validation against the OpenAPI document', () => {
   const answered = (path: string, status: number, body: unknown, headers: Record<string, string> = {}) => {
     const text = JSON.stringify(body);
     const response = new Response(text, {
@@ -86,7 +89,7 @@ describe('an exchange held against the description', () => {
     return faultsOf({ method: 'GET', path, response, text });
   };
 
-  it('is at fault for a status, a type or a field that is not described', () => {
+  it('reports an undescribed status, media type or field', () => {
     expect(answered('/v2/queues', 200, { queues: [], links: [] })).toEqual([]);
     expect(answered('/v2/queues?limit=1', 418, {})).toHaveLength(1);
     expect(answered('/v2/queues', 200, { queues: [], links: [], more: 1 })).toHaveLength(1);
@@ -95,21 +98,21 @@ describe('an exchange held against the description', () => {
     expect(answered('/v2/ping', 200, {})).toHaveLength(1);
   });
 
-  it('is at fault for a header that is missing', () => {
+  it('reports a missing header', () => {
     const response = new Response(null, { status: 201 });
     expect(faultsOf({ method: 'PUT', path: '/v2/queues/orders', response, text: '' })).toEqual([
       'the header location is missing',
     ]);
   });
 
-  it('is at fault for a body that was taken and is not described', () => {
+  it('reports an accepted request body that is not described', () => {
     const response = new Response(null, { status: 204, headers: { location: '/v2/queues/orders' } });
     const put = { method: 'PUT', path: '/v2/queues/orders', response, text: '' };
     expect(faultsOf({ ...put, sent: { team: 'billing' } })).toEqual([]);
     expect(faultsOf({ ...put, sent: { _retry_policy: { minimum_delay: 0 } } })).toHaveLength(1);
   });
 
-  it('is at fault for an answer of a route that is not described', () => {
+  it('reports the response of an undescribed route', () => {
     expect(answered('/v2/claims', 200, {})).toEqual(['200 for what is not described']);
     expect(answered('/v2/claims', 404, { error: { code: 'not_found', message: 'none' } })).toEqual([]);
   });

@@ -11,8 +11,8 @@ const LINE = JSON.stringify({ subscriber: HOOK });
 
 const aSecret: unknown = expect.stringMatching(/^whsec_/);
 
-/** A queue that asks, on a system whose delivery queue fails as long as `fails`. */
-const failing = async (overrides: Partial<ApiDependencies> = {}) => {
+/** A queue that requires confirmation, and a delivery queue that fails while `fails` is true. */
+const failingWorld = async (overrides: Partial<ApiDependencies> = {}) => {
   const journal = inMemoryJournal();
   const state = { fails: true, changesAtSend: [] as string[][] };
   const api = apiUnderTest({
@@ -20,7 +20,7 @@ const failing = async (overrides: Partial<ApiDependencies> = {}) => {
     deliveryQueue: {
       send: (sent) => {
         state.changesAtSend.push(api.changes.map(({ change }) => change));
-        if (state.fails) return Promise.reject(new Error('SQS is away'));
+        if (state.fails) return Promise.reject(new Error('SQS does not respond'));
         api.jobs.push(...structuredClone(sent));
         return Promise.resolve();
       },
@@ -31,20 +31,20 @@ const failing = async (overrides: Partial<ApiDependencies> = {}) => {
   return { ...api, journal, state };
 };
 
-type Failing = Awaited<ReturnType<typeof failing>>;
+type FailingWorld = Awaited<ReturnType<typeof failingWorld>>;
 
-/** The link that the only job carries. */
-const linkOf = ({ jobs }: Failing): string => {
+/** The link in the only job. */
+const linkOf = ({ jobs }: FailingWorld): string => {
   expect(jobs).toHaveLength(1);
   const [job] = jobs;
-  if (job?.body.kind !== 'inline') throw new Error('no message was sent');
+  if (job?.body.kind !== 'inline') throw new Error('No message was sent');
   const { confirmUrl } = JSON.parse(job.body.message.data) as { confirmUrl: string };
   return confirmUrl.slice(PUBLIC_URL.length);
 };
 
-describe('a question that could not be sent', () => {
-  it('is no failure to subscribe: the secret is shown, and the answer says that it is owed', async () => {
-    const { call, journal, changes, faults } = await failing();
+describe('a confirmation request that could not be sent', () => {
+  it('does not fail the subscribe call, whose response contains the secret and the confirmation as owed', async () => {
+    const { call, journal, changes, faults } = await failingWorld();
     const answer = await call('POST', PATH, { subscriber: HOOK });
     expect(answer).toMatchObject({
       status: 201,
@@ -58,8 +58,8 @@ describe('a question that could not be sent', () => {
     ]);
   });
 
-  it('is on the audit trail before it is tried', async () => {
-    const { call, state } = await failing();
+  it('is tried after the change is on the audit trail', async () => {
+    const { call, state } = await failingWorld();
     await call('POST', PATH, { subscriber: HOOK });
     await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
     await call('POST', IMPORT, JSON.stringify({ subscriber: `${HOOK}/3` }));
@@ -72,23 +72,23 @@ describe('a question that could not be sent', () => {
 
   it.each([
     {
-      what: 'the same POST, which is a conflict all the same',
+      what: 'the same POST, which is still a conflict',
       request: ['POST', PATH, { subscriber: HOOK }],
       status: 409,
     },
     {
-      what: 'a PATCH with the subscriber that it has',
+      what: 'a PATCH with the same subscriber',
       request: ['PATCH', ONE, { subscriber: HOOK }],
       status: 200,
     },
-    { what: 'an import of what it is', request: ['POST', IMPORT, LINE], status: 200 },
+    { what: 'an import of the same subscription', request: ['POST', IMPORT, LINE], status: 200 },
     {
-      what: 'an import that replaces it',
+      what: 'an import that replaces the subscription',
       request: ['POST', `${IMPORT}?replace=true`, JSON.stringify({ subscriber: HOOK, ttl: 60 })],
       status: 200,
     },
-  ] as const)('is sent by $what', async ({ request: [method, path, body], status }) => {
-    const api = await failing();
+  ] as const)('is sent again by $what', async ({ request: [method, path, body], status }) => {
+    const api = await failingWorld();
     await api.call('POST', PATH, { subscriber: HOOK });
     api.state.fails = false;
     expect(await api.call(method, path, body)).toMatchObject({ status });
@@ -97,8 +97,8 @@ describe('a question that could not be sent', () => {
     expect((await api.call('GET', ONE)).body).toMatchObject({ confirmed: true });
   });
 
-  it('is sent once: what repeats the request later asks nobody again', async () => {
-    const api = await failing();
+  it('is sent only once by repeated requests', async () => {
+    const api = await failingWorld();
     await api.call('POST', PATH, { subscriber: HOOK });
     api.state.fails = false;
     expect(await api.call('POST', IMPORT, LINE)).toMatchObject({ body: { unchanged: 1 } });
@@ -110,8 +110,8 @@ describe('a question that could not be sent', () => {
     expect(await api.call('GET', linkOf(api))).toMatchObject({ status: 200 });
   });
 
-  it('stays owed by an import, whose line is imported', async () => {
-    const { call } = await failing();
+  it('stays owed after an import, which imports the line', async () => {
+    const { call } = await failingWorld();
     expect(await call('POST', IMPORT, LINE)).toMatchObject({
       status: 200,
       body: { imported: 1, failed: [] },
@@ -119,8 +119,8 @@ describe('a question that could not be sent', () => {
     expect((await call('GET', ONE)).body).toMatchObject({ confirmation: 'owed' });
   });
 
-  it('stays owed by a change of the subscriber, which is made', async () => {
-    const { call, state } = await failing();
+  it('stays owed after a change of the subscriber, which takes effect', async () => {
+    const { call, state } = await failingWorld();
     state.fails = false;
     await call('POST', PATH, { subscriber: HOOK });
     state.fails = true;
@@ -131,8 +131,8 @@ describe('a question that could not be sent', () => {
     });
   });
 
-  it('keeps the time since when its subscriber is waited for', async () => {
-    const { call, state, registry, time } = await failing();
+  it('keeps the time since which the confirmation is pending', async () => {
+    const { call, state, registry, time } = await failingWorld();
     await call('POST', PATH, { subscriber: HOOK });
     const before = await registry.findSubscription('orders', 'id-1');
     time.now += 60_000;
@@ -143,8 +143,8 @@ describe('a question that could not be sent', () => {
     );
   });
 
-  it('is not owed to a subscription that was deleted', async () => {
-    const { call, state, jobs } = await failing();
+  it('is not sent for a deleted subscription', async () => {
+    const { call, state, jobs } = await failingWorld();
     await call('POST', PATH, { subscriber: HOOK });
     await call('DELETE', ONE);
     state.fails = false;
@@ -153,15 +153,15 @@ describe('a question that could not be sent', () => {
   });
 });
 
-describe('a question that was sent', () => {
-  it('is owed still where that is not on record, and a confirmation by it counts', async () => {
+describe('a confirmation request that was sent', () => {
+  it('stays owed if recording it fails, and its link still works', async () => {
     const { dependencies } = apiUnderTest();
     const { registry } = dependencies;
     let writes = 0;
-    const api = await failing({
+    const api = await failingWorld({
       registry: {
         ...registry,
-        // The first one poses the question, the second one notes that it is sent.
+        // The first write stores the token, the second one records that the request was sent.
         changeSubscription: (...given) =>
           ++writes === 2 ? Promise.reject(new Error('throttled')) : registry.changeSubscription(...given),
       },
@@ -176,8 +176,8 @@ describe('a question that was sent', () => {
   });
 });
 
-describe('where nobody is asked', () => {
-  it('nothing is said of a question', async () => {
+describe('without required confirmation', () => {
+  it('responses contain no confirmation field', async () => {
     const { call } = apiUnderTest();
     expect((await call('POST', PATH, { subscriber: HOOK })).body).not.toHaveProperty('confirmation');
     expect((await call('GET', ONE)).body).not.toHaveProperty('confirmation');

@@ -18,7 +18,7 @@ describe('PATCH /v2/queues/{queue}', () => {
       { ...METADATA, new: { a: [1] } },
     ],
     [
-      'adds over a member that is there',
+      'overwrites an existing member',
       [{ op: 'add', path: '/metadata/team', value: null }],
       { ...METADATA, team: null },
     ],
@@ -33,7 +33,7 @@ describe('PATCH /v2/queues/{queue}', () => {
       { team: METADATA.team, deep: METADATA.deep },
     ],
     [
-      'reaches into lists',
+      'inserts into lists',
       [{ op: 'add', path: '/metadata/tags/1', value: 'x' }],
       { ...METADATA, tags: ['a', 'x', 'b'] },
     ],
@@ -48,17 +48,17 @@ describe('PATCH /v2/queues/{queue}', () => {
       { ...METADATA, deep: { '~': null } },
     ],
     [
-      'moves',
+      'moves a member',
       [{ op: 'move', from: '/metadata/team', path: '/metadata/deep/team' }],
       { tags: METADATA.tags, deep: { ...METADATA.deep, team: 'red' } },
     ],
     [
-      'copies',
+      'copies a member',
       [{ op: 'copy', from: '/metadata/team', path: '/metadata/owner' }],
       { ...METADATA, owner: 'red' },
     ],
     [
-      'goes on where a test holds',
+      'continues after a test that holds',
       [
         { op: 'test', path: '/metadata/deep', value: { '~': null, 'a/b': 1 } },
         { op: 'remove', path: '/metadata/deep' },
@@ -66,7 +66,7 @@ describe('PATCH /v2/queues/{queue}', () => {
       { team: 'red', tags: METADATA.tags },
     ],
     [
-      'makes one step after the other',
+      'applies operations in order',
       [
         { op: 'add', path: '/metadata/x', value: {} },
         { op: 'add', path: '/metadata/x/y', value: 1 },
@@ -74,17 +74,17 @@ describe('PATCH /v2/queues/{queue}', () => {
       { ...METADATA, x: { y: 1 } },
     ],
     [
-      'takes a name that every object inherits for what it is',
+      'treats an inherited name like any other',
       [{ op: 'add', path: '/metadata/constructor', value: 1 }],
       { ...METADATA, constructor: 1 },
     ],
-  ])('%s, and answers with all of the metadata', async (_name, patch, expected) => {
+  ])('%s, and answers with the whole metadata', async (_name, patch, expected) => {
     const { call } = await withQueue();
     expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 200, body: expected });
     expect((await call('GET', PATH)).body).toEqual(expected);
   });
 
-  it('is what python-zaqarclient sends to set metadata', async () => {
+  it('accepts the patch that python-zaqarclient sends to set metadata', async () => {
     const { call } = await withQueue({ a: 1, b: 2 });
     const patch = [
       { op: 'replace', path: '/metadata/a', value: 3 },
@@ -94,7 +94,7 @@ describe('PATCH /v2/queues/{queue}', () => {
     expect((await call('PATCH', PATH, patch)).body).toEqual({ a: 3, c: 4 });
   });
 
-  it('changes the retry policy in force', async () => {
+  it('changes the retry policy of the queue', async () => {
     const { call, registry } = await withQueue();
     await call('PATCH', PATH, [{ op: 'add', path: '/metadata/_retry_policy', value: { minimum_delay: 7 } }]);
     expect((await registry.findQueue('orders'))?.retryPolicy).toEqual({ minimum_delay: 7 });
@@ -103,28 +103,24 @@ describe('PATCH /v2/queues/{queue}', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['no list', { op: 'add', path: '/metadata/a', value: 1 }, 'body'],
+    ['a patch that is not a list', { op: 'add', path: '/metadata/a', value: 1 }, 'body'],
     ['an empty list', [], 'body'],
     [
       'more than a hundred operations',
       Array.from({ length: 101 }, () => ({ op: 'add', path: '/metadata/a', value: 1 })),
       'body',
     ],
-    ['an operation that is no object', ['add'], '[0]'],
+    ['an operation that is not an object', ['add'], '[0]'],
     ['an unknown operation', [{ op: 'merge', path: '/metadata/a', value: 1 }], '[0].op'],
     ['no operation', [{ path: '/metadata/a', value: 1 }], '[0].op'],
     ['no path', [{ op: 'remove' }], '[0].path'],
-    ['a path that is no text', [{ op: 'remove', path: 7 }], '[0].path'],
-    ['a path outside of the metadata', [{ op: 'remove', path: '/name' }], '[0].path'],
+    ['a path that is not text', [{ op: 'remove', path: 7 }], '[0].path'],
+    ['a path outside the metadata', [{ op: 'remove', path: '/name' }], '[0].path'],
     ['the metadata as a whole', [{ op: 'replace', path: '/metadata', value: {} }], '[0].path'],
     ['a path without a slash', [{ op: 'remove', path: 'metadata/a' }], '[0].path'],
-    ['a tilde that escapes nothing', [{ op: 'remove', path: '/metadata/~2' }], '[0].path'],
-    ['a prototype', [{ op: 'add', path: '/metadata/__proto__/x', value: 1 }], '[0].path'],
-    [
-      'a prototype to copy from',
-      [{ op: 'copy', from: '/metadata/__proto__', path: '/metadata/x' }],
-      '[0].from',
-    ],
+    ['an invalid tilde escape', [{ op: 'remove', path: '/metadata/~2' }], '[0].path'],
+    ['__proto__ in a path', [{ op: 'add', path: '/metadata/__proto__/x', value: 1 }], '[0].path'],
+    ['__proto__ as a source', [{ op: 'copy', from: '/metadata/__proto__', path: '/metadata/x' }], '[0].from'],
     ['no value', [{ op: 'add', path: '/metadata/a' }], '[0].value'],
     ['no source', [{ op: 'move', path: '/metadata/a' }], '[0].from'],
     ['a move into itself', [{ op: 'move', from: '/metadata/deep', path: '/metadata/deep/x' }], '[0].path'],
@@ -135,7 +131,7 @@ describe('PATCH /v2/queues/{queue}', () => {
       '[0].value',
     ],
     [
-      'a value nested without end',
+      'a value nested 30,000 levels deep',
       `[{"op": "add", "path": "/metadata/a", "value": ${'['.repeat(30_000)}${']'.repeat(30_000)}}]`,
       '[0].value',
     ],
@@ -150,15 +146,15 @@ describe('PATCH /v2/queues/{queue}', () => {
   });
 
   it.each<[string, object, string]>([
-    ['replaces what is not there', { op: 'replace', path: '/metadata/none', value: 1 }, '[1].path'],
-    ['removes what is not there', { op: 'remove', path: '/metadata/none' }, '[1].path'],
-    ['removes a name that every object inherits', { op: 'remove', path: '/metadata/toString' }, '[1].path'],
-    ['copies what is not there', { op: 'copy', from: '/metadata/none', path: '/metadata/a' }, '[1].path'],
-    ['adds below what is not there', { op: 'add', path: '/metadata/none/a', value: 1 }, '[1].path'],
+    ['replaces a missing member', { op: 'replace', path: '/metadata/none', value: 1 }, '[1].path'],
+    ['removes a missing member', { op: 'remove', path: '/metadata/none' }, '[1].path'],
+    ['removes an inherited name', { op: 'remove', path: '/metadata/toString' }, '[1].path'],
+    ['copies a missing member', { op: 'copy', from: '/metadata/none', path: '/metadata/a' }, '[1].path'],
+    ['adds below a missing member', { op: 'add', path: '/metadata/none/a', value: 1 }, '[1].path'],
     ['adds below a text', { op: 'add', path: '/metadata/team/a', value: 1 }, '[1].path'],
     ['adds beyond the end of a list', { op: 'add', path: '/metadata/tags/3', value: 1 }, '[1].path'],
-    ['names an entry of a list', { op: 'replace', path: '/metadata/tags/first', value: 1 }, '[1].path'],
-    ['tests for what is not so', { op: 'test', path: '/metadata/team', value: 'blue' }, '[1].value'],
+    ['uses a name as a list index', { op: 'replace', path: '/metadata/tags/first', value: 1 }, '[1].path'],
+    ['tests for another value', { op: 'test', path: '/metadata/team', value: 'blue' }, '[1].value'],
   ])('answers 409 to a patch that %s, and changes nothing', async (_name, operation, field) => {
     const { call, world } = await withQueue();
     const before = await world();
@@ -184,7 +180,7 @@ describe('PATCH /v2/queues/{queue}', () => {
       '_retry_policy.maximum_delay',
     ],
     [
-      'a wish for confirmation that is none',
+      'an invalid _confirm_subscriptions',
       [{ op: 'add', path: '/metadata/_confirm_subscriptions', value: 'yes' }],
       'invalid_request',
       '_confirm_subscriptions',
@@ -206,7 +202,7 @@ describe('PATCH /v2/queues/{queue}', () => {
     expect(await world()).toEqual(before);
   });
 
-  it('refuses to let metadata grow over 64 KiB, however few bytes the patch has', async () => {
+  it('refuses metadata over 64 KiB, even from a small patch', async () => {
     const { call, world } = await withQueue({ a: 'x'.repeat(1000), b: {} });
     const before = await world();
     const doubling = Array.from({ length: 20 }, (_, step) => [
@@ -217,7 +213,7 @@ describe('PATCH /v2/queues/{queue}', () => {
     expect(await world()).toEqual(before);
   });
 
-  it('answers 404 for a queue that is not there', async () => {
+  it('answers 404 for an unknown queue', async () => {
     const { call } = apiUnderTest();
     const patch = [{ op: 'add', path: '/metadata/a', value: 1 }];
     expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 404, body: faultOf('not_found') });

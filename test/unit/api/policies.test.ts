@@ -17,7 +17,7 @@ const policySchema = z.object({
   ),
 });
 
-/** The policy of docs/api.md for whoever may do everything with the queue `orders`, and nothing with others. */
+/** The policy in docs/api.md that allows everything for the queue `orders`, and nothing for others. */
 const documented = policySchema.parse(
   JSON.parse(
     /^```json\n(\{\n {2}"Version".*?)```/ms.exec(
@@ -26,7 +26,7 @@ const documented = policySchema.parse(
   ),
 );
 
-/** As IAM compares: `*` stands for any characters, slashes among them ("IAM JSON policy elements: Resource", IAM user guide). */
+/** Matches like IAM: `*` is any text, including slashes ("IAM JSON policy elements: Resource", IAM user guide). */
 const isAllowed = (method: string, rawPath: string): boolean => {
   const resource = `arn:aws:execute-api:us-east-1:111122223333:abcdefghij/$default/${method}${rawPath}`;
   return documented.Statement.some(({ Resource }) =>
@@ -36,10 +36,10 @@ const isAllowed = (method: string, rawPath: string): boolean => {
   );
 };
 
-/** As an HTTP API passes it on: decoded, and cut where a question mark comes to light. */
+/** The path as an HTTP API passes it on: decoded, and cut at a decoded question mark. */
 const passedOn = (rawPath: string): string => decodeURIComponent(rawPath).split('?')[0] ?? '';
 
-/** Other ways to write a path, and ways to make it look as if it were one of `orders`. */
+/** Other spellings of a path, and paths disguised as paths of `orders`. */
 const spellings = (path: string): string[] => {
   const segments = path.split('/').slice(1);
   const encoded = segments.map((segment, index) =>
@@ -49,14 +49,14 @@ const spellings = (path: string): string[] => {
     const [before, after] = [segments.slice(0, index + 1), segments.slice(index + 1)];
     return `${before.join('/')}%2f${after.join('/')}`;
   });
-  const aside = ['orders', 'queues/orders', 'v2/queues/orders'];
+  const suffixes = ['orders', 'queues/orders', 'v2/queues/orders'];
   return [
     path,
     `${path}/`,
     `/${path}`,
     ...encoded.map((spelling) => `/${spelling}`),
     ...joined.map((spelling) => `/${spelling}`),
-    ...aside.flatMap((suffix) =>
+    ...suffixes.flatMap((suffix) =>
       ['%3f/', '%23/', '%5c/', '/', '%2f'].map((glue) => `${path}${glue}${suffix}/x`),
     ),
     ...['..', '%2e%2e', '.%2e', '%252e%252e'].flatMap((up) => [
@@ -74,7 +74,7 @@ const pathsOf = async (queue: string): Promise<string[]> => {
   return Object.keys(paths).map((path) => path.replace('{queue}', queue).replaceAll(/\{\w+\}/g, 'id-1'));
 };
 
-/** Whether a call of the API touched this queue, or showed credentials. */
+/** An API that reports which calls accessed this queue or exported credentials. */
 const observedApi = async (queue: string) => {
   const { call, dependencies } = apiUnderTest();
   for (const name of ['orders', queue])
@@ -120,7 +120,7 @@ describe('the documented policy for one queue', () => {
     expect(ofOrders.filter((path) => !isAllowed('GET', path))).toEqual([]);
   });
 
-  it('leads to no other queue and to no credentials, however a path is written', async () => {
+  it('gives no access to other queues or to credentials, with any spelling of a path', async () => {
     const { touchedBy } = await observedApi('victim');
     const paths = [...(await pathsOf('victim')), ...(await pathsOf('orders'))];
     const passed: string[] = [];
@@ -136,7 +136,7 @@ describe('the documented policy for one queue', () => {
     expect(passed).toEqual([]);
   });
 
-  it('is tried with calls that would be seen', async () => {
+  it('is tested with calls whose access would be detected', async () => {
     const { touchedBy } = await observedApi('victim');
     expect(await touchedBy('GET', '/v2/queues/vic%74im')).toEqual(['findQueue']);
     expect(await touchedBy('GET', '/v2/queues/victim/export%3f/v2/queues/orders/x')).toContain('findQueue');
@@ -144,8 +144,8 @@ describe('the documented policy for one queue', () => {
   });
 });
 
-describe('a grant of a queue with a slash at its end', () => {
-  it('does not allow to delete the queue', async () => {
+describe('a grant for paths below a queue', () => {
+  it('does not allow deleting the queue with a trailing slash', async () => {
     const { touchedBy } = await observedApi('victim');
     expect(await touchedBy('DELETE', '/v2/queues/victim')).toContain('deleteQueue');
     expect(await touchedBy('DELETE', '/v2/queues/victim/')).toEqual([]);

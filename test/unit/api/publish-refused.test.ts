@@ -9,10 +9,10 @@ import { apiUnderTest, faultOf } from './api-under-test.ts';
 const confirmationId = confirmationIdOf({ tokenHash: tokenHashOf('a token') });
 const PATH = '/v2/queues/orders/messages';
 
-describe('what POST /v2/queues/{queue}/messages refuses', () => {
+describe('POST /v2/queues/{queue}/messages refuses', () => {
   const second = (message: unknown) => ({ messages: [{ body: 'good' }, message] });
   const refused: [string, unknown, string][] = [
-    ['a body that is no object', '[]', 'body'],
+    ['a body that is not an object', '[]', 'body'],
     ['no messages', {}, 'messages'],
     ['messages of null', { messages: null }, 'messages'],
     ['one message outside a list', { messages: { body: 1 } }, 'messages'],
@@ -23,14 +23,14 @@ describe('what POST /v2/queues/{queue}/messages refuses', () => {
     ['a message of null', second(null), 'messages[1]'],
     ['a message without body', second({ ttl: 60 }), 'messages[1].body'],
     ['an unknown key', second({ body: 1, priority: 9 }), 'messages[1].priority'],
-    ['an id that is no text', second({ body: 1, id: 7 }), 'messages[1].id'],
+    ['an id that is not text', second({ body: 1, id: 7 }), 'messages[1].id'],
     ['an empty id', second({ body: 1, id: '' }), 'messages[1].id'],
     ['an id too long', second({ body: 1, id: 'x'.repeat(1025) }), 'messages[1].id'],
     ['a control character in an id', second({ body: 1, id: 'a\u0000' }), 'messages[1].id'],
-    ['half a character in an id', second({ body: 1, id: '\ud83d' }), 'messages[1].id'],
-    ['the type of our own confirmations', second({ body: 1, type: CONFIRMATION_TYPE }), 'messages[1].type'],
-    ['the id of a confirmation', second({ body: 1, id: confirmationId }), 'messages[1].id'],
-    ['a type that is no text', second({ body: 1, type: ['a'] }), 'messages[1].type'],
+    ['a lone surrogate in an id', second({ body: 1, id: '\ud83d' }), 'messages[1].id'],
+    ['the type of confirmation requests', second({ body: 1, type: CONFIRMATION_TYPE }), 'messages[1].type'],
+    ['the id of a confirmation request', second({ body: 1, id: confirmationId }), 'messages[1].id'],
+    ['a type that is not text', second({ body: 1, type: ['a'] }), 'messages[1].type'],
     ['an empty type', second({ body: 1, type: '' }), 'messages[1].type'],
     ['a type too long', second({ body: 1, type: 'x'.repeat(257) }), 'messages[1].type'],
     ['a line break in a type', second({ body: 1, type: 'a\nb' }), 'messages[1].type'],
@@ -43,10 +43,10 @@ describe('what POST /v2/queues/{queue}/messages refuses', () => {
     ['a negative delay', second({ body: 1, delay: -1 }), 'messages[1].delay'],
     ['a delay over 900 s', second({ body: 1, delay: 901 }), 'messages[1].delay'],
     ['a delay of true', second({ body: 1, delay: true }), 'messages[1].delay'],
-    ['U+FFFF as itself in the data', second({ body: '\uffff' }), 'messages[1].body'],
+    ['an unescaped U+FFFF in the data', second({ body: '\uffff' }), 'messages[1].body'],
   ];
 
-  it.each(refused)('%s, and publishes none of the good ones', async (_name, body, field) => {
+  it.each(refused)('%s, and publishes none of the valid messages', async (_name, body, field) => {
     const { call, world } = apiUnderTest();
     expect(await call('POST', PATH, body)).toMatchObject({
       status: 400,
@@ -55,7 +55,7 @@ describe('what POST /v2/queues/{queue}/messages refuses', () => {
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
-  it('a message that does not fit into an SQS message with what we add to it', async () => {
+  it('a message that is too large for SQS with the added fields', async () => {
     const { call, world } = apiUnderTest();
     const empty = '{"messages":[{"body":""}]}';
     const body = empty.replace('""', `"${'x'.repeat(1_048_576 - empty.length)}"`);
@@ -66,7 +66,7 @@ describe('what POST /v2/queues/{queue}/messages refuses', () => {
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
-  it('no message that just fits', async () => {
+  it('no message that just fits into an SQS message', async () => {
     const { call, published } = apiUnderTest();
     const room = 1_048_576 - '{"queue":"orders","id":"id-1","data":""}'.length;
     expect(await call('POST', PATH, { messages: [{ body: 'x'.repeat(room) }] })).toMatchObject({

@@ -7,7 +7,7 @@ import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 const PATH = '/v2/queues/orders/messages';
 
 describe('POST /v2/queues/{queue}/messages', () => {
-  it('publishes each message to the ingress queue and answers with their places and ids', async () => {
+  it('publishes each message to the ingress queue and answers with paths and ids', async () => {
     const { call, published } = apiUnderTest();
     const messages = [
       { id: 'order-7', type: 'order.created', body: { total: 1 }, ttl: 60, delay: 5 },
@@ -23,7 +23,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     ]);
   });
 
-  it('has each queue wait for its own share of the ingress queue', async () => {
+  it('sends messages with the queue as the group, so that SQS treats queues fairly', async () => {
     const groups: (string | undefined)[] = [];
     const { call } = apiUnderTest({
       ingress: {
@@ -38,7 +38,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     expect(groups).toEqual(['orders', 'orders', 'bills']);
   });
 
-  it('creates the queue where there is none, and leaves an existing one as it is', async () => {
+  it('creates a missing queue, and leaves an existing one unchanged', async () => {
     const { call, registry } = apiUnderTest();
     await call('PUT', '/v2/queues/bills', { team: 'red' });
     await call('POST', '/v2/queues/bills/messages', { messages: [{ body: 1 }] });
@@ -57,7 +57,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     'true',
     '""',
     `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
-  ])('carries the data byte for byte: %.40s', async (data) => {
+  ])('passes on the data byte for byte: %.40s', async (data) => {
     const { call, published } = apiUnderTest();
     const messages = `\n{"messages" : [ {"id":"a","body": ${data} ,"ttl":1}\t,{ "body":${data}, "id":"b" } ] }`;
     expect(await call('POST', PATH, messages)).toMatchObject({ status: 201 });
@@ -67,13 +67,13 @@ describe('POST /v2/queues/{queue}/messages', () => {
     ]);
   });
 
-  it('takes the last of several members of one name, as JSON.parse does', async () => {
+  it('uses the last of duplicate members, like JSON.parse', async () => {
     const { call, published } = apiUnderTest();
     await call('POST', PATH, '{"messages":[{"body":1}],"messages":[{"id":"a","body":2,"body":3}]}');
     expect(published).toEqual(['{"queue":"orders","id":"a","data":3}']);
   });
 
-  it('is understood by dispatch: under the id that was told, with everything that was given', async () => {
+  it('sends messages that dispatch parses with the returned id and all fields', async () => {
     const { call, published } = apiUnderTest();
     const message = { id: 'order/7', type: 'order.created', body: { specversion: '1.0' }, ttl: 60, delay: 5 };
     const { body } = await call('POST', PATH, { messages: [message] });
@@ -94,7 +94,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     });
   });
 
-  it('publishes any JSON as it was written', async () => {
+  it('publishes any JSON unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.json(), { minLength: 1, maxLength: 20 }), async (bodies) => {
         const { call, published } = apiUnderTest();
@@ -108,7 +108,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
   });
 
   it.each(['order/7', 'ü', 'a b', 'x'.repeat(65), '{"$ne":1}'])(
-    'sends the id %s as it is, and tells the one that it will be known by',
+    'sends the id %s unchanged, and returns the id of the record',
     async (id) => {
       const { call, published } = apiUnderTest();
       const known = messageIdOf({ id }).id;
@@ -126,12 +126,12 @@ describe('POST /v2/queues/{queue}/messages', () => {
     ['a delay of 900 s', { messages: [{ body: 1, delay: 900 }] }],
     ['a type of 256 characters', { messages: [{ body: 1, type: 'x'.repeat(256) }] }],
     ['U+FFFF as an escape', '{"messages":[{"body":"\\uffff"}]}'],
-  ])('takes %s', async (_name, body) => {
+  ])('accepts %s', async (_name, body) => {
     const { call } = apiUnderTest();
     expect(await call('POST', PATH, body)).toMatchObject({ status: 201 });
   });
 
-  it('answers 500 when the ingress queue takes none, so that the publisher repeats', async () => {
+  it('answers 500 if the ingress queue fails, so that the producer retries', async () => {
     const { call, changes } = apiUnderTest({
       ingress: { publish: () => Promise.reject(new Error('throttled')) },
     });

@@ -13,8 +13,8 @@ const withRoomFor = (most: { subscriptions?: number; bytes?: number }) => {
   });
 };
 
-describe('a queue that is full', () => {
-  it('takes no other subscription, says what it takes, and has no say in other queues', async () => {
+describe('a full queue', () => {
+  it('refuses another subscription with its limits, and does not affect other queues', async () => {
     const { call, world } = withRoomFor({ subscriptions: 1 });
     await call('POST', PATH, { subscriber: `${HOOK}/1` });
     const before = await world();
@@ -27,7 +27,7 @@ describe('a queue that is full', () => {
     });
   });
 
-  it('has room again for each that is deleted, once it is removed', async () => {
+  it('has room again after a deleted subscription is removed', async () => {
     const { call, registry } = withRoomFor({ subscriptions: 1 });
     await call('POST', PATH, { subscriber: `${HOOK}/1` });
     await call('DELETE', `${PATH}/id-1`);
@@ -36,7 +36,7 @@ describe('a queue that is full', () => {
     expect(await call('POST', PATH, { subscriber: `${HOOK}/2` })).toMatchObject({ status: 201 });
   });
 
-  it('takes no change that makes a subscription larger, and every other', async () => {
+  it('refuses changes that make a subscription larger, and accepts others', async () => {
     const { call } = withRoomFor({ bytes: 2_000 });
     await call('POST', PATH, { subscriber: HOOK, options: { post_data: 'x'.repeat(1_000) } });
     const larger = { options: { post_data: 'x'.repeat(2_000) } };
@@ -50,7 +50,7 @@ describe('a queue that is full', () => {
     expect(await call('POST', `${PATH}/id-1/disable`)).toMatchObject({ status: 200 });
   });
 
-  it('refuses lines of an import, each by itself', async () => {
+  it('refuses lines of an import individually', async () => {
     const { call } = withRoomFor({ subscriptions: 1 });
     await call('POST', PATH, { subscriber: `${HOOK}/1` });
     const line = JSON.stringify({ subscriber: `${HOOK}/2` });

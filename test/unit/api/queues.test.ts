@@ -6,7 +6,7 @@ import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-tes
 const POLICY = { minimum_delay: 10, maximum_delay: 60 };
 
 describe('HEAD /v2/queues/{queue}', () => {
-  it("says whether the queue is there, as Zaqar's client asks it", async () => {
+  it('shows whether the queue exists, as python-zaqarclient checks it', async () => {
     const { dependencies, call } = apiUnderTest();
     const api = createApi(dependencies);
     const statusOf = async () =>
@@ -19,20 +19,20 @@ describe('HEAD /v2/queues/{queue}', () => {
 });
 
 describe('PUT /v2/queues/{queue}', () => {
-  it('answers 201 and where the queue is when it creates one', async () => {
+  it('answers 201 with the path of a new queue', async () => {
     const { call } = apiUnderTest();
     const answer = await call('PUT', '/v2/queues/orders', {});
     expect(answer).toMatchObject({ status: 201, body: undefined });
     expect(answer.headers.get('location')).toBe('/v2/queues/orders');
   });
 
-  it('takes a missing body for no metadata', async () => {
+  it('treats a missing body as empty metadata', async () => {
     const { call } = apiUnderTest();
     expect(await call('PUT', '/v2/queues/orders')).toMatchObject({ status: 201 });
     expect(await call('GET', '/v2/queues/orders')).toMatchObject({ status: 200, body: {} });
   });
 
-  it('answers 204 for an existing queue, replaces its metadata and keeps when it was created', async () => {
+  it('answers 204 for an existing queue, replaces its metadata and keeps its creation time', async () => {
     const { call, registry, time } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { team: 'red', _retry_policy: POLICY });
     time.now += 1000;
@@ -56,7 +56,7 @@ describe('PUT /v2/queues/{queue}', () => {
     });
   });
 
-  it('keeps the retry policy both as it was written and as it was read', async () => {
+  it('stores the retry policy both as sent and as parsed', async () => {
     const { call, registry } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { _retry_policy: { ...POLICY, retry_on_status: [429, 429] } });
     expect(await registry.findQueue('orders')).toMatchObject({
@@ -65,26 +65,26 @@ describe('PUT /v2/queues/{queue}', () => {
     });
   });
 
-  it('takes an empty policy for a policy: all defaults', async () => {
+  it('accepts an empty policy, which means all defaults', async () => {
     const { call, registry } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { _retry_policy: {} });
     expect(await registry.findQueue('orders')).toMatchObject({ retryPolicy: {} });
   });
 
-  it('gives back any JSON object as it came', async () => {
+  it('returns any JSON object unchanged', async () => {
     const { call } = apiUnderTest();
     const metadata = { text: 'ü\u0000', 'a.b': [1, null, true, { c: [] }], '': -0.5, big: 2 ** 53 - 1 };
     await call('PUT', '/v2/queues/orders', metadata);
     expect((await call('GET', '/v2/queues/orders')).body).toEqual(metadata);
   });
 
-  it.each(['a', 'A.b_c-9', 'x'.repeat(64)])('takes the name %s', async (name) => {
+  it.each(['a', 'A.b_c-9', 'x'.repeat(64)])('accepts the name %s', async (name) => {
     const { call } = apiUnderTest();
     expect(await call('PUT', `/v2/queues/${name}`, {})).toMatchObject({ status: 201 });
   });
 });
 
-describe('what PUT /v2/queues/{queue} refuses', () => {
+describe('PUT /v2/queues/{queue} refuses', () => {
   const nested = (levels: number) => `{"deep": ${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
   it.each([
@@ -93,10 +93,10 @@ describe('what PUT /v2/queues/{queue} refuses', () => {
     ['null', 'null', 'metadata'],
     ['a number', '7', 'metadata'],
     ['values nested too deep', nested(33), 'deep'],
-    ['values nested so deep that printing them would end us', nested(30_000), 'deep'],
-    ['a name that JavaScript has taken', '{"__proto__": {"a": 1}}', '__proto__'],
+    ['values nested so deep that serialising them would exhaust the stack', nested(30_000), 'deep'],
+    ['the name __proto__', '{"__proto__": {"a": 1}}', '__proto__'],
     ['an integer that would lose digits', '{"serial": 9007199254740993}', 'serial'],
-    ['a number beyond all numbers, in a list', '{"sizes": [1, {"x": 1e999}]}', 'sizes'],
+    ['a number beyond the range of doubles, in a list', '{"sizes": [1, {"x": 1e999}]}', 'sizes'],
   ])('as metadata: %s', async (_name, body, field) => {
     const { call, world } = apiUnderTest();
     expect(await call('PUT', '/v2/queues/orders', body)).toMatchObject({
@@ -106,7 +106,7 @@ describe('what PUT /v2/queues/{queue} refuses', () => {
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
-  it('accepts the deepest nesting that it allows', async () => {
+  it('no metadata with the deepest allowed nesting', async () => {
     const { call } = apiUnderTest();
     expect(await call('PUT', '/v2/queues/orders', nested(32))).toMatchObject({ status: 201 });
   });
@@ -121,7 +121,7 @@ describe('what PUT /v2/queues/{queue} refuses', () => {
     ['a maximum below the minimum', { minimum_delay: 9, maximum_delay: 8 }, '_retry_policy.maximum_delay'],
     ['a minimum above the default maximum', { minimum_delay: 31 }, '_retry_policy.maximum_delay'],
     ['an unknown function', { retry_backoff_function: 'quadratic' }, '_retry_policy.retry_backoff_function'],
-    ['410 among the retried', { retry_on_status: [410] }, '_retry_policy.retry_on_status'],
+    ['410 among the retried statuses', { retry_on_status: [410] }, '_retry_policy.retry_on_status'],
     ['more than 100 retries', { backoff_retries: 101 }, '_retry_policy'],
   ])('as a retry policy: %s', async (_name, policy, field) => {
     const { call, world } = apiUnderTest();
@@ -134,7 +134,7 @@ describe('what PUT /v2/queues/{queue} refuses', () => {
     expect(await world()).toEqual(before);
   });
 
-  it('names every field of a policy that is wrong in several', async () => {
+  it('a policy with several invalid fields, and names all of them', async () => {
     const { call } = apiUnderTest();
     const _retry_policy = { minimum_delay: 'soon', jitter: 'wild' };
     expect((await call('PUT', '/v2/queues/orders', { _retry_policy })).body).toEqual(
@@ -142,7 +142,7 @@ describe('what PUT /v2/queues/{queue} refuses', () => {
     );
   });
 
-  it('metadata over 64 KiB, and takes what just fits', async () => {
+  it('metadata over 64 KiB, but accepts exactly 64 KiB', async () => {
     const { call, world } = apiUnderTest();
     const sized = (bytes: number) => ({ pad: 'x'.repeat(bytes - '{"pad":""}'.length) });
     expect(await call('PUT', '/v2/queues/orders', sized(65_537))).toMatchObject({
@@ -158,7 +158,7 @@ describe('what PUT /v2/queues/{queue} refuses', () => {
 });
 
 describe('GET /v2/queues/{queue}', () => {
-  it('answers with the metadata itself', async () => {
+  it('answers with the metadata', async () => {
     const { call } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { team: 'red', _retry_policy: POLICY });
     const answer = await call('GET', '/v2/queues/orders');
@@ -166,7 +166,7 @@ describe('GET /v2/queues/{queue}', () => {
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
   });
 
-  it('answers 404 for a queue that is not there', async () => {
+  it('answers 404 for an unknown queue', async () => {
     const { call } = apiUnderTest();
     expect(await call('GET', '/v2/queues/orders')).toMatchObject({ status: 404, body: faultOf('not_found') });
   });
@@ -181,7 +181,7 @@ describe('DELETE /v2/queues/{queue}', () => {
     expect(await registry.listSubscriptions('orders', { limit: 10 })).toEqual({ items: [] });
   });
 
-  it('has operate remove what it cannot remove in a second, and answers before', async () => {
+  it('answers after a second, and leaves the remaining subscriptions to operate', async () => {
     const { registry, time, ordered } = apiUnderTest();
     const slow = {
       ...registry,
@@ -203,7 +203,7 @@ describe('DELETE /v2/queues/{queue}', () => {
     ]);
   });
 
-  it('is done, and on the audit trail, where the removal of what is left fails', async () => {
+  it('succeeds, and is on the audit trail, if removing the subscriptions fails', async () => {
     const { registry } = apiUnderTest();
     const fault = new Error('throttled');
     const { call, changes, faults } = apiUnderTest({
@@ -214,7 +214,7 @@ describe('DELETE /v2/queues/{queue}', () => {
     expect(faults).toMatchObject([{ fault }]);
   });
 
-  it('answers 409 to whoever makes it anew while it is still being removed', async () => {
+  it('makes creating the queue again fail with 409 while it is being removed', async () => {
     const { registry } = apiUnderTest();
     const { call } = apiUnderTest({
       registry: { ...registry, putQueue: ({ name }) => Promise.reject(new QueueBeingDeletedError(name)) },
@@ -222,7 +222,7 @@ describe('DELETE /v2/queues/{queue}', () => {
     expect(await call('PUT', '/v2/queues/orders')).toMatchObject({ status: 409, body: faultOf('conflict') });
   });
 
-  it('answers 204 for a queue that is not there', async () => {
+  it('answers 204 for an unknown queue', async () => {
     const { call } = apiUnderTest();
     expect(await call('DELETE', '/v2/queues/orders')).toMatchObject({ status: 204 });
   });

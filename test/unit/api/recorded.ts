@@ -5,7 +5,7 @@ import { apiUnderTest, NOON } from './api-under-test.ts';
 
 type Stores = Pick<ReturnType<typeof apiUnderTest>, 'messageRecords' | 'deliveries'>;
 
-/** An API with the queue orders. */
+/** The API with a queue `orders`. */
 export const apiWithOrders = async (
   ...overrides: Parameters<typeof apiUnderTest>
 ): Promise<ReturnType<typeof apiUnderTest>> => {
@@ -14,7 +14,7 @@ export const apiWithOrders = async (
   return api;
 };
 
-/** Puts deliveries of the queue orders on record, accepted at noon unless they say otherwise. */
+/** Writes records of deliveries in the queue `orders`, by default accepted at noon. */
 export const recordAll = async (
   { deliveries }: Pick<Stores, 'deliveries'>,
   all: readonly (Partial<Omit<Delivery, 'key'>> & { messageId?: string; subscriptionId?: string })[],
@@ -36,7 +36,7 @@ export const recordAll = async (
   return created;
 };
 
-/** Puts a message of the queue orders on record. */
+/** Writes the record of a message in the queue `orders`. */
 export const recordMessage = async (
   { messageRecords }: Pick<Stores, 'messageRecords'>,
   { messageId, ...more }: Partial<Omit<MessageRecord, 'key'>> & { messageId: string },

@@ -19,7 +19,7 @@ const withQueue = async () => {
 };
 
 describe('POST /v2/queues/{queue}/recoveries', () => {
-  it('puts a recovery on record, orders it, and answers with it', async () => {
+  it('records a recovery, sends the operation, and answers with the recovery', async () => {
     const { call, ordered, recoveries } = await withQueue();
     const { status, headers, body } = await call('POST', PATH, {
       ...WINDOW,
@@ -55,16 +55,16 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     expect(ordered).toEqual([{ operation, delaySeconds: 3 }]);
   });
 
-  it('takes an end in the future for now', async () => {
+  it('treats an end in the future as now', async () => {
     const { start } = await withQueue();
     expect(await start({ ...WINDOW, until: '9999-12-31T23:59:59Z' })).toMatchObject({
       until: '2026-11-21T12:00:00.000Z',
     });
   });
 
-  it('reaches back as far as records can', async () => {
+  it('accepts windows as far back as records are kept', async () => {
     const { call, start } = await withQueue();
-    // 30 days of retention after 15 days of schedule, every one of 100 retries put off by an hour.
+    // 30 days of retention after 15 days of schedule, in which each of 100 retries is delayed by another hour.
     const oldest = NOON - 45 * DAY_MS - 100 * 60 * 60 * 1000;
     await start({ ...WINDOW, since: new Date(oldest).toISOString() });
     const older = { ...WINDOW, since: new Date(oldest - 1).toISOString() };
@@ -101,13 +101,13 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     expect([ordered, changes]).toEqual([[], []]);
   });
 
-  it('answers 404 for a queue that is not there', async () => {
+  it('answers 404 for an unknown queue', async () => {
     const { call, ordered } = apiUnderTest();
     expect(await call('POST', PATH, WINDOW)).toMatchObject({ status: 404, body: faultOf('not_found') });
     expect(ordered).toEqual([]);
   });
 
-  it('leaves nothing on record that nobody works on, should it fail half-way', async () => {
+  it('leaves no recovery on record that never runs, if it fails halfway', async () => {
     const unsent = apiUnderTest({ operations: { send: () => Promise.reject(new Error('no network')) } });
     await unsent.call('PUT', '/v2/queues/orders', {});
     expect(await unsent.call('POST', PATH, WINDOW)).toMatchObject({ status: 500 });
@@ -124,7 +124,7 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
 });
 
 describe('GET /v2/queues/{queue}/recoveries', () => {
-  it('lists them, the newest first, page by page', async () => {
+  it('lists recoveries newest first, page by page', async () => {
     const { call, start, time } = await withQueue();
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1) {
@@ -141,7 +141,7 @@ describe('GET /v2/queues/{queue}/recoveries', () => {
     expect(seen).toEqual(ids);
   });
 
-  it('answers 404 for a queue that is not there', async () => {
+  it('answers 404 for an unknown queue', async () => {
     const { call } = apiUnderTest();
     expect(await call('GET', PATH)).toMatchObject({ status: 404, body: faultOf('not_found') });
   });
@@ -159,11 +159,11 @@ describe('GET /v2/queues/{queue}/recoveries', () => {
 });
 
 describe('GET /v2/queues/{queue}/recoveries/{id}', () => {
-  it('shows how far it is', async () => {
+  it('shows the progress of a recovery', async () => {
     const { call, start, recoveries } = await withQueue();
     const { id } = await start();
     const current = await recoveries.find('orders', id);
-    if (current === undefined) throw new Error('the recovery is gone');
+    if (current === undefined) throw new Error('The recovery is not on record');
     const skipped = { body_gone: 1 };
     await recoveries.save({ ...current, version: 2, state: 'completed', found: 4, reopened: 3, skipped });
     expect(await call('GET', `${PATH}/${id}`)).toMatchObject({
@@ -178,7 +178,7 @@ describe('GET /v2/queues/{queue}/recoveries/{id}', () => {
     expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 404, body: faultOf('not_found') });
   });
 
-  it("answers 404 for another queue's", async () => {
+  it("answers 404 for another queue's recovery", async () => {
     const { call, start } = await withQueue();
     const { id } = await start();
     expect(await call('GET', `/v2/queues/bills/recoveries/${id}`)).toMatchObject({ status: 404 });
@@ -186,7 +186,7 @@ describe('GET /v2/queues/{queue}/recoveries/{id}', () => {
 });
 
 describe('DELETE /v2/queues/{queue}/recoveries/{id}', () => {
-  it('stops it, and once more does nothing', async () => {
+  it('stops a recovery, and is idempotent', async () => {
     const { call, start } = await withQueue();
     const { id } = await start();
     expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 204, body: undefined });
@@ -194,7 +194,7 @@ describe('DELETE /v2/queues/{queue}/recoveries/{id}', () => {
     expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 204 });
   });
 
-  it('wins against the page that is being written down at the same time', async () => {
+  it('succeeds while operate records a page at the same time', async () => {
     const { call, start, recoveries } = await withQueue();
     const { id } = await start();
     const store = { ...recoveries };
@@ -210,7 +210,7 @@ describe('DELETE /v2/queues/{queue}/recoveries/{id}', () => {
     expect(await call('GET', `${PATH}/${id}`)).toMatchObject({ body: { state: 'stopped', reopened: 50 } });
   });
 
-  it('answers 409 where it moves on for ever', async () => {
+  it('answers 409 if the record changes at every try', async () => {
     const { call, start, recoveries, faults } = await withQueue();
     const { id } = await start();
     const current = await recoveries.find('orders', id);
@@ -224,7 +224,7 @@ describe('DELETE /v2/queues/{queue}/recoveries/{id}', () => {
 });
 
 describe('the audit trail of recoveries', () => {
-  it('says who ordered which, and who stopped it', async () => {
+  it('contains who started and stopped a recovery', async () => {
     const { call, start, changes } = await withQueue();
     const { id } = await start({ ...WINDOW, subscription: 's-1' });
     await call('DELETE', `${PATH}/${id}`);

@@ -39,8 +39,8 @@ const withHeaders = async () => {
 
 const headersOf = (body: unknown) => (body as { options: { post_headers: object } }).options.post_headers;
 
-describe('headers that carry credentials', () => {
-  it('are shown by name only, all others whole', async () => {
+describe('headers with credentials', () => {
+  it('are redacted, unlike all others', async () => {
     const { call } = await withHeaders();
     const one = await call('GET', ONE);
     const list = await call('GET', PATH);
@@ -49,7 +49,7 @@ describe('headers that carry credentials', () => {
     expect(JSON.stringify([one.body, list.body])).not.toContain('s3cret');
   });
 
-  it('keep their values when what was shown is sent back, however the name is spelt', async () => {
+  it('keep their values if the redacted value is sent back, with any spelling of the name', async () => {
     const { call, registry } = await withHeaders();
     const { options } = (await call('GET', ONE)).body as { options: object };
     await call('PATCH', ONE, { options, ttl: 60 });
@@ -63,7 +63,7 @@ describe('headers that carry credentials', () => {
     });
   });
 
-  it('are refused where the stars stand for nothing', async () => {
+  it('are refused if they are redacted and no value is stored', async () => {
     const { call, world } = await withHeaders();
     const before = await world();
     const options = { post_headers: { authorization: '***', 'x-other-key': '***' } };

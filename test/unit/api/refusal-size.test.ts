@@ -30,12 +30,12 @@ const unknownKeys = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 0]));
 const longName = 'ü'.repeat(500_000);
 
-describe('a refusal is short whatever was sent', () => {
+describe('the size of a refusal', () => {
   const withOptions = (options: unknown) => ({ subscriber: `${HOOK}/`, options });
   const withFilter = (name: string) => withOptions({ filter: { [name]: Array(20).fill([]) } });
   const withPolicy = (policy: unknown) => withOptions({ _retry_policy: policy });
 
-  it('names twenty faults and counts the others', async () => {
+  it('is limited to twenty fields; the others are counted', async () => {
     const { status, fields, message, bytes } = await refusal(`POST ${SUBSCRIPTIONS}`, {
       subscriber: `${HOOK}/`,
       ...unknownKeys(90_000),
@@ -46,7 +46,7 @@ describe('a refusal is short whatever was sent', () => {
     expect(bytes).toBeLessThan(3000);
   });
 
-  it('counts none where it names all of them', async () => {
+  it('has no count if all fields are named', async () => {
     const exactly = await refusal(`POST ${SUBSCRIPTIONS}`, { subscriber: `${HOOK}/`, ...unknownKeys(20) });
     expect(exactly.fields).toHaveLength(20);
     expect(exactly.message).not.toContain('more');
@@ -56,7 +56,7 @@ describe('a refusal is short whatever was sent', () => {
     expect(policy.message).toMatch(/; and 1 more$/);
   });
 
-  it('shows 256 characters of a name', async () => {
+  it('is limited to 256 characters of a name', async () => {
     const { fields, bytes } = await refusal(`POST ${SUBSCRIPTIONS}`, {
       subscriber: `${HOOK}/`,
       [longName]: 0,
@@ -67,7 +67,7 @@ describe('a refusal is short whatever was sent', () => {
     expect(whole.fields[0]?.field).toBe('x'.repeat(256));
   });
 
-  it('does not cut a character in half', async () => {
+  it('is limited without splitting a character', async () => {
     const { fields } = await refusal(`POST ${SUBSCRIPTIONS}`, {
       subscriber: `${HOOK}/`,
       [`x${'😀'.repeat(200)}`]: 0,
@@ -84,7 +84,7 @@ describe('a refusal is short whatever was sent', () => {
     ['a retry policy of 90,000 keys', `POST ${SUBSCRIPTIONS}`, withPolicy(unknownKeys(90_000)), 413],
     ['a filter with a long name', `POST ${SUBSCRIPTIONS}`, withFilter(longName), 413],
     [
-      'a filter too long in options that are not',
+      'a filter that is too long in options that are not',
       `POST ${SUBSCRIPTIONS}`,
       withFilter('x'.repeat(60_000)),
       400,
@@ -93,16 +93,16 @@ describe('a refusal is short whatever was sent', () => {
     ['a policy in metadata', `PUT ${QUEUE}`, { _retry_policy: unknownKeys(5000) }, 400],
     ['a patch with a long path', `PATCH ${QUEUE}`, [{ op: 'add', path: longName }], 400],
     ['a message of 90,000 keys', `POST ${QUEUE}/messages`, { messages: [unknownKeys(90_000)] }, 400],
-    ['200,000 messages that are none', `POST ${QUEUE}/messages`, { messages: Array(200_000).fill(0) }, 400],
+    ['200,000 invalid messages', `POST ${QUEUE}/messages`, { messages: Array(200_000).fill(0) }, 400],
     ['a recovery of 90,000 keys', `POST ${QUEUE}/recoveries`, unknownKeys(90_000), 400],
-  ])('%s', async (_what, route, body, status) => {
+  ])('is limited for %s', async (_what, route, body, status) => {
     const answer = await refusal(route, body);
     expect(answer.status).toBe(status);
     expect(answer.fields.length).toBeLessThanOrEqual(20);
     expect(answer.bytes).toBeLessThan(22_000);
   });
 
-  it('of options says only that they are too large, whatever is wrong in them', async () => {
+  it('is small for too large options, whose content is not checked', async () => {
     const { code, fields } = await refusal(`POST ${SUBSCRIPTIONS}`, {
       subscriber: 7,
       options: unknownKeys(90_000),
@@ -112,7 +112,7 @@ describe('a refusal is short whatever was sent', () => {
     expect(changed.code).toBe('too_large');
   });
 
-  it('of an import too, which says of each line at least what kind of fault it has', async () => {
+  it('is limited for an import, which names at least the error code of each line', async () => {
     const api = apiUnderTest();
     const faults = Array.from({ length: 20 }, () => [{ numeric: 0 }]);
     const line = JSON.stringify({
@@ -131,6 +131,6 @@ describe('a refusal is short whatever was sent', () => {
     expect(new Set(failed.map(({ error }) => error.code))).toEqual(new Set(['invalid_request']));
     expect(failed[0]?.error.fields).toHaveLength(20);
     expect(failed.at(-1)?.error.fields).toEqual([]);
-    expect(failed.at(-1)?.error.message).toContain('by itself');
+    expect(failed.at(-1)?.error.message).toContain('import this line alone');
   });
 });

@@ -14,20 +14,20 @@ const WHSK = `whsk_${Buffer.alloc(32, 9).toString('base64')}`;
 
 const shown = z.object({ secret: z.string() });
 
-/** The API with one subscription, and what its requests would be signed with. */
+/** The API with one subscription, and the secrets that would sign its requests. */
 const subscribed = async () => {
   const api = apiUnderTest();
   const answer = await api.call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
   const inForce = async (at = api.time.now): Promise<string[]> => {
     const found = await api.registry.findSubscription('orders', 'id-1');
-    if (found === undefined) throw new Error('There is no subscription.');
+    if (found === undefined) throw new Error('The subscription is not on record');
     return (await openedSecrets(api.secrets, found, at)).map(({ secret }) => secretText(secret));
   };
   return { ...api, first: shown.parse(answer.body).secret, inForce };
 };
 
 describe('a subscription', () => {
-  it('has a secret from the start, of 32 bytes and its own, which is shown once', async () => {
+  it('gets a unique secret of 32 bytes when it is created', async () => {
     const { call, first, inForce } = await subscribed();
     const other = await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/other' });
     expect(Buffer.from(first.replace(/^whsec_/, ''), 'base64')).toHaveLength(32);
@@ -35,7 +35,7 @@ describe('a subscription', () => {
     expect(await inForce()).toEqual([first]);
   });
 
-  it('that could not be given one is not there', async () => {
+  it('is not created if its secret cannot be sealed', async () => {
     const { call, world, faults } = apiUnderTest({
       secretSealer: { seal: () => Promise.reject(new Error('KMS does not answer')) },
     });
@@ -47,7 +47,7 @@ describe('a subscription', () => {
 });
 
 describe('POST /v2/queues/{queue}/subscriptions/{id}/secret/rotate', () => {
-  it('makes a new secret, and keeps the one before for a day', async () => {
+  it('creates a new secret, and keeps the previous one for a day', async () => {
     const { call, first, inForce } = await subscribed();
     const answer = await call('POST', ROTATE);
     const { secret } = shown.parse(answer.body);
@@ -60,7 +60,7 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/secret/rotate', () => {
     expect(await inForce(NOON + DAY_MS)).toEqual([secret]);
   });
 
-  it('takes a secret, and a grace in seconds', async () => {
+  it('accepts a secret, and a grace period in seconds', async () => {
     const { call, first, inForce } = await subscribed();
     const answer = await call('POST', ROTATE, { secret: whsec(1), type: 'v1', graceSeconds: 60 });
     expect(answer.body).toEqual({
@@ -71,13 +71,13 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/secret/rotate', () => {
     expect(await inForce(NOON + 60_000)).toEqual([whsec(1)]);
   });
 
-  it('ends the one before at once with a grace of 0', async () => {
+  it('ends the previous secret at once with a grace period of 0', async () => {
     const { call, inForce } = await subscribed();
     await call('POST', ROTATE, { secret: whsec(1), graceSeconds: 0 });
     expect(await inForce()).toEqual([whsec(1)]);
   });
 
-  it('shows of a v1a secret the public key only, whether we made it or not', async () => {
+  it('shows only the public key of a v1a secret, generated or given', async () => {
     const { call, inForce } = await subscribed();
     const taken = await call('POST', ROTATE, { secret: WHSK, graceSeconds: 0 });
     expect(taken.body).toEqual({
@@ -93,7 +93,7 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/secret/rotate', () => {
     });
   });
 
-  it('gives a first secret to a subscription that has none', async () => {
+  it('gives a subscription without a secret its first one', async () => {
     const { call, registry, inForce } = await subscribed();
     await registry.changeSubscription({ queue: 'orders', subscriptionId: 'id-1', now: NOON }, (current) => {
       const { secrets, ...without } = current;
@@ -103,7 +103,7 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/secret/rotate', () => {
     expect(await inForce()).toEqual([whsec(1)]);
   });
 
-  it('leaves one line in the audit trail, without the secret', async () => {
+  it('adds one entry to the audit trail, without the secret', async () => {
     const { call, changes } = await subscribed();
     await call('POST', ROTATE, { secret: whsec(1) });
     expect(changes.slice(1)).toEqual([
@@ -136,7 +136,7 @@ describe('a rotation is refused', () => {
     ['grace', { grace: 60 }],
     ['body', []],
     ['body', null],
-  ])('for its %s: %j', async (field, body) => {
+  ])('for an invalid %s: %j', async (field, body) => {
     const { call, first, inForce, changes } = await subscribed();
     expect(await call('POST', ROTATE, body)).toMatchObject({
       status: 400,
@@ -146,13 +146,13 @@ describe('a rotation is refused', () => {
     expect(changes).toHaveLength(1);
   });
 
-  it('without the refused secret in the answer', async () => {
+  it('without repeating the secret in the response', async () => {
     const { call } = await subscribed();
     const answer = await call('POST', ROTATE, { secret: 'whsec_not-base64-at-all' });
     expect(JSON.stringify(answer.body)).not.toContain('not-base64');
   });
 
-  it.each(['id-2', 'a%2Fb', 'x'.repeat(65)])('where there is no subscription: %s', async (id) => {
+  it.each(['id-2', 'a%2Fb', 'x'.repeat(65)])('for an unknown subscription: %s', async (id) => {
     const { call } = await subscribed();
     expect(await call('POST', `${SUBSCRIPTIONS}/${id}/secret/rotate`)).toMatchObject({
       status: 404,
@@ -160,7 +160,7 @@ describe('a rotation is refused', () => {
     });
   });
 
-  it('where the subscription has expired, or is marked for deletion', async () => {
+  it('for an expired or deleted subscription', async () => {
     const { call, registry, time } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/a', ttl: 60 });
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/b' });
@@ -170,7 +170,7 @@ describe('a rotation is refused', () => {
       expect(await call('POST', `${SUBSCRIPTIONS}/${id}/secret/rotate`)).toMatchObject({ status: 404 });
   });
 
-  it('where too many secrets are in force, until one of them ends or all shall end now', async () => {
+  it('while too many secrets are in force, unless the grace period is 0', async () => {
     const { call, inForce, time } = await subscribed();
     for (let count = 1; count < MOST_SECRETS; count += 1) {
       expect(await call('POST', ROTATE, { secret: whsec(count) })).toMatchObject({ status: 200 });
@@ -185,8 +185,8 @@ describe('a rotation is refused', () => {
   });
 });
 
-describe('two rotations at once', () => {
-  it('end with one new secret, and the other caller hears that theirs is not it', async () => {
+describe('concurrent rotations', () => {
+  it('end with one new secret and 409 for the other callers', async () => {
     const { call, secrets, first, inForce } = await subscribed();
     const seal = secrets.seal.bind(secrets);
     const all = Promise.withResolvers<undefined>();

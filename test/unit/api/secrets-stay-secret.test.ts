@@ -9,7 +9,7 @@ const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 const IMPORT = '/v2/queues/orders/import';
 const LINES = '{"subscriber": "https://hooks.example/a"}\n{"subscriber": "https://hooks.example/b"}\nwrong';
 
-/** Every way in which somebody might write bytes down. */
+/** The usual text forms of bytes. */
 const spellings = (bytes: Buffer): string[] => [
   bytes.toString('base64').replace(/=+$/, ''),
   bytes.toString('base64url'),
@@ -20,7 +20,7 @@ const spellings = (bytes: Buffer): string[] => [
 const bytesOf = (secret: string): Buffer => Buffer.from(secret.replace(/^wh(sec|sk)_/, ''), 'base64');
 
 describe('a signing secret', () => {
-  it('is in the one answer that shows it, and in no other answer, no audit line and no fault, sealed or not', async () => {
+  it('appears only in the response that creates it: in no other response, audit entry or error, sealed or not', async () => {
     const { call, changes, faults, registry } = apiUnderTest();
     const planted = { v1: randomBytes(32), v1a: randomBytes(32) };
     const subscribed = await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
@@ -40,20 +40,20 @@ describe('a signing secret', () => {
       await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' }),
       await call('POST', IMPORT, LINES),
       await call('POST', '/v2/credentials/orders'),
-      ...(await everythingThatReads(call)),
+      ...(await allGetResponses(call)),
     ];
     const kept = (await registry.findSubscription('orders', 'id-1'))?.secrets ?? [];
     expect(kept).toHaveLength(3);
 
-    const told = inspect({ answers, changes, faults }, { depth: 20, maxArrayLength: null });
+    const output = inspect({ answers, changes, faults }, { depth: 20, maxArrayLength: null });
     const forbidden = [
       ...[bytesOf(made), planted.v1, planted.v1a, ...shown.map(bytesOf)].flatMap(spellings),
       ...kept.map(({ sealed }) => sealed),
     ];
-    for (const spelling of forbidden) expect(told).not.toContain(spelling);
+    for (const spelling of forbidden) expect(output).not.toContain(spelling);
   });
 
-  it('is in no fault that is reported when it cannot be sealed', async () => {
+  it('does not appear in the error that is reported if it cannot be sealed', async () => {
     const outage = new Error('KMS does not answer');
     const { call, faults } = apiUnderTest({ secretSealer: { seal: () => Promise.reject(outage) } });
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
@@ -61,18 +61,16 @@ describe('a signing secret', () => {
   });
 });
 
-/** Whatever routes there are: each that can be read is. */
-const everythingThatReads = async (call: ReturnType<typeof apiUnderTest>['call']) => {
-  const paths = new Set(
-    routesThatRead().map((path) => path.replace(':queue', 'orders').replace(/:\w+/g, 'id-1')),
-  );
+/** The responses of all GET routes. */
+const allGetResponses = async (call: ReturnType<typeof apiUnderTest>['call']) => {
+  const paths = new Set(getRoutes().map((path) => path.replace(':queue', 'orders').replace(/:\w+/g, 'id-1')));
   expect(paths).toContain(`${SUBSCRIPTIONS}/id-1`);
   const answers = [];
   for (const path of paths) answers.push(await call('GET', path));
   return answers;
 };
 
-const routesThatRead = (): string[] => {
+const getRoutes = (): string[] => {
   const { dependencies } = apiUnderTest();
   return createApi(dependencies)
     .routes.filter(({ method }) => method === 'GET')

@@ -3,14 +3,14 @@ import { homeSchema, healthSchema } from '../../../functions/api/service/routes.
 import { apiUnderTest, CALLER } from './api-under-test.ts';
 
 describe('GET /v2/ping', () => {
-  it('answers 204 and nothing', async () => {
+  it('answers 204 without a body', async () => {
     const { call } = apiUnderTest();
     expect(await call('GET', '/v2/ping')).toMatchObject({ status: 204, body: undefined });
   });
 });
 
 describe('GET /v2', () => {
-  it('names every resource with what can be done with it', async () => {
+  it('lists every path with its methods', async () => {
     const { call } = apiUnderTest();
     const { status, body } = await call('GET', '/v2');
     expect(status).toBe(200);
@@ -26,7 +26,7 @@ describe('GET /v2', () => {
 });
 
 describe('GET /v2/health', () => {
-  it('says that all is well, how much lies in the queues, and how much is overdue', async () => {
+  it('shows passing checks, the numbers of messages in queues, and the overdue retries', async () => {
     const { call } = apiUnderTest();
     const { status, body } = await call('GET', '/v2/health');
     expect(status).toBe(200);
@@ -39,7 +39,7 @@ describe('GET /v2/health', () => {
     });
   });
 
-  it('counts as overdue what is so by longer than reconcile waits', async () => {
+  it('counts retries as overdue after the time that reconcile waits', async () => {
     const { deliveries, time } = apiUnderTest();
     const asked: [number, number][] = [];
     const overdue = {
@@ -79,24 +79,21 @@ describe('GET /v2/health', () => {
       ['overdue'],
     ],
     ['queues', () => ({ queueDepths: { approximate: fails } }), ['queues']],
-  ])(
-    'answers 503 where %s cannot be read, and keeps the reason for the log',
-    async (check, broken, absent) => {
-      const faults: unknown[] = [];
-      const { call } = apiUnderTest({
-        ...broken(apiUnderTest()),
-        reportFault: (...reported) => faults.push(reported),
-      });
-      const { status, body } = await call('GET', '/v2/health');
-      expect(status).toBe(503);
-      const health = healthSchema.parse(body);
-      expect(health.status).toBe('failing');
-      expect(Object.entries(health.checks).filter(([, state]) => state === 'failing')).toEqual([
-        [check, 'failing'],
-      ]);
-      for (const field of absent) expect(health).not.toHaveProperty(field);
-      expect(JSON.stringify(body)).not.toContain('secret-name');
-      expect(faults).toEqual([[fault, CALLER]]);
-    },
-  );
+  ])('answers 503 if %s cannot be read, and only logs the reason', async (check, broken, absent) => {
+    const faults: unknown[] = [];
+    const { call } = apiUnderTest({
+      ...broken(apiUnderTest()),
+      reportFault: (...reported) => faults.push(reported),
+    });
+    const { status, body } = await call('GET', '/v2/health');
+    expect(status).toBe(503);
+    const health = healthSchema.parse(body);
+    expect(health.status).toBe('failing');
+    expect(Object.entries(health.checks).filter(([, state]) => state === 'failing')).toEqual([
+      [check, 'failing'],
+    ]);
+    for (const field of absent) expect(health).not.toHaveProperty(field);
+    expect(JSON.stringify(body)).not.toContain('secret-name');
+    expect(faults).toEqual([[fault, CALLER]]);
+  });
 });

@@ -4,17 +4,17 @@ import { apiUnderTest, faultOf } from './api-under-test.ts';
 const HOOK = 'https://hooks.example/orders';
 const PATH = '/v2/queues/orders/subscriptions';
 
-describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
+describe('POST /v2/queues/{queue}/subscriptions refuses', () => {
   const valid = { subscriber: HOOK };
   const withOptions = (options: unknown) => ({ subscriber: HOOK, options });
   const withHeaders = (headers: unknown) => withOptions({ post_headers: headers });
   const manyHeaders = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`x-${index}`, '1']));
 
   const refused: [string, unknown, string][] = [
-    ['a body that is no object', [], 'body'],
+    ['a body that is not an object', [], 'body'],
     ['a body of null', 'null', 'body'],
     ['no subscriber', {}, 'subscriber'],
-    ['a subscriber that is no text', { subscriber: 7 }, 'subscriber'],
+    ['a subscriber that is not text', { subscriber: 7 }, 'subscriber'],
     ['a subscriber of null', { subscriber: null }, 'subscriber'],
     ['an empty subscriber', { subscriber: '' }, 'subscriber'],
     ['a subscriber without scheme', { subscriber: 'hooks.example' }, 'subscriber'],
@@ -41,24 +41,24 @@ describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
     ['headers as a list', withHeaders([['x-a', '1']]), 'options.post_headers'],
     ['headers as text', withHeaders('x-a: 1'), 'options.post_headers'],
     [
-      'a header name that JavaScript has taken',
+      'the header name __proto__',
       '{"subscriber": "https://s.test", "options": {"post_headers": {"__proto__": "x"}}}',
       'options.post_headers',
     ],
     [
-      'a template that would multiply the message',
+      'a template with the message twice',
       withOptions({ post_data: '["$zaqar_message$", "$zaqar_message$"]' }),
       'options.post_data',
     ],
-    ['a header value that is no text', withHeaders({ 'x-a': 1 }), 'options.post_headers.x-a'],
+    ['a header value that is not text', withHeaders({ 'x-a': 1 }), 'options.post_headers.x-a'],
     ['a line break in a value', withHeaders({ 'x-a': '1\r\nx-b: 2' }), 'options.post_headers.x-a'],
     ['a value beyond ASCII', withHeaders({ 'x-a': 'grün' }), 'options.post_headers.x-a'],
     ['a blank in a name', withHeaders({ 'x a': '1' }), 'options.post_headers.x a'],
     ['an empty name', withHeaders({ '': '1' }), 'options.post_headers.'],
     ['a line break in a name', withHeaders({ 'x-a\n': '1' }), 'options.post_headers.x-a\n'],
-    ['one of our headers', withHeaders({ 'webhook-id': '1' }), 'options.post_headers.webhook-id'],
+    ['a reserved header', withHeaders({ 'webhook-id': '1' }), 'options.post_headers.webhook-id'],
     [
-      'one of our headers in capitals',
+      'a reserved header in another case',
       withHeaders({ 'WebHook-Signature': '1' }),
       'options.post_headers.WebHook-Signature',
     ],
@@ -72,7 +72,7 @@ describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
     ['one header twice', withHeaders({ 'x-a': '1', 'X-A': '2' }), 'options.post_headers.X-A'],
     ['too many headers', withHeaders(manyHeaders), 'options.post_headers'],
     ['headers too long in all', withHeaders({ 'x-a': '1'.repeat(8190) }), 'options.post_headers'],
-    ['post_data that is no text', withOptions({ post_data: { a: 1 } }), 'options.post_data'],
+    ['post_data that is not text', withOptions({ post_data: { a: 1 } }), 'options.post_data'],
     ['raw_delivery as text', withOptions({ raw_delivery: 'true' }), 'options.raw_delivery'],
     ['raw_delivery as a number', withOptions({ raw_delivery: 1 }), 'options.raw_delivery'],
   ];
@@ -106,7 +106,7 @@ describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
-  it('checks a partial policy against the defaults of the deployment', async () => {
+  it('a partial policy that contradicts the defaults of the deployment', async () => {
     const { call } = apiUnderTest();
     const policy = withOptions({ _retry_policy: { minimum_delay: 31 } });
     expect((await call('POST', PATH, policy)).body).toEqual(
@@ -114,7 +114,7 @@ describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
     );
   });
 
-  it('names all that is wrong at once', async () => {
+  it('several invalid fields, and names all of them', async () => {
     const { call } = apiUnderTest();
     const body = { subscriber: 'ftp://hooks.example/', ttl: 0, options: { speed: 1, raw_delivery: 'no' } };
     const { fields } = ((await call('POST', PATH, body)).body as { error: { fields: { field: string }[] } })
@@ -138,13 +138,13 @@ describe('what POST /v2/queues/{queue}/subscriptions refuses', () => {
     expect(await world()).toMatchObject({ queues: [], changes: [] });
   });
 
-  it('never repeats the value of a header', async () => {
+  it('header values without repeating them', async () => {
     const { call } = apiUnderTest();
     const { body } = await call('POST', PATH, withHeaders({ Authorization: 'Bearer s3cret\n' }));
     expect(JSON.stringify(body)).not.toContain('s3cret');
   });
 
-  it('a policy nested so deep that printing it would end us', async () => {
+  it('a policy nested so deep that serialising it would exhaust the stack', async () => {
     const { call } = apiUnderTest();
     const nested = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
     const body = `{"subscriber": "${HOOK}", "options": {"_retry_policy": ${nested}}}`;

@@ -5,27 +5,27 @@ const HOOK = 'https://hooks.example/orders';
 const PATH = '/v2/queues/orders/subscriptions';
 
 describe('POST /v2/queues/{queue}/subscriptions', () => {
-  it('answers 201 with the id, and where the subscription is', async () => {
+  it('answers 201 with the id and the path of the subscription', async () => {
     const { call } = apiUnderTest();
     const answer = await call('POST', PATH, { subscriber: HOOK });
     expect(answer).toMatchObject({ status: 201, body: { subscription_id: 'id-1' } });
     expect(answer.headers.get('location')).toBe(`${PATH}/id-1`);
   });
 
-  it('creates the queue where there is none', async () => {
+  it('creates a missing queue', async () => {
     const { call, registry } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK });
     expect(await registry.findQueue('orders')).toEqual({ name: 'orders', metadata: {}, createdAt: NOON });
   });
 
-  it('leaves an existing queue as it is', async () => {
+  it('leaves an existing queue unchanged', async () => {
     const { call } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { team: 'red' });
     await call('POST', PATH, { subscriber: HOOK });
     expect((await call('GET', '/v2/queues/orders')).body).toEqual({ team: 'red' });
   });
 
-  it('keeps every option, and expires when the ttl is over', async () => {
+  it('stores all options, and the expiry from the ttl', async () => {
     const { call, registry } = apiUnderTest();
     const options = {
       _retry_policy: { minimum_delay: 1, maximum_delay: 2 },
@@ -59,7 +59,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     });
   });
 
-  it('takes an empty policy for a policy: all defaults', async () => {
+  it('accepts an empty policy, which means all defaults', async () => {
     const { call, registry } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK, options: { _retry_policy: {} } });
     expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
@@ -67,7 +67,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     });
   });
 
-  it('answers 409 for a subscriber that the queue has, and writes nothing', async () => {
+  it('answers 409 for an existing subscriber, and writes nothing', async () => {
     const { call, world } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK });
     const before = await world();
@@ -77,7 +77,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     expect(await world()).toEqual(before);
   });
 
-  it('takes one subscriber on two queues, and again once its subscription is deleted or expired', async () => {
+  it('accepts the same subscriber in two queues, and again after its subscription is deleted or expired', async () => {
     const { call, time } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK });
     expect(await call('POST', '/v2/queues/bills/subscriptions', { subscriber: HOOK })).toMatchObject({
@@ -89,7 +89,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     expect(await call('POST', PATH, { subscriber: HOOK })).toMatchObject({ status: 201 });
   });
 
-  it.each([1, 315_360_000])('takes a ttl of %i s', async (ttl) => {
+  it.each([1, 315_360_000])('accepts a ttl of %i s', async (ttl) => {
     const { call } = apiUnderTest();
     expect(await call('POST', PATH, { subscriber: HOOK, ttl })).toMatchObject({ status: 201 });
   });
@@ -103,12 +103,12 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     ['a header with tab, blank and every printable character', { post_headers: { 'x-a': '\t !"#~' } }],
     ['64 KiB of options', { post_data: 'x'.repeat(65_536 - '{"post_data":""}'.length) }],
     ['no options at all', {}],
-  ])('takes %s', async (_name, options) => {
+  ])('accepts %s', async (_name, options) => {
     const { call } = apiUnderTest();
     expect(await call('POST', PATH, { subscriber: HOOK, options })).toMatchObject({ status: 201 });
   });
 
-  it('answers 409 when the queue was deleted at the same moment', async () => {
+  it('answers 409 if the queue is deleted at the same moment', async () => {
     const { registry } = apiUnderTest();
     const { call } = apiUnderTest({ registry: { ...registry, ensureQueue: () => Promise.resolve() } });
     expect(await call('POST', PATH, { subscriber: HOOK })).toMatchObject({

@@ -34,9 +34,9 @@ const anAttempted = (job: DeliveryJob, more: Partial<Delivery> = {}): Delivery =
   ...more,
 });
 
-/** The API on a clock that its waiting moves, before the function that `becomes` says what it makes of a job. */
-const tested = async (
-  becomes: (job: DeliveryJob, waitedMs: number) => Delivery | undefined,
+/** The API with a clock that advances while it sleeps. `deliveryOf`: the record of a job after that time. */
+const apiWithDelivery = async (
+  deliveryOf: (job: DeliveryJob, waitedMs: number) => Delivery | undefined,
   subscription: Parameters<typeof aSubscription>[0] = {},
 ) => {
   let now = NOON;
@@ -55,7 +55,7 @@ const tested = async (
     clock,
     deliveries: {
       ...deliveries,
-      find: () => Promise.resolve(jobs[0] && becomes(jobs[0], now - NOON)),
+      find: () => Promise.resolve(jobs[0] && deliveryOf(jobs[0], now - NOON)),
     },
     deliveryQueue: {
       send: (sent) => {
@@ -70,12 +70,12 @@ const tested = async (
 };
 
 describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
-  it('sends a message to this subscription alone, and shows what came of it', async () => {
-    const { call, jobs, messageRecords, published } = await tested((job) => anAttempted(job));
+  it('sends a message to this subscription only, and shows the delivery', async () => {
+    const { call, jobs, messageRecords, published } = await apiWithDelivery((job) => anAttempted(job));
     const answer = await call('POST', TEST);
 
     const [job] = jobs;
-    if (job === undefined) throw new Error('no job was sent');
+    if (job === undefined) throw new Error('No job was sent');
     expect(answer).toMatchObject({ status: 200, body: { delivery: deliveryView(anAttempted(job)) } });
     expect(jobs).toMatchObject([
       {
@@ -96,35 +96,35 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
     expect(published).toEqual([]);
   });
 
-  it('takes a type, and data byte for byte', async () => {
-    const { call, jobs } = await tested((job) => anAttempted(job));
+  it('accepts a type, and passes on data byte for byte', async () => {
+    const { call, jobs } = await apiWithDelivery((job) => anAttempted(job));
     await call('POST', TEST, '{"type": "order.created", "data": {"b": 12345678901234567890, "a": 1.0}}');
     expect(jobs).toMatchObject([
       { body: { message: { type: 'order.created', data: '{"b": 12345678901234567890, "a": 1.0}' } } },
     ]);
   });
 
-  it('sends each test under an id of its own', async () => {
-    const { call, jobs } = await tested((job) => anAttempted(job));
+  it('sends each test with a unique id', async () => {
+    const { call, jobs } = await apiWithDelivery((job) => anAttempted(job));
     await call('POST', TEST);
     await call('POST', TEST, {});
     expect(new Set(jobs.map(({ key }) => key.messageId)).size).toBe(2);
   });
 
-  it('asks neither the event types nor the filter', async () => {
-    const { call } = await tested((job) => anAttempted(job), {
+  it('ignores the event types and the filter', async () => {
+    const { call } = await apiWithDelivery((job) => anAttempted(job), {
       options: { event_types: ['other'], filter: { never: [1] } },
     });
     expect(await call('POST', TEST)).toMatchObject({ status: 200 });
   });
 
-  it('shows a failure, while the retries go on', async () => {
+  it('shows a failed attempt, after which retries continue', async () => {
     const failed = (job: DeliveryJob) =>
       anAttempted(job, {
         status: 'retrying',
         next: { number: 2, phase: 'immediate', dueAt: NOON + 1000, by: 'sqs_delay' },
       });
-    const { call } = await tested(failed);
+    const { call } = await apiWithDelivery(failed);
     expect(await call('POST', TEST)).toMatchObject({
       status: 200,
       body: { delivery: { status: 'retrying', nextAttemptAt: '2026-11-21T12:00:01.000Z' } },
@@ -134,26 +134,26 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
   it('shows a delivery that ended without an attempt', async () => {
     const cancelled = (job: DeliveryJob) =>
       anAttempted(job, { status: 'cancelled', reason: 'subscription_deleted', attempts: [] });
-    const { call } = await tested(cancelled);
+    const { call } = await apiWithDelivery(cancelled);
     expect(await call('POST', TEST)).toMatchObject({
       status: 200,
       body: { delivery: { status: 'cancelled', reason: 'subscription_deleted', attempts: [] } },
     });
   });
 
-  it('waits for the first attempt, less and less often', async () => {
+  it('polls for the first attempt with increasing intervals', async () => {
     const underWay = (job: DeliveryJob, waitedMs: number) =>
       waitedMs < 2000 ? anAttempted(job, { status: 'pending', attempts: [] }) : anAttempted(job);
-    const { call, waits } = await tested(underWay);
+    const { call, waits } = await apiWithDelivery(underWay);
     expect(await call('POST', TEST)).toMatchObject({ status: 200 });
     expect(waits).toEqual([250, 375, 562.5, 843.75]);
   });
 
   it.each<[string, (job: DeliveryJob) => Delivery | undefined]>([
-    ['its job still waits', () => undefined],
-    ['its attempt is under way', (job) => anAttempted(job, { status: 'pending', attempts: [] })],
-  ])('answers 202 after 3 s where %s', async (_what, becomes) => {
-    const { call, waits, changes } = await tested(becomes);
+    ['its job is still in the queue', () => undefined],
+    ['its attempt is in flight', (job) => anAttempted(job, { status: 'pending', attempts: [] })],
+  ])('answers 202 after 3 s if %s', async (_what, deliveryOf) => {
+    const { call, waits, changes } = await apiWithDelivery(deliveryOf);
     expect(await call('POST', TEST)).toMatchObject({
       status: 202,
       body: {
@@ -171,7 +171,7 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
   });
 
   it('is on the audit trail, with the ids and without the data', async () => {
-    const { call, changes, jobs } = await tested((job) => anAttempted(job));
+    const { call, changes, jobs } = await apiWithDelivery((job) => anAttempted(job));
     await call('POST', TEST, { data: 's3cret' });
     expect(changes).toEqual([
       {
@@ -185,18 +185,18 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
   });
 });
 
-describe('what a test refuses', () => {
+describe('a test of a subscription refuses', () => {
   it.each<[string, unknown, string]>([
     ['a list', [], 'body'],
     ['an unknown key', { id: 'mine' }, 'id'],
-    ['a type that is no text', { type: 7 }, 'type'],
+    ['a type that is not text', { type: 7 }, 'type'],
     ['a type of null', { type: null }, 'type'],
     ['an empty type', { type: '' }, 'type'],
     ['a type too long', { type: 'x'.repeat(257) }, 'type'],
     ['a control character in a type', { type: 'a\u0000' }, 'type'],
-    ['data that SQS does not take', { data: '\uFFFE' }, 'data'],
+    ['data that SQS would refuse', { data: '\uFFFE' }, 'data'],
   ])('%s', async (_what, body, field) => {
-    const { call, jobs, changes } = await tested((job) => anAttempted(job));
+    const { call, jobs, changes } = await apiWithDelivery((job) => anAttempted(job));
     expect(await call('POST', TEST, body)).toMatchObject({
       status: 400,
       body: faultOf('invalid_request', field),
@@ -206,12 +206,12 @@ describe('what a test refuses', () => {
 
   it.each<[string, Parameters<typeof aSubscription>[0], number, string]>([
     ['that is disabled', { disabled: { reason: 'manual', at: 1 } }, 409, 'conflict'],
-    ['that was not confirmed', { unconfirmed: { tokenHash: 'x', at: 1 } }, 409, 'conflict'],
+    ['that is unconfirmed', { unconfirmed: { tokenHash: 'x', at: 1 } }, 409, 'conflict'],
     ['that has expired', { expiresAt: NOON }, 404, 'not_found'],
     ['that is deleted', { deletedAt: NOON - 1 }, 404, 'not_found'],
-    ['of another name', { id: 'subscription-2' }, 404, 'not_found'],
+    ['that does not exist', { id: 'subscription-2' }, 404, 'not_found'],
   ])('a subscription %s', async (_what, subscription, status, code) => {
-    const { call, jobs, changes } = await tested((job) => anAttempted(job), subscription);
+    const { call, jobs, changes } = await apiWithDelivery((job) => anAttempted(job), subscription);
     expect(await call('POST', TEST)).toMatchObject({ status, body: faultOf(code) });
     expect({ jobs, changes }).toEqual({ jobs: [], changes: [] });
   });

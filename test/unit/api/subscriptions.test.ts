@@ -5,18 +5,18 @@ const HOOK = 'https://hooks.example/orders';
 const PATH = '/v2/queues/orders/subscriptions';
 
 describe('GET /v2/queues/{queue}/subscriptions', () => {
-  it('answers with an empty list where there is none', async () => {
+  it('answers with an empty list if there are no subscriptions', async () => {
     const { call } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', {});
     expect(await call('GET', PATH)).toMatchObject({ status: 200, body: { subscriptions: [], links: [] } });
   });
 
-  it('answers 404 for a queue that is not there', async () => {
+  it('answers 404 for an unknown queue', async () => {
     const { call } = apiUnderTest();
     expect(await call('GET', PATH)).toMatchObject({ status: 404, body: faultOf('not_found') });
   });
 
-  it("lists them in Zaqar's form, with their age in seconds", async () => {
+  it("lists subscriptions in Zaqar's form, with their age in seconds", async () => {
     const { call, time } = apiUnderTest();
     const options = { _retry_policy: { minimum_delay: 2 }, raw_delivery: true };
     await call('POST', PATH, { subscriber: HOOK, ttl: 60, options });
@@ -39,7 +39,7 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     });
   });
 
-  it('leaves out those whose ttl is over', async () => {
+  it('leaves out expired subscriptions', async () => {
     const { call, time } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK, ttl: 60 });
     await call('POST', PATH, { subscriber: `${HOOK}/2` });
@@ -47,7 +47,7 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     expect((await call('GET', PATH)).body).toMatchObject({ subscriptions: [{ id: 'id-2' }] });
   });
 
-  it('says why one is disabled, and since when', async () => {
+  it('shows why and since when a subscription is disabled', async () => {
     const { call, registry } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK });
     await registry.disable('orders', 'id-1', { reason: 'gone', at: NOON });
@@ -56,7 +56,7 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     });
   });
 
-  it('leads through all pages by its links', async () => {
+  it('pages through all subscriptions by links', async () => {
     const { call } = apiUnderTest();
     for (let index = 0; index < 25; index += 1) await call('POST', PATH, { subscriber: `${HOOK}/${index}` });
     const seen: string[] = [];
@@ -118,7 +118,7 @@ describe('GET /v2/queues/{queue}/subscriptions/{id}', () => {
     expect(await call('GET', `${PATH}/${id}`)).toMatchObject({ status: 404, body: faultOf('not_found') });
   });
 
-  it("answers 404 for another queue's subscription, and for one whose ttl is over", async () => {
+  it("answers 404 for another queue's subscription, and for an expired one", async () => {
     const { call, time } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK, ttl: 60 });
     await call('PUT', '/v2/queues/bills', {});
@@ -131,7 +131,7 @@ describe('GET /v2/queues/{queue}/subscriptions/{id}', () => {
 });
 
 describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
-  it('deletes one subscription and no other', async () => {
+  it('deletes only this subscription', async () => {
     const { call } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK });
     await call('POST', PATH, { subscriber: `${HOOK}/2` });
@@ -140,7 +140,7 @@ describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
   });
 
   it.each(['id-2', 'not%20an%20id', 'x'.repeat(2000)])(
-    'answers 204 for %s, which is not there',
+    'answers 204 for %s, which does not exist',
     async (id) => {
       const { call } = apiUnderTest();
       await call('POST', PATH, { subscriber: HOOK });

@@ -14,7 +14,7 @@ const ONE = '/v2/queues/orders/subscriptions/id-1';
 
 const POST = JSON.stringify({ messages: [{ body: 1 }] });
 
-/** What each asks of a token, and a request for it. */
+/** Requests, with the permission that each needs. */
 const REQUESTS: [keyof typeof SCOPES, string, string, string?][] = [
   ['read', 'GET', '/v2/queues/orders'],
   ['read', 'HEAD', ONE],
@@ -44,7 +44,7 @@ const apiWith = async (rules: Partial<ApiSettings>) => {
   return { ask, world };
 };
 
-describe('a token, where scopes are set', () => {
+describe('a token, if scopes are set', () => {
   it.each(REQUESTS)('needs the scope to %s: %s %s', async (permission, method, path, body) => {
     const { ask, world } = await apiWith({ jwtScopes: SCOPES });
     const before = await world();
@@ -59,7 +59,7 @@ describe('a token, where scopes are set', () => {
     }
   });
 
-  it('is told which scope it has not, and nobody else is asked for one', async () => {
+  it('is refused with the missing scope, and is not needed for open routes', async () => {
     const { ask } = await apiWith({ jwtScopes: SCOPES });
     const { body } = await ask({ scope: 'x' }, 'GET', '/v2/queues/orders');
     expect(JSON.parse(body)).toEqual({
@@ -69,11 +69,11 @@ describe('a token, where scopes are set', () => {
   });
 });
 
-describe('a token, where a claim names the queues', () => {
+describe('a token, if a claim for queues is set', () => {
   const rules = { jwtQueuesClaim: 'queues' };
 
   it.each(REQUESTS)(
-    'touches no queue that it does not name: %s, %s %s',
+    'gives access only to the queues that it names: %s, %s %s',
     async (_permission, method, path, body) => {
       const { ask, world } = await apiWith(rules);
       const before = await world();
@@ -87,7 +87,7 @@ describe('a token, where a claim names the queues', () => {
   );
 
   it.each(['/v2/queues', '/v2/health'])(
-    'sees what is of all queues only if it names all: %s',
+    'must name all queues for routes about all queues: %s',
     async (path) => {
       const { ask } = await apiWith(rules);
       expect(await ask({ queues: 'orders' }, 'GET', path)).toMatchObject({ status: 403 });
@@ -96,7 +96,7 @@ describe('a token, where a claim names the queues', () => {
   );
 });
 
-it('asks callers without a token for nothing where no rules are set', async () => {
+it('accepts callers without a token if no rules are set', async () => {
   const { ask } = await apiWith({});
   expect(await ask(undefined, 'GET', '/v2/queues')).toMatchObject({ status: 200 });
 });

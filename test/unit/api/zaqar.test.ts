@@ -9,7 +9,7 @@ const listed = z.strictObject({
 });
 
 describe('GET /', () => {
-  it('names the versions, as a client of OpenStack asks first', async () => {
+  it('lists the versions, which OpenStack clients request first', async () => {
     const { call } = apiUnderTest();
     expect(await call('GET', '/')).toMatchObject({
       status: 300,
@@ -26,7 +26,7 @@ describe('the list of queues', () => {
   };
   const namesOf = ({ queues }: z.output<typeof listed>): string[] => queues.map(({ name }) => name);
 
-  it('has those whose name contains what was asked for, page after page', async () => {
+  it('can be filtered by a part of the name, page by page', async () => {
     const list = await api();
     const first = await list('/v2/queues?name=order&limit=2');
     expect(namesOf(first)).toEqual(['orders', 'orders-eu']);
@@ -35,7 +35,7 @@ describe('the list of queues', () => {
     expect(next.links).toEqual([]);
   });
 
-  it('says how many there are in all, where it is asked for', async () => {
+  it('contains the number of all queues on request', async () => {
     const list = await api();
     expect((await list('/v2/queues?limit=1')).count).toBeUndefined();
     const first = await list('/v2/queues?limit=1&with_count=true');
@@ -45,10 +45,10 @@ describe('the list of queues', () => {
   });
 });
 
-describe('what a queue says of messages that are posted to it', () => {
+describe('the rules for posts in the metadata of a queue', () => {
   const post = { messages: [{ body: 1 }, { body: 2, ttl: 7, delay: 0 }] };
 
-  it('is their life and delay where they say nothing', async () => {
+  it('supply missing ttls and delays', async () => {
     const { call, published } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { _default_message_ttl: 600, _default_message_delay: 30 });
     expect((await call('POST', '/v2/queues/orders/messages', post)).status).toBe(201);
@@ -58,7 +58,7 @@ describe('what a queue says of messages that are posted to it', () => {
     ]);
   });
 
-  it('is how many bytes a post may have', async () => {
+  it('limit the size of a post', async () => {
     const { call, published } = apiUnderTest();
     const bytes = Buffer.byteLength(JSON.stringify(post));
     await call('PUT', '/v2/queues/orders', { _max_messages_post_size: bytes - 1 });
@@ -77,7 +77,7 @@ describe('what a queue says of messages that are posted to it', () => {
     ['_default_message_delay', 901],
     ['_max_messages_post_size', 0],
     ['_max_messages_post_size', 1.5],
-  ])('is refused where %s is %j', async (name, value) => {
+  ])('are refused with %s = %j', async (name, value) => {
     const { call } = apiUnderTest();
     expect(await call('PUT', '/v2/queues/orders', { [name]: value })).toMatchObject({
       status: 400,
@@ -98,7 +98,7 @@ describe('PUT /v2/queues/{queue}/subscriptions/{subscription}/confirm', () => {
     return { ...api, id, confirm, found };
   };
 
-  it('takes a confirmation back, so that nothing is sent until somebody confirms it, and asks nobody', async () => {
+  it('revokes a confirmation without sending a confirmation request', async () => {
     const { confirm, found, jobs, changes, id } = await underTest();
     expect((await confirm({ confirmed: false })).status).toBe(204);
     expect(await found()).toMatchObject({ unconfirmed: { at: NOON } });
@@ -111,7 +111,7 @@ describe('PUT /v2/queues/{queue}/subscriptions/{subscription}/confirm', () => {
     });
   });
 
-  it('confirms it by hand, and changes nothing of one that is confirmed', async () => {
+  it('confirms a subscription, and is idempotent', async () => {
     const { confirm, found, changes, time } = await underTest();
     await confirm({ confirmed: false });
     time.now += 5;
@@ -126,11 +126,11 @@ describe('PUT /v2/queues/{queue}/subscriptions/{subscription}/confirm', () => {
     expect(changes).toHaveLength(before);
   });
 
-  it('refuses what is no answer, and a subscription that is not there', async () => {
+  it('refuses an invalid body, and an unknown subscription', async () => {
     const { confirm, call } = await underTest();
     expect(await confirm({ confirmed: 'yes' })).toMatchObject({ status: 400 });
     expect(await confirm({})).toMatchObject({ status: 400 });
-    const path = '/v2/queues/orders/subscriptions/nobody/confirm';
+    const path = '/v2/queues/orders/subscriptions/unknown/confirm';
     expect(await call('PUT', path, { confirmed: true })).toMatchObject({ status: 404 });
   });
 });
