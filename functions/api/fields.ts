@@ -75,7 +75,14 @@ export const timeField = z
   .meta({ override: { format: 'date-time' } });
 
 /** A window of acceptance times: includes `since`, excludes `until`. */
-export const windowFields = { since: timeField.exactOptional(), until: timeField.exactOptional() };
+export const windowFields = {
+  since: timeField
+    .describe('Begin of the window of acceptance times, inclusive. By default 24 hours before `until`.')
+    .exactOptional(),
+  until: timeField
+    .describe('End of the window of acceptance times, exclusive. By default now.')
+    .exactOptional(),
+};
 
 export function isOrderedWindow({
   since = -Infinity,

@@ -16,8 +16,16 @@ export const pageFields = {
     .transform(Number)
     .pipe(z.number().min(1, LIMIT_RULE).max(MAX_LIMIT, LIMIT_RULE))
     .default(DEFAULT_LIMIT)
-    .meta({ override: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT } }),
-  marker: z.string().min(1).max(MAX_MARKER_LENGTH).exactOptional(),
+    .meta({
+      description: 'The most items on a page.',
+      override: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+    }),
+  marker: z
+    .string()
+    .min(1)
+    .max(MAX_MARKER_LENGTH)
+    .describe('Where the page begins, from the `next` link of the page before.')
+    .exactOptional(),
 };
 
 /** Not strict: Zaqar's client sends further parameters with some lists. They are ignored. */

@@ -37,7 +37,10 @@ function isSelected(selection: DeliverySelection, status: Delivery['status']): b
   return selection.status === undefined ? status !== 'delivered' : status === selection.status;
 }
 
-/** Undefined: there is no such message, or dispatch has not received it yet. @throws InvalidMarkerError */
+/**
+ * A page of a message's deliveries. Undefined: there is no such message, or dispatch has not received it yet.
+ * @throws InvalidMarkerError
+ */
 export async function listOfMessage(
   { messageRecords, deliveryListings }: Listing & MessageRecordsContext,
   message: MessageKey,
@@ -71,7 +74,7 @@ type DetailContext = MessageRecordsContext & {
   settings: { defaultRetryPolicy: RetryPolicy };
 };
 
-/** Undefined: there is no such delivery. */
+/** A delivery with its policy and its planned attempts. Undefined: there is no such delivery. */
 export async function deliveryDetail(
   context: DetailContext,
   message: MessageKey,

@@ -140,8 +140,15 @@ export const undeliveredQuery = z
     ...pageFields,
     ...windowFields,
     ...deletedField,
-    status: z.enum(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`).exactOptional(),
-    subscription: z.string().refine(isSubscriptionId, SUBSCRIPTION_RULE).exactOptional(),
+    status: z
+      .enum(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`)
+      .describe('Lists only deliveries with this status.')
+      .exactOptional(),
+    subscription: z
+      .string()
+      .refine(isSubscriptionId, SUBSCRIPTION_RULE)
+      .describe('Lists only deliveries to this subscription.')
+      .exactOptional(),
   })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 

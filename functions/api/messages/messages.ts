@@ -76,7 +76,7 @@ function ingressBody(queue: string, message: PostedMessage & { id: string }): st
 
 type MessageStores = { messageRecords: MessageRecords; payloads: Payloads };
 
-/** Undefined: there is no such message, or dispatch has not received it yet. */
+/** A message with the states of its deliveries. Undefined: it does not exist, or dispatch has not received it yet. */
 export async function messageDetail(
   {
     messageRecords,

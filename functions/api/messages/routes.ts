@@ -170,12 +170,17 @@ export const postedMessagesSchema = z.strictObject({
       z.strictObject({
         id: printable(1024)
           .refine((id) => !isConfirmationId(id), 'must not begin with the prefix of confirmation requests')
+          .describe("The producer's id. A message with the same id is a duplicate. By default a new id.")
           .exactOptional(),
-        type: publishedType.exactOptional(),
+        type: publishedType
+          .describe('The event type, by which subscriptions can select messages.')
+          .exactOptional(),
         // `bodyFault` checks the source text instead, which is passed on unchanged.
-        body: z.unknown().exactOptional(),
-        ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
-        delay: seconds(0, MAX_DELAY_SECONDS).exactOptional(),
+        body: z.unknown().describe('The data of the message: any JSON value.').exactOptional(),
+        ttl: seconds(1, MAX_TTL_SECONDS)
+          .describe('Seconds after which the message is no longer delivered.')
+          .exactOptional(),
+        delay: seconds(0, MAX_DELAY_SECONDS).describe('Seconds before the first attempt.').exactOptional(),
       }),
       'must be a list of messages',
     )

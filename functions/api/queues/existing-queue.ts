@@ -4,7 +4,9 @@ import { flag } from '../fields.ts';
 import { queueName } from '../paths.ts';
 
 /** Query field of listings: whether to read a deleted queue, whose records stay until they expire. */
-export const deletedField = { deleted: flag };
+export const deletedField = {
+  deleted: flag.describe('Whether to read the records of a deleted queue, until they expire.'),
+};
 
 /**
  * The queue of a path whose records are listed. `deleted`: accepts the name of a deleted queue too; otherwise an

@@ -17,11 +17,16 @@ const MAX_METADATA_DEPTH = 32;
 
 /** Zaqar's metadata for posts: default ttl, default delay and the largest size of a post. */
 const postRulesSchema = z.object({
-  _default_message_ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
-  _default_message_delay: seconds(0, MAX_DELAY_SECONDS).exactOptional(),
+  _default_message_ttl: seconds(1, MAX_TTL_SECONDS)
+    .describe('The ttl of posted messages that have none, in seconds.')
+    .exactOptional(),
+  _default_message_delay: seconds(0, MAX_DELAY_SECONDS)
+    .describe('The delay of posted messages that have none, in seconds.')
+    .exactOptional(),
   _max_messages_post_size: z
     .int('must be a whole number of bytes')
     .min(1, 'must be at least 1 byte')
+    .describe('The largest size of a post, in bytes.')
     .exactOptional(),
 });
 
@@ -39,7 +44,10 @@ export function postRulesOf(metadata: Record<string, unknown>): PostRules {
 /** For the OpenAPI document: any object, in which these members have a meaning. `parseQueueFields` validates it. */
 export const queueMetadataSchema = z.looseObject({
   _retry_policy: retryPolicySchema.exactOptional(),
-  [CONFIRM_SUBSCRIPTIONS]: z.boolean().exactOptional(),
+  [CONFIRM_SUBSCRIPTIONS]: z
+    .boolean()
+    .describe('Whether new subscribers must confirm before they receive messages.')
+    .exactOptional(),
   ...postRulesSchema.shape,
 });
 

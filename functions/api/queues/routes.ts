@@ -165,9 +165,14 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 
 /** As in Zaqar. `name`: a part of the name. `with_count`: the first page contains the number of all queues. */
 export const queueListQuery = pageQuery.extend({
-  detailed: flag,
-  with_count: flag,
-  name: z.string().min(1).max(64).exactOptional(),
+  detailed: flag.describe('Whether to include the metadata of the queues.'),
+  with_count: flag.describe('Whether the first page contains the number of all queues.'),
+  name: z
+    .string()
+    .min(1)
+    .max(64)
+    .describe('Lists only queues whose names contain this text.')
+    .exactOptional(),
 });
 
 export const queueListSchema = z.object({

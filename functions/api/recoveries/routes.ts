@@ -15,10 +15,19 @@ const RECOVERIES = '/v2/queues/:queue/recoveries';
 const RECOVERY = `${RECOVERIES}/:recovery` as const;
 
 const recoveryRequestSchema = z.strictObject({
-  since: timeField,
-  until: timeField,
-  subscription: z.string().refine(isSubscriptionId, 'must be the id of a subscription').exactOptional(),
-  status: z.enum(RECOVERABLE_STATUSES, `must be one of ${RECOVERABLE_STATUSES.join(', ')}`).exactOptional(),
+  since: timeField.describe('Begin of the window of acceptance times, inclusive.'),
+  until: timeField.describe(
+    'End of the window of acceptance times, exclusive. A time in the future means now.',
+  ),
+  subscription: z
+    .string()
+    .refine(isSubscriptionId, 'must be the id of a subscription')
+    .describe('Recovers only deliveries to this subscription.')
+    .exactOptional(),
+  status: z
+    .enum(RECOVERABLE_STATUSES, `must be one of ${RECOVERABLE_STATUSES.join(', ')}`)
+    .describe('Recovers only deliveries with this status.')
+    .exactOptional(),
 });
 
 const recoveryPageSchema = z.object({ recoveries: z.array(recoveryViewSchema), links: linksSchema });

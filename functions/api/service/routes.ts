@@ -14,9 +14,9 @@ const check = z.enum(['ok', 'failing']);
 export const healthSchema = z.object({
   status: check,
   checks: z.object({ subscriptionsTable: check, deliveriesTable: check, queues: check }),
-  queues: z.record(z.string(), z.int()).exactOptional(),
-  delayed: z.record(z.string(), z.int()).exactOptional(),
-  overdue: z.int().exactOptional(),
+  queues: z.record(z.string(), z.int()).describe('Waiting messages by queue, approximate.').exactOptional(),
+  delayed: z.record(z.string(), z.int()).describe('Delayed messages by queue, approximate.').exactOptional(),
+  overdue: z.int().describe('Overdue retries, counted up to 1,000.').exactOptional(),
 });
 
 /** All resources in the form of Zaqar's JSON home: a template for each path, and its methods. */

@@ -10,9 +10,17 @@ import { confirm, setConfirmed } from './change.ts';
 /** In characters; tokens are shorter. */
 const MAX_TOKEN_LENGTH = 256;
 
-const confirmationQuery = z.object({ token: z.string().min(1).max(MAX_TOKEN_LENGTH) });
+const confirmationQuery = z.object({
+  token: z.string().min(1).max(MAX_TOKEN_LENGTH).describe('The token of the confirmation link.'),
+});
 
-const confirmationSchema = z.strictObject({ confirmed: z.boolean('must be true or false') });
+const confirmationSchema = z.strictObject({
+  confirmed: z
+    .boolean('must be true or false')
+    .describe(
+      'true confirms the subscription. false revokes the confirmation: it receives nothing until confirmed.',
+    ),
+});
 
 const confirmedSchema = z.object({ confirmed: z.literal(true) });
 

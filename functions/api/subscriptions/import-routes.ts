@@ -25,7 +25,11 @@ export const MAX_LINES = 500;
 
 export const jsonLines = z.string().meta({ description: 'JSON lines, each with one subscription.' });
 
-const importQuery = z.object({ replace: flag });
+const importQuery = z.object({
+  replace: flag.describe(
+    'Whether to replace existing subscriptions that have other content. By default they are refused.',
+  ),
+});
 
 /** Counted from 1, including blank lines. */
 const lineNumber = z.int().positive();

@@ -84,16 +84,20 @@ export const optionsSchema = z.strictObject({
   post_headers: postHeaders.exactOptional(),
   post_data: z
     .string()
-    .refine((text) => text.split(ZAQAR_MESSAGE).length <= 2, `must hold ${ZAQAR_MESSAGE} at most once`)
+    .refine((text) => text.split(ZAQAR_MESSAGE).length <= 2, `must contain ${ZAQAR_MESSAGE} at most once`)
+    .describe(`A template of the request body, in which ${ZAQAR_MESSAGE} is replaced by the message.`)
     .exactOptional(),
   raw_delivery: z.boolean().exactOptional(),
-  attempt_timeout: seconds(1, MAX_ATTEMPT_TIMEOUT_SECONDS).exactOptional(),
+  attempt_timeout: seconds(1, MAX_ATTEMPT_TIMEOUT_SECONDS)
+    .describe('The timeout of an attempt in seconds, if less than that of the deployment.')
+    .exactOptional(),
   max_per_second: z
     .number(RATE_RULE)
     .min(LEAST_PER_SECOND, RATE_RULE)
     .max(MOST_PER_SECOND, RATE_RULE)
+    .describe('The most attempts a second.')
     .exactOptional(),
-  event_types: eventTypes.exactOptional(),
+  event_types: eventTypes.describe('Receives only messages of these types.').exactOptional(),
   filter: contentFilter.exactOptional(),
 });
 

@@ -99,14 +99,19 @@ function parseOptions(
 /** The body of a subscribing request. */
 const subscriptionRequestSchema = z.strictObject({
   subscriber: z.string(),
-  ttl: seconds(1, MAX_TTL_SECONDS).exactOptional(),
+  ttl: seconds(1, MAX_TTL_SECONDS)
+    .describe('Seconds after which the subscription expires. By default never.')
+    .exactOptional(),
   options: optionsSchema.default({}),
 });
 
 /** The body of a PATCH. */
 const subscriptionPatchSchema = z.strictObject({
   subscriber: z.string().exactOptional(),
-  ttl: seconds(1, MAX_TTL_SECONDS).nullable().exactOptional(),
+  ttl: seconds(1, MAX_TTL_SECONDS)
+    .nullable()
+    .describe('Seconds from now after which the subscription expires; null for never.')
+    .exactOptional(),
   options: optionsSchema.exactOptional(),
   secret: z
     .literal('keep', 'must be keep')

@@ -98,21 +98,30 @@ function rotationAnswer(rotated: RotatedSecret): z.input<typeof rotationAnswerSc
 
 /** The body of a rotation. */
 export const rotationRequestSchema = z.strictObject({
-  /** Absent: a secret is generated. */
   secret: z
     .string()
-    .meta({ description: SECRET_RULE, pattern: '^wh(?:sec|sk)_[A-Za-z0-9+/]+={0,2}$' })
+    .meta({
+      description: `The new secret: ${SECRET_RULE}. By default a secret is generated.`,
+      pattern: '^wh(?:sec|sk)_[A-Za-z0-9+/]+={0,2}$',
+    })
     .exactOptional(),
-  type: z.enum(SIGNING_SCHEMES, 'must be v1 or v1a').exactOptional(),
-  graceSeconds: seconds(0, LONGEST_GRACE_SECONDS).default(DEFAULT_GRACE_SECONDS),
+  type: z
+    .enum(SIGNING_SCHEMES, 'must be v1 or v1a')
+    .describe('The scheme of a generated secret. By default v1.')
+    .exactOptional(),
+  graceSeconds: seconds(0, LONGEST_GRACE_SECONDS)
+    .describe('Seconds for which the previous secret keeps signing.')
+    .default(DEFAULT_GRACE_SECONDS),
 });
 
 /** Contains a v1 secret, or the public key of a v1a secret. */
 export const rotationAnswerSchema = z.object({
   secret: z.string().exactOptional(),
   publicKey: z.string().exactOptional(),
-  /** Absent if the subscription had no secret. */
-  previousExpiresAt: z.iso.datetime({ precision: 3 }).exactOptional(),
+  previousExpiresAt: z.iso
+    .datetime({ precision: 3 })
+    .describe('When the previous secret stops signing. Absent if there was none.')
+    .exactOptional(),
 });
 
 type RotationFields = { secret: SigningSecret | SigningScheme; graceMs: number };

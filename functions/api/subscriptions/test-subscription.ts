@@ -74,9 +74,9 @@ const REFUSALS: Record<Extract<TestResult, { kind: 'refused' }>['why'], string> 
 
 /** The body of a test. */
 export const testRequestSchema = z.strictObject({
-  type: publishedType.exactOptional(),
+  type: publishedType.describe('The type of the test message. By default posthaste.test.').exactOptional(),
   // `bodyFault` checks the source text instead, which is passed on unchanged.
-  data: z.unknown().exactOptional(),
+  data: z.unknown().describe('The data of the test message: any JSON value.').exactOptional(),
 });
 
 export const testAnswerSchema = z.object({ delivery: deliveryViewSchema });
