@@ -19,8 +19,7 @@ export const bundling = {
   // time. Error classes set their name explicitly (checked by lint), and logged stacks refer to lines of the sources.
   minify: true,
   // In a separate file that Node does not read, because that would slow every cold start. The logger maps stacks itself
-  // (error-line). Uncaught errors, such as a crash while the module loads, show lines of the bundle in Lambda's log
-  // line.
+  // (error-line). Uncaught errors, such as a crash while the module loads, show lines of the bundle.
   sourcemap: true,
   sourcesContent: false,
   // Dynamic imports become separate files, so that a cold start does not load them.

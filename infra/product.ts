@@ -31,10 +31,7 @@ function pageOf(place: string | undefined): string | undefined {
 
 export const product = productOf(packageJson);
 
-/**
- * The `user-agent` of requests to subscribers: the product, with its page as a comment if there is one (RFC 9110
- * §10.1.5).
- */
+/** The `user-agent` of requests to subscribers: the product, and its page as a comment, if any (RFC 9110 §10.1.5). */
 export function userAgentOf({ version, page }: { version: string; page?: string | undefined }): string {
   return page === undefined ? `Posthaste/${version}` : `Posthaste/${version} (+${page})`;
 }

@@ -19,9 +19,8 @@ function printedArn(value: unknown): string {
 }
 
 /**
- * Acknowledges cdk-nag's finding for a role that is granted access to all resources of this ARN, which ends in an
- * asterisk. Applies to that ARN and role only. Principals without a construct, such as services, have no policy to
- * check.
+ * Acknowledges cdk-nag's finding for a role with access to all resources of this ARN, which ends in an asterisk. Only
+ * for this role and ARN. Principals without a construct, such as services, have no policy to check.
  */
 export function acknowledgeWildcard(grantee: IGrantable, arn: string, reason: string): void {
   const principal = grantee.grantPrincipal;

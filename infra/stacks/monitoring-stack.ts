@@ -16,8 +16,7 @@ export class MonitoringStack extends Stack {
   constructor(scope: Construct, id: string, props: MonitoringStackProps) {
     super(scope, id, { description: 'Posthaste: dashboard, alarms and saved log queries', ...props });
     // Reads names from the outputs of the other stacks instead of importing exports, which would block replacements
-    // there. The exports stay for one more release, because the previous version still imports them during the
-    // deployment.
+    // there. The exports stay for one more release, because the previous version imports them during the deployment.
     CrossStackReferences.of(this).consume(ReferenceStrength.BOTH);
     Validations.of(this).acknowledge({
       id: 'Annotation::@aws-cdk/core:crossStackReferencesBothTransitional',

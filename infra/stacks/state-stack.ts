@@ -19,12 +19,24 @@ export class StateStack extends Stack {
     });
     this.state = new State(this, 'State', { settings: props.settings });
 
-    new CfnOutput(this, 'SubscriptionsTable', { value: this.state.subscriptions.name });
-    new CfnOutput(this, 'DeliveriesTable', { value: this.state.deliveries.name });
-    new CfnOutput(this, 'PayloadBucket', { value: this.state.payloads.name });
-    new CfnOutput(this, 'SecretsKeyArn', { value: this.state.secretsKey.arn });
+    this.output('SubscriptionsTable', this.state.subscriptions.name, 'Table of queues and subscriptions');
+    this.output(
+      'DeliveriesTable',
+      this.state.deliveries.name,
+      'Table of messages, deliveries and recoveries',
+    );
+    this.output('PayloadBucket', this.state.payloads.name, 'Bucket of large message bodies');
+    this.output('SecretsKeyArn', this.state.secretsKey.arn, 'KMS key that seals signing secrets');
     const { staticAddresses } = this.state;
     if (staticAddresses !== undefined)
-      new CfnOutput(this, 'StaticAddresses', { value: staticAddresses.addresses.join(',') });
+      this.output(
+        'StaticAddresses',
+        staticAddresses.addresses.join(','),
+        'IP addresses that requests to subscribers come from',
+      );
+  }
+
+  private output(name: string, value: string, description: string): void {
+    new CfnOutput(this, name, { value, description });
   }
 }

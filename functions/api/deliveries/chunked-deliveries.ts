@@ -15,9 +15,8 @@ type Records = { deliveries: Deliveries; chunks: Chunks };
 type Creation = Extract<Transition, { create: Delivery }>;
 
 /**
- * The deliveries port for callers that name a delivery: finds it in a separate record or in its chunk. To change a
- * delivery in a chunk, it first moves the delivery to a separate record in one transaction, so that it is never stored
- * twice.
+ * The deliveries port for callers that name a delivery: finds it in a separate record or in its chunk. Before a change,
+ * it moves a delivery in a chunk to a separate record in one transaction, so that none is stored twice.
  */
 export function chunkedDeliveries(records: Records): Deliveries {
   const { deliveries } = records;

@@ -131,8 +131,7 @@ async function listItem(
 
 /**
  * Erases the stored data of a message permanently, so that it can be neither retried nor recovered. Marks the record
- * first: from then on no function stores the data again. Idempotent; a repeat completes an erasure that a crash
- * interrupted.
+ * first: from then on no function stores the data again. A repeat completes an interrupted erasure.
  */
 export async function eraseBody(
   { messageRecords, payloads, clock }: MessageStores & { clock: Pick<Clock, 'now'> },

@@ -91,10 +91,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * The first value that cannot be stored, named by its outermost member. Iterative, because a deep value would exhaust
- * the stack.
- */
+/** The first value that cannot be stored, named by its outermost member. Not recursive: values can be very deep. */
 function findFault(metadata: Record<string, unknown>): FieldError | undefined {
   const pending = Object.entries(metadata).map(([field, value]) => ({ field, value, depth: 1 }));
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {

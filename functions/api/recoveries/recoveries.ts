@@ -21,10 +21,7 @@ export type RecoveriesContext = {
   settings: { retentionMs: number; retryAfterCapMs: number };
 };
 
-/**
- * The listings are eventually consistent; by then they contain the latest failures. The recovery's record is written
- * too.
- */
+/** By then the eventually consistent listings contain the latest failures, and the recovery's record is written. */
 const BEGIN_AFTER_SECONDS = 3;
 
 /**

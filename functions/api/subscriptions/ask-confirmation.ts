@@ -92,10 +92,7 @@ async function sendConfirmation(
   );
 }
 
-/**
- * Changes the confirmation state of a subscription, and returns the subscription. `change` returns undefined to leave
- * it.
- */
+/** The subscription with a changed confirmation state. `change` returns undefined to leave the state unchanged. */
 async function changeUnconfirmed(
   { registry, clock }: SendConfirmationContext,
   subscription: Subscription,

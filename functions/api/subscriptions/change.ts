@@ -144,8 +144,7 @@ export async function confirm(
 }
 
 /**
- * Confirms a subscription manually, or revokes its confirmation: then it receives nothing until it is confirmed.
- * Idempotent.
+ * Confirms a subscription manually, or revokes its confirmation, after which it receives nothing. Idempotent.
  */
 export function setConfirmed(
   context: ChangeContext & ConfirmationContext,
@@ -161,8 +160,7 @@ export function setConfirmed(
 }
 
 /**
- * Deletes a subscription at once; operate then cancels its pending deliveries. Undefined: there was no such
- * subscription.
+ * Deletes a subscription at once; operate then cancels its pending deliveries. Undefined: it did not exist.
  * @throws when the operation could not be sent; a repeat sends it
  */
 export async function unsubscribe(

@@ -101,8 +101,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 const PAGE = 10;
 
 /**
- * The present subscriptions of a queue from `marker` on: at least one read, at most 500, as long as `fits` accepts
- * them.
+ * The present subscriptions of a queue from `marker` on: at least one read, at most 500, while `fits` accepts them.
  * @throws InvalidMarkerError
  */
 async function readExportPage(

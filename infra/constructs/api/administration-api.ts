@@ -86,8 +86,7 @@ export class AdministrationApi extends Construct {
     acknowledgeOpenRoutes(api, open, settings);
     if (settings.apiAuthorization.kind === 'jwt') warnOfUnrestrictedTokens(this, settings);
     const { apiRateLimit } = settings;
-    // The construct id of CDK's default stage: another id would create a second `$default` stage while the old one
-    // exists.
+    // Has the id of CDK's default stage, because another id would create a second `$default` stage beside the old one.
     const stage = new HttpStage(api, 'DefaultStage', {
       httpApi: api,
       autoDeploy: true,

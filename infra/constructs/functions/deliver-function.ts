@@ -53,9 +53,8 @@ export class DeliverFunction extends NodeFunction<'deliver'> {
       timeout: DeliverFunction.timeout(settings),
       resources: resourcesOf(props),
       threads: THREADS,
-      // The function sends retries to a queue that it consumes, as often as the policy requires. Lambda would treat
-      // that as a runaway loop and drop the message after about 16 rounds (Lambda developer guide, "Recursive loop
-      // detection").
+      // The function sends retries to a queue that it consumes. Lambda would treat that as a runaway loop and drop the
+      // message after about 16 rounds (Lambda developer guide, "Recursive loop detection").
       recursiveLoop: RecursiveLoop.ALLOW,
     });
     state.subscriptions.grantFindAndNoteHealth(this.role);

@@ -119,10 +119,7 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
   }
 }
 
-/**
- * Batch size and window of the ingress and delivery queues. Retries are never gathered, because they are due to the
- * second.
- */
+/** Batch size and window of the ingress and delivery queues. Retries are never gathered: they are due to the second. */
 export function batchesOf({ messagesPerBatch, batchWindowSeconds }: DeploymentSettings) {
   return {
     batchSize: messagesPerBatch,

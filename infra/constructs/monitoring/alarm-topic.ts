@@ -21,8 +21,7 @@ export class AlarmTopic extends Construct {
   readonly lookUp: Construct;
 
   /**
-   * @throws SettingsError if the topic is in another region or account than the stack, where these are known at
-   * synthesis
+   * @throws SettingsError if the topic is in another region or account than the stack, if these are known
    */
   constructor(scope: Construct, id: string, { topicArn, logRetentionDays }: AlarmTopicProps) {
     super(scope, id);

@@ -21,8 +21,7 @@ export type Lane = { readonly queue: WorkQueue; readonly concurrency: number };
  * The value, or 0 while the workers of a queue are busy and make progress. Then messages wait for workers, possibly
  * because a single subscriber hangs; `DeliverConcurrency` watches whether there are enough workers.
  *
- * Busy: the messages in flight reach half of what all workers hold with full batches. Half, because few batches are
- * full.
+ * Busy: at least half as many messages are in flight as all workers hold with full batches. Few batches are full.
  */
 export function zeroWhileBusy(
   value: IMetric,
@@ -40,8 +39,7 @@ export function zeroWhileBusy(
  * Concurrent invocations, or 0 while most attempt time is spent on attempts that take nearly as long as a timeout. A
  * single subscriber that hangs can cause this, and more workers would not help.
  *
- * SUM treats an absent series as 0, unlike `+`: SUM([slow, all]) > 1.5 × all means slow > all ÷ 2, also without slow
- * attempts.
+ * SUM([slow, all]) > 1.5 × all means slow > all ÷ 2. Unlike `+`, SUM treats an absent series as 0.
  */
 export function zeroWhileSubscribersHang(
   running: IMetric,

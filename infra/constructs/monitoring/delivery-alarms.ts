@@ -16,10 +16,7 @@ const ENOUGH_DELIVERIES = 100;
 /** So many subscriptions that begin to fail in six hours are not the problem of a single subscriber. */
 const SEVERAL = 3;
 
-/**
- * Counters have no data where nothing happens, which is fine. Only the gauge that reconcile writes must always have
- * data.
- */
+/** Missing data is fine for counters, because nothing happened. Only reconcile's gauge must always have data. */
 export function deliveryAlarms(
   { settings, pipeline }: MonitoringProps,
   metricOf: PosthasteMetrics,

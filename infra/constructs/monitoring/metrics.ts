@@ -31,10 +31,7 @@ export function tableMetric(tableName: string, name: string): Metric {
   return new Metric(summed('AWS/DynamoDB', name, { TableName: tableName }));
 }
 
-/**
- * The sum over a table's indexes, which the table's metrics exclude (DynamoDB developer guide, "Metrics and
- * dimensions").
- */
+/** The sum over a table's indexes. The table's metrics exclude them (DynamoDB guide, "Metrics and dimensions"). */
 export function indexMetric(tableName: string, indexes: readonly string[], name: string): MathExpression {
   const each = indexes.map((index, at): [string, Metric] => [
     // An id begins with a lower-case letter, and is unique in a graph.

@@ -22,10 +22,7 @@ export interface PipelineQueues {
   readonly operationDeadLetters: HoldingQueue;
 }
 
-/**
- * The queues of a pipeline, in its scope. Their ids must not change: CloudFormation would replace a queue and lose its
- * messages.
- */
+/** The queues of a pipeline. Their ids must not change: CloudFormation would replace a queue and lose its messages. */
 export function pipelineQueues(scope: Construct, settings: DeploymentSettings): PipelineQueues {
   const ingressDeadLetters = new HoldingQueue(scope, 'IngressDeadLetters');
   const deliveryDeadLetters = new HoldingQueue(scope, 'DeliveryDeadLetters');

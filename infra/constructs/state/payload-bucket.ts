@@ -27,8 +27,7 @@ export class PayloadBucket extends Construct {
 
   constructor(scope: Construct, id: string, props: PayloadBucketProps) {
     super(scope, id);
-    // Without this flag CDK would deliver logs by ACL, which new buckets do not support since 2023. Other apps may not
-    // set it.
+    // Other apps may not set this flag. Without it CDK delivers logs by ACL, which buckets since 2023 do not support.
     this.node.setContext(S3_SERVER_ACCESS_LOGS_USE_BUCKET_POLICY, true);
     const everyBucket = {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,

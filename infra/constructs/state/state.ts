@@ -16,10 +16,7 @@ export class State extends Construct {
   readonly deliveries: DeliveriesTable;
   readonly payloads: PayloadBucket;
   readonly secretsKey: SecretsKey;
-  /**
-   * Present if the setting says so. Kept with the data, because subscribers may have allowed the addresses in
-   * firewalls.
-   */
+  /** Present if the setting says so. Kept with the data, because subscribers' firewalls may allow the addresses. */
   readonly staticAddresses?: StaticAddresses;
 
   constructor(scope: Construct, id: string, { settings }: StateProps) {
