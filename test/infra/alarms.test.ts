@@ -40,19 +40,16 @@ describe('each alarm', () => {
     expect(anchors).toContain(anchorOf(description));
   });
 
-  it.each(PARTS)(
-    'names the composite alarms that it is part of, and a section of one of them: %s',
-    (part) => {
-      const composites = alarms.filter(({ properties }) =>
-        JSON.stringify(properties['AlarmRule'] ?? '').includes(`MonitoringAlarms${part}`),
-      );
-      const names = composites.map(({ name }) => name.replace('Posthaste-', ''));
-      const { description } = alarmOf(part);
-      expect(names).not.toEqual([]);
-      expect(description).toMatch(new RegExp(`^Part of ${names.join(' and ')}: `));
-      expect(composites.map((composite) => anchorOf(composite.description))).toContain(anchorOf(description));
-    },
-  );
+  it.each(PARTS)('names the alarms that it is part of, and a section of one: %s', (part) => {
+    const composites = alarms.filter(({ properties }) =>
+      JSON.stringify(properties['AlarmRule'] ?? '').includes(`MonitoringAlarms${part}`),
+    );
+    const names = composites.map(({ name }) => name.replace('Posthaste-', ''));
+    const { description } = alarmOf(part);
+    expect(names).not.toEqual([]);
+    expect(description).toMatch(new RegExp(`^Part of ${names.join(' and ')}: `));
+    expect(composites.map((composite) => anchorOf(composite.description))).toContain(anchorOf(description));
+  });
 
   it('has a unique name that begins with the deployment', () => {
     const names = alarmsIn(templatesFor({ deployment: 'Shop' }).monitoring.toJSON()['Resources']).map(
@@ -73,9 +70,7 @@ describe('each alarm', () => {
   });
 });
 
-/**
- * Dimensions of the services' metrics (each service's page on CloudWatch metrics), and of Posthaste's, which have one.
- */
+/** Dimensions of the services' metrics (each service's page on CloudWatch metrics), and of Posthaste's. */
 const DIMENSIONS: Record<string, Record<string, readonly string[]>> = {
   'AWS/SQS': {
     ApproximateAgeOfOldestMessage: ['QueueName'],
@@ -139,7 +134,7 @@ describe('the metrics of alarms and graphs', () => {
   });
 });
 
-describe('the thresholds', () => {
+describe('the threshold', () => {
   it.each([
     { alarm: 'IngressAge', limit: 95, reason: 'a message is visible again 35 s after a crash of dispatch' },
     { alarm: 'DeliveryAge', limit: 995, reason: 'a delay of 900 s, and 35 s after a crash' },
@@ -147,7 +142,7 @@ describe('the thresholds', () => {
     {
       alarm: 'RetriesLate',
       limit: 90_000,
-      reason: 'ms: reconcile finds retries that are 30 s late within 60 s',
+      reason: 'ms: reconcile finds what is 30 s late in 60 s',
     },
     { alarm: 'DeliverConcurrency', limit: 135, reason: '90 % of 100 and 50' },
     { alarm: 'DeliverErrors', limit: 0, reason: 'any error, in three minutes of five' },

@@ -157,22 +157,19 @@ describe('the role of a function has exactly these permissions', () => {
     });
   });
 
-  it.each(['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'])(
-    '%s writes only to the log group of the function',
-    (name) => {
-      const logs = statementsAt(pipeline, `Pipeline${name}RoleDefaultPolicy`).filter(({ actions }) =>
-        actions.some((action) => action.startsWith('logs:')),
-      );
-      expect(logs).toEqual([
-        {
-          effect: 'Allow',
-          actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-          resources: [arnOf(resourceAt(pipeline, 'AWS::Logs::LogGroup', `Pipeline${name}LogGroup`).id)],
-          condition: undefined,
-        },
-      ]);
-    },
-  );
+  it.each(['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'])('%s writes only its log group', (name) => {
+    const logs = statementsAt(pipeline, `Pipeline${name}RoleDefaultPolicy`).filter(({ actions }) =>
+      actions.some((action) => action.startsWith('logs:')),
+    );
+    expect(logs).toEqual([
+      {
+        effect: 'Allow',
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [arnOf(resourceAt(pipeline, 'AWS::Logs::LogGroup', `Pipeline${name}LogGroup`).id)],
+        condition: undefined,
+      },
+    ]);
+  });
 });
 
 const allPolicies = [state, pipeline, monitoring].flatMap((template) =>

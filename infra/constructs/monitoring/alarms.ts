@@ -69,7 +69,7 @@ export class Alarms extends Construct {
 
   private composite(
     deployment: string,
-    { id, summary, rule }: Pick<PlannedAlarm, 'id' | 'says'> & { rule: IAlarmRule },
+    { id, summary, rule }: Pick<PlannedAlarm, 'id' | 'summary'> & { rule: IAlarmRule },
   ): CompositeAlarm {
     return new CompositeAlarm(this, id, {
       compositeAlarmName: `${deployment}-${id}`,

@@ -12,7 +12,7 @@ const period = Duration.minutes(1);
  * A single crash, timeout or throttle heals: SQS redelivers the message, and reconcile runs again. Three minutes of
  * five do not. A subscriber cannot cause it, because the attempt timeout leaves the function 15 s.
  */
-const REPEATED = { beyond: { above: 0 }, in: 3, of: 5 };
+const REPEATED = { threshold: { above: 0 }, in: 3, of: 5 };
 
 /** Lambda writes no data for a function that is not invoked, so missing data is fine. */
 export function functionAlarms(

@@ -26,7 +26,7 @@ export function descriptionOf({
   id,
   section = id,
   summary,
-}: Pick<PlannedAlarm, 'id' | 'section' | 'says'>): string {
+}: Pick<PlannedAlarm, 'id' | 'section' | 'summary'>): string {
   return `${summary} Runbook: ${RUNBOOK}#alarm-${section.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`;
 }
 

@@ -77,7 +77,7 @@ function afterOneCrashSeconds({ visibilityTimeout }: WorkQueue): number {
 }
 
 /** Attempts take half a minute at most, so even one worker processes ten batches in five minutes. */
-const FIVE_MINUTES = { beyond: { above: 0 }, in: 5, of: 5 };
+const FIVE_MINUTES = { threshold: { above: 0 }, in: 5, of: 5 };
 
 /**
  * 1 for each minute in which a queue had messages but none was processed. Counts messages in flight, because failed
@@ -121,7 +121,7 @@ function deadLetterAlarms({ queues, schedules }: Pipeline): PlannedAlarm[] {
   ];
 }
 
-function deadLetterAlarm(id: string, queue: HoldingQueue, says: string): PlannedAlarm {
+function deadLetterAlarm(id: string, queue: HoldingQueue, summary: string): PlannedAlarm {
   return {
     id,
     summary,
