@@ -139,11 +139,7 @@ describe('the threshold', () => {
     { alarm: 'IngressAge', limit: 95, reason: 'a message is visible again 35 s after a crash of dispatch' },
     { alarm: 'DeliveryAge', limit: 995, reason: 'a delay of 900 s, and 35 s after a crash' },
     { alarm: 'FirstAttemptsLate', limit: 95_000, reason: 'ms: the same without the delay' },
-    {
-      alarm: 'RetriesLate',
-      limit: 90_000,
-      reason: 'ms: reconcile finds what is 30 s late in 60 s',
-    },
+    { alarm: 'RetriesLate', limit: 90_000, reason: 'ms: reconcile finds what is 30 s late in 60 s' },
     { alarm: 'DeliverConcurrency', limit: 135, reason: '90 % of 100 and 50' },
     { alarm: 'DeliverErrors', limit: 0, reason: 'any error, in three minutes of five' },
   ])('of $alarm is $limit: $reason', ({ alarm, limit }) => {
