@@ -38,7 +38,7 @@ describe('the dashboard', () => {
       'Are they delivered?',
       'Which subscribers fail?',
       'Are retries on time?',
-      'Does Posthaste work?',
+      'Are functions, queues and tables healthy?',
       'What does it cost?',
     ]);
     expect(questions.map(({ y }) => y)).toEqual(questions.map(({ y }) => y).toSorted((a, b) => a - b));

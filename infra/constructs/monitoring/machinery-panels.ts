@@ -18,7 +18,7 @@ const INDEXES = Object.values(deliveryIndexes).map(({ name }) => name);
 /** The panels on the functions, queues and tables, and on what drives their cost. */
 export function machineryPanels(props: MonitoringProps, metricOf: PosthasteMetrics): Row[] {
   return [
-    { question: 'Does Posthaste work?', panels: machinery(props, metricOf) },
+    { question: 'Are functions, queues and tables healthy?', panels: machinery(props, metricOf) },
     { question: 'What does it cost?', panels: costDrivers(props, metricOf) },
   ];
 }
