@@ -14,65 +14,87 @@ import { RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import type { SecretOpener } from '../../shared/ports/subscriptions.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
-import { noteHealth } from './health.ts';
-import { cancelHeld, endHeld, hasTimeForRequest, releasedOnFault, timeLeftMs, type Loaded } from './held.ts';
-import { takeTurn } from './rate-limit.ts';
+import { recordHealth } from './health.ts';
+import {
+  cancelHeld,
+  endHeld,
+  hasTimeForRequest,
+  releaseOnFault,
+  timeLeftMs,
+  type LoadedDelivery,
+} from './held.ts';
+import { waitForSlot } from './rate-limit.ts';
 import { record, type AttemptResult, type FollowedPolicy } from './record.ts';
 import { scheduleNext, sendAgain } from './wake-up.ts';
 
-/** A delivery whose request can go now. */
-type Ready = Loaded & {
+/** A delivery whose request can be sent now. */
+type ReadyDelivery = LoadedDelivery & {
   subscription: Subscription;
   policy: FollowedPolicy;
-  /** What it may be signed with. */
+  /** The secrets that sign the request. */
   secrets: readonly OpenedSecret[];
-  /** The slot that it had to wait for, where its subscription limits the rate. */
+  /** The rate-limit slot that the request waited for; undefined if it did not wait. */
   slotAt: number | undefined;
 };
 
 /**
- * Makes the attempt that is due and records it. Returns the delivery, still held, where this invocation makes an immediate
- * retry next.
- * @throws UnopenedSecretError, RequestNotSentError, and where one of our own services fails
+ * Makes the due attempt and records it. Returns the delivery, still leased, if this invocation makes an immediate
+ * retry.
+ * @throws UnopenedSecretError, RequestNotSentError, or the error of a failed AWS service
  */
-export async function makeAttempt(context: DeliverContext, held: Loaded): Promise<Loaded | undefined> {
-  const ready = await releasedOnFault(context, held, () => prepare(context, held));
+export async function makeAttempt(
+  context: DeliverContext,
+  held: LoadedDelivery,
+): Promise<LoadedDelivery | undefined> {
+  const ready = await releaseOnFault(context, held, () => prepareRequest(context, held));
   if (ready === undefined) return undefined;
   const result = await post(context, ready);
   const retried = await record(context, held, ready.policy, result);
-  // After a 410 it is disabled; there is nothing more to note.
-  if (!isGone(result.reply)) await noteHealth(context, ready.subscription, result.attempt);
+  // After a 410 the subscription is disabled, so its health no longer matters.
+  if (!isGone(result.reply)) await recordHealth(context, ready.subscription, result.attempt);
   return retried;
 }
 
-/** Gathers what the request needs. Undefined: it does not go now, and the record says why. */
-async function prepare(context: DeliverContext, claimed: Loaded): Promise<Ready | undefined> {
+/**
+ * Reads and checks what the request needs. Undefined: the request is not sent now, and the record gives the reason.
+ */
+async function prepareRequest(
+  context: DeliverContext,
+  claimed: LoadedDelivery,
+): Promise<ReadyDelivery | undefined> {
   const held = await withCurrentSubscription(context, claimed);
   const subscription = await subscriptionOrCancel(context, held);
   if (subscription === undefined) return undefined;
-  // Nothing goes out unsigned because KMS does not answer.
+  // Throws if KMS fails: no request is sent unsigned.
   const secrets = await openedSecrets(context.ports.secretOpener, subscription, context.ports.clock.now());
-  const turn = await takeTurn(context, held, subscription);
+  const turn = await waitForSlot(context, held, subscription);
   if (turn === undefined) return undefined;
-  // The calls since the lease was taken may have been slow. A request that outlived it could be made twice at a time …
+  // The calls since the claim may have been slow. If the lease ended during the request, a second request could
+  // start.
   if (!hasTimeForRequest(context, timeLeftMs(context, held))) {
-    await giveBack(context, held);
+    await releaseUnsent(context, held);
     return undefined;
   }
-  // … and meanwhile the subscription or the message may have expired.
+  // The subscription or the message may have expired during the wait.
   if ((await subscriptionOrCancel(context, held)) === undefined) return undefined;
   return { ...held, subscription, secrets, policy: policyFor(context, held), slotAt: turn.slotAt };
 }
 
-/** An immediate retry goes by the subscription as it is by then, like every other retry. */
-async function withCurrentSubscription({ ports }: DeliverContext, held: Loaded): Promise<Loaded> {
-  if (held.broughtBy !== 'same_invocation') return held;
+/** Reads the subscription again before an immediate retry, so that every retry uses its current state. */
+async function withCurrentSubscription(
+  { ports }: DeliverContext,
+  held: LoadedDelivery,
+): Promise<LoadedDelivery> {
+  if (held.trigger !== 'same_invocation') return held;
   const { queue, subscriptionId } = held.delivery.key;
   return { ...held, ...(await ports.subscriptions.find(queue, subscriptionId, 'fresh')) };
 }
 
-/** The policy kept since the round's first failure; before that, the one in force now. */
-function policyFor({ settings }: DeliverContext, { delivery, queue, subscription }: Loaded): FollowedPolicy {
+/** The policy stored at the round's first failure; before that, the policy in force now. */
+function policyFor(
+  { settings }: DeliverContext,
+  { delivery, queue, subscription }: LoadedDelivery,
+): FollowedPolicy {
   if (delivery.policy !== undefined) return { policy: delivery.policy };
   return policyInForce({
     subscription: subscription?.options._retry_policy,
@@ -81,10 +103,10 @@ function policyFor({ settings }: DeliverContext, { delivery, queue, subscription
   });
 }
 
-/** Who is called, if both they and the message are there at this moment; else the delivery is cancelled. */
+/** The subscription, if it is active and the message has not expired. Otherwise cancels the delivery. */
 async function subscriptionOrCancel(
   context: DeliverContext,
-  held: Loaded,
+  held: LoadedDelivery,
 ): Promise<Subscription | undefined> {
   const { subscription, message } = held;
   const now = context.ports.clock.now();
@@ -95,12 +117,13 @@ async function subscriptionOrCancel(
   return undefined;
 }
 
-/** A secret, and until when it may sign. */
+/** A secret, and when it stops signing (milliseconds since the epoch; undefined: never). */
 type OpenedSecret = { secret: SigningSecret; expiresAt?: number };
 
 /**
- * The secrets of a subscription that are in force, opened. Empty for one from before there were signatures.
- * @throws UnopenedSecretError for any one of them: a receiver may know just that one.
+ * The decrypted secrets of a subscription that are in force. Empty for a subscription created before signatures
+ * existed.
+ * @throws UnopenedSecretError if any secret cannot be decrypted: a subscriber may know only that one
  */
 export function openedSecrets(
   opener: SecretOpener,
@@ -115,8 +138,8 @@ export function openedSecrets(
   );
 }
 
-/** Nothing was sent, so the next invocation begins the attempt anew. */
-async function giveBack(context: DeliverContext, held: Loaded): Promise<void> {
+/** Releases the lease and schedules the attempt again. Call it only if no request was sent. */
+async function releaseUnsent(context: DeliverContext, held: LoadedDelivery): Promise<void> {
   const { work, receipt, delivery } = held;
   const attempt = delivery.attempts.length + 1;
   context.ports.journal.note({ fact: 'time_given_back', key: delivery.key, attempt });
@@ -127,18 +150,21 @@ async function giveBack(context: DeliverContext, held: Loaded): Promise<void> {
   else await scheduleNext(context, released);
 }
 
-/** Makes the request. Anything that the subscriber does is a result, never an error. @throws RequestNotSentError */
-async function post(context: DeliverContext, ready: Ready): Promise<AttemptResult> {
+/**
+ * Sends the request. Every subscriber failure is a result, not an error.
+ * @throws RequestNotSentError if the request did not leave the function
+ */
+async function post(context: DeliverContext, ready: ReadyDelivery): Promise<AttemptResult> {
   const { clock } = context.ports;
   const startedAt = clock.now();
   const reply = await replyOrRelease(context, ready, startedAt);
   const durationMs = clock.now() - startedAt;
-  const dueAt = dueOf(ready);
+  const dueAt = dueAtOf(ready);
   return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply }), reply, dueAt };
 }
 
-/** The lease is given up where nothing was sent. After any other error, as after a crash, the request may have been made. */
-function replyOrRelease(context: DeliverContext, ready: Ready, startedAt: number): Promise<Reply> {
+/** Releases the lease if no request was sent. After any other error the request may have reached the subscriber. */
+function replyOrRelease(context: DeliverContext, ready: ReadyDelivery, startedAt: number): Promise<Reply> {
   const { ports, settings } = context;
   const { message, subscription } = ready;
   const secrets = secretsInForce(ready.secrets, startedAt).map(({ secret }) => secret);
@@ -149,17 +175,17 @@ function replyOrRelease(context: DeliverContext, ready: Ready, startedAt: number
   });
   const timeoutMs = attemptTimeoutOf(subscription, settings.attemptTimeoutMs);
   const wasNotSent = (fault: unknown): boolean => fault instanceof RequestNotSentError;
-  return releasedOnFault(context, ready, () => ports.subscriber.post(request, timeoutMs), wasNotSent);
+  return releaseOnFault(context, ready, () => ports.subscriber.post(request, timeoutMs), wasNotSent);
 }
 
-/** By its policy, or by the slot that it had to wait for. */
-function dueOf({ delivery, slotAt }: Ready): number | undefined {
+/** When the attempt was due: the policy's time, or the rate-limit slot if that is later. */
+function dueAtOf({ delivery, slotAt }: ReadyDelivery): number | undefined {
   const policyDueAt = delivery.next?.dueAt;
   return slotAt === undefined ? policyDueAt : Math.max(slotAt, policyDueAt ?? slotAt);
 }
 
 function attemptOf(
-  { delivery, subscription, policy: { policy }, broughtBy }: Ready,
+  { delivery, subscription, policy: { policy }, trigger }: ReadyDelivery,
   {
     startedAt,
     durationMs,
@@ -172,23 +198,23 @@ function attemptOf(
     number: attempts.length + 1,
     round,
     phase: next?.phase ?? 'initial',
-    ...(broughtBy === undefined ? {} : { by: broughtBy }),
+    ...(trigger === undefined ? {} : { by: trigger }),
     ...(next === undefined || dueAt === undefined ? {} : { dueAt }),
     startedAt,
     durationMs,
     outcome: outcomeOf(reply, policy.retry_on_status),
-    ...detailsOf(reply),
+    ...replyDetails(reply),
     ...(lost > 0 ? { lost } : {}),
-    ...(isGone(reply) ? goneAs(subscription) : {}),
+    ...(isGone(reply) ? subscriptionVersion(subscription) : {}),
   };
   return withBoundedText(attempt, attempts);
 }
 
-function goneAs({ changedAt }: Subscription): Pick<Attempt, 'subscriptionChangedAt'> {
+function subscriptionVersion({ changedAt }: Subscription): Pick<Attempt, 'subscriptionChangedAt'> {
   return changedAt === undefined ? {} : { subscriptionChangedAt: changedAt };
 }
 
-function detailsOf(reply: Reply): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> {
+function replyDetails(reply: Reply): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> {
   switch (reply.kind) {
     case 'answered':
       return {

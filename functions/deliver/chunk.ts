@@ -14,29 +14,35 @@ import { writeTime } from '../../shared/steps/retention.ts';
 import { leaseFor, type DeliverContext, type Receipt } from './context.ts';
 import { sendAgain } from './wake-up.ts';
 
-/** Some deliveries of a chunk met a fault of ours. Transient: its job comes again. */
+/** An AWS service failed for some deliveries of a chunk. Transient: SQS redelivers the job. */
 export class ChunkFaultError extends Error {
   override readonly name = 'ChunkFaultError';
   constructor({ queue, messageId }: ChunkJob['key'], faults: readonly unknown[]) {
-    super(`${faults.length} deliveries of message ${queue}/${messageId} met a fault`, {
-      cause: faults.length === 1 ? faults[0] : new AggregateError(faults),
-    });
-  }
-}
-
-/** What a chunk needs was read so slowly that the invocation has no time for its attempts. Nothing was claimed, and its job comes again. */
-export class SlowReadsError extends Error {
-  override readonly name = 'SlowReadsError';
-  constructor({ queue, messageId }: ChunkJob['key']) {
-    super(`what message ${queue}/${messageId} needs was read too slowly for its attempts`);
+    super(
+      `${faults.length} deliveries of message ${queue}/${messageId} failed because of an internal fault`,
+      {
+        cause: faults.length === 1 ? faults[0] : new AggregateError(faults),
+      },
+    );
   }
 }
 
 /**
- * Claims the first attempts of these members of a chunk, all at once. Undefined: another receive of the job claimed them. While its
- * lease runs the job comes back when that ends; once it ran out, or was given up, each delivery that is left gets a job of
- * its own.
- * @throws ContendedError: SQS brings the job back.
+ * Reading a chunk's data left the invocation too little time for its attempts. Nothing was claimed; SQS redelivers
+ * the job.
+ */
+export class SlowReadsError extends Error {
+  override readonly name = 'SlowReadsError';
+  constructor({ queue, messageId }: ChunkJob['key']) {
+    super(`reading message ${queue}/${messageId} and its subscriptions left no time for the attempts`);
+  }
+}
+
+/**
+ * Claims the first attempts of these chunk members by one write. Undefined: another receive of the job holds or held
+ * the claim. While that lease runs, the job returns at its end; afterwards each remaining delivery gets a separate
+ * job.
+ * @throws ContendedError: SQS redelivers the job
  */
 export async function claimMembers(
   context: DeliverContext,
@@ -51,10 +57,10 @@ export async function claimMembers(
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined) throw contendedChunk(key);
   const { lease } = chunk;
-  // Also where the claim was refused by its own first write, repeated after an answer that got lost.
+  // A refused claim may be this invocation's earlier write, repeated after a lost response.
   if (lease?.owner === receipt.owner) return chunk;
   if (lease !== undefined && lease.until > ports.clock.now()) {
-    // The holder may have a copy of this very message, which our acknowledgement deletes for both.
+    // The holder may have received the same SQS message: acknowledging this receive deletes it for both.
     await sendAgain(context, job, lease.until);
     return undefined;
   }
@@ -63,7 +69,7 @@ export async function claimMembers(
   return undefined;
 }
 
-/** Whether an earlier receive of the job, or a copy of it, has claimed the chunk. That stays so. */
+/** Whether an earlier receive or a copy of the job claimed the chunk. A claim is never undone. */
 export async function isClaimed({ ports }: DeliverContext, { key }: ChunkJob): Promise<boolean> {
   return (await ports.chunks.find(key))?.members !== undefined;
 }
@@ -88,9 +94,9 @@ function contendedChunk({ queue, messageId, bucket, chunk }: Chunk['key']): Cont
 }
 
 /**
- * What is left of a chunk, from now on each delivery with a job of its own, so that copies of one job do not make copies of
- * ten: those that nothing is on record of, which may have been requested; those that this copy of the job names and the claim
- * did not; and those with records of their own, which may wait for just this where the invocation that had the message died.
+ * One separate job per remaining delivery, so that copies of a chunk job do not multiply tenfold. Includes members
+ * without a result (their request may have been sent), members named only by this copy of the job, and members with
+ * separate records, which may wait for this job after a crash.
  */
 function remainingJobs(job: ChunkJob, { receiveCount }: Receipt, chunk: Chunk): DeliveryJob[] {
   const lost = (id: string): DeliveryJob => ({ ...jobOfMember(job, id), lost: 1 });
@@ -104,12 +110,12 @@ function remainingJobs(job: ChunkJob, { receiveCount }: Receipt, chunk: Chunk): 
 }
 
 /**
- * How long a success waits for others to be recorded with: long enough that subscribers of like speed share a write, of which
- * each costs; and no longer, because a crash meanwhile costs a duplicate request.
+ * How long a success waits for others in one write, in milliseconds. Longer saves writes; shorter bounds the
+ * duplicate requests after a crash.
  */
-const GATHERING_MS = 250;
+const BATCH_WINDOW_MS = 250;
 
-/** A first success that is not on record yet. `resolve`: whether it is by then. */
+/** A first success that is not recorded yet. `resolve` receives whether it was recorded. */
 type PendingSuccess = {
   id: string;
   success: FirstSuccess;
@@ -118,16 +124,16 @@ type PendingSuccess = {
 };
 
 /**
- * Records the first successes of a chunk that we hold, together: as soon as no other member is pending, or after a short
- * while. The chunk's lease ends with the last of its members.
+ * Records the first successes of a claimed chunk in few writes: when no other member is pending, or after
+ * `BATCH_WINDOW_MS`. The write for the last pending member ends the chunk's lease.
  */
 export class SuccessRecorder {
   readonly #context: DeliverContext;
   readonly #chunk: Chunk;
   readonly #owner: string;
-  /** Members of which nothing is on record but the claim of the chunk. */
+  /** Members without a result and without a separate record. */
   readonly #pending: Map<string, Delivery>;
-  /** Members that were given records of their own since. */
+  /** Members that received a separate record since the claim. */
   readonly #separateMembers: string[] = [];
   #successes: PendingSuccess[] = [];
   #isWriting = false;
@@ -145,12 +151,15 @@ export class SuccessRecorder {
     );
   }
 
-  /** A member's delivery as the claim has it. Undefined: it is no member, is recorded, or has a record of its own. */
-  pending(subscriptionId: string): Delivery | undefined {
+  /**
+   * A pending member's delivery as claimed. Undefined: not a member, already recorded, or stored in a separate
+   * record.
+   */
+  pendingMember(subscriptionId: string): Delivery | undefined {
     return this.#pending.get(subscriptionId);
   }
 
-  /** Records the first success of a pending member. False: the member was given a record of its own meanwhile. */
+  /** Records the first success of a pending member. False: the member has received a separate record. */
   record(id: string, success: FirstSuccess): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#successes.push({ id, success, resolve, reject });
@@ -158,8 +167,8 @@ export class SuccessRecorder {
     });
   }
 
-  /** Takes note that a member has a record of its own. A no-op for one that is not pending. */
-  leave(id: string): void {
+  /** Marks a member as stored in a separate record. A no-op for a member that is not pending. */
+  markSeparate(id: string): void {
     if (!this.#pending.delete(id)) return;
     this.#separateMembers.push(id);
     this.#writeInTime();
@@ -173,7 +182,7 @@ export class SuccessRecorder {
 
   async #writeLater(): Promise<void> {
     this.#isTimed = true;
-    await this.#context.ports.clock.sleep(GATHERING_MS);
+    await this.#context.ports.clock.sleep(BATCH_WINDOW_MS);
     this.#isTimed = false;
     if (this.#successes.length > 0 && !this.#isWriting) void this.#write();
   }
@@ -204,9 +213,9 @@ export class SuccessRecorder {
     const members = result.kind === 'written' ? undefined : result.current?.members;
     for (const { id, success, resolve } of batch) {
       const standing = members?.get(id);
-      // Our own write, repeated after an answer that got lost, is refused by itself.
-      const isOurs = isSuccess(standing) && standing.startedAt === success.startedAt;
-      const isRecorded = result.kind === 'written' || isOurs;
+      // A write repeated after a lost response is refused because the first one succeeded.
+      const isOwnWrite = isSuccess(standing) && standing.startedAt === success.startedAt;
+      const isRecorded = result.kind === 'written' || isOwnWrite;
       if (isRecorded) this.#pending.delete(id);
       resolve(isRecorded);
     }

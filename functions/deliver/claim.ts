@@ -13,25 +13,25 @@ import type { AbsenceReason, DroppedReason } from '../../shared/domain/vocabular
 import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import type { SuccessRecorder } from './chunk.ts';
-import { isOwnerBy, leaseFor, type DeliverContext, type Receipt } from './context.ts';
-import type { Held } from './held.ts';
+import { isOwnedByMessage, leaseFor, type DeliverContext, type Receipt } from './context.ts';
+import type { HeldDelivery } from './held.ts';
 import { settleOwed } from './owed.ts';
 import { scheduleNext, sendAgain, sendAgainIfEarly } from './wake-up.ts';
 
 export type ClaimResult = { kind: 'claimed'; delivery: Delivery } | Refusal;
 
-/** A refusal that no second claim can overcome now. */
+/** A refusal that a second claim cannot overcome now. */
 export type Refusal = Exclude<ClaimRefusal, { kind: 'lapsed' | 'claimable_now' }>;
 
-/** Work as it was received. `successes`: of the chunk under whose claim it is attempted. */
-export type Claimable = Pick<Held, 'work' | 'receipt'> & { successes?: SuccessRecorder };
+/** A received job or wake-up. `successes`: the recorder of the chunk whose claim covers the delivery. */
+export type ReceivedWork = Pick<HeldDelivery, 'work' | 'receipt'> & { successes?: SuccessRecorder };
 
-/** A member of a chunk needs no claim of its own while it is pending: the claim of the chunk covers it. */
+/** Claims the attempt. The chunk's claim covers a pending member, so that needs no write. */
 export async function claimAttempt(
   context: DeliverContext,
-  { work, receipt, successes }: Claimable,
+  { work, receipt, successes }: ReceivedWork,
 ): Promise<ClaimResult> {
-  const delivery = successes?.pending(work.key.subscriptionId);
+  const delivery = successes?.pendingMember(work.key.subscriptionId);
   return delivery === undefined
     ? claimDelivery(context, work, { kind: 'attempt', lease: leaseFor(context, receipt) })
     : { kind: 'claimed', delivery };
@@ -39,22 +39,22 @@ export async function claimAttempt(
 
 export async function claimToCancel(
   context: DeliverContext,
-  { work, successes }: Claimable,
+  { work, successes }: ReceivedWork,
   reason: AbsenceReason,
 ): Promise<ClaimResult> {
   const { ports, settings } = context;
-  // What was not sent to a subscription that may come back can be recovered then, so its message has to be there.
+  // The subscription may become active again; a recovery needs the message then.
   if (reason === 'disabled' || reason === 'subscription_unconfirmed')
     await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
   const result = await claimDelivery(context, work, { kind: 'cancel', reason });
-  successes?.leave(work.key.subscriptionId);
+  successes?.markSeparate(work.key.subscriptionId);
   return result;
 }
 
 /**
- * Claims a delivery by one conditional write. Where that is refused, the record that refused it decides; only a lease that
- * ran out, or a record that changed meanwhile, leads to a second write.
- * @throws ContendedError: SQS brings the message back.
+ * Claims a delivery by one conditional write. If it is refused, the current record decides; a second write follows
+ * only after an expired lease or a concurrent change.
+ * @throws ContendedError: SQS redelivers the message
  */
 async function claimDelivery(
   context: DeliverContext,
@@ -86,14 +86,14 @@ async function claimDelivery(
   return result;
 }
 
-/** A first attempt that was lost once is in the overdue index, and the wake-ups of reconcile carry no message. */
+/** Stores the message: reconcile may wake a lost first attempt, and its wake-ups carry no message. */
 function keepForReconcile({ ports, settings }: DeliverContext, work: DeliveryJob | WakeUp): Promise<void> {
   return keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
 }
 
 /**
- * Does what is left to do where a claim was refused: no attempt is ours to make now. `due_now`: the claim came a moment
- * early, and can be made again.
+ * Handles a refused claim: this invocation makes no attempt. Returns `due_now` if the claim came slightly early and
+ * can be repeated.
  * @throws OwedStepsFailedError
  */
 export async function handleRefusal(
@@ -106,11 +106,11 @@ export async function handleRefusal(
     case 'early':
       if (work.kind === 'wake_up')
         return (await sendAgainIfEarly(context, work, refusal.dueAt)) ? 'done' : 'due_now';
-      // It waits for a slot, and the wake-up for that slot brings it about.
-      if (hasComeBefore(work, receipt)) await scheduleNext(context, refusal.delivery);
+      // The delivery waits for a rate-limit slot, and the wake-up for that slot starts the attempt.
+      if (isRepeated(work, receipt)) await scheduleNext(context, refusal.delivery);
       break;
     case 'recorded':
-      if (hasComeBefore(work, receipt)) await scheduleNext(context, refusal.delivery);
+      if (isRepeated(work, receipt)) await scheduleNext(context, refusal.delivery);
       break;
     case 'owing':
       await settleOwed(context, refusal.delivery, await keptBody(context.ports, refusal.delivery));
@@ -132,9 +132,9 @@ export async function handleRefusal(
 }
 
 /**
- * Nobody but the holder may make the attempt while its lease runs. This message comes back at the end of the lease where no
- * other one would bring the attempt about soon if the holder is dead: no index finds a first attempt, and the holder's own
- * message, returned after a fault, is deleted by our acknowledgement.
+ * Only the lease holder makes the attempt while the lease runs. The message returns at the lease's end if nothing
+ * else would restart the attempt after the holder crashes: the overdue index has no first attempts, and acknowledging
+ * a redelivered message deletes the holder's copy.
  */
 async function leaveToHolder(
   context: DeliverContext,
@@ -142,17 +142,17 @@ async function leaveToHolder(
   receipt: Receipt,
   { overdueAt, lease }: Delivery,
 ): Promise<void> {
-  const isHoldersOwn = lease !== undefined && isOwnerBy(lease.owner, receipt);
-  if (isHoldersOwn || overdueAt === undefined)
+  const isHoldersMessage = lease !== undefined && isOwnedByMessage(lease.owner, receipt);
+  if (isHoldersMessage || overdueAt === undefined)
     await sendAgain(context, work, lease?.until ?? context.ports.clock.now());
   else noteDropped(context, work, 'in_flight');
 }
 
 /**
- * Whether this message was received before and not acknowledged, or is for an attempt that was lost: an invocation may have
- * died before it scheduled the wake-up of what is on record.
+ * Whether an earlier receive was not acknowledged, or an attempt was lost: an invocation may have crashed before it
+ * scheduled the recorded next attempt.
  */
-function hasComeBefore(work: DeliveryJob | WakeUp, { receiveCount }: Receipt): boolean {
+function isRepeated(work: DeliveryJob | WakeUp, { receiveCount }: Receipt): boolean {
   return receiveCount > 1 || isForLostAttempt(work);
 }
 

@@ -42,55 +42,57 @@ type DeliverSettings = {
 export type DeliverContext = {
   ports: DeliverPorts;
   settings: DeliverSettings;
-  /** Of this instance of the function. */
+  /** Shared by the invocations of this function instance. */
   healthNotes: HealthNotes;
   memory: MemoryBudget;
 };
 
-/** Which changes of subscriptions' health the attempts of one instance have asked for (health.ts). */
+/** Deduplicates health changes among the attempts of one function instance (health.ts). */
 export type HealthNotes = {
   /**
-   * Makes a change, unless it was settled since the attempt began, or is being made. `make` answers whether it is settled:
-   * made, or refused for good. If not, or if it throws, the next attempt that asks for the change makes it.
+   * Calls `make` unless the change was settled after the attempt began or is in progress. `make` returns whether it
+   * is settled: written or permanently refused. Otherwise the next attempt tries again.
    */
   once(name: string, startedAt: number, make: () => Promise<boolean>): Promise<void>;
 };
 
-/** Memory that the jobs of large messages of one instance share, in the order in which they asked (memory-budget.ts). */
+/**
+ * Memory that jobs with large messages share in one function instance, first come, first served (memory-budget.ts).
+ */
 export type MemoryBudget = {
-  /** Waits for so many megabytes. Gives them back by the function it answers with; undefined: they were not to be had in time. */
+  /** Waits up to `waitMs` for memory. Returns a function that releases it; undefined: not available in time. */
   take: (megabytes: number, waitMs: number) => Promise<(() => void) | undefined>;
 };
 
 /** One receive of an SQS message. */
 export type Receipt = {
-  /** The SQS message, as it came. */
+  /** The id of the SQS message. */
   id: string;
   text: string;
-  /** Over 1: it was received before and not acknowledged, so an invocation crashed or ran out of time. */
+  /** Above 1: an earlier receive was not acknowledged, because an invocation crashed, failed or ran out of time. */
   receiveCount: number;
-  /** Unique to this receive; the owner of the leases that are taken for it. */
+  /** Owner of the leases taken for this receive. Unique per receive. */
   owner: string;
-  /** What is left of the invocation, in milliseconds. */
+  /** Time left in the invocation, in milliseconds. */
   remainingMs: () => number;
 };
 
-/** The owner of what a receive of the SQS message `id` leases. `invocation` is unique to the invocation. */
+/** The lease owner for a receive of the SQS message `id`. `invocation` is the unique request id of the invocation. */
 export function ownerFor(invocation: string, id: string): string {
   return `${invocation}/${id}`;
 }
 
-/** Whether the owner of a lease had this very SQS message, at this or an earlier receive. */
-export function isOwnerBy(owner: string, { id }: Receipt): boolean {
+/** Whether the lease was taken for this SQS message, at this or an earlier receive. */
+export function isOwnedByMessage(owner: string, { id }: Receipt): boolean {
   return owner.endsWith(`/${id}`);
 }
 
-/** A lease for an attempt that begins now: it outlasts the request's deadline and its recording. */
+/** A lease for an attempt that begins now. It covers the request timeout and the time to record the result. */
 export function leaseFor({ ports, settings }: DeliverContext, { owner }: Receipt): Lease {
   return { owner, until: ports.clock.now() + leaseMs(settings.attemptTimeoutMs) };
 }
 
-/** Whether an attempt that begins now can be finished and recorded by this invocation. */
+/** Whether this invocation has time to make and record an attempt that begins now. */
 export function hasTimeForAttempt({ settings }: DeliverContext, { remainingMs }: Receipt): boolean {
   return remainingMs() >= leaseMs(settings.attemptTimeoutMs);
 }

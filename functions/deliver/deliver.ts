@@ -11,19 +11,19 @@ import { messageFor, recordOf } from '../../shared/steps/keep-message.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { makeAttempt } from './attempt.ts';
 import { ChunkFaultError, claimMembers, isClaimed, SlowReadsError, SuccessRecorder } from './chunk.ts';
-import { type Claimable, claimAttempt, claimToCancel, handleRefusal } from './claim.ts';
+import { type ReceivedWork, claimAttempt, claimToCancel, handleRefusal } from './claim.ts';
 import { hasTimeForAttempt, ownerFor, type DeliverContext, type Receipt } from './context.ts';
-import { recordAbsence } from './health.ts';
-import { cancelHeld, releasedOnFault, type Held, type Loaded } from './held.ts';
+import { handleAbsence } from './health.ts';
+import { cancelHeld, releaseOnFault, type HeldDelivery, type LoadedDelivery } from './held.ts';
 import { withMemoryFor } from './memory-budget.ts';
-import { canStandUnclaimed, joinLine } from './rate-limit.ts';
+import { canReserveBeforeClaim, reserveBeforeClaim } from './rate-limit.ts';
 import { recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
 /**
- * What deliver does for every SQS record. A throw means that one of our own services failed, and the message comes again.
- * A message that can never be understood is dead-lettered with its reason instead of being tried fifty times.
+ * Handles one SQS record. Dead-letters a record that cannot be parsed, because a retry cannot help.
+ * @throws if an AWS service fails: SQS redelivers the record
  */
 export async function deliverRecord(
   context: DeliverContext,
@@ -47,7 +47,10 @@ export async function deliverRecord(
   });
 }
 
-/** The ids of the delivery in a record, as far as it can be read; of a chunk those of its message. */
+/**
+ * The ids of the record's delivery for the log; for a chunk those of its message. Empty if the record cannot be
+ * parsed.
+ */
 export function deliveryIdsIn({ body }: SQSRecord): Record<string, string> {
   const parsed = parseWork(body);
   if (!parsed.ok) return {};
@@ -57,8 +60,9 @@ export function deliveryIdsIn({ body }: SQSRecord): Record<string, string> {
 }
 
 /**
- * One job or wake-up, to the end of what can be done about it now (docs/design.md#a-job-or-wake-up-step-by-step). It returns when the message may be
- * acknowledged, and throws when it must come again: nothing that a subscriber does throws, only our own services.
+ * Handles one job or wake-up (docs/design.md#a-job-or-wake-up-step-by-step). Returns when the SQS message can be
+ * acknowledged.
+ * @throws if an AWS service fails: SQS redelivers the message. A subscriber's failure is never an error
  */
 export async function deliver(
   context: DeliverContext,
@@ -66,18 +70,18 @@ export async function deliver(
   receipt: Receipt,
 ): Promise<void> {
   if (await sendAgainIfEarly(context, work, work.dueAt)) return;
-  if (!hasTimeForAttempt(context, receipt)) await handBack(context, work);
+  if (!hasTimeForAttempt(context, receipt)) await returnToQueue(context, work);
   else if (work.kind === 'wake_up') await deliverOne(context, work, receipt);
   else if (!(await withMemoryFor(context, work, receipt, () => deliverFirst(context, work, receipt))))
-    await handBack(context, work);
+    await returnToQueue(context, work);
 }
 
 function deliverFirst(context: DeliverContext, job: FirstJob, receipt: Receipt): Promise<void> {
   return job.kind === 'chunk' ? deliverChunk(context, job, receipt) : deliverOne(context, job, receipt);
 }
 
-/** As a new message, so that it does not count as a failed receive. */
-async function handBack(context: DeliverContext, work: FirstJob | WakeUp): Promise<void> {
+/** Sends the work as a new message, so that it does not count as a failed receive. */
+async function returnToQueue(context: DeliverContext, work: FirstJob | WakeUp): Promise<void> {
   const { clock, journal } = context.ports;
   for (const { key, attempt } of work.kind === 'chunk' ? jobsOf(work) : [work])
     journal.note({ fact: 'time_given_back', key, attempt });
@@ -85,37 +89,37 @@ async function handBack(context: DeliverContext, work: FirstJob | WakeUp): Promi
 }
 
 /**
- * The first attempts of a chunk's members, side by side, each to its end. What can fail before the claim does: then nothing is
- * claimed. A member whose subscription cannot be read is left out of the claim, and gets a job of its own when this one comes again.
+ * Makes the first attempts of a chunk's members concurrently. Everything that can fail is read before the claim. A
+ * member whose subscription cannot be read is not claimed; it gets a separate job when SQS redelivers this one.
  * @throws ChunkFaultError, SlowReadsError
  */
 async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Receipt): Promise<void> {
-  // A job that comes again is claimed as a rule, and then needs nothing of what is read here.
+  // A redelivered job is usually claimed already and then needs no reads.
   if (receipt.receiveCount > 1 && (await isClaimed(context, job))) {
     await claimMembers(context, job, job.subscriptionIds, receipt);
     return;
   }
   const found = await messageFor(context.ports, job, job);
-  const { done: known, faults } = await sideBySide(jobsOf(job), async (work) => ({
+  const { done: known, faults } = await runAll(jobsOf(job), async (work) => ({
     work,
     recipient: await signableRecipientOf(context, work),
   }));
   if (known.length === 0) throw new ChunkFaultError(job.key, faults);
-  // Not handed back: where that were the rule, each acknowledgement that got lost would leave one copy more.
+  // A throw, not a new message: each lost acknowledgement would otherwise leave one more copy of the job.
   if (!hasTimeForAttempt(context, receipt)) throw new SlowReadsError(job.key);
   const members = known.map(({ work }) => work.key.subscriptionId);
   const chunk = await claimMembers(context, job, members, receipt);
   if (chunk === undefined) return;
   const successes = new SuccessRecorder(context, chunk, receipt.owner);
-  const attempts = await sideBySide(known, ({ work, recipient }) =>
+  const attempts = await runAll(known, ({ work, recipient }) =>
     deliverTo(context, { work, receipt, successes, message: () => Promise.resolve(found) }, recipient),
   );
   const all = [...faults, ...attempts.faults];
   if (all.length > 0) throw new ChunkFaultError(job.key, all);
 }
 
-/** Does the work of all items at once; one that fails holds up no other. */
-async function sideBySide<Item, Result>(
+/** Runs `work` for all items concurrently and collects results and errors. A failed item does not stop the others. */
+async function runAll<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<{ done: Result[]; faults: unknown[] }> {
@@ -132,7 +136,7 @@ function jobsOf(job: ChunkJob): DeliveryJob[] {
   return job.subscriptionIds.map((id) => jobOfMember(job, id));
 }
 
-/** One delivery: its subscription, its claim, its message, and then its attempts. */
+/** Handles one delivery: reads its subscription, claims it, reads its message, makes its attempts. */
 async function deliverOne(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
@@ -140,35 +144,38 @@ async function deliverOne(
 ): Promise<void> {
   const recipient = await recipientOf(context, work);
   const message: Unclaimed['message'] = (delivery) => messageFor(context.ports, work, delivery);
-  const unclaimed = await withTurn(context, { work, receipt, message }, recipient);
+  const unclaimed = await withSlot(context, { work, receipt, message }, recipient);
   if (unclaimed === undefined) return;
   if ((await deliverTo(context, unclaimed, recipient)) === 'due_now')
     await deliverOne(context, work, receipt);
 }
 
-/** With the slot of a first attempt, where its subscription limits the rate. Undefined: it waits for that on record. */
-async function withTurn(
+/**
+ * Reserves a first attempt's slot if the subscription limits the rate. Undefined: the delivery waits on record for
+ * its slot.
+ */
+async function withSlot(
   context: DeliverContext,
   unclaimed: Unclaimed,
   { absence, subscription }: Recipient,
 ): Promise<Unclaimed | undefined> {
   const { work, receipt } = unclaimed;
   if (absence !== undefined || subscription === undefined) return unclaimed;
-  if (rateLimitOf(subscription) === undefined || !canStandUnclaimed(work, receipt)) return unclaimed;
+  if (rateLimitOf(subscription) === undefined || !canReserveBeforeClaim(work, receipt)) return unclaimed;
   const found = await messageFor(context.ports, work, work);
   if (found === undefined) return unclaimed;
-  const slot = await joinLine(context, work, subscription, found.message);
+  const slot = await reserveBeforeClaim(context, work, subscription, found.message);
   return slot === 'waits' ? undefined : { ...unclaimed, message: () => Promise.resolve(found), slot };
 }
 
-/** Work as it was received. */
-type Unclaimed = Claimable & {
+/** Work that is not claimed yet. */
+type Unclaimed = ReceivedWork & {
   slot?: Slot | undefined;
-  /** The message, and where it came from; undefined where it cannot be found any more. */
+  /** Reads the message and where it is stored. Undefined: it no longer exists. */
   message: (delivery: Delivery) => ReturnType<typeof messageFor>;
 };
 
-/** `due_now`: its claim came a moment early, and can be made again. */
+/** Claims and attempts one delivery. `due_now`: the claim came slightly early and can be repeated. */
 async function deliverTo(
   context: DeliverContext,
   { message, ...unclaimed }: Unclaimed,
@@ -189,34 +196,34 @@ async function deliverTo(
     );
   } else {
     context.ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason: absence });
-    if (recipient.subscription !== undefined) await recordAbsence(context, recipient.subscription);
+    if (recipient.subscription !== undefined) await handleAbsence(context, recipient.subscription);
   }
   return 'done';
 }
 
-/** The attempt that is due, and the immediate retries after it that this invocation makes. */
+/** Makes the due attempt and the immediate retries that this invocation has time for. */
 async function attemptClaimed(
   context: DeliverContext,
-  claimed: Held,
+  claimed: HeldDelivery,
   recipient: Omit<Recipient, 'absence'>,
   message: Unclaimed['message'],
 ): Promise<void> {
   const { work } = claimed;
-  const found = await releasedOnFault(context, claimed, () => message(claimed.delivery));
+  const found = await releaseOnFault(context, claimed, () => message(claimed.delivery));
   if (found === undefined) {
-    await releasedOnFault(context, claimed, () => cancelWithoutMessage(context, claimed));
+    await releaseOnFault(context, claimed, () => cancelWithoutMessage(context, claimed));
     return;
   }
-  const broughtBy = work.kind === 'wake_up' ? work.by : undefined;
-  let held: Loaded | undefined = { ...claimed, ...recipient, ...found, broughtBy };
+  const trigger = work.kind === 'wake_up' ? work.by : undefined;
+  let held: LoadedDelivery | undefined = { ...claimed, ...recipient, ...found, trigger };
   while (held !== undefined) held = await makeAttempt(context, held);
 }
 
 /**
- * A retry that finds no body can never succeed, and its record says why. One that was erased was meant to be gone; any other
- * is dead-lettered for a person to see.
+ * Cancels a delivery whose message no longer exists. An erased message is expected; any other missing one is
+ * dead-lettered for an operator.
  */
-async function cancelWithoutMessage(context: DeliverContext, claimed: Held): Promise<void> {
+async function cancelWithoutMessage(context: DeliverContext, claimed: HeldDelivery): Promise<void> {
   const { deadLetters, journal } = context.ports;
   const { id, text } = claimed.receipt;
   const { key } = claimed.work;

@@ -44,7 +44,7 @@ const returnSooner = returningSooner({
   random: Math.random,
 });
 
-// Called by Lambda, with up to ten jobs of the delivery queue or wake-ups of the retry queue
+// Called by Lambda with up to ten jobs of the delivery queue or wake-ups of the retry queue
 
 export const handler = deadline.timed(
   sqsHandler(journal, { handleRecord, returnSooner, idsOf: deliveryIdsIn }),
@@ -58,7 +58,7 @@ function handleRecord(record: SQSRecord, invocation: Context): Promise<void> {
 
 type Environment = ReturnType<typeof deliverEnvironment>;
 
-/** The adapter for each port, and the settings in the units of the steps. */
+/** The adapter of each port, and the settings converted to the units the steps use. */
 function deliverContextOf(
   environment: Environment,
   journal: Journal,

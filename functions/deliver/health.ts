@@ -18,19 +18,19 @@ import { notifyOperator } from '../../shared/steps/notify-operator.ts';
 import type { DeliverContext, HealthNotes } from './context.ts';
 
 /**
- * Notes what a recorded attempt says of its subscription, as that was read for the attempt. It comes last, so no delivery
- * waits for it. A failure is in the journal and counted as a fault, but not thrown: the message would come again to a record
- * that has the attempt, an immediate retry would be late and count as `lost`, and the next attempt notes the same.
+ * Updates a subscription's health from a recorded attempt. Runs last, so that no delivery waits for it. Errors are
+ * logged, not thrown: SQS would redeliver a message whose attempt is already recorded, and the next attempt makes the
+ * same change.
  */
-export function noteHealth(
+export function recordHealth(
   context: DeliverContext,
   subscription: Subscription,
   { outcome, startedAt }: Attempt,
 ): Promise<void> {
-  return noted(context, subscription, async () => {
+  return journalFault(context, subscription, async () => {
     const { ports, settings } = context;
     const now = ports.clock.now();
-    await sendLeftOver(context, subscription, now);
+    await sendLeftoverEvent(context, subscription, now);
     const change =
       outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings);
     if (change === undefined) return;
@@ -39,12 +39,16 @@ export function noteHealth(
   });
 }
 
-/** Sends the event of a subscription without further attempts, where a crashed invocation left it unsent. */
-export function recordAbsence(context: DeliverContext, subscription: Subscription): Promise<void> {
-  return noted(context, subscription, () => sendLeftOver(context, subscription, context.ports.clock.now()));
+/**
+ * Sends the operator event that a crashed invocation left unsent, for a subscription that receives no more attempts.
+ */
+export function handleAbsence(context: DeliverContext, subscription: Subscription): Promise<void> {
+  return journalFault(context, subscription, () =>
+    sendLeftoverEvent(context, subscription, context.ports.clock.now()),
+  );
 }
 
-async function noted(
+async function journalFault(
   { ports }: DeliverContext,
   { queue, id }: Subscription,
   note: () => Promise<void>,
@@ -56,18 +60,18 @@ async function noted(
   }
 }
 
-/** Whether the change is settled: made, or refused for good. */
+/** Returns whether the change is settled: written or permanently refused. */
 async function settleChange(
   context: DeliverContext,
   subscription: Subscription,
   change: HealthChange,
 ): Promise<boolean> {
-  const isWanted = change.kind !== 'disable' || (await isStillThere(context, subscription));
+  const isWanted = change.kind !== 'disable' || (await isStillActive(context, subscription));
   return isWanted ? makeChange(context, subscription, change) : true;
 }
 
-/** Read fresh: nobody wants to be notified that a deleted or disabled subscription failed. */
-async function isStillThere({ ports }: DeliverContext, { queue, id }: Subscription): Promise<boolean> {
+/** Reads without the cache: operators need no notification that a deleted or disabled subscription fails. */
+async function isStillActive({ ports }: DeliverContext, { queue, id }: Subscription): Promise<boolean> {
   const { subscription } = await ports.subscriptions.find(queue, id, 'fresh');
   return absenceOf(subscription, ports.clock.now()) === undefined;
 }
@@ -80,24 +84,28 @@ async function makeChange(
   const { subscriptions } = context.ports;
   const result = await subscriptions.changeHealth(queue, id, change);
   if (result.kind === 'written') {
-    await sendUnsent(context, result.subscription);
+    await sendPendingEvent(context, result.subscription);
     return true;
   }
-  // Another attempt was first, or an earlier event has to be sent before this change can be made.
+  // Another attempt made the change, or an earlier event has to be sent first.
   if (result.current?.unsent === undefined || !('unsent' in change)) return true;
-  await sendUnsent(context, result.current);
+  await sendPendingEvent(context, result.current);
   const again = await subscriptions.changeHealth(queue, id, change);
-  if (again.kind === 'written') await sendUnsent(context, again.subscription);
+  if (again.kind === 'written') await sendPendingEvent(context, again.subscription);
   return again.kind === 'written';
 }
 
-async function sendLeftOver(context: DeliverContext, subscription: Subscription, now: number): Promise<void> {
+async function sendLeftoverEvent(
+  context: DeliverContext,
+  subscription: Subscription,
+  now: number,
+): Promise<void> {
   if (subscription.unsent !== undefined && isEventUnsent(subscription.unsent, now))
-    await sendUnsent(context, subscription);
+    await sendPendingEvent(context, subscription);
 }
 
-/** Sent first and taken off the record then: a crash in between sends it once more. */
-async function sendUnsent(
+/** Sends the event, then removes it from the record. A crash in between sends the event twice. */
+async function sendPendingEvent(
   { ports }: DeliverContext,
   { queue, id, unsent }: { queue: string; id: string; unsent?: PendingEvent },
 ): Promise<void> {
@@ -107,11 +115,11 @@ async function sendUnsent(
 }
 
 /**
- * Attempts side by side go by the same reading of a subscription, so each would write what one of them has written, and be
- * refused at the price of a write. A settled change is remembered for as long as an attempt from before may be in flight.
+ * Concurrent attempts use the same cached subscription and would all write the same change; each refused write costs
+ * money. A settled change is remembered for as long as an attempt that began before it may be in flight.
  */
 export function healthNotes(clock: Pick<Clock, 'now'>): HealthNotes {
-  /** When each change was settled, in that order; Infinity: it is being made. */
+  /** When each change was settled, oldest first. Infinity: in progress. */
   const settledAt = new Map<string, number>();
 
   const settle = (name: string, at: number): void => {

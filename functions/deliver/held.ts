@@ -14,67 +14,67 @@ import type { SuccessRecorder } from './chunk.ts';
 import type { DeliverContext, Receipt } from './context.ts';
 import { returnAtLeaseEnd } from './wake-up.ts';
 
-/** A delivery whose lease we hold. */
-export type Held = {
+/** A delivery whose lease this invocation holds. */
+export type HeldDelivery = {
   work: DeliveryJob | WakeUp;
   receipt: Receipt;
   delivery: Delivery;
-  /** Of the chunk under whose claim it is attempted, if it is attempted together with others. */
+  /** The recorder of the chunk whose claim covers the delivery; undefined for a single delivery. */
   successes: SuccessRecorder | undefined;
-  /** Reserved before the claim, where its subscription limits the rate. */
+  /** The rate-limit slot reserved before the claim. */
   slot?: Slot | undefined;
 };
 
-/** The same with what was read for the attempt. Either of queue and subscription may be undefined because it is gone. */
-export type Loaded = Held & {
+/** A held delivery with what was read for the attempt. A deleted queue or subscription is undefined. */
+export type LoadedDelivery = HeldDelivery & {
   queue: Queue | undefined;
   subscription: Subscription | undefined;
   message: Message;
-  /** Where the message came from. */
+  /** Where the message is stored. */
   body: BodyLocation;
-  /** What brought the attempt at hand about; undefined: the message itself. */
-  broughtBy: AttemptTrigger | undefined;
+  /** What triggered this attempt; undefined: the message itself. */
+  trigger: AttemptTrigger | undefined;
 };
 
-/** What is left of the lease and of the invocation, in milliseconds. */
-export function timeLeftMs({ ports }: DeliverContext, { delivery, receipt }: Held): number {
+/** Time left in both the lease and the invocation, in milliseconds. */
+export function timeLeftMs({ ports }: DeliverContext, { delivery, receipt }: HeldDelivery): number {
   return Math.min((delivery.lease?.until ?? 0) - ports.clock.now(), receipt.remainingMs());
 }
 
-/** Whether a request sent now can be answered, however late, and recorded within `leftMs`. */
+/** Whether a request that uses its full timeout can still be recorded within `leftMs`. */
 export function hasTimeForRequest({ settings }: DeliverContext, leftMs: number): boolean {
   return leftMs >= requestMs(settings.attemptTimeoutMs);
 }
 
 /**
- * Writes what happened to a delivery that we hold. While it has no record but its chunk's, a first success is recorded
- * there; anything else gives it a record of its own.
+ * Writes a transition of a held delivery. A chunk member's first success is recorded in the chunk; any other
+ * transition creates a separate record for it.
  */
 export async function writeHeld(
   { ports }: DeliverContext,
-  { delivery, successes }: Held,
+  { delivery, successes }: HeldDelivery,
   transition: Revision,
 ): Promise<WriteResult> {
   const { subscriptionId } = delivery.key;
-  if (successes?.pending(subscriptionId) === undefined) return ports.deliveries.write(transition);
+  if (successes?.pendingMember(subscriptionId) === undefined) return ports.deliveries.write(transition);
   const success = firstSuccessOf(transition);
   if (success !== undefined && (await successes.record(subscriptionId, success)))
     return { kind: 'written', delivery: apply(transition.change, delivery) };
   const { name, key, change } = transition;
   const create = apply(change, delivery);
   const result = await ports.deliveries.write({ name, key, expect: { kind: 'absent' }, create });
-  successes.leave(subscriptionId);
-  // It was given a record by hand meanwhile, with our lease still on it, or was ended: then that record decides.
+  successes.markSeparate(subscriptionId);
+  // An operator created the record concurrently, with the same lease, or ended the delivery: that record decides.
   return result.kind === 'refused' ? ports.deliveries.write(transition) : result;
 }
 
 /**
- * Writes what ends our hold on a delivery. Undefined: the lease is not ours any more, and the delivery goes on, or has
- * ended, without us.
+ * Writes a transition that ends the lease. Undefined: the lease was lost, and the delivery continues or ended
+ * elsewhere.
  */
 export async function endHeld(
   context: DeliverContext,
-  held: Held,
+  held: HeldDelivery,
   transition: Revision,
 ): Promise<Delivery | undefined> {
   const result = await writeHeld(context, held, transition);
@@ -84,13 +84,12 @@ export async function endHeld(
 }
 
 /**
- * Does what comes between the claim and the request. Where one of our own services fails in it, nothing was sent: the lease is
- * given up before the fault is passed on, so that the attempt does not count as lost and need not wait for the lease to end.
- * `wasNotSent`: whether that holds for a fault of the request itself.
+ * Runs `step`, and releases the lease if it throws and no request was sent. The attempt then does not count as lost
+ * and need not wait for the lease to end. `wasNotSent`: whether the error means that no request was sent.
  */
-export async function releasedOnFault<Result>(
+export async function releaseOnFault<Result>(
   context: DeliverContext,
-  held: Held,
+  held: HeldDelivery,
   step: () => Promise<Result>,
   wasNotSent: (fault: unknown) => boolean = () => true,
 ): Promise<Result> {
@@ -103,8 +102,12 @@ export async function releasedOnFault<Result>(
   }
 }
 
-/** Cancels a delivery that we hold, without an attempt. */
-export async function cancelHeld(context: DeliverContext, held: Held, reason: CancelReason): Promise<void> {
+/** Cancels a held delivery without an attempt. */
+export async function cancelHeld(
+  context: DeliverContext,
+  held: HeldDelivery,
+  reason: CancelReason,
+): Promise<void> {
   const { delivery, receipt } = held;
   const transition = cancelLeased(delivery, receipt.owner, reason, writeTime(context));
   if ((await endHeld(context, held, transition)) !== undefined)

@@ -4,21 +4,27 @@ import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliverContext, MemoryBudget, Receipt } from './context.ts';
 
 /**
- * Megabytes that the large messages of one instance may take. The function has 512, of which it needs some 120 for itself. Ten
- * chunks of ten subscribers fit, which is the usual batch.
+ * Megabytes for large messages in one function instance. Of its 512 MB the function needs about 120 itself. Ten
+ * chunks of ten subscribers fit: the usual batch.
  */
-const MOST_MEGABYTES = 240;
+const MAX_MEGABYTES = 240;
 
-/** For a message of 1 MiB at the worst: fetched and decoded, with what that leaves to be collected; and for a body by a template. */
+/**
+ * Worst case of a 1 MiB message: fetched and decoded, with garbage not yet collected; and per subscriber a templated
+ * body.
+ */
 const MEGABYTES = { message: 14, subscriber: 1 };
 
-/** What a turn leaves of the invocation beside the lease: for what is read before the claim, in milliseconds. */
+/** Time reserved for the reads before the claim, in milliseconds. */
 const READING_MS = 2_000;
 
-/** More than `most` is had by one that is alone. */
-export function memoryBudget(clock: Pick<Clock, 'sleep'>, most = MOST_MEGABYTES): MemoryBudget {
-  type Waiting = { megabytes: number; enter: () => void };
-  const waiting = new Set<Waiting>();
+/**
+ * A first-come, first-served budget of `most` megabytes. A single request for more than `most` is granted when it is
+ * alone.
+ */
+export function memoryBudget(clock: Pick<Clock, 'sleep'>, most = MAX_MEGABYTES): MemoryBudget {
+  type Waiter = { megabytes: number; enter: () => void };
+  const waiting = new Set<Waiter>();
   let taken = 0;
 
   const admit = (): void => {
@@ -36,12 +42,12 @@ export function memoryBudget(clock: Pick<Clock, 'sleep'>, most = MOST_MEGABYTES)
       const enter = (): void => {
         entered.resolve(undefined);
       };
-      const own = { megabytes, enter };
-      waiting.add(own);
+      const waiter = { megabytes, enter };
+      waiting.add(waiter);
       admit();
-      if (waiting.has(own)) await Promise.race([entered.promise, clock.sleep(waitMs)]);
-      if (waiting.delete(own)) {
-        // Those behind it may need less.
+      if (waiting.has(waiter)) await Promise.race([entered.promise, clock.sleep(waitMs)]);
+      if (waiting.delete(waiter)) {
+        // The next waiters may need less.
         admit();
         return undefined;
       }
@@ -54,8 +60,8 @@ export function memoryBudget(clock: Pick<Clock, 'sleep'>, most = MOST_MEGABYTES)
 }
 
 /**
- * Does the work of a job when there is memory for its message. False: there was none while the invocation had time for it, and
- * nothing was done. Messages that travel inside their jobs are small.
+ * Runs `work` when there is memory for the job's message. False: none was available in time, and nothing was done. A
+ * message that travels inside its job is small and does not count.
  */
 export async function withMemoryFor(
   { memory, settings }: DeliverContext,
@@ -70,12 +76,12 @@ export async function withMemoryFor(
   const subscribers = job.kind === 'chunk' ? job.subscriptionIds.length : 1;
   const megabytes = MEGABYTES.message + subscribers * MEGABYTES.subscriber;
   const waitMs = remainingMs() - leaseMs(settings.attemptTimeoutMs) - READING_MS;
-  const giveBack = await memory.take(megabytes, waitMs);
-  if (giveBack === undefined) return false;
+  const releaseMemory = await memory.take(megabytes, waitMs);
+  if (releaseMemory === undefined) return false;
   try {
     await work();
     return true;
   } finally {
-    giveBack();
+    releaseMemory();
   }
 }

@@ -6,22 +6,25 @@ import { notifyOperator } from '../../shared/steps/notify-operator.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
 
-/** Some or all of what a finished delivery owes could not be done. Transient: the next invocation that reads its record does the rest. */
+/**
+ * Some pending steps of a finished delivery failed. Transient: the next invocation that reads its record repeats
+ * them.
+ */
 export class OwedStepsFailedError extends Error {
   override readonly name = 'OwedStepsFailedError';
 
   constructor({ key }: Delivery, failures: readonly { owed: PendingStep; cause: unknown }[]) {
     const names = failures.map(({ owed }) => owed).join(', ');
     const causes = failures.map(({ cause }) => cause);
-    super(`Delivery ${key.queue}/${key.messageId}/${key.subscriptionId} still owes: ${names}`, {
+    super(`Delivery ${key.queue}/${key.messageId}/${key.subscriptionId} has failed pending steps: ${names}`, {
       cause: causes.length === 1 ? causes[0] : new AggregateError(causes),
     });
   }
 }
 
 /**
- * Does what a finished delivery still owes, and takes all that was done off the record by one write. One failure holds up
- * nothing else. A crash in between does it once more: nothing owed is forgotten, and everything may come twice.
+ * Does the pending steps of a finished delivery, and removes the completed ones from its record by one write. A
+ * failed step does not stop the others. A crash in between repeats steps, so each may happen twice.
  * @throws OwedStepsFailedError
  */
 export async function settleOwed(
@@ -39,7 +42,7 @@ export async function settleOwed(
       failures.push({ owed, cause });
     }
   }
-  // Refused: another invocation settles it at the same time, or it is open again. What is left is done there.
+  // A refusal needs no handling: a concurrent invocation settles the delivery, or it is open again.
   if (done.length > 0) await context.ports.deliveries.write(settle(delivery, done, writeTime(context)));
   if (failures.length > 0) throw new OwedStepsFailedError(delivery, failures);
 }
@@ -69,15 +72,14 @@ async function settleOne(
 }
 
 /**
- * Of many deliveries that were answered 410, the one that disabled notifies the operator. It knows itself by the time, so a
- * repeat of it notifies once more. Only the subscription as the attempt read it is disabled: a subscriber that took its
- * place, or that was enabled again since, did not give this answer.
+ * Disables the subscription after a 410. Only the delivery whose time is stored notifies the operator. A subscription
+ * changed since the attempt read it (recreated or enabled again) did not return this 410 and stays enabled.
  */
 async function disableGone({ ports }: DeliverContext, delivery: Delivery): Promise<void> {
   const { queue, subscriptionId } = delivery.key;
   const disabled = { reason: 'gone', at: endOf(delivery) } as const;
-  const wentBy = delivery.attempts.at(-1)?.subscriptionChangedAt;
-  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, wentBy);
+  const seenChange = delivery.attempts.at(-1)?.subscriptionChangedAt;
+  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, seenChange);
   if (inForce?.reason === disabled.reason && inForce.at === disabled.at)
     await notifyOperator(ports, { type: 'subscription.disabled', queue, subscriptionId, ...disabled });
 }

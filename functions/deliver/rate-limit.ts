@@ -18,31 +18,32 @@ import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { leaveSlot } from '../../shared/steps/move-up.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext, Receipt } from './context.ts';
-import { endHeld, hasTimeForRequest, timeLeftMs, type Loaded } from './held.ts';
-import { scheduleNext, WORTH_WAITING_MS } from './wake-up.ts';
+import { endHeld, hasTimeForRequest, timeLeftMs, type LoadedDelivery } from './held.ts';
+import { scheduleNext, MAX_WAIT_MS } from './wake-up.ts';
 
-/** A queue that stood still for longer than this does not lag: what it held up comes all at once. */
-const MOST_LAG_MS = 15 * 60 * 1000;
+/** A longer delay is an outage, not a lagging queue: its backlog arrives at once. */
+const MAX_LAG_MS = 15 * 60 * 1000;
 
-/** How often a reserved slot may be too old by the time we have it, because our own calls are slow. */
-const MOST_TRIES = 3;
+/** Slow calls to AWS can make a reserved slot expire before it is used. */
+const MAX_TRIES = 3;
 const AFTER_SLOW_CALLS_MS = 1_000;
 const AFTER_FAULT_MS = 5_000;
 
 /**
- * The turn of a request in the line of a subscription that limits their rate: by the slot on record if it is still good, else
- * by a new one. `slotAt`: the slot that it had to wait for, if it did. Undefined: the delivery waits for its slot on record.
+ * Waits for the request's slot in a rate-limited subscription's line: the recorded slot if still valid, else a new
+ * one. Returns the slot that the request waited for. Undefined: the wait is too long, and the delivery waits on
+ * record.
  */
-export async function takeTurn(
+export async function waitForSlot(
   context: DeliverContext,
-  held: Loaded,
+  held: LoadedDelivery,
   subscription: Subscription,
 ): Promise<{ slotAt: number | undefined } | undefined> {
   const limit = rateLimitOf(subscription);
   if (limit === undefined) return { slotAt: undefined };
   const { clock } = context.ports;
   let slot = held.delivery.slot ?? held.slot;
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     slot = await validOrNew(context, held, limit, slot);
     if (!isWorthWaiting(context, held, slot)) {
       await waitOnRecord(context, held, slot);
@@ -51,20 +52,20 @@ export async function takeTurn(
     const waits = clock.now() < slot.at;
     while (clock.now() < slot.at) await clock.sleep(slot.at - clock.now());
     if (slotStateOf(slot, limit, clock.now()) === 'good')
-      return { slotAt: waits ? slot.at : waitedUntil(slot, held) };
+      return { slotAt: waits ? slot.at : missedSlot(slot, held) };
   }
   await waitOnRecord(context, held, { at: clock.now() + AFTER_SLOW_CALLS_MS });
   return undefined;
 }
 
-/** A wake-up that came too late for its slot is late by that. Undefined: there was no line to stand in. */
-function waitedUntil({ at }: Slot, { delivery }: Loaded): number | undefined {
+/** The recorded slot, if the wake-up came too late for it: the attempt's lateness counts from there. */
+function missedSlot({ at }: Slot, { delivery }: LoadedDelivery): number | undefined {
   return delivery.slot && Math.min(at, delivery.slot.at);
 }
 
 async function validOrNew(
   context: DeliverContext,
-  { delivery, message }: Loaded,
+  { delivery, message }: LoadedDelivery,
   limit: RateLimit,
   slot: Slot | undefined,
 ): Promise<Slot> {
@@ -73,7 +74,10 @@ async function validOrNew(
     : reserve(context, delivery.key, limit, { until: message.expiresAt });
 }
 
-/** Where the line cannot be read now, its deliveries ask again later, without a lease or a failed receive. */
+/**
+ * Reserves a slot. If that fails, returns a time to try again, so that the delivery holds no lease and counts no
+ * failed receive.
+ */
 async function reserve(
   { ports }: DeliverContext,
   key: DeliveryKey,
@@ -89,26 +93,26 @@ async function reserve(
   }
 }
 
-function isWorthWaiting(context: DeliverContext, held: Loaded, { at }: Slot): boolean {
+function isWorthWaiting(context: DeliverContext, held: LoadedDelivery, { at }: Slot): boolean {
   const now = context.ports.clock.now();
   const waitMs = Math.max(0, at - now);
   return (
-    // A queue that lags would bring it back too late.
-    waitMs <= WORTH_WAITING_MS + lagOf(held.delivery, now) &&
+    // A lagging queue would return the delivery too late for its slot.
+    waitMs <= MAX_WAIT_MS + lagOf(held.delivery, now) &&
     hasTimeForRequest(context, timeLeftMs(context, held) - waitMs)
   );
 }
 
 /**
- * How late the wake-up for a slot came. A queue that lags would make a delivery miss one slot after the other, and a whole
- * backlog with it: the next slot is looked at earlier by as much, and where the lag is over it only waits once more.
+ * How late the wake-up for a slot came. A lagging queue would make a backlog miss one slot after another, so the next
+ * wake-up is scheduled earlier by this much. If the lag is over, the delivery only waits once more.
  */
 function lagOf({ slot, next }: Pick<Delivery, 'slot' | 'next'>, now: number): number {
-  return slot === undefined || next === undefined ? 0 : Math.min(MOST_LAG_MS, Math.max(0, now - next.dueAt));
+  return slot === undefined || next === undefined ? 0 : Math.min(MAX_LAG_MS, Math.max(0, now - next.dueAt));
 }
 
-/** Puts the delivery on record as waiting, its lease given up, and schedules the wake-up for its slot. */
-async function waitOnRecord(context: DeliverContext, held: Loaded, slot: Slot): Promise<void> {
+/** Records the delivery as waiting, releases its lease and schedules the wake-up for its slot. */
+async function waitOnRecord(context: DeliverContext, held: LoadedDelivery, slot: Slot): Promise<void> {
   const { ports, settings } = context;
   const { delivery, receipt, work } = held;
   if (delivery.next === undefined) await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
@@ -119,10 +123,10 @@ async function waitOnRecord(context: DeliverContext, held: Loaded, slot: Slot): 
 }
 
 /**
- * Whether a job may stand in line before its claim: what came before is on record as a rule, and what was lost is counted by the
- * claim. A body that has to be put into the bucket is kept under a claim only, or a copy would bring back one that was erased.
+ * Whether a slot may be reserved before the claim. A redelivered or lost job usually has a record already. A body
+ * that must be put into the bucket is stored only under a claim: a copy could restore an erased one.
  */
-export function canStandUnclaimed(
+export function canReserveBeforeClaim(
   work: DeliveryJob | WakeUp,
   { receiveCount }: Receipt,
 ): work is DeliveryJob {
@@ -131,11 +135,11 @@ export function canStandUnclaimed(
 }
 
 /**
- * Stands in line with a first attempt before its claim, so that where it has to wait, one write puts it on record and not
- * two. `waits`: it does. A slot: its turn comes while it is waited for. Undefined: there is no line, or something is on
- * record of it already, which its claim will tell.
+ * Reserves the slot of a first attempt before its claim, so that one write instead of two records the wait. Returns
+ * `waits` if it was recorded as waiting, the slot if that comes soon, undefined if there is no limit or the delivery
+ * already has a record.
  */
-export async function joinLine(
+export async function reserveBeforeClaim(
   context: DeliverContext,
   job: DeliveryJob,
   subscription: Subscription,
@@ -146,7 +150,7 @@ export async function joinLine(
   const { ports, settings } = context;
   const slot = await reserve(context, job.key, limit, { until: expiresAt });
   const now = ports.clock.now();
-  if (slot.at - now <= WORTH_WAITING_MS) return slot;
+  if (slot.at - now <= MAX_WAIT_MS) return slot;
   await keepMessage(ports, job, keptUntil(now, settings));
   const place = placeAt(context, slot);
   const written = await ports.deliveries.write(openWaiting(job, place, writeTime(context)));
@@ -159,22 +163,22 @@ export async function joinLine(
 }
 
 /**
- * Sets the wake-up of a retry. Where the attempt before it had to wait on record, the line may be longer yet than the retry's delay:
- * then it stands there from now on. Woken when it is due, it would only be told to wait. `last`: the slot of that attempt.
+ * Schedules a retry. If the previous attempt waited on record, the line may be longer than the retry's delay, so the
+ * retry reserves its slot now instead of waking up only to wait. `last`: the previous attempt's slot.
  */
 export async function scheduleRetry(
   context: DeliverContext,
-  held: Loaded,
+  held: LoadedDelivery,
   last: Slot | undefined,
 ): Promise<void> {
-  if (last === undefined || !(await standInLineAgain(context, held)))
+  if (last === undefined || !(await reserveForRetry(context, held)))
     await scheduleNext(context, held.delivery);
 }
 
-/** False: it waits as the policy says. */
-async function standInLineAgain(
+/** Returns false if the retry follows its policy's delay instead. */
+async function reserveForRetry(
   context: DeliverContext,
-  { delivery, subscription, message }: Loaded,
+  { delivery, subscription, message }: LoadedDelivery,
 ): Promise<boolean> {
   const limit = subscription && rateLimitOf(subscription);
   if (limit === undefined || delivery.next === undefined) return false;
@@ -193,7 +197,7 @@ async function standInLineAgain(
   return true;
 }
 
-/** It is looked at a little before its slot, and not before it is due. */
+/** The wake-up comes slightly before the slot, and not before the attempt is due. */
 function placeAt(
   { ports, settings }: DeliverContext,
   slot: Slot,

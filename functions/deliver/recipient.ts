@@ -6,7 +6,7 @@ import type { Freshness } from '../../shared/ports/subscriptions.ts';
 import { openedSecrets } from './attempt.ts';
 import type { DeliverContext } from './context.ts';
 
-/** `absence`: why nobody can be called. */
+/** The subscriber of a delivery. `absence`: why it cannot be called. */
 export type Recipient = {
   queue: Queue | undefined;
   subscription: Subscription | undefined;
@@ -14,8 +14,8 @@ export type Recipient = {
 };
 
 /**
- * Who is to be called, or why nobody can be. What a cache says against a subscription is asked again: it may have been
- * enabled or confirmed since. So is one that limits its rate: two readers of different limits would not stand in one line.
+ * The subscriber to call, or why it cannot be called. An absent subscription is read again without the cache: it may
+ * have been enabled or confirmed. So is a rate-limited one, because all its deliveries must use the same limit.
  */
 export async function recipientOf(
   { ports }: DeliverContext,
@@ -32,7 +32,10 @@ export async function recipientOf(
   return cached.absence === undefined && !isLimited ? cached : read('fresh');
 }
 
-/** The same, having opened its secrets, which the opener keeps for the attempt: where KMS fails, it fails here. */
+/**
+ * Like `recipientOf`, and decrypts the secrets in advance, so that a KMS fault happens before the claim. The opener
+ * caches them for the attempt.
+ */
 export async function signableRecipientOf(context: DeliverContext, work: DeliveryJob): Promise<Recipient> {
   const { secretOpener, clock } = context.ports;
   const recipient = await recipientOf(context, work);

@@ -21,44 +21,49 @@ import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
-import { writeHeld, type Loaded } from './held.ts';
+import { writeHeld, type LoadedDelivery } from './held.ts';
 import { settleOwed } from './owed.ts';
 import { scheduleRetry } from './rate-limit.ts';
 import { returnAtLeaseEnd } from './wake-up.ts';
 
-/** `dueAt`: when it was due, in milliseconds since the epoch; undefined for a first attempt that nothing delayed. */
+/**
+ * The result of one request. `dueAt`: milliseconds since the epoch; undefined for a first attempt without a delay.
+ */
 export type AttemptResult = { attempt: Attempt; reply: Reply; dueAt: number | undefined };
 
-/** The policy that a delivery follows. `warning`: what had to be changed to make one of it. */
+/** The retry policy of a delivery. `warning`: what had to be corrected in the configured one. */
 export type FollowedPolicy = { policy: RetryPolicy; warning?: string };
 
-/** An immediate retry is made by the same invocation only after a failure that was quicker than this (docs/design.md#three-mechanisms). */
+/**
+ * The same invocation makes an immediate retry only after a failure faster than this
+ * (docs/design.md#three-mechanisms).
+ */
 const QUICK_MS = 2_000;
 
-/** What a decision depends on beside the delivery and the result of its attempt. */
+/** What the decision depends on besides the delivery and the attempt's result. */
 type DecisionRules = {
   policy: RetryPolicy;
-  /** The owner of the lease that the attempt was made under. */
+  /** Owner of the lease that the attempt was made under. */
   owner: string;
-  /** The lease under which this invocation would make an immediate retry; undefined: it cannot make one. */
+  /** The lease for an immediate retry by this invocation; undefined: it cannot make one. */
   retryLease: Lease | undefined;
   schedulerThresholdSeconds: number;
   retryAfterCapMs: number;
   at: WriteTime;
 };
 
-/** What the result of an attempt makes of its delivery: delivered, rejected, retrying or exhausted. */
-export function decide(
+/** The transition that follows from an attempt's result: delivered, rejected, retrying or exhausted. Pure. */
+export function decideTransition(
   delivery: Delivery,
   { attempt, reply }: Pick<AttemptResult, 'attempt' | 'reply'>,
   { policy, owner, retryLease, at, ...rules }: DecisionRules,
 ): Revision {
-  const made = { delivery, owner, attempt };
+  const attempted = { delivery, owner, attempt };
   switch (attempt.outcome) {
     case 'delivered':
-      return recordDelivered(made, at);
+      return recordDelivered(attempted, at);
     case 'rejected':
-      return recordRejected(made, { policy, gone: isGone(reply) }, at);
+      return recordRejected(attempted, { policy, gone: isGone(reply) }, at);
     case 'failed': {
       const next = nextAfterFailure({
         key: delivery.key,
@@ -69,14 +74,14 @@ export function decide(
         thresholdSeconds: rules.schedulerThresholdSeconds,
         canContinue: retryLease !== undefined,
       });
-      if (next === undefined) return recordExhausted(made, policy, at);
+      if (next === undefined) return recordExhausted(attempted, policy, at);
       const lease = next.by === 'same_invocation' ? retryLease : undefined;
-      return recordRetry(made, { next, policy, lease }, at);
+      return recordRetry(attempted, { next, policy, lease }, at);
     }
   }
 }
 
-/** Counted from the end of the attempt, as the delays are: a date that was asked for is not undercut. */
+/** The requested delay in milliseconds, counted from the end of the attempt like the policy's delays, and capped. */
 function hintMs(reply: Reply, endedAt: number, capMs: number): number {
   return reply.kind === 'answered' && reply.retryAfter !== undefined
     ? Math.min(capMs, retryAfterMs(reply.retryAfter, endedAt) ?? 0)
@@ -84,17 +89,16 @@ function hintMs(reply: Reply, endedAt: number, capMs: number): number {
 }
 
 /**
- * Puts the result of an attempt on record, and does what follows from it: the message is kept first, then the record is
- * written, then the wake-up is set or what is owed is settled; the caller acknowledges last. Returns the delivery, still held, where this invocation
- * makes an immediate retry next.
+ * Records an attempt's result: stores the message if needed, writes the record, then schedules the retry or does the
+ * pending steps. Returns the delivery, still leased, if this invocation makes an immediate retry.
  * @throws OwedStepsFailedError
  */
 export async function record(
   context: DeliverContext,
-  held: Loaded,
+  held: LoadedDelivery,
   { policy, warning }: FollowedPolicy,
   result: AttemptResult,
-): Promise<Loaded | undefined> {
+): Promise<LoadedDelivery | undefined> {
   const { ports, settings } = context;
   const { work, receipt, delivery } = held;
   const { attempt } = result;
@@ -102,11 +106,17 @@ export async function record(
   const retryLease = canRetryNow ? leaseFor(context, receipt) : undefined;
   if (attempt.outcome === 'failed' && warning !== undefined)
     ports.journal.note({ fact: 'policy_adjusted', queue: delivery.key.queue, warning });
-  // Kept once, before the first failure is on record.
+  // Stored once, before the first failure is recorded: a retry needs the message.
   if (attempt.outcome !== 'delivered' && delivery.attempts.length === 0)
     await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
   const at = writeTime(context);
-  const transition = decide(delivery, result, { ...settings, policy, owner: receipt.owner, retryLease, at });
+  const transition = decideTransition(delivery, result, {
+    ...settings,
+    policy,
+    owner: receipt.owner,
+    retryLease,
+    at,
+  });
   const written = await writeHeld(context, held, transition);
   if (written.kind === 'refused') {
     await recordLate(context, held, attempt, written.current);
@@ -116,26 +126,26 @@ export async function record(
   return followUp(context, { ...held, delivery: written.delivery }, delivery.slot);
 }
 
-/** What the record says is to be done next: go on, schedule the wake-up, or settle what is owed. */
+/** Does what the record requires next: an immediate retry, a scheduled retry, or the pending steps. */
 async function followUp(
   context: DeliverContext,
-  held: Loaded,
+  held: LoadedDelivery,
   lastSlot: Slot | undefined,
-): Promise<Loaded | undefined> {
+): Promise<LoadedDelivery | undefined> {
   const { delivery, body } = held;
   if (!isOpen(delivery.status)) {
     await settleOwed(context, delivery, body);
     return undefined;
   }
-  if (delivery.lease !== undefined) return { ...held, slot: undefined, broughtBy: 'same_invocation' };
+  if (delivery.lease !== undefined) return { ...held, slot: undefined, trigger: 'same_invocation' };
   await scheduleRetry(context, held, lastSlot);
   return undefined;
 }
 
-/** The lease is gone: another invocation took over, or the delivery was ended meanwhile. The result goes on record all the same. */
+/** Records the result although the lease was lost: another invocation took over, or the delivery ended. */
 async function recordLate(
   context: DeliverContext,
-  { work }: Loaded,
+  { work }: LoadedDelivery,
   attempt: Attempt,
   current: Delivery | undefined,
 ): Promise<void> {
@@ -149,14 +159,14 @@ async function recordLate(
       await returnAtLeaseEnd(context, work, result.delivery);
       return;
     }
-    // Another invocation delivered it between our read and our write: then the result is simply added.
+    // The record changed between the read and this write: repeat with the current one.
     found = result.current;
   }
 }
 
 function noteAttempt(
   { ports }: DeliverContext,
-  { work, delivery }: Loaded,
+  { work, delivery }: LoadedDelivery,
   { attempt, ...result }: AttemptResult,
   { key, status, next }: Delivery,
 ): void {

@@ -11,22 +11,26 @@ import {
 } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { DeliverContext } from './context.ts';
 
-/** What is due within this time is waited for; for anything later a message is sent that comes when it is due. */
-export const WORTH_WAITING_MS = 1_000;
+/**
+ * How long an invocation waits for work that is nearly due, in milliseconds. Later work is sent again with a delay.
+ */
+export const MAX_WAIT_MS = 1_000;
 
 /**
- * Schedules the wake-up of the attempt that the record says is next; a no-op for a delivery that is over. Idempotent.
- * @throws when it could not be scheduled: the message must not be acknowledged then.
+ * Schedules the wake-up of the delivery's recorded next attempt. Idempotent; a no-op for a finished delivery.
+ * @throws if it could not be scheduled: do not acknowledge the message then
  */
 export async function scheduleNext(context: DeliverContext, delivery: Delivery): Promise<void> {
   const { key, next, lease, slot } = delivery;
   if (next === undefined) return;
   const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: next.number, dueAt: wakeUpTime(next, lease) };
-  await setWakeUp(context, wakeUp, thresholdFor(slot, context.settings.schedulerThresholdSeconds));
+  await scheduleWakeUp(context, wakeUp, thresholdFor(slot, context.settings.schedulerThresholdSeconds));
 }
 
-/** By Scheduler or by SQS, as far ahead as it is now: the record's `next.by` is what was planned when it was written. */
-async function setWakeUp(
+/**
+ * Uses Scheduler or SQS depending on the time left now; the record's `next.by` is only the plan when it was written.
+ */
+async function scheduleWakeUp(
   context: DeliverContext,
   wakeUp: WakeUp,
   thresholdSeconds = context.settings.schedulerThresholdSeconds,
@@ -45,12 +49,12 @@ async function setWakeUp(
   noteScheduled(context, wakeUp, 'sqs_delay');
 }
 
-/** Sends the wake-up by SQS, delayed until it is due, or for as long as SQS delays a message. */
+/** Sends the wake-up through SQS, delayed until it is due or by the maximum SQS delay. */
 async function delayBySqs({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> {
   await ports.wakeUps.sendDelayed(wakeUp, planSqsDelay(wakeUp.dueAt, ports.clock.now()).delaySeconds);
 }
 
-/** Sends a job or wake-up once more, as a new message that comes when it is due. */
+/** Sends a job or wake-up as a new message that arrives when it is due. */
 export async function sendAgain(
   context: DeliverContext,
   work: FirstJob | WakeUp,
@@ -58,9 +62,10 @@ export async function sendAgain(
 ): Promise<void> {
   const { ports } = context;
   if (work.kind === 'wake_up') {
-    // Far ahead, each delay of SQS may make copies, which would multiply from one to the next; under a schedule's name they become one.
+    // SQS may duplicate a message at each delay, so copies would multiply over a long wait. A schedule's name is
+    // unique.
     const isFar = dueAt - ports.clock.now() > MAX_DELAY_SECONDS * 1000;
-    if (isFar) await setWakeUp(context, { ...work, dueAt });
+    if (isFar) await scheduleWakeUp(context, { ...work, dueAt });
     else await delayBySqs(context, { ...work, dueAt });
     return;
   }
@@ -68,8 +73,8 @@ export async function sendAgain(
 }
 
 /**
- * Sends a job or wake-up that came too early again, for its time, and returns true. For one that is due within a second it
- * waits, and returns false.
+ * Sends early work again for its due time and returns true. Waits for work due within `MAX_WAIT_MS` and returns
+ * false.
  */
 export async function sendAgainIfEarly(
   context: DeliverContext,
@@ -77,7 +82,7 @@ export async function sendAgainIfEarly(
   dueAt = 0,
 ): Promise<boolean> {
   const { clock } = context.ports;
-  if (dueAt - clock.now() > WORTH_WAITING_MS) {
+  if (dueAt - clock.now() > MAX_WAIT_MS) {
     await sendAgain(context, work, dueAt);
     return true;
   }
@@ -86,9 +91,8 @@ export async function sendAgainIfEarly(
 }
 
 /**
- * Where another invocation holds a first attempt, sends the work again for the end of its lease; otherwise does nothing. No
- * index finds a first attempt whose holder died. The holder may have a copy of this very message (SQS hands one out twice at times), which our
- * acknowledgement deletes for both.
+ * Sends the work again for the end of the lease if another invocation holds a first attempt; otherwise a no-op. The
+ * overdue index has no first attempts, and acknowledging this message may delete the holder's copy of it.
  */
 export async function returnAtLeaseEnd(
   context: DeliverContext,

@@ -23,7 +23,7 @@ import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { ReceivedMessage } from '../../shared/wire/ingress/message.ts';
 import { divideIntoChunks, type SendTiming } from './first-jobs.ts';
-import { readLast, sendAgain, sendJobs, sendPages } from './pages.ts';
+import { readLastPart, repeatMessage, sendJobs, sendPages } from './pages.ts';
 import { resolveRepeat, type ReceivedCopy } from './repeat.ts';
 import { storeBody } from '../../shared/steps/keep-message.ts';
 import { keptUntil, recordedUntil } from '../../shared/steps/retention.ts';
@@ -42,7 +42,7 @@ export type DispatchContext = {
     retentionMs: number;
     retryAfterCapMs: number;
     retainMessages: RetainedMessages;
-    /** How many subscriptions of a message one job is for, about. */
+    /** Approximate number of subscriptions per job. */
     firstAttemptsPerJob: number;
   };
   /** Whether the invocation has time for another page of subscriptions. */
@@ -50,21 +50,22 @@ export type DispatchContext = {
 };
 
 /**
- * What the ingress message says, or why it says nothing (shared/wire/ingress/message.ts). `version` tells apart what is
- * published under one id. `isFetched`: its data was read from where it refers to, and has to be found by its record from the start.
+ * A parsed ingress message, or why it cannot be parsed (shared/wire/ingress/message.ts). `version` distinguishes
+ * messages published under one id. `isFetched`: the data was read from its reference, so the record stores it from
+ * the start.
  */
-export type IngressReading =
+export type IngressResult =
   | { ok: true; message: Message; version: string; delaySeconds?: number; isFetched?: true }
   | { ok: false; reason: DeadLetterReason };
 
 /**
- * One ingress message: its record first, then a job for each chunk of the matching subscriptions (docs/design.md#chunks), page by page where there
- * are many (pages.ts). It returns when the message may be acknowledged, and throws when it must come again, which is always safe:
- * the record is written once, and a repeat sends the jobs again, so that it completes what a crash left undone (repeat.ts).
+ * Accepts one ingress message: writes its record, then sends a job for each chunk of matching subscriptions
+ * (docs/design.md#chunks). Idempotent: the record is written once, and a redelivery sends the jobs again.
+ * @throws if the message must be redelivered
  */
 export async function dispatch(
   context: DispatchContext,
-  reading: IngressReading,
+  reading: IngressResult,
   received: ReceivedMessage,
 ): Promise<void> {
   if (!reading.ok) {
@@ -84,7 +85,7 @@ export async function dispatch(
   });
 }
 
-/** A message that a repeat cannot mend is dead-lettered, so that it neither blocks the batch nor is tried fifty times. */
+/** Dead-letters a message that a retry cannot fix, so that it is not received fifty times. */
 async function refuse(
   { ports }: DispatchContext,
   { sqsMessageId: id, body, attributes }: ReceivedMessage,
@@ -120,10 +121,10 @@ async function accept(
     { ...draft, life, ...(until === undefined ? {} : { until }) },
     sending.sentAt,
   );
-  // Erased since it first came: what this copy has put into the bucket must not stay there.
+  // The message was erased after its first copy: remove what this copy stored.
   if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
   if (kind === 'duplicate') {
-    await repeat(context, record, { copy, page, sending });
+    await handleRepeat(context, record, { copy, page, sending });
     return;
   }
   noteAccepted(ports.journal, record, { matched: first.matching.length, duplicate: false });
@@ -132,12 +133,12 @@ async function accept(
   await sendPages(context, record, sent);
 }
 
-type Received = { copy: ReceivedCopy; page: SubscriptionPage; sending: SendTiming };
+type ReceivedInput = { copy: ReceivedCopy; page: SubscriptionPage; sending: SendTiming };
 
-async function repeat(
+async function handleRepeat(
   context: DispatchContext,
   record: MessageRecord,
-  { copy, page, sending }: Received,
+  { copy, page, sending }: ReceivedInput,
 ): Promise<void> {
   const { journal } = context.ports;
   const resent = await resolveRepeat(context, record, copy);
@@ -146,17 +147,21 @@ async function repeat(
     return;
   }
   const sent = { content: matchContentOf(resent.message), body: resent.body, sending };
-  const last = await readLast(context, record, sent, page);
+  const last = await readLastPart(context, record, sent, page);
   noteAccepted(journal, record, { matched: last.addressees.matching.length, duplicate: true });
-  await sendAgain(context, record, sent, last);
+  await repeatMessage(context, record, sent, last);
 }
 
-type Accepted = Pick<
+type AcceptedFields = Pick<
   Extract<Fact, { fact: 'message_accepted' }>,
   'matched' | 'duplicate' | 'differs' | 'late'
 >;
 
-function noteAccepted(journal: Journal, { key, filtered, until }: MessageRecord, accepted: Accepted): void {
+function noteAccepted(
+  journal: Journal,
+  { key, filtered, until }: MessageRecord,
+  accepted: AcceptedFields,
+): void {
   const more = until === undefined ? {} : { unfinished: true as const };
   journal.note({ fact: 'message_accepted', message: key, filtered, ...accepted, ...more });
 }
@@ -166,12 +171,7 @@ async function draftRecord(
   { message, body, version, isFetched }: ReceivedCopy,
   { acceptedAt, listedAt, matching, filtered }: AcceptanceTimes & MatchResult,
 ): Promise<MessageRecord> {
-  const kept = await keptFromStart(
-    isFetched ? 'all' : settings.retainMessages,
-    ports.payloads,
-    message,
-    body,
-  );
+  const kept = await bodyToStore(isFetched ? 'all' : settings.retainMessages, ports.payloads, message, body);
   const buckets = bucketsFor(matching.length);
   return {
     key: { queue: message.queue, messageId: message.id },
@@ -189,8 +189,8 @@ async function draftRecord(
   };
 }
 
-/** A body is kept at a delivery's first failure; from the start only if it is stored anyway, or by setting. */
-async function keptFromStart(
+/** The body to store with the record; undefined: it is stored at a delivery's first failure. */
+async function bodyToStore(
   retainMessages: RetainedMessages,
   payloads: Payloads,
   message: Message,

@@ -4,44 +4,46 @@ import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import type { ListedSubscription } from '../../shared/domain/subscription/subscription.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
 
-/** When the message was sent, in milliseconds since the epoch, and how long after its acceptance it is due. */
+/** When the message was sent (milliseconds since the epoch), and its delay after acceptance. */
 export type SendTiming = { sentAt: number | undefined; delayMs: number };
 
-/** A message's record is read with every failure of its deliveries, so it must stay small however many fail. */
-const MOST_APART = 25;
+/**
+ * Maximum number of separate deliveries per message. Every failure reads the message's record, so it must stay small.
+ */
+const MAX_APART = 25;
 
 /**
- * How the deliveries of a message are divided into chunks. A job ends with the slowest of its deliveries, so a failing
- * subscription, which may take all the time there is, gets a job of its own instead of holding up the others.
+ * How the deliveries of a message are divided into chunks. A job takes as long as its slowest delivery, so a failing
+ * subscription gets a separate job.
  */
 export function divideIntoChunks(
   matching: readonly ListedSubscription[],
   buckets: number,
   firstAttemptsPerJob: number,
-  apartAlready = 0,
+  apartCount = 0,
 ): Pick<MessageRecord, 'chunks' | 'apart'> {
   const failing = matching.filter(({ failing }) => failing !== undefined);
-  const apart = failing.slice(0, MOST_APART - apartAlready).map(({ id }) => id);
+  const apart = failing.slice(0, MAX_APART - apartCount).map(({ id }) => id);
   const chunks = chunksFor(matching.length - apart.length, buckets, firstAttemptsPerJob);
   if (chunks === undefined) return {};
   return { chunks, ...(apart.length === 0 ? {} : { apart }) };
 }
 
-/** Where deliveries are, as the record of their message says. */
-export type RecordedPlaces = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apart'> & Buckets;
+/** Which bucket and chunk a delivery belongs to, from its message's record. */
+export type DeliveryPlacement = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apart'> & Buckets;
 
 /**
- * The jobs for the first attempts of a message: one for each chunk, as its record says, and one for each delivery that is in
- * none. A subscription stays in its chunk for ever, whichever others match: a repeat that finds others sends it in the same one.
+ * The jobs for a message's first attempts: one per chunk, and one per delivery outside the chunks. A subscription's
+ * chunk never changes, so repeats with other matches use the same chunk.
  */
 export function firstJobsFor(
   subscriptionIds: readonly string[],
-  placing: RecordedPlaces,
+  placing: DeliveryPlacement,
   body: BodyLocation,
   { sentAt, delayMs }: SendTiming,
 ): FirstJob[] {
   const { key, acceptedAt, chunks, apart = [] } = placing;
-  const order = {
+  const common = {
     acceptedAt,
     ...(sentAt === undefined ? {} : { sentAt }),
     ...(delayMs > 0 ? { dueAt: acceptedAt + delayMs } : {}),
@@ -49,7 +51,7 @@ export function firstJobsFor(
   };
   const single = (subscriptionId: string): DeliveryJob => {
     const place = { ...key, subscriptionId, bucket: bucketIn(placing, subscriptionId) };
-    return { kind: 'job', key: place, attempt: 1, ...order };
+    return { kind: 'job', key: place, attempt: 1, ...common };
   };
   if (chunks === undefined) return subscriptionIds.map(single);
   const isApart = new Set(apart);
@@ -57,9 +59,9 @@ export function firstJobsFor(
     subscriptionIds.filter((id) => !isApart.has(id)),
     (id) => bucketIn(placing, id) * chunks + chunkOf(id, chunks),
   );
-  const together = [...placed].map(([place, members]): ChunkJob => {
+  const chunkJobs = [...placed].map(([place, members]): ChunkJob => {
     const at = { ...key, bucket: Math.floor(place / chunks), chunk: place % chunks };
-    return { kind: 'chunk', key: at, subscriptionIds: members, ...order };
+    return { kind: 'chunk', key: at, subscriptionIds: members, ...common };
   });
-  return [...together, ...subscriptionIds.filter((id) => isApart.has(id)).map(single)];
+  return [...chunkJobs, ...subscriptionIds.filter((id) => isApart.has(id)).map(single)];
 }

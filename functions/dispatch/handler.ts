@@ -33,7 +33,7 @@ const returnSooner = returningSooner({
   random: Math.random,
 });
 
-// Called by Lambda, with up to ten messages of the ingress queue
+// Called by Lambda with up to ten messages of the ingress queue
 
 export const handler = deadline.timed(sqsHandler(journal, { handleRecord, returnSooner, idsOf: idsIn }));
 
@@ -47,10 +47,13 @@ function idsIn(record: SQSRecord): Record<string, string> {
   return messageIdsIn(record, environment.ingressRoutes);
 }
 
-/** Half of an invocation: a page takes less than a second, unless calls to AWS have to be repeated. */
-const FOR_ANOTHER_PAGE_MS = 15_000;
+/**
+ * Time needed to start another page, in milliseconds: half of an invocation. A page takes under a second unless AWS
+ * calls are retried.
+ */
+const PAGE_MS = 15_000;
 
-/** The adapter for each port, and the settings in the units of the steps. */
+/** The adapter of each port, and the settings converted to the units the steps use. */
 function dispatchContextOf(
   environment: ReturnType<typeof dispatchEnvironment>,
   journal: Journal,
@@ -59,7 +62,7 @@ function dispatchContextOf(
   const invocation = { deadline, journal };
   const dynamo = dynamoClient(invocation);
   return {
-    hasTime: () => deadline.remainingMs() >= FOR_ANOTHER_PAGE_MS,
+    hasTime: () => deadline.remainingMs() >= PAGE_MS,
     ports: {
       clock,
       journal,

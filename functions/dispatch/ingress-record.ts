@@ -13,35 +13,38 @@ import {
   type ParsedIngress,
   type ReceivedMessage,
 } from '../../shared/wire/ingress/message.ts';
-import { dispatch, type DispatchContext, type IngressReading } from './dispatch.ts';
+import { dispatch, type DispatchContext, type IngressResult } from './dispatch.ts';
 import type { SQSMessageAttributes, SQSRecord } from 'aws-lambda';
 
 export type IngressContext = DispatchContext &
   ReferencedDataContext & { settings: { ingressRoutes: IngressRoutes } };
 
-/** What dispatch does for every SQS record. A throw means a transient fault, and the message comes again. */
+/**
+ * Handles one SQS record.
+ * @throws if a fault is transient: SQS redelivers the record
+ */
 export async function dispatchRecord(context: IngressContext, record: SQSRecord): Promise<void> {
-  const received = receivedAs(record);
+  const received = receivedMessage(record);
   const reading = parseIngress(received, context.settings.ingressRoutes);
   await dispatch(context, await withReferencedData(context, reading), received);
 }
 
-/** The ids of the message in a record, as far as it can be read. */
+/** The ids of the record's message for the log. Empty if the record cannot be parsed. */
 export function messageIdsIn(record: SQSRecord, routes: IngressRoutes): Record<string, string> {
-  const parsed = parseIngress(receivedAs(record), routes);
+  const parsed = parseIngress(receivedMessage(record), routes);
   return parsed.ok ? { queue: parsed.message.queue, messageId: parsed.message.id } : {};
 }
 
-function receivedAs(record: SQSRecord): ReceivedMessage {
+function receivedMessage(record: SQSRecord): ReceivedMessage {
   return {
     body: record.body,
     sqsMessageId: record.messageId,
     sentAt: Number(record.attributes.SentTimestamp),
-    attributes: textsOf(record.messageAttributes),
+    attributes: stringAttributes(record.messageAttributes),
   };
 }
 
-function textsOf(attributes: SQSMessageAttributes): Record<string, string> {
+function stringAttributes(attributes: SQSMessageAttributes): Record<string, string> {
   return Object.fromEntries(
     Object.entries(attributes).flatMap(([name, { stringValue }]) =>
       stringValue === undefined ? [] : [[name, stringValue]],
@@ -55,20 +58,21 @@ export type ReferencedDataContext = {
 };
 
 /**
- * What an ingress message says, its data fetched if it lies elsewhere. Such a message is kept from the start, so that the
- * object is not needed any more once the message is on record. Throws for faults that pass.
+ * The parsed ingress message with referenced data fetched. Its record stores the data from the start, so the
+ * referenced object is not needed later.
+ * @throws if a fault is transient
  */
 export async function withReferencedData(
   context: ReferencedDataContext,
   reading: ParsedIngress,
-): Promise<IngressReading> {
+): Promise<IngressResult> {
   if (!reading.ok || !('dataRef' in reading)) return reading;
   const { message, dataRef, ...rest } = reading;
-  const read = await dataOf(context, { ...message, version: rest.version }, dataRef);
+  const read = await fetchData(context, { ...message, version: rest.version }, dataRef);
   return read.ok ? { ...rest, message: { ...message, data: read.data }, isFetched: true } : read;
 }
 
-async function dataOf(
+async function fetchData(
   { ports, settings }: ReferencedDataContext,
   { queue, id, version }: Pick<MessageHead, 'queue' | 'id'> & { version: string },
   reference: DataReference,
@@ -77,9 +81,9 @@ async function dataOf(
   if (source === undefined) return { ok: false, reason: 'data_ref_forbidden' };
   const read = await ports.referencedData.read(reference, source.owner);
   if (read.ok) return read;
-  // A repeat: its producer may have deleted the object since the message was put on record.
+  // On a redelivery the producer may have deleted the object already: use the stored copy of the same version.
   const { body, accepted } = (await ports.messageRecords.find({ queue, messageId: id })) ?? {};
-  const isOther = accepted !== undefined && accepted.digest !== version;
-  const kept = body === undefined || isOther ? undefined : await messageIn(ports.payloads, body);
+  const isDifferentVersion = accepted !== undefined && accepted.digest !== version;
+  const kept = body === undefined || isDifferentVersion ? undefined : await messageIn(ports.payloads, body);
   return kept === undefined ? read : { ok: true, data: kept.data };
 }

@@ -30,13 +30,13 @@ export type PagesContext = {
   hasTime: () => boolean;
 };
 
-/** What is sent to all subscriptions of a message. */
+/** What every subscription of a message receives. */
 export type AcceptedContent = { content: MatchContent; body: BodyLocation; sending: SendTiming };
 
 /**
- * Sends a message whose last part was sent to the subscriptions behind it, page by page: each is on record before its jobs are
- * sent, and the next one only after that. So a crash repeats one page, and every subscription stays where it was.
- * @throws UnfinishedError when there is no time for all of them
+ * Sends a message to the subscriptions after its last recorded part, page by page. Each page is recorded before its
+ * jobs are sent, so a crash repeats one page and every subscription keeps its bucket and chunk.
+ * @throws UnfinishedError if there is no time for all of them
  */
 export async function sendPages(
   context: PagesContext,
@@ -45,24 +45,28 @@ export async function sendPages(
 ): Promise<void> {
   let current: MessageRecord | undefined = record;
   while (current?.until !== undefined) {
-    current = await sendNext(context, { ...current, until: current.until }, sent);
-    if (current?.until !== undefined) goOnOnlyInTime(context, current);
+    current = await sendNextPart(context, { ...current, until: current.until }, sent);
+    if (current?.until !== undefined) throwIfOutOfTime(context, current);
   }
 }
 
-/** What is to be sent again: the last part of a message as far as one page of the list has it. */
-type Piece = { page: Pick<SubscriptionPage, 'subscriptions' | 'until'>; part: Part; addressees: MatchResult };
+/** The last part of a message, as far as one page of subscriptions covers it. */
+type LastPart = {
+  page: Pick<SubscriptionPage, 'subscriptions' | 'until'>;
+  part: Part;
+  addressees: MatchResult;
+};
 
 /**
- * Reads the subscriptions of a message's last part once more, or the first of them, and judges them as of when it was recorded.
- * Afresh, because a repeat may meet another function's cache. `read`: what was just read, for a queue that was deleted since.
+ * Reads a page of the last part's subscriptions, matched as of the time recorded for the part. Without the cache:
+ * another function instance may have used a different one. `read`: the page already read, for a queue deleted since.
  */
-export async function readLast(
+export async function readLastPart(
   { ports }: PagesContext,
   record: MessageRecord,
   { content }: Pick<AcceptedContent, 'content'>,
   read?: SubscriptionPage,
-): Promise<Piece> {
+): Promise<LastPart> {
   const { key, acceptedAt, parts, until } = record;
   const part = lastPartOf(record);
   const fresh = await ports.subscriptions.page(key.queue, 'fresh', part.after);
@@ -72,49 +76,54 @@ export async function readLast(
 }
 
 /**
- * Sends the last part of a message once more, and what comes after it.
- * @throws UnfinishedError when there is no time for all of them
+ * Sends the last part of a message again, then the parts after it.
+ * @throws UnfinishedError if there is no time for all of them
  */
-export async function sendAgain(
+export async function repeatMessage(
   context: PagesContext,
   record: MessageRecord,
   sent: AcceptedContent,
-  last: Piece,
+  last: LastPart,
 ): Promise<void> {
-  const current = await resend(context, record, sent, last);
+  const current = await resendLastPart(context, record, sent, last);
   if (current !== undefined) await sendPages(context, current, sent);
 }
 
-/** To whom a page of the list goes, by the part of the message's record that it is in. */
-type Paged = { record: MessageRecord; part: Part; addressees: Pick<MatchResult, 'matching' | 'undecided'> };
+/** The matching subscriptions of a page, and the part of the record that contains them. */
+type PartAddressees = {
+  record: MessageRecord;
+  part: Part;
+  addressees: Pick<MatchResult, 'matching' | 'undecided'>;
+};
 
 export async function sendJobs(
   { ports }: Pick<PagesContext, 'ports'>,
-  { record, part, addressees }: Paged,
+  { record, part, addressees }: PartAddressees,
   { body, sending }: AcceptedContent,
 ): Promise<void> {
   const { key, acceptedAt, apart = [] } = record;
   noteUndecided(ports.journal, key, addressees.undecided);
   const ids = addressees.matching.map(({ id }) => id);
   const jobs = firstJobsFor(ids, { ...part, key, acceptedAt, apart }, body, sending);
-  // A repeat waits for what is left of the delay, not for all of it once more.
+  // A redelivered message waits only for the rest of its delay.
   const { delaySeconds } = planSqsDelay(acceptedAt + sending.delayMs, ports.clock.now());
   await ports.deliveryQueue.send(jobs, delaySeconds);
 }
 
-/** Undefined: there is nothing left to do, because the record is of another message by now, or gone. */
-async function sendNext(
+/** Sends the next part. Undefined: nothing is left, because the record was deleted or belongs to another message. */
+async function sendNextPart(
   context: PagesContext,
   record: MessageRecord & { until: string },
   sent: AcceptedContent,
 ): Promise<MessageRecord | undefined> {
   const { ports } = context;
-  const { next, addressees } = await nextPart(context, record, sent.content);
+  const { next, addressees } = await planNextPart(context, record, sent.content);
   const added = await ports.messageRecords.addPart(record, next);
-  // Another copy of the message is ahead.
+  // Another copy of the message recorded this part first.
   if (added.kind === 'refused')
     return (
-      added.current && resend(context, added.current, sent, await readLast(context, added.current, sent))
+      added.current &&
+      resendLastPart(context, added.current, sent, await readLastPart(context, added.current, sent))
     );
   const { matching, filtered } = addressees;
   ports.journal.note({ fact: 'page_sent', message: record.key, matched: matching.length, filtered });
@@ -122,29 +131,29 @@ async function sendNext(
   return added.record;
 }
 
-async function nextPart(
+async function planNextPart(
   { ports, settings }: PagesContext,
   record: MessageRecord & { until: string },
   content: MatchContent,
 ): Promise<{ next: NextPart; addressees: MatchResult }> {
   const found = await ports.subscriptions.page(record.key.queue, 'cached', record.until);
-  // In another life of the queue there is nobody that the message was accepted for.
+  // The queue was deleted and recreated: its subscriptions did not exist when the message was accepted.
   const page = found?.life === record.life ? found : undefined;
   const { subscriptions, readAt, until } = page ?? { subscriptions: [], readAt: ports.clock.now() };
   const acceptance = {
     acceptedAt: record.acceptedAt,
-    // As of its acceptance, however long after it this is.
+    // The list as of the acceptance, even if this page is read much later.
     listedAt: Math.min(listedAt(readAt, subscriptions), record.listedAt + CLOCKS_DIFFER_MS),
   };
   const addressees = matchSubscriptions(subscriptions, content, acceptance);
   const { matching, filtered } = addressees;
-  const { apart = [], ...buckets } = bucketsBehind(record, matching, settings.firstAttemptsPerJob);
+  const { apart = [], ...buckets } = bucketsForNextPart(record, matching, settings.firstAttemptsPerJob);
   const part = { ...buckets, after: record.until, listedAt: acceptance.listedAt };
   return { next: { part, until, matched: matching.length, filtered, apart }, addressees };
 }
 
-/** Where the deliveries of one more part are. A part that nobody matches takes no bucket of its own. */
-function bucketsBehind(
+/** The buckets of the next part. A part without matches adds no bucket. */
+function bucketsForNextPart(
   record: MessageRecord,
   matching: MatchResult['matching'],
   firstAttemptsPerJob: number,
@@ -152,19 +161,19 @@ function bucketsBehind(
   if (matching.length === 0) return bucketsOf(lastPartOf(record));
   const firstBucket = record.matched === 0 ? (record.firstBucket ?? 0) : endOfBuckets(record);
   const buckets = bucketsFor(matching.length);
-  const apartAlready = record.apart?.length ?? 0;
-  return { firstBucket, buckets, ...divideIntoChunks(matching, buckets, firstAttemptsPerJob, apartAlready) };
+  const apartCount = record.apart?.length ?? 0;
+  return { firstBucket, buckets, ...divideIntoChunks(matching, buckets, firstAttemptsPerJob, apartCount) };
 }
 
 /**
- * Sends the last part once more: its jobs may not have been sent. Where it has become longer than a page, or was recorded by a
- * version that had no pages, each page that was sent becomes a part of its own, in the same buckets.
+ * Sends the last part again, because its jobs may not have been sent. If it is longer than a page now, or was
+ * recorded by a version without pages, each page becomes a separate part in the same buckets.
  */
-async function resend(
+async function resendLastPart(
   context: PagesContext,
   record: MessageRecord,
   sent: AcceptedContent,
-  last: Piece,
+  last: LastPart,
 ): Promise<MessageRecord | undefined> {
   const { ports } = context;
   const { page, part, addressees } = last;
@@ -175,11 +184,11 @@ async function resend(
   const added = await ports.messageRecords.addPart(record, next);
   const current = added.kind === 'added' ? added.record : added.current;
   if (current === undefined) return undefined;
-  goOnOnlyInTime(context, current);
-  const following = await readLast(context, current, sent);
+  throwIfOutOfTime(context, current);
+  const following = await readLastPart(context, current, sent);
   const { matching } = following.addressees;
   ports.journal.note({ fact: 'page_sent', message: record.key, matched: matching.length, filtered: 0 });
-  return resend(context, current, sent, following);
+  return resendLastPart(context, current, sent, following);
 }
 
 function lastPartOf(record: MessageRecord): Part {
@@ -190,21 +199,21 @@ function bucketsOf({ firstBucket = 0, buckets, chunks }: Buckets): Buckets {
   return { firstBucket, buckets, ...(chunks === undefined ? {} : { chunks }) };
 }
 
-function goOnOnlyInTime({ ports, hasTime }: PagesContext, { key }: MessageRecord): void {
+function throwIfOutOfTime({ ports, hasTime }: PagesContext, { key }: MessageRecord): void {
   if (hasTime()) return;
   ports.journal.note({ fact: 'message_unfinished', message: key });
   throw new UnfinishedError();
 }
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
-/** One line however many they are; whose filter it is, an operator must know. */
+/** Logs expensive filters in one line. The operator needs the ids of their subscriptions. */
 function noteUndecided(journal: Journal, message: MessageKey, undecided: MatchResult['undecided']): void {
   if (undecided.length === 0) return;
   journal.note({
     fact: 'filter_too_costly',
     message,
     subscriptions: undecided.length,
-    subscriptionIds: undecided.slice(0, MOST_NAMED).map(({ id }) => id),
+    subscriptionIds: undecided.slice(0, MAX_NAMED).map(({ id }) => id),
   });
 }

@@ -7,10 +7,12 @@ import type { Clock } from '../../shared/ports/clock.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
 import { messageIn } from '../../shared/steps/keep-message.ts';
 
-/** One SQS message's copy of a message. `body`: where jobs have it from. `isFetched`: its data was read from where it refers to. */
+/**
+ * One received copy of a message. `body`: where its jobs read it. `isFetched`: the data was read from its reference.
+ */
 export type ReceivedCopy = { message: Message; body: BodyLocation; version: string; isFetched: boolean };
 
-/** Why a repeat sends nothing: it is not what was accepted, or comes after the window. Else the accepted message. */
+/** The accepted message to send again, or why nothing is sent: a different version, or after the retention window. */
 export type RepeatResult = { differs: true } | { late: true } | { message: Message; body: BodyLocation };
 
 type RepeatContext = {
@@ -18,14 +20,12 @@ type RepeatContext = {
   settings: { retentionMs: number };
 };
 
-/** How long before the end of the window a repeat sends nothing any more: its jobs may wait in SQS. */
-const FOR_ITS_JOBS_MS = DAY_MS;
+/** A redelivery within this time before the retention window's end sends nothing: its jobs may wait in SQS. */
+const JOB_MARGIN_MS = DAY_MS;
 
 /**
- * A repeat completes what a crash of dispatch left undone. It only ever sends the version that was accepted, so that all
- * deliveries, and all attempts of each, send the same. A copy that says something else sends nothing: as long as jobs of the
- * accepted version may be missing, its first copy is still in SQS, and brings them about. Neither does one that comes after
- * the window: the record may live longer, for the body's sake, than those of deliveries that ended well.
+ * What to send for a redelivered message, to complete what a crash left undone. Only the accepted version is sent, so
+ * that all deliveries and attempts send the same. A copy of another version, or one after the window, sends nothing.
  */
 export async function resolveRepeat(
   { ports, settings }: RepeatContext,
@@ -34,13 +34,13 @@ export async function resolveRepeat(
 ): Promise<RepeatResult> {
   const { acceptedAt, accepted } = record;
   if (accepted !== undefined && accepted.digest !== copy.version) return { differs: true };
-  if (ports.clock.now() >= acceptedAt + settings.retentionMs - FOR_ITS_JOBS_MS) return { late: true };
+  if (ports.clock.now() >= acceptedAt + settings.retentionMs - JOB_MARGIN_MS) return { late: true };
   return acceptedCopy(ports.payloads, record, copy);
 }
 
 /**
- * The body from the record where it keeps one. The data of the same version is the same, unless the message only refers to it:
- * then it may have changed since the message was accepted.
+ * The accepted message with the body stored in its record, if there is one. Referenced data may have changed since
+ * the acceptance, so the stored copy replaces it.
  */
 async function acceptedCopy(
   payloads: Payloads,
@@ -51,7 +51,7 @@ async function acceptedCopy(
     const kept = copy.isFetched ? await messageIn(payloads, body) : undefined;
     return { body, message: kept ?? copy.message };
   }
-  // Stored, and not on record: it was erased, and deliver has to find that out.
+  // A stored body missing from the record was erased: deliver detects that.
   if (accepted === undefined || copy.body.kind === 'stored') return copy;
   const message = withAcceptedVersion(copy.message, accepted);
   return { message, body: { kind: 'inline', message } };

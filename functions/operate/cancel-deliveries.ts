@@ -14,8 +14,8 @@ import {
   continueLater,
   noteFailed,
   PAGE_MS,
-  pageByPage,
-  workThrough,
+  processPages,
+  processItems,
   type OperateContext,
   type TimeLeft,
 } from './context.ts';
@@ -23,31 +23,33 @@ import {
 const PAGE = 100;
 
 /**
- * How long SQS may bring a message back to a dispatch that crashed before it sent the jobs: fifty receives, at most 55 s apart
- * (receives.ts). A repeat goes to the subscriptions of its first acceptance, and has to find them on the list for that.
+ * How long SQS may redeliver a message to dispatch: fifty receives, at most 55 s apart (receives.ts). A redelivery
+ * sends to the originally matched subscriptions, so the deleted one stays on the list until then.
  */
-const REMEMBERED_MS = 45 * 60_000;
+const REPEAT_WINDOW_MS = 45 * 60_000;
 
 /**
- * Cancels the open deliveries of a deleted subscription, or of a whole deleted queue with what is left of it, page by page. Best effort: a delivery
- * that is left finds its subscription gone when it is due. A second pass finds what was in flight at the deletion; the marked
- * subscription is removed when no repeat of a dispatch can ask for it any more.
- * @throws when a service fails: the message comes again.
+ * Cancels the open deliveries of a deleted subscription or queue, page by page. Best effort: a remaining delivery is
+ * cancelled when it is due. A later pass finds deliveries in flight at the deletion; the last one removes the
+ * subscription.
+ * @throws if a service fails: SQS redelivers the message
  */
 export async function cancelDeliveries(
   context: OperateContext,
-  order: CancellationOperation,
+  operation: CancellationOperation,
   remaining: TimeLeft,
 ): Promise<void> {
-  if (!(await isQueueRemoved(context, order, remaining))) {
-    await continueLater(context, order, 0);
+  if (!(await isQueueRemoved(context, operation, remaining))) {
+    await continueLater(context, operation, 0);
     return;
   }
-  const pass = begun(order, context.ports.clock.now());
-  await pageByPage(context, pass, remaining, (rest) => cancelPage(context, rest, remaining));
+  const pass = markLastPass(operation, context.ports.clock.now());
+  await processPages(context, pass, remaining, (rest) => cancelPage(context, rest, remaining));
 }
 
-/** Of a deleted queue its subscriptions go first: none of them is called, and no queue of that name can be made before. */
+/**
+ * Removes a deleted queue's subscriptions first, so that none is called. No queue of that name can be created before.
+ */
 async function isQueueRemoved(
   { ports }: OperateContext,
   { queue, subscriptionId }: CancellationOperation,
@@ -57,29 +59,29 @@ async function isQueueRemoved(
   return ports.registry.removeDeletedQueue(queue, () => remaining() > PAGE_MS);
 }
 
-/** A pass that begins late enough is the last one. */
-function begun(order: CancellationOperation, now: number): CancellationOperation {
-  return order.cursor === undefined && now >= order.deletedAt + ANY_LEASE_MS
-    ? { ...order, settled: true }
-    : order;
+/** Marks a pass that starts after the longest lease as the last one. */
+function markLastPass(operation: CancellationOperation, now: number): CancellationOperation {
+  return operation.cursor === undefined && now >= operation.deletedAt + ANY_LEASE_MS
+    ? { ...operation, settled: true }
+    : operation;
 }
 
-/** What is left to do; undefined where nothing is, or another message does it. */
+/** The rest of the operation; undefined if nothing is left or another message continues it. */
 async function cancelPage(
   context: OperateContext,
-  order: CancellationOperation,
+  operation: CancellationOperation,
   remaining: TimeLeft,
 ): Promise<CancellationOperation | undefined> {
-  const page = await pageOf(context, order);
+  const page = await pageOf(context, operation);
   const keys = page.items.flatMap(({ key, status }) => (isOpen(status) ? [key] : []));
-  const { results, failed, rest } = await workThrough(keys, remaining, (key) =>
-    cancelOne(context, order, key),
+  const { results, failed, rest } = await processItems(keys, remaining, (key) =>
+    cancelOne(context, operation, key),
   );
   for (const { item, error } of failed) noteFailed(context, 'cancellation', item, error);
-  // Listed again, the page is shorter by what was cancelled; where all of it failed, it would be the same.
-  const isShrinking = results.length > 0 || failed.length === 0;
-  if (rest.length > 0 && isShrinking) return order;
-  const after = withFailed(order, failed.length);
+  // Reading the page again skips cancelled deliveries; if all failed, it would be the same page.
+  const madeProgress = results.length > 0 || failed.length === 0;
+  if (rest.length > 0 && madeProgress) return operation;
+  const after = withFailed(operation, failed.length);
   if (rest.length === 0 && page.marker !== undefined) return { ...after, cursor: page.marker };
   await endPass(context, after);
   return undefined;
@@ -89,7 +91,7 @@ function pageOf(
   { ports }: OperateContext,
   { queue, subscriptionId, deletedAt, cursor }: CancellationOperation,
 ): Promise<Page<ListedDelivery>> {
-  // A queue of the same name may have been created since; its deliveries are not ours to cancel.
+  // A queue recreated under this name keeps its deliveries.
   const scope = subscriptionId === undefined ? { until: deletedAt } : { subscriptionId };
   return ports.deliveryListings.oldest(
     { queue, ...scope },
@@ -97,8 +99,8 @@ function pageOf(
   );
 }
 
-function withFailed(order: CancellationOperation, more: number): CancellationOperation {
-  return more === 0 ? order : { ...order, failed: (order.failed ?? 0) + more };
+function withFailed(operation: CancellationOperation, more: number): CancellationOperation {
+  return more === 0 ? operation : { ...operation, failed: (operation.failed ?? 0) + more };
 }
 
 async function cancelOne(
@@ -108,34 +110,37 @@ async function cancelOne(
 ): Promise<void> {
   const reason = subscriptionId === undefined ? 'queue_deleted' : 'subscription_deleted';
   const result = await cancelDelivery(context, key, reason);
-  // Another pass follows.
+  // Counts as failed; another pass repeats it.
   if (result.kind === 'refused' && result.why === 'contended') throw contendedDelivery(key);
 }
 
-async function endPass(context: OperateContext, order: CancellationOperation): Promise<void> {
-  const next = nextPass(order, context.ports.clock.now());
-  if (next === undefined) await finish(context, order);
-  else await continueLater(context, next.order, next.delaySeconds);
+async function endPass(context: OperateContext, operation: CancellationOperation): Promise<void> {
+  const next = nextPass(operation, context.ports.clock.now());
+  if (next === undefined) await finish(context, operation);
+  else await continueLater(context, next.operation, next.delaySeconds);
 }
 
-/** Undefined: this pass was the last. A queue that was deleted is on no list any more. */
+/** The next pass, or undefined after the last one. A deleted queue needs no marked record. */
 function nextPass(
-  order: CancellationOperation,
+  operation: CancellationOperation,
   now: number,
-): { order: CancellationOperation; delaySeconds: number } | undefined {
-  const { subscriptionId, deletedAt, settled, failed = 0, looks = 0 } = order;
+): { operation: CancellationOperation; delaySeconds: number } | undefined {
+  const { subscriptionId, deletedAt, settled, failed = 0, looks = 0 } = operation;
   if (settled !== true)
-    return { order: passOf(order, looks), delaySeconds: secondsUntil(deletedAt + ANY_LEASE_MS, now) };
+    return {
+      operation: restarted(operation, looks),
+      delaySeconds: secondsUntil(deletedAt + ANY_LEASE_MS, now),
+    };
   if (failed > 0 && looks < MAX_RECHECKS)
-    return { order: passOf(order, looks + 1), delaySeconds: recheckDelaySeconds(looks) };
-  const rememberedUntil = deletedAt + REMEMBERED_MS;
+    return { operation: restarted(operation, looks + 1), delaySeconds: recheckDelaySeconds(looks) };
+  const rememberedUntil = deletedAt + REPEAT_WINDOW_MS;
   return subscriptionId !== undefined && now < rememberedUntil
-    ? { order: passOf(order, looks), delaySeconds: secondsUntil(rememberedUntil, now) }
+    ? { operation: restarted(operation, looks), delaySeconds: secondsUntil(rememberedUntil, now) }
     : undefined;
 }
 
-/** From the beginning. */
-function passOf(
+/** The operation from its first page again. */
+function restarted(
   { kind, queue, subscriptionId, deletedAt }: CancellationOperation,
   looks: number,
 ): CancellationOperation {
@@ -152,12 +157,15 @@ function secondsUntil(moment: number, now: number): number {
   return Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil((moment - now) / 1000)));
 }
 
-/** The mark stays while something is left, for as long as its `ttl` says: those deliveries have to find it when they are due. */
-async function finish({ ports }: OperateContext, order: CancellationOperation): Promise<void> {
-  const { queue, subscriptionId, failed = 0 } = order;
+/**
+ * Removes the deletion mark. If deliveries failed, the mark stays until its `ttl`: they must find it when they are
+ * due.
+ */
+async function finish({ ports }: OperateContext, operation: CancellationOperation): Promise<void> {
+  const { queue, subscriptionId, failed = 0 } = operation;
   if (failed > 0) {
-    const whose = { queue, ...(subscriptionId !== undefined && { subscriptionId }) };
-    ports.journal.note({ fact: 'cancellation_given_up', ...whose, failed });
+    const scope = { queue, ...(subscriptionId !== undefined && { subscriptionId }) };
+    ports.journal.note({ fact: 'cancellation_given_up', ...scope, failed });
     return;
   }
   if (subscriptionId !== undefined) await ports.registry.removeMarked(queue, subscriptionId);

@@ -16,38 +16,38 @@ export type OperateContext = {
   settings: ByHandContext['settings'];
 };
 
-/** Deliveries worked on at once: deliver consumes the retry queue, to which they all send, side by side as well. */
-export const SIDE_BY_SIDE = 10;
+/** How many deliveries are processed concurrently. Deliver also consumes the retry queue concurrently. */
+export const CONCURRENCY = 10;
 
-/** What is left of the invocation, in milliseconds. */
+/** Returns the time left in the invocation, in milliseconds. */
 export type TimeLeft = () => number;
 
-/** What has to be left for another page to be read and ten deliveries to be dealt with, each of them at the SDK's slowest. */
+/** Time needed to read a page and process ten deliveries when every SDK call is at its slowest, in milliseconds. */
 export const PAGE_MS = 20_000;
 
-/** An item whose work threw; the others went on. */
-type Failed<Item> = { item: Item; error: unknown };
+/** An item whose processing threw an error. */
+type FailedItem<Item> = { item: Item; error: unknown };
 
-type Worked<Item, Result> = {
+type BatchResult<Item, Result> = {
   results: readonly Result[];
-  failed: readonly Failed<Item>[];
+  failed: readonly FailedItem<Item>[];
   rest: readonly Item[];
 };
 
 /**
- * Works on the items, ten at once, until there are no more or the time is up. A failure holds up no other item: where a
- * service is down for all of them, the calls after the page fail as well, and the message comes again.
+ * Processes the items, ten concurrently, until none or no time is left. A failed item does not stop the others. If a
+ * service is down, the calls after the page fail too, and SQS redelivers the message.
  */
-export async function workThrough<Item, Result>(
+export async function processItems<Item, Result>(
   items: readonly Item[],
   remaining: TimeLeft,
   work: (item: Item) => Promise<Result>,
-): Promise<Worked<Item, Result>> {
+): Promise<BatchResult<Item, Result>> {
   const results: Result[] = [];
-  const failed: Failed<Item>[] = [];
-  for (let start = 0; start < items.length; start += SIDE_BY_SIDE) {
+  const failed: FailedItem<Item>[] = [];
+  for (let start = 0; start < items.length; start += CONCURRENCY) {
     if (remaining() < PAGE_MS) return { results, failed, rest: items.slice(start) };
-    const group = items.slice(start, start + SIDE_BY_SIDE);
+    const group = items.slice(start, start + CONCURRENCY);
     await Promise.all(
       group.map(async (item) => {
         try {
@@ -61,14 +61,14 @@ export async function workThrough<Item, Result>(
   return { results, failed, rest: [] };
 }
 
-/** Carries out an order page by page while there is time. `page` answers what is left of it; undefined: nothing is. */
-export async function pageByPage<Order extends Operation>(
+/** Processes an operation page by page while there is time. `page` returns the rest; undefined: nothing is left. */
+export async function processPages<Order extends Operation>(
   context: OperateContext,
-  order: Order,
+  operation: Order,
   remaining: TimeLeft,
-  page: (order: Order) => Promise<Order | undefined>,
+  page: (operation: Order) => Promise<Order | undefined>,
 ): Promise<void> {
-  let rest: Order | undefined = order;
+  let rest: Order | undefined = operation;
   while (rest !== undefined) {
     if (remaining() < PAGE_MS) {
       await continueLater(context, rest, 0);
@@ -78,7 +78,7 @@ export async function pageByPage<Order extends Operation>(
   }
 }
 
-/** Notes the delivery for which an order could not be carried out. */
+/** Logs a delivery for which an operation failed. */
 export function noteFailed(
   { ports }: OperateContext,
   operation: Operation['kind'],
@@ -88,7 +88,7 @@ export function noteFailed(
   ports.journal.note({ fact: 'operation_failed_for', operation, key, error: errorOf(error) });
 }
 
-/** Sends the rest of an order in a new message, so that it does not count as a failed receive. */
+/** Sends the rest of an operation in a new message, so that it does not count as a failed receive. */
 export async function continueLater(
   { ports }: OperateContext,
   operation: Operation,

@@ -22,7 +22,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { operateEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
-import { operateRecord, orderIdsIn, type OrderContext } from './operate.ts';
+import { operateRecord, operationIdsIn, type OperateRecordContext } from './operate.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
 // Once per cold start
@@ -38,9 +38,11 @@ const returnSooner = returningSooner({
   random: Math.random,
 });
 
-// Called by Lambda, with one order of the operation queue
+// Called by Lambda with one operation of the operation queue
 
-export const handler = deadline.timed(sqsHandler(journal, { handleRecord, returnSooner, idsOf: orderIdsIn }));
+export const handler = deadline.timed(
+  sqsHandler(journal, { handleRecord, returnSooner, idsOf: operationIdsIn }),
+);
 
 // For every record
 
@@ -50,8 +52,12 @@ function handleRecord(record: SQSRecord, invocation: Context): Promise<void> {
 
 type Environment = ReturnType<typeof operateEnvironment>;
 
-/** The adapter for each port, and the settings in the units of the steps. */
-function operateContextOf(environment: Environment, journal: Journal, deadline: CallDeadline): OrderContext {
+/** The adapter of each port, and the settings converted to the units the steps use. */
+function operateContextOf(
+  environment: Environment,
+  journal: Journal,
+  deadline: CallDeadline,
+): OperateRecordContext {
   return {
     ports: portsOf(environment, journal, deadline),
     settings: {
@@ -61,7 +67,11 @@ function operateContextOf(environment: Environment, journal: Journal, deadline: 
   };
 }
 
-function portsOf(environment: Environment, journal: Journal, deadline: CallDeadline): OrderContext['ports'] {
+function portsOf(
+  environment: Environment,
+  journal: Journal,
+  deadline: CallDeadline,
+): OperateRecordContext['ports'] {
   const invocation = { deadline, journal };
   const dynamo = dynamoClient(invocation);
   const pacing = pacingOf(deadline);

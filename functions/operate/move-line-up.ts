@@ -7,8 +7,8 @@ import { isWaiting, moveUpWaiting, type WaitingDelivery } from '../../shared/ste
 import {
   continueLater,
   noteFailed,
-  pageByPage,
-  workThrough,
+  processPages,
+  processItems,
   type OperateContext,
   type TimeLeft,
 } from './context.ts';
@@ -16,38 +16,38 @@ import {
 const PAGE = 100;
 
 /**
- * Moves up what waits in a subscription's line by a lower limit than it has now, page by page, those with the oldest messages first. A second
- * pass finds what was under way at the change. Best effort: a delivery that is left goes when it was to go before.
- * @throws when a service fails: the message comes again.
+ * Gives earlier slots to the deliveries that wait under a lower rate limit than the current one, oldest first. A
+ * second pass finds those in flight at the change. Best effort: a remaining delivery keeps its slot.
+ * @throws if a service fails: SQS redelivers the message
  */
 export async function moveLineUp(
   context: OperateContext,
-  order: MovingUpOperation,
+  operation: MovingUpOperation,
   remaining: TimeLeft,
 ): Promise<void> {
-  await pageByPage(context, order, remaining, (rest) => movePage(context, rest, remaining));
+  await processPages(context, operation, remaining, (rest) => movePage(context, rest, remaining));
 }
 
-/** What is left to do; undefined where nothing is, or another message does it. */
+/** The rest of the operation; undefined if nothing is left or another message continues it. */
 async function movePage(
   context: OperateContext,
-  order: MovingUpOperation,
+  operation: MovingUpOperation,
   remaining: TimeLeft,
 ): Promise<MovingUpOperation | undefined> {
-  const subscription = await presentSubscription(context, order);
-  // What waits for one that is gone or disabled is cancelled when it is due.
+  const subscription = await presentSubscription(context, operation);
+  // Deliveries of a deleted or disabled subscription are cancelled when they are due.
   if (subscription === undefined) return undefined;
   const limit = rateLimitOf(subscription);
-  const { deliveries, marker } = await openDeliveries(context, order);
+  const { deliveries, marker } = await openDeliveries(context, operation);
   const waiting = deliveries.filter(isWaiting).filter(({ slot }) => isFromLowerLimit(slot, limit));
-  const { results, failed, rest } = await workThrough(inLine(waiting), remaining, (one) =>
+  const { results, failed, rest } = await processItems(bySlot(waiting), remaining, (one) =>
     moveUpWaiting(context, one, limit),
   );
   for (const { item, error } of failed) noteFailed(context, 'moving_up', item.key, error);
-  // Read again, the page is shorter by those that moved; where none did, it would be the same.
-  if (rest.length > 0 && results.includes('moved')) return order;
-  if (marker !== undefined) return { ...order, cursor: marker };
-  if (order.settled !== true) await passAgain(context, order);
+  // A moved delivery is not selected again, so reading the page again makes progress; if none moved, it would not.
+  if (rest.length > 0 && results.includes('moved')) return operation;
+  if (marker !== undefined) return { ...operation, cursor: marker };
+  if (operation.settled !== true) await scheduleSecondPass(context, operation);
   return undefined;
 }
 
@@ -72,13 +72,13 @@ async function openDeliveries(
   return { deliveries, ...end };
 }
 
-/** Those that were to go first stay first. */
-function inLine(waiting: readonly WaitingDelivery[]): WaitingDelivery[] {
+/** Sorted by current slot, which keeps their order. */
+function bySlot(waiting: readonly WaitingDelivery[]): WaitingDelivery[] {
   return waiting.toSorted((one, other) => one.slot.at - other.slot.at);
 }
 
-/** A delivery that was claimed before the change may be put in the line as it was then, after this pass came by. */
-async function passAgain(
+/** A delivery claimed before the change may take a slot under the old limit after this pass. */
+async function scheduleSecondPass(
   context: OperateContext,
   { kind, queue, subscriptionId }: MovingUpOperation,
 ): Promise<void> {

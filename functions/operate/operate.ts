@@ -7,14 +7,14 @@ import { moveLineUp } from './move-line-up.ts';
 import { recoverDeliveries } from './recover-deliveries.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
-export type OrderContext = OperateContext & { ports: { deadLetters: DeadLetters } };
+export type OperateRecordContext = OperateContext & { ports: { deadLetters: DeadLetters } };
 
 /**
- * What operate does for every SQS record. A throw means that one of our own services failed, and the message comes again.
- * An order that can never be understood is dead-lettered with its reason instead of being tried fifty times.
+ * Handles one SQS record. Dead-letters a record that cannot be parsed, because a retry cannot help.
+ * @throws if an AWS service fails: SQS redelivers the record
  */
 export async function operateRecord(
-  context: OrderContext,
+  context: OperateRecordContext,
   { messageId: id, body }: SQSRecord,
   invocation: Context,
 ): Promise<void> {
@@ -28,8 +28,8 @@ export async function operateRecord(
   journal.note({ fact: 'dead_lettered', id, reason: parsed.reason });
 }
 
-/** What an order is for, as far as it can be read. */
-export function orderIdsIn({ body }: SQSRecord): Record<string, string> {
+/** The operation's kind and queue for the log. Empty if the record cannot be parsed. */
+export function operationIdsIn({ body }: SQSRecord): Record<string, string> {
   const parsed = parseOperation(body);
   if (!parsed.ok) return {};
   const { kind, queue } = parsed.value;
@@ -37,8 +37,8 @@ export function orderIdsIn({ body }: SQSRecord): Record<string, string> {
 }
 
 /**
- * One order, as far as the invocation's time goes; the rest goes on in a new message. It returns when its message may be
- * acknowledged, and throws when it must come again: all of it can be repeated without harm.
+ * Carries out one operation within the invocation's time; a new message continues the rest. Idempotent.
+ * @throws if a service fails: SQS redelivers the message
  */
 export async function operate(
   context: OperateContext,

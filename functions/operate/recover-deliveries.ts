@@ -23,40 +23,40 @@ import {
   continueLater,
   noteFailed,
   PAGE_MS,
-  SIDE_BY_SIDE,
-  workThrough,
+  CONCURRENCY,
+  processItems,
   type OperateContext,
   type TimeLeft,
 } from './context.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 
-/** Deliveries of a page. Their keys stand on the recovery's record while they are worked on: some 7 KB. */
+/** Deliveries per page. The recovery's record stores their keys meanwhile: about 7 KB. */
 const PAGE = 50;
 
-/** The order is sent before its record is written, by a request that has ended, one way or the other, a minute later. */
+/** The API sends the operation before it writes the record. After a minute that request has certainly ended. */
 const CREATION_MS = 60_000;
 const CREATION_LOOK_SECONDS = 15;
 
-/** If the invocation that was quicker died, its work is taken up then. */
-const WATCH_AFTER_SECONDS = OPERATE_TIMEOUT_SECONDS + 5;
+/** When to look again after a concurrent invocation won: it has finished or crashed by then. */
+const RECHECK_SECONDS = OPERATE_TIMEOUT_SECONDS + 5;
 
 /**
- * Gives the deliveries of a recovery another round, page by page. A page's keys are on the recovery's record before the first
- * of them is touched, and are counted by the write that replaces them by the next page's: after a crash the page is worked on
- * again, and the deliveries that have had their round say so.
- * @throws when a service fails: the message comes again.
+ * Starts a new retry round for a recovery's deliveries, page by page. The record stores a page's keys before they are
+ * processed and counts them when it stores the next page. After a crash the page repeats; a delivery's `recoveries`
+ * shows that it was already reopened.
+ * @throws if a service fails: SQS redelivers the message
  */
 export async function recoverDeliveries(
   context: OperateContext,
-  order: RecoveryOperation,
+  operation: RecoveryOperation,
   remaining: TimeLeft,
 ): Promise<void> {
-  let recovery = await context.ports.recoveries.find(order.queue, order.recoveryId);
-  if (recovery === undefined) await awaitRecord(context, order);
+  let recovery = await context.ports.recoveries.find(operation.queue, operation.recoveryId);
+  if (recovery === undefined) await awaitRecord(context, operation);
   while (recovery?.state === 'running') {
     const progress = remaining() < PAGE_MS ? { waitSeconds: 0 } : await advance(context, recovery, remaining);
     if ('waitSeconds' in progress) {
-      await continueLater(context, order, progress.waitSeconds);
+      await continueLater(context, operation, progress.waitSeconds);
       return;
     }
     recovery = progress.recovery;
@@ -64,20 +64,20 @@ export async function recoverDeliveries(
   if (recovery?.state === 'stopped') await countStopped(context, recovery);
 }
 
-/** The record as it is now; or how long another message has to wait before it goes on. */
+/** The current record, or the seconds until another message continues. */
 type Progress = { recovery: Recovery | undefined } | { waitSeconds: number };
 
 async function advance(context: OperateContext, recovery: Recovery, remaining: TimeLeft): Promise<Progress> {
-  const { recovery: next, waitSeconds } = await stepOf(context, recovery, remaining);
-  const saving = await saved(context, next);
+  const { recovery: next, waitSeconds } = await takeStep(context, recovery, remaining);
+  const saving = await saveProgress(context, next);
   if (saving.kind === 'saved') return waitSeconds === undefined ? { recovery: next } : { waitSeconds };
   const { current } = saving;
-  // Another invocation is working on it, perhaps by a copy of this very message, which our acknowledgement deletes for both.
-  // So another message looks at it later.
-  return current?.state === 'running' ? { waitSeconds: WATCH_AFTER_SECONDS } : { recovery: current };
+  // Another invocation is working on it, perhaps with a copy of this SQS message, which our acknowledgement would
+  // delete too. A new message checks later.
+  return current?.state === 'running' ? { waitSeconds: RECHECK_SECONDS } : { recovery: current };
 }
 
-async function saved({ ports }: OperateContext, recovery: Recovery): Promise<SaveResult> {
+async function saveProgress({ ports }: OperateContext, recovery: Recovery): Promise<SaveResult> {
   const saving = await ports.recoveries.save(recovery);
   if (saving.kind === 'saved' && recovery.state === 'completed') {
     const { id, selection, found, reopened } = recovery;
@@ -92,20 +92,20 @@ async function saved({ ports }: OperateContext, recovery: Recovery): Promise<Sav
   return saving;
 }
 
-async function awaitRecord(context: OperateContext, order: RecoveryOperation): Promise<void> {
+async function awaitRecord(context: OperateContext, operation: RecoveryOperation): Promise<void> {
   const { ports } = context;
-  if (ports.clock.now() < order.orderedAt + CREATION_MS) {
-    await continueLater(context, order, CREATION_LOOK_SECONDS);
+  if (ports.clock.now() < operation.orderedAt + CREATION_MS) {
+    await continueLater(context, operation, CREATION_LOOK_SECONDS);
     return;
   }
-  // The request that ordered it has failed, and its caller knows.
-  ports.journal.note({ fact: 'operation_dropped', operation: order.kind, queue: order.queue });
+  // The request that ordered it failed, and its caller received the error.
+  ports.journal.note({ fact: 'operation_dropped', operation: operation.kind, queue: operation.queue });
 }
 
-/** What is written next; `waitSeconds`: how long to wait before the step after it. */
+/** The record to write next. `waitSeconds`: the wait before the following step. */
 type Step = { recovery: Recovery; waitSeconds?: number };
 
-async function stepOf(context: OperateContext, recovery: Recovery, remaining: TimeLeft): Promise<Step> {
+async function takeStep(context: OperateContext, recovery: Recovery, remaining: TimeLeft): Promise<Step> {
   const { results, rest } = await handleBatch(context, recovery, remaining);
   const after = withResults(recovery, results, rest);
   const step = rest.length > 0 ? { recovery: after } : await nextStep(context, after);
@@ -123,30 +123,33 @@ async function nextStep(context: OperateContext, recovery: Recovery): Promise<St
   }
 }
 
-/** The status in the listing saves reading open deliveries; the record decides when its turn comes. */
+/** The listed status only skips open deliveries early; each delivery's record decides when it is processed. */
 async function nextPage({ ports }: OperateContext, { selection, cursor }: Recovery) {
   const page = { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) };
   const { items, marker } = await ports.deliveryListings.oldest(selection, page);
   return { keys: items.filter(({ status }) => isRecoverable(status)).map(({ key }) => key), marker };
 }
 
-/** The next ten of the batch: what the recovery's record says of its progress is at most so many behind, also after a crash. */
+/**
+ * Processes the next ten of the batch, so that the recorded progress is at most ten deliveries behind, even after a
+ * crash.
+ */
 async function handleBatch(context: OperateContext, recovery: Recovery, remaining: TimeLeft) {
-  const now = recovery.batch.slice(0, SIDE_BY_SIDE);
-  if (now.length === 0) return { results: [], rest: [] };
-  const { deliveries, unreadable } = await context.ports.deliveryListings.records(now);
-  const { results, failed, rest } = await workThrough(deliveries, remaining, (delivery) =>
-    handle(context, recovery, delivery),
+  const group = recovery.batch.slice(0, CONCURRENCY);
+  if (group.length === 0) return { results: [], rest: [] };
+  const { deliveries, unreadable } = await context.ports.deliveryListings.records(group);
+  const { results, failed, rest } = await processItems(deliveries, remaining, (delivery) =>
+    recoverDelivery(context, recovery, delivery),
   );
   const faults = [
     ...unreadable.map(({ key, error }) => faultOf(context, key, error)),
     ...failed.map(({ item, error }) => resultOfFailed(context, recovery, item, error)),
   ];
-  const left = [...rest.map(({ key }) => key), ...recovery.batch.slice(SIDE_BY_SIDE)];
+  const left = [...rest.map(({ key }) => key), ...recovery.batch.slice(CONCURRENCY)];
   return { results: [...results, ...faults], rest: left };
 }
 
-/** At the last look, one that has had its round lacks no more than its wake-up, and reconcile finds it overdue. */
+/** At the last look a reopened delivery only lacks its wake-up, and reconcile finds it overdue. */
 function resultOfFailed(
   context: OperateContext,
   recovery: Recovery,
@@ -158,29 +161,31 @@ function resultOfFailed(
   return isLeftToReconcile ? { kind: 'reopened' } : fault;
 }
 
-/** A service that is down comes back; a record that cannot be read or written is given up after the last look. */
+/** Defers a failed delivery: a service outage ends. After the last look it is given up. */
 function faultOf(context: OperateContext, key: DeliveryKey, error: unknown): ReplayResult {
   noteFailed(context, 'recovery', key, error);
   return { kind: 'later', why: 'fault', key };
 }
 
-/** As it was read just now: since its key was put on record it may have been retried by hand, even delivered. */
-async function handle(
+/**
+ * Reopens one delivery. It was just read again: it may have been retried manually or delivered since it was listed.
+ */
+async function recoverDelivery(
   context: OperateContext,
   recovery: Recovery,
   delivery: Delivery,
 ): Promise<ReplayResult> {
   const { key } = delivery;
-  const isOurs = delivery.recoveries.includes(recovery.id);
-  if (!isOurs && !isSelected(recovery, delivery)) return { kind: 'unconcerned' };
+  const isRecovered = delivery.recoveries.includes(recovery.id);
+  if (!isRecovered && !isSelected(recovery, delivery)) return { kind: 'unconcerned' };
   const result = await reopenDelivery(context, key, recovery.id);
   if (result.kind === 'retried') return { kind: 'reopened' };
-  return handlingOf(result.why, key);
+  return resultOfRefusal(result.why, key);
 }
 
-function handlingOf(why: RetryRefusal, key: Delivery['key']): ReplayResult {
+function resultOfRefusal(why: RetryRefusal, key: Delivery['key']): ReplayResult {
   switch (why) {
-    // Not counted yet: otherwise its key would not be in the batch any more.
+    // Its key is still in the batch, so it was not counted yet.
     case 'recovered_already':
       return { kind: 'reopened' };
     case 'being_closed':
@@ -200,7 +205,7 @@ function handlingOf(why: RetryRefusal, key: Delivery['key']): ReplayResult {
   }
 }
 
-/** Counts, for a recovery that was stopped in the middle of a batch, the deliveries that had been given a round by then. */
+/** Counts the deliveries that a stopped recovery had already reopened in its current batch. */
 async function countStopped(context: OperateContext, recovery: Recovery): Promise<void> {
   const { ports } = context;
   const uncounted = [...recovery.batch, ...recovery.deferred];
@@ -209,7 +214,7 @@ async function countStopped(context: OperateContext, recovery: Recovery): Promis
   const reopened: ReplayResult[] = deliveries.flatMap((delivery) =>
     delivery.recoveries.includes(recovery.id) ? [{ kind: 'reopened' }] : [],
   );
-  // Refused: another invocation has counted them.
+  // A refusal needs no handling: another invocation counted them.
   await ports.recoveries.save(
     nextVersion(withResults({ ...recovery, deferred: [] }, reopened, []), writeTime(context)),
   );

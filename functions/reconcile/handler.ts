@@ -35,11 +35,11 @@ const reconcileContext = {
   },
 };
 
-// Called by Lambda, every minute
+// Called by Lambda every minute
 
 export const handler = deadline.timed(handleRun);
 
-// For every run: a throw fails it, which shows in the function's errors; the next minute goes on.
+// For every run: an error shows in the function's error metric, and the next run continues.
 
 async function handleRun(_event: unknown, invocation: Context): Promise<Reconciliation> {
   try {
@@ -52,10 +52,10 @@ async function handleRun(_event: unknown, invocation: Context): Promise<Reconcil
   }
 }
 
-/** Lambda logs an error that a function throws with everything attached to it, so this one names nothing but the fault. */
+/** Contains only the fault's name: Lambda logs a thrown error with all its properties. */
 class RunFailedError extends Error {
   override readonly name = 'RunFailedError';
   constructor(fault: unknown) {
-    super(`${fault instanceof Error ? fault.name : 'Something'} was thrown; the fault in the log says more.`);
+    super(`${fault instanceof Error ? fault.name : 'Unknown error'}: see the fault in the log.`);
   }
 }

@@ -11,20 +11,20 @@ export type ReconcileContext = {
   settings: { overdueAfterMs: number; retentionMs: number };
 };
 
-/** Deliveries looked up, and woken side by side, at a time. */
+/** Deliveries read per page, and woken concurrently. */
 const PAGE = 200;
-const SIDE_BY_SIDE = 10;
+const CONCURRENCY = 10;
 
-/** What has to be left of the invocation for another page. */
+/** Time needed for another page, in milliseconds. */
 const PAGE_MS = 15_000;
 
-/** What a run did: how many it woke, and how late the latest of them was, in milliseconds. */
+/** The result of a run: how many deliveries it woke, and how overdue the latest was, in milliseconds. */
 export type Reconciliation = { woken: number; latestMs: number };
 
 /**
- * The safety net: wakes deliveries whose wake-up never came, and those that still owe something (docs/design.md#6-wake-ups). It stops
- * when nothing is overdue or the invocation's time is up; the next run goes on.
- * @throws AggregateError when deliveries could not be woken, after the others were; they are found again once their postponement is over.
+ * Wakes overdue deliveries: their wake-up was lost, or they still have pending steps (docs/design.md#6-wake-ups).
+ * Stops when none is left or the time is up; the next run continues.
+ * @throws AggregateError if some could not be woken, after all others were; a later run finds them again
  */
 export async function reconcile(
   context: ReconcileContext,
@@ -52,14 +52,14 @@ async function wakeAll(
   before: Run,
 ): Promise<Run> {
   let run = before;
-  for (let start = 0; start < found.length; start += SIDE_BY_SIDE) {
-    const group = found.slice(start, start + SIDE_BY_SIDE).map((one) => wake(context, one));
+  for (let start = 0; start < found.length; start += CONCURRENCY) {
+    const group = found.slice(start, start + CONCURRENCY).map((one) => wake(context, one));
     for (const result of await Promise.allSettled(group)) run = withResult(run, result);
   }
   return run;
 }
 
-function withResult(run: Run, result: PromiseSettledResult<Woken | undefined>): Run {
+function withResult(run: Run, result: PromiseSettledResult<WakeResult | undefined>): Run {
   if (result.status === 'rejected') return { ...run, failures: [...run.failures, result.reason] };
   if (result.value === undefined) return run;
   const { overdueMs, stuck } = result.value;
@@ -71,25 +71,25 @@ function withResult(run: Run, result: PromiseSettledResult<Woken | undefined>): 
   };
 }
 
-/** How overdue it was, in milliseconds, and whether it was woken before in vain. */
-type Woken = { overdueMs: number; stuck: boolean };
+/** How overdue a delivery was, in milliseconds, and whether an earlier wake-up had no effect. */
+type WakeResult = { overdueMs: number; stuck: boolean };
 
-/** Undefined: another run or invocation moved its index key meanwhile. */
+/** Postpones and wakes one delivery. Undefined: a concurrent write moved its key in the overdue index. */
 async function wake(
   { ports, settings }: ReconcileContext,
   found: OverdueDelivery,
-): Promise<Woken | undefined> {
+): Promise<WakeResult | undefined> {
   const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
   const result = await ports.deliveries.write(postpone(found, at));
   if (result.kind === 'refused') return undefined;
-  // It stays postponed where this throws: the wake-up may have been sent all the same.
+  // It stays postponed if this throws, because the wake-up may have been sent.
   await ports.wakeUps.sendDelayed(wakeUpFor(result.delivery, at.now), 0);
   const overdueMs = at.now - found.overdueAt;
   ports.journal.note({ fact: 'reconciled', key: found.key, overdueMs });
   return { overdueMs, stuck: wasAlreadyPostponed(result.delivery, found.overdueAt) };
 }
 
-/** A delivery that is over is woken under its last attempt's number: it is refused, and then does what it owes. */
+/** A finished delivery uses its last attempt's number: its claim is refused, and deliver does the pending steps. */
 function wakeUpFor({ key, next, attempts }: Delivery, now: number): WakeUp {
   return {
     kind: 'wake_up',

@@ -8,7 +8,7 @@ import { deliver } from '../../../functions/deliver/deliver.ts';
 import { ownerFor, type DeliverContext } from '../../../functions/deliver/context.ts';
 import { healthNotes } from '../../../functions/deliver/health.ts';
 import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
-import { dispatch, type DispatchContext, type IngressReading } from '../../../functions/dispatch/dispatch.ts';
+import { dispatch, type DispatchContext, type IngressResult } from '../../../functions/dispatch/dispatch.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
 import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
@@ -31,13 +31,13 @@ import { virtualClock } from './virtual-clock.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-type Readable = Extract<IngressReading, { ok: true }>;
+type Readable = Extract<IngressResult, { ok: true }>;
 
 /** What was read from an ingress message. Without a version it is one whose producer gave everything that it says. */
 type Published =
-  Exclude<IngressReading, Readable> | (Omit<Readable, 'version'> & Partial<Pick<Readable, 'version'>>);
+  Exclude<IngressResult, Readable> | (Omit<Readable, 'version'> & Partial<Pick<Readable, 'version'>>);
 
-const withVersion = (reading: Published): IngressReading => {
+const withVersion = (reading: Published): IngressResult => {
   if (!reading.ok) return reading;
   const { type, timestamp, expiresAt: ttl, data } = reading.message;
   return { version: versionOf({ type, timestamp, ttl, delay: reading.delaySeconds, data }), ...reading };

@@ -3,14 +3,14 @@ import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked
 import { removeSubscription } from '../../support/remove-subscription.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-const slowly = (world: ChunkedWorld, takesMs: number): void => {
+const answerSlowly = (world: ChunkedWorld, takesMs: number): void => {
   for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs })]);
 };
 
-describe('a copy of the job for a chunk', () => {
-  it('makes no request while the holder is at it, and comes back when the lease has run out', async () => {
+describe('a copy of a chunk job', () => {
+  it('makes no request while the first holds the lease, and returns when the lease ends', async () => {
     const world = await chunkedWorld(3);
-    slowly(world, 3_000);
+    answerSlowly(world, 3_000);
     await world.publish();
     await world.until(1_000);
     const before = world.writes();
@@ -27,9 +27,9 @@ describe('a copy of the job for a chunk', () => {
     expect(world.separateMembers()).toEqual([]);
   });
 
-  it('makes no request where fifty come at once: one of them has all', async () => {
+  it('of fifty concurrent copies, only one makes the requests', async () => {
     const world = await chunkedWorld(5);
-    slowly(world, 3_000);
+    answerSlowly(world, 3_000);
     const copies = Array.from({ length: 50 }, (_, index) =>
       world.deliverCopy(world.job(), world.received(`copy-${index}`)),
     );
@@ -40,7 +40,7 @@ describe('a copy of the job for a chunk', () => {
     expect(world.writes().filter((write) => write !== 'chunk unclaimed')).toEqual(['chunk held']);
   });
 
-  it('does nothing after all is done', async () => {
+  it('is a no-op after all members succeeded', async () => {
     const world = await chunkedWorld(3);
     await world.publish();
     await world.clock.run();
@@ -52,7 +52,7 @@ describe('a copy of the job for a chunk', () => {
     expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held', 'chunk unclaimed']);
   });
 
-  it('treats those that the claim did not name by themselves', async () => {
+  it('gives subscriptions outside the claim separate records', async () => {
     const world = await chunkedWorld(4);
     await world.publish({}, 600);
     await world.deliverCopy(world.job(['s-1', 's-2']), world.received('first'));
@@ -64,16 +64,16 @@ describe('a copy of the job for a chunk', () => {
     expect(world.separateMembers()).toEqual(['s-3', 's-4']);
     for (const id of world.ids) expect((await world.delivery(id)).status).toBe('delivered');
 
-    // Whichever of the two comes once more.
+    // Redeliveries of both copies.
     await world.deliverCopy(world.job(['s-2', 's-3', 's-4']), world.received('again', 2));
     await world.deliverCopy(world.job(['s-1', 's-2']), world.received('again', 2));
     await world.clock.run();
     expect(world.requests()).toEqual([1, 1, 1, 1]);
   });
 
-  it('that names others, while the holder is at it, waits for its end and asks those then', async () => {
+  it('that names other subscriptions requests them after the first lease ends', async () => {
     const world = await chunkedWorld(3);
-    slowly(world, 3_000);
+    answerSlowly(world, 3_000);
     await world.publish({}, 600);
     const first = world.deliverCopy(world.job(['s-1', 's-2']), world.received('first'));
     await world.until(1_000);
@@ -86,10 +86,10 @@ describe('a copy of the job for a chunk', () => {
   });
 });
 
-describe('a result whose claim lapsed meanwhile', () => {
-  it('is on record outside the numbering, and a success wins', async () => {
+describe('a result that arrives after its lease ended', () => {
+  it('is stored as a late result, and a success wins', async () => {
     const world = await chunkedWorld(2);
-    // Longer than its lease.
+    // Longer than the lease.
     world.subscriber.script(world.urlOf('s-1'), [
       status(200, { takesMs: 40_000 }),
       status(500, { takesMs: 5_000 }),
@@ -111,9 +111,9 @@ describe('a result whose claim lapsed meanwhile', () => {
     expect(two.lateResults).toHaveLength(1);
   });
 
-  it('is recorded in the chunk where nobody has noticed', async () => {
+  it('is recorded in the chunk if no other invocation took over', async () => {
     const world = await chunkedWorld(2);
-    slowly(world, 40_000);
+    answerSlowly(world, 40_000);
     await world.publish();
     await world.clock.run();
 
@@ -123,9 +123,9 @@ describe('a result whose claim lapsed meanwhile', () => {
   });
 });
 
-describe('a message that is dispatched again', () => {
-  /** dispatch dies after so many of its jobs were sent. */
-  const dispatchedInPart = async (world: ChunkedWorld, sent: number): Promise<void> => {
+describe('a message that is dispatched twice', () => {
+  /** Makes dispatch crash after it sent this many jobs. */
+  const crashDispatchAfter = async (world: ChunkedWorld, sent: number): Promise<void> => {
     const { deliveryQueue } = world.dispatchContext.ports;
     const send = deliveryQueue.send.bind(deliveryQueue);
     deliveryQueue.send = async (jobs, delaySeconds) => {
@@ -138,11 +138,11 @@ describe('a message that is dispatched again', () => {
   };
 
   it.each([0, 1, 2, 3])(
-    'after a crash that had sent %i of its jobs, to subscriptions that changed meanwhile, skips and multiplies nothing',
+    'is delivered once to each subscription after a crash with %i jobs sent, although subscriptions changed',
     async (sent) => {
       const world = await chunkedWorld(12, { perJob: 4 });
-      await dispatchedInPart(world, sent);
-      const asked = world.requests();
+      await crashDispatchAfter(world, sent);
+      const requestedBefore = world.requests();
       await removeSubscription(world.subscriptions, 'orders', 's-5');
       await world.subscribe('newcomer', { createdAt: world.clock.now() + 1 });
       world.settings.firstAttemptsPerJob = 2;
@@ -150,7 +150,7 @@ describe('a message that is dispatched again', () => {
       await world.clock.run();
 
       expect(world.requests()).toEqual(
-        world.ids.map((id, index) => (id === 's-5' ? (asked[index] ?? 0) : 1)),
+        world.ids.map((id, index) => (id === 's-5' ? (requestedBefore[index] ?? 0) : 1)),
       );
       expect(world.requestsOf('newcomer')).toBe(0);
       expect(await world.messageRecords.find({ queue: 'orders', messageId: 'message-1' })).toMatchObject({
@@ -162,7 +162,7 @@ describe('a message that is dispatched again', () => {
     },
   );
 
-  it('makes no request where all went well', async () => {
+  it('makes no second request after a complete dispatch', async () => {
     const world = await chunkedWorld(12, { perJob: 4 });
     await world.publish();
     await world.clock.run();

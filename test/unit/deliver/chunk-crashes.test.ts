@@ -8,7 +8,7 @@ const RETRIED = { minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10
 const lostOf = async (world: ChunkedWorld, id: string) =>
   (await world.delivery(id)).attempts.map(({ lost = 0 }) => lost);
 
-/** Nine answer within 50 ms, the last after ten seconds. */
+/** Nine subscribers answer within 50 ms, the last one after ten seconds. */
 const withSlowOne = async (): Promise<ChunkedWorld> => {
   const world = await chunkedWorld(10);
   for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 50 })]);
@@ -16,29 +16,29 @@ const withSlowOne = async (): Promise<ChunkedWorld> => {
   return world;
 };
 
-/** A function has the job, dies so long after the start, and the job comes back after three minutes. */
-const diedAt = async (world: ChunkedWorld, ms: number): Promise<void> => {
-  // Its own job, which comes last of all, finds nothing left to do.
+/** Crashes an invocation `ms` after its start and waits until SQS redelivers the job, after three minutes. */
+const crashedAt = async (world: ChunkedWorld, ms: number): Promise<void> => {
+  // The dispatched job is delayed so far that it finds nothing left to do.
   await world.publish({}, 900);
   world.deliverDying(world.job(), world.received('dead'), ms);
   await world.until(180_000);
 };
 
-const comesAgain = (world: ChunkedWorld, owner = 'next'): Promise<void> =>
+const redeliver = (world: ChunkedWorld, owner = 'next'): Promise<void> =>
   world.deliverCopy(world.job(), world.received(owner, 2));
 
-/** Until all is over, the slowest request and the last copy. */
-const ended = async (world: ChunkedWorld, ...invocations: readonly Promise<void>[]): Promise<void> => {
+/** Runs until every request and every copy has finished. */
+const runToEnd = async (world: ChunkedWorld, ...invocations: readonly Promise<void>[]): Promise<void> => {
   await world.clock.run();
   await Promise.all(invocations);
 };
 
-describe('a function that dies at the first attempts of a chunk', () => {
-  it('has those on record asked once; the others are asked again, one by one, and count as lost once', async () => {
+describe('an invocation that crashes during the first attempts of a chunk', () => {
+  it('does not repeat recorded requests; the others are repeated singly and count as lost once', async () => {
     const world = await withSlowOne();
-    await diedAt(world, 1_000);
+    await crashedAt(world, 1_000);
     const before = world.writes().length;
-    await ended(world, comesAgain(world));
+    await runToEnd(world, redeliver(world));
 
     expect(world.requests()).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
     expect(world.separateMembers()).toEqual(['s-10']);
@@ -56,44 +56,44 @@ describe('a function that dies at the first attempts of a chunk', () => {
     ]);
   });
 
-  it('before anything is on record, has all of them asked again, and nobody a third time', async () => {
+  it('before any result is recorded, causes exactly one repeat of each request', async () => {
     const world = await withSlowOne();
-    await diedAt(world, 100);
-    await ended(world, comesAgain(world));
+    await crashedAt(world, 100);
+    await runToEnd(world, redeliver(world));
 
     expect(world.requests()).toEqual(world.ids.map(() => 2));
     for (const id of world.ids) expect(await lostOf(world, id)).toEqual([1]);
     expect(world.separateMembers()).toEqual(world.ids.toSorted());
   });
 
-  it('has the message kept for whoever is asked again, since reconcile carries none', async () => {
+  it('has the message stored for the repeated requests, because reconcile carries none', async () => {
     const world = await withSlowOne();
-    await diedAt(world, 1_000);
+    await crashedAt(world, 1_000);
     const message = { queue: 'orders', messageId: 'message-1' };
     expect((await world.messageRecords.find(message))?.body).toBeUndefined();
-    const next = comesAgain(world);
+    const next = redeliver(world);
     await world.until(181_000);
     expect((await world.messageRecords.find(message))?.body).toMatchObject({ kind: 'inline' });
     const waiting = await world.delivery('s-10');
     expect(waiting).toMatchObject({ status: 'pending', lost: 1, overdueAt: waiting.lease?.until });
-    await ended(world, next);
+    await runToEnd(world, next);
   });
 
-  it('and whose successor dies as well has its requests counted as lost twice', async () => {
+  it('and is followed by a second crash counts the request as lost twice', async () => {
     const world = await withSlowOne();
-    await diedAt(world, 1_000);
+    await crashedAt(world, 1_000);
     world.subscriber.onRequest = () => {
       world.subscriber.onRequest = () => Promise.resolve();
-      return Promise.reject(new Error('died in the middle of it'));
+      return Promise.reject(new Error('crashed during the request'));
     };
-    await ended(world, comesAgain(world));
+    await runToEnd(world, redeliver(world));
 
     expect(world.requestsOf('s-10')).toBe(3);
     expect(await lostOf(world, 's-10')).toEqual([2]);
     expect(world.requests().slice(0, 9)).toEqual(world.ids.slice(0, 9).map(() => 1));
   });
 
-  it('between a failure on record and the wake-up for it: its retry is made in time all the same', async () => {
+  it('between recording a failure and scheduling its retry does not delay the retry', async () => {
     const world = await chunkedWorld(3, { policy: RETRIED });
     for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 5_000 })]);
     world.subscriber.script(world.urlOf('s-2'), [status(503, { takesMs: 100 }), status(200)]);
@@ -102,10 +102,10 @@ describe('a function that dies at the first attempts of a chunk', () => {
       world.wakeUps.sendDelayed = sendDelayed;
       return new Promise(() => undefined);
     };
-    await diedAt(world, 200);
+    await crashedAt(world, 200);
     expect((await world.chunk())?.members?.get('s-2')).toBe('pending');
     expect(await world.delivery('s-2')).toMatchObject({ status: 'retrying', attempts: [{ number: 1 }] });
-    const again = comesAgain(world);
+    const again = redeliver(world);
     await world.until(181_000);
     await again;
 
@@ -114,41 +114,41 @@ describe('a function that dies at the first attempts of a chunk', () => {
       status: 'delivered',
       attempts: [{ number: 1 }, { number: 2 }],
     });
-    await ended(world);
+    await runToEnd(world);
     expect(await lostOf(world, 's-2')).toEqual([0, 0]);
     expect(world.requests()).toEqual([2, 2, 2]);
   });
 
-  it('after it ended the lease of another has nobody counted twice', async () => {
+  it('after it ended a lapsed lease does not count a lost request twice', async () => {
     const world = await withSlowOne();
-    await diedAt(world, 1_000);
+    await crashedAt(world, 1_000);
     const write = world.chunks.write.bind(world.chunks);
     world.chunks.write = async (transition) => {
       await write(transition);
-      if (transition.expect.kind === 'lapsed') throw new Error('died with the answer');
+      if (transition.expect.kind === 'lapsed') throw new Error('crashed after the write');
       return await write(transition);
     };
-    await expect(comesAgain(world)).rejects.toThrow('died with the answer');
+    await expect(redeliver(world)).rejects.toThrow('crashed after the write');
     world.chunks.write = write;
     expect(await world.delivery('s-10')).toMatchObject({ status: 'pending', lost: 1 });
-    await ended(world, comesAgain(world));
+    await runToEnd(world, redeliver(world));
 
     expect(world.requests()).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
     expect(await lostOf(world, 's-10')).toEqual([1]);
   });
 
-  it('has every successor that finds the lease run out make each request once, however many there are', async () => {
+  it('causes one repeat of each request, however many copies find the lapsed lease', async () => {
     const world = await withSlowOne();
-    await diedAt(world, 100);
-    await ended(world, ...Array.from({ length: 20 }, (_, index) => comesAgain(world, `copy-${index}`)));
+    await crashedAt(world, 100);
+    await runToEnd(world, ...Array.from({ length: 20 }, (_, index) => redeliver(world, `copy-${index}`)));
 
     expect(world.requests()).toEqual(world.ids.map(() => 2));
     for (const id of world.ids) expect(await lostOf(world, id)).toEqual([1]);
   });
 });
 
-describe('a fault between two steps of a member', () => {
-  it('after its failure is on record and before its retry is set: the job that comes again sets it, and makes no attempt', async () => {
+describe('an internal fault between two steps of a chunk member', () => {
+  it('after recording a failure: the redelivered job schedules the retry and makes no attempt', async () => {
     const world = await chunkedWorld(3, { policy: RETRIED });
     world.subscriber.script(world.urlOf('s-2'), [status(503), status(200)]);
     const sendDelayed = world.wakeUps.sendDelayed.bind(world.wakeUps);
@@ -164,7 +164,7 @@ describe('a fault between two steps of a member', () => {
     expect(await lostOf(world, 's-2')).toEqual([0, 0]);
   });
 
-  it('before what it owes was done: the job that comes again does it', async () => {
+  it('before its pending steps: the redelivered job does them', async () => {
     const world = await chunkedWorld(3);
     world.subscriber.script(world.urlOf('s-2'), [status(404)]);
     const send = world.undeliverables.send.bind(world.undeliverables);
@@ -181,8 +181,8 @@ describe('a fault between two steps of a member', () => {
   });
 });
 
-describe('a write whose answer was lost and that was sent again', () => {
-  const sentTwice = (world: ChunkedWorld, kind: ChunkTransition['expect']['kind']): void => {
+describe('a write repeated after a lost response', () => {
+  const repeatWrites = (world: ChunkedWorld, kind: ChunkTransition['expect']['kind']): void => {
     const write = world.chunks.write.bind(world.chunks);
     world.chunks.write = async (transition) => {
       if (transition.expect.kind === kind) await write(transition);
@@ -190,9 +190,9 @@ describe('a write whose answer was lost and that was sent again', () => {
     };
   };
 
-  it('of the claim: the holder knows it as its own', async () => {
+  it('of the claim: the holder recognizes its claim', async () => {
     const world = await withSlowOne();
-    sentTwice(world, 'unclaimed');
+    repeatWrites(world, 'unclaimed');
     await world.publish();
     await world.clock.run();
 
@@ -201,9 +201,9 @@ describe('a write whose answer was lost and that was sent again', () => {
     expect(world.separateMembers()).toEqual([]);
   });
 
-  it('of successes: they are on record, and no other record is made of them', async () => {
+  it('of successes: they are recorded, and no separate record is created', async () => {
     const world = await withSlowOne();
-    sentTwice(world, 'held');
+    repeatWrites(world, 'held');
     await world.publish();
     await world.clock.run();
 
@@ -213,19 +213,19 @@ describe('a write whose answer was lost and that was sent again', () => {
       expect(await world.delivery(id)).toMatchObject({ status: 'delivered', lateResults: [] });
   });
 
-  it('of the end of a lapsed lease: its members are asked again all the same', async () => {
+  it('of the end of a lapsed lease: the members are requested again', async () => {
     const world = await withSlowOne();
-    sentTwice(world, 'lapsed');
-    await diedAt(world, 1_000);
-    await ended(world, comesAgain(world));
+    repeatWrites(world, 'lapsed');
+    await crashedAt(world, 1_000);
+    await runToEnd(world, redeliver(world));
 
     expect(world.requestsOf('s-10')).toBe(2);
     expect(await lostOf(world, 's-10')).toEqual([1]);
   });
 });
 
-describe('successes that cannot be put on record', () => {
-  it('are asked for again, when the lease has run out, each counted as lost', async () => {
+describe('successes that cannot be recorded', () => {
+  it('are requested again after the lease ends, each counted as lost', async () => {
     const world = await withSlowOne();
     const write = world.chunks.write.bind(world.chunks);
     let refusals = 0;
@@ -237,7 +237,7 @@ describe('successes that cannot be put on record', () => {
     await world.publish();
     await world.clock.run();
 
-    // The last one's is on record by a write of its own.
+    // A later write recorded the last success.
     expect(world.requests()).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 2, 1]);
     for (const id of world.ids) expect(await lostOf(world, id)).toEqual([id === 's-10' ? 0 : 1]);
   });

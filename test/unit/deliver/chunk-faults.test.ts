@@ -6,7 +6,7 @@ import { status } from '../../support/in-memory/scripted-subscriber.ts';
 const THROTTLED = 'ProvisionedThroughputExceededException';
 const OUTAGE_MS = 60_000;
 
-/** The chunk's claim, and the one write of its ten successes. */
+/** The chunk's claim, and one write for all its successes. */
 const TWO_WRITES = ['chunk unclaimed', 'chunk held'];
 
 const lostOf = async (world: ChunkedWorld, ids: readonly string[]): Promise<number[]> => {
@@ -14,9 +14,9 @@ const lostOf = async (world: ChunkedWorld, ids: readonly string[]): Promise<numb
   return all.map(({ attempts }) => attempts[0]?.lost ?? 0);
 };
 
-const none = (ids: readonly string[]): number[] => ids.map(() => 0);
+const noneLost = (ids: readonly string[]): number[] => ids.map(() => 0);
 
-/** Has reads of subscriptions fail in the first minute: all of them, or those of one. */
+/** Makes subscription reads fail in the first minute: all of them, or those of `only`. */
 const throttleReads = (world: ChunkedWorld, only?: string): void => {
   const { ports } = world.deliverContext;
   const find = ports.subscriptions.find.bind(ports.subscriptions);
@@ -29,7 +29,7 @@ const throttleReads = (world: ChunkedWorld, only?: string): void => {
   };
 };
 
-/** Ten more subscribers whose requests are signed, in the place of those that are not. */
+/** A world whose subscribers all have signing secrets. */
 const signedWorld = async (count: number): Promise<ChunkedWorld & { signed: string[] }> => {
   const world = await chunkedWorld(0);
   const secret = makeSecret('v1', (bytes) => new Uint8Array(bytes));
@@ -41,8 +41,8 @@ const signedWorld = async (count: number): Promise<ChunkedWorld & { signed: stri
   return { ...world, signed };
 };
 
-describe('a chunk that a fault of ours meets before its claim', () => {
-  it('claims nothing while no subscription can be read, and counts nothing as lost', async () => {
+describe('an internal fault before the claim of a chunk', () => {
+  it('prevents the claim if no subscription can be read, and counts nothing as lost', async () => {
     const world = await chunkedWorld(10);
     throttleReads(world);
     await world.publish();
@@ -52,10 +52,10 @@ describe('a chunk that a fault of ours meets before its claim', () => {
     await world.until(2 * OUTAGE_MS);
     expect(world.requests()).toEqual(world.ids.map(() => 1));
     expect(world.writes()).toEqual(TWO_WRITES);
-    expect(await lostOf(world, world.ids)).toEqual(none(world.ids));
+    expect(await lostOf(world, world.ids)).toEqual(noneLost(world.ids));
   });
 
-  it('claims nothing while its message cannot be read from the bucket', async () => {
+  it('prevents the claim if the message cannot be read from the bucket', async () => {
     const world = await chunkedWorld(10);
     const { ports } = world.deliverContext;
     const get = ports.payloads.get.bind(ports.payloads);
@@ -72,12 +72,12 @@ describe('a chunk that a fault of ours meets before its claim', () => {
 
     expect(world.requests()).toEqual(world.ids.map(() => 1));
     expect(world.writes()).toEqual(TWO_WRITES);
-    expect(await lostOf(world, world.ids)).toEqual(none(world.ids));
-    // Once for all ten, each time.
+    expect(await lostOf(world, world.ids)).toEqual(noneLost(world.ids));
+    // One fetch per receive for all ten members.
     expect(fetched).toBe(2);
   });
 
-  it('claims nothing while no secret can be opened', async () => {
+  it('prevents the claim if no secret can be decrypted', async () => {
     const world = await signedWorld(10);
     world.secretOpener.outage = new Error('KMS does not answer');
     await world.publish();
@@ -87,10 +87,10 @@ describe('a chunk that a fault of ours meets before its claim', () => {
     world.secretOpener.outage = undefined;
     await world.clock.run();
     expect(world.writes()).toEqual(TWO_WRITES);
-    expect(await lostOf(world, world.signed)).toEqual(none(world.signed));
+    expect(await lostOf(world, world.signed)).toEqual(noneLost(world.signed));
   });
 
-  it('delivers to the others at once where one subscription cannot be read, and to that one once it can be', async () => {
+  it('delays only the subscription that cannot be read', async () => {
     const world = await chunkedWorld(10);
     throttleReads(world, 's-4');
     await world.publish();
@@ -100,21 +100,21 @@ describe('a chunk that a fault of ours meets before its claim', () => {
 
     await world.until(2 * OUTAGE_MS);
     expect(world.requests()).toEqual(world.ids.map(() => 1));
-    expect(await lostOf(world, world.ids)).toEqual(none(world.ids));
+    expect(await lostOf(world, world.ids)).toEqual(noneLost(world.ids));
     expect(world.deliveryJobs.waiting).toBe(0);
   });
 
-  it('claims nothing where reading left too little time for the attempts', async () => {
+  it('prevents the claim if slow reads leave too little time for the attempts', async () => {
     const world = await chunkedWorld(10);
     const { ports } = world.deliverContext;
     const find = ports.subscriptions.find.bind(ports.subscriptions);
     let reads = 0;
     ports.subscriptions = {
       ...ports.subscriptions,
-      find: async (...asked) => {
+      find: async (...args) => {
         reads += 1;
         if (reads <= 10) await world.clock.sleep(9_000);
-        return find(...asked);
+        return find(...args);
       },
     };
     await world.publish();
@@ -125,17 +125,17 @@ describe('a chunk that a fault of ours meets before its claim', () => {
   });
 });
 
-/** Has the secret opened once, before the claim, and not a second time, for the attempt. */
+/** Lets the secret be decrypted before the claim, and fail for the attempt. */
 const loseSecretAfterClaim = (world: ChunkedWorld): void => {
   const open = world.secretOpener.open.bind(world.secretOpener);
-  let asked = 0;
+  let args = 0;
   world.secretOpener.open = (...what) => {
-    asked += 1;
-    return asked === 2 ? Promise.reject(new Error('KMS does not answer')) : open(...what);
+    args += 1;
+    return args === 2 ? Promise.reject(new Error('KMS does not answer')) : open(...what);
   };
 };
 
-describe('a member that a fault of ours meets between the claim and its request', () => {
+describe('a chunk member that meets an internal fault between the claim and its request', () => {
   const withSigned = async (): Promise<ChunkedWorld> => {
     const world = await chunkedWorld(3);
     for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 10_000 })]);
@@ -146,7 +146,7 @@ describe('a member that a fault of ours meets between the claim and its request'
     return world;
   };
 
-  it('is given back, holds up no other, and does not count as lost', async () => {
+  it('is released, delays no other member, and does not count as lost', async () => {
     const world = await withSigned();
     await world.publish();
     await world.until(60_000);
@@ -158,9 +158,9 @@ describe('a member that a fault of ours meets between the claim and its request'
     expect(world.deliveryJobs.waiting).toBe(0);
   });
 
-  it('is delivered all the same where the function dies after it gave it back', async () => {
+  it('is delivered even if the invocation crashes after the release', async () => {
     const world = await withSigned();
-    // Its own job, which comes last of all, finds nothing left to do.
+    // The dispatched job is delayed so far that it finds nothing left to do.
     await world.publish({}, 900);
     const members = [...world.ids, 'signed'];
     world.deliverDying(world.job(members), world.received('dead'), 1_000);
@@ -171,7 +171,7 @@ describe('a member that a fault of ours meets between the claim and its request'
     await next;
 
     expect(world.requestsOf('signed')).toBe(1);
-    // Of the others nobody knows whether their requests were answered.
+    // The requests of the others may have been answered, so they count as lost.
     expect(await lostOf(world, members)).toEqual([1, 1, 1, 0]);
   });
 });

@@ -7,7 +7,7 @@ import { status } from '../../support/in-memory/scripted-subscriber.ts';
 const RETRIED = { minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10 };
 
 describe('a member of a chunk', () => {
-  it('that fails has a record of its own, and its retries; the others stay in the chunk', async () => {
+  it('that fails gets a separate record and its retries; the others stay in the chunk', async () => {
     const world = await chunkedWorld(4, { policy: RETRIED });
     world.subscriber.script(world.urlOf('s-2'), [status(503), status(503), status(200)]);
     await world.publish();
@@ -32,7 +32,7 @@ describe('a member of a chunk', () => {
     expect(world.separateMembers()).toEqual(['s-2']);
   });
 
-  it('that fails keeps the message for its retries, and one that succeeds does not', async () => {
+  it('that fails has the message stored for its retries; one that succeeds does not', async () => {
     const kept = async (statusCode: number) => {
       const world = await chunkedWorld(3);
       world.subscriber.script(world.urlOf('s-2'), [status(statusCode)]);
@@ -44,7 +44,7 @@ describe('a member of a chunk', () => {
     expect(await kept(200)).toBeUndefined();
   });
 
-  it('that fails is retried at once, while the others are recorded', async () => {
+  it('that fails gets its immediate retry while the others are recorded', async () => {
     const world = await chunkedWorld(3, { policy: { retries_with_no_delay: 3 } });
     world.subscriber.script(world.urlOf('s-1'), [
       status(503, { takesMs: 100 }),
@@ -65,7 +65,7 @@ describe('a member of a chunk', () => {
     { answer: 404, end: 'rejected', disabled: false },
     { answer: 410, end: 'rejected', disabled: true },
     { answer: 503, end: 'exhausted', disabled: false },
-  ])('that answers $answer and has no retry is $end, and what it owes is done', async (given) => {
+  ])('that answers $answer without retries is $end, and its pending steps are done', async (given) => {
     const world = await chunkedWorld(3);
     world.subscriber.script(world.urlOf('s-3'), [status(given.answer)]);
     await world.publish();
@@ -78,7 +78,7 @@ describe('a member of a chunk', () => {
     for (const id of ['s-1', 's-2']) expect((await world.delivery(id)).status).toBe('delivered');
   });
 
-  it('whose subscription is disabled, or expires meanwhile, is cancelled on a record of its own', async () => {
+  it('whose subscription is disabled or expires is cancelled in a separate record', async () => {
     const world = await chunkedWorld(2);
     await world.subscribe('off', { disabled: { reason: 'manual', at: 0 } });
     await world.subscribe('brief', { expiresAt: world.startedAt + 5_000 });
@@ -94,7 +94,7 @@ describe('a member of a chunk', () => {
     expect([...world.requests(), world.requestsOf('off'), world.requestsOf('brief')]).toEqual([1, 1, 0, 0]);
   });
 
-  it('that has to wait for its turn does so on a record of its own, and keeps nobody', async () => {
+  it('that waits for a rate-limit slot does so in a separate record and delays no other', async () => {
     const world = await chunkedWorld(2);
     await world.subscribe('limited', {
       options: { max_per_second: 0.1, _retry_policy: aBarePolicy() },
@@ -114,7 +114,7 @@ describe('a member of a chunk', () => {
     expect(world.requestsOf('limited')).toBe(2);
   });
 
-  it('whose secrets cannot be had holds up nobody, and the job comes again for it', async () => {
+  it('whose secrets cannot be decrypted delays no other, and its job is redelivered', async () => {
     const world = await chunkedWorld(3);
     const secret = makeSecret('v1', (bytes) => new Uint8Array(bytes));
     const sealed = await world.secretOpener.seal({ queue: 'orders', subscriptionId: 'signed' }, secret);
@@ -137,7 +137,7 @@ describe('a member of a chunk', () => {
     expect(world.deliveryJobs.waiting).toBe(0);
   });
 
-  it('whose record cannot be written holds up nobody, and is asked again as lost', async () => {
+  it('whose record cannot be written delays no other, and its request is repeated as lost', async () => {
     const world = await chunkedWorld(3, { policy: RETRIED });
     world.subscriber.script(world.urlOf('s-1'), [status(503), status(200)]);
     const write = world.deliveries.write.bind(world.deliveries);

@@ -3,7 +3,7 @@ import { chunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 describe('the first attempts of a chunk', () => {
-  it('are two writes where ten subscribers of like speed succeed: the claim, and one record for all', async () => {
+  it('take two writes if ten subscribers answer at similar speed: the claim and one for all successes', async () => {
     const world = await chunkedWorld(10);
     for (const [index, id] of world.ids.entries())
       world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 100 + 10 * index })]);
@@ -26,7 +26,7 @@ describe('the first attempts of a chunk', () => {
     expect(world.deliveryJobs.waiting).toBe(0);
   });
 
-  it('are made side by side', async () => {
+  it('are made concurrently', async () => {
     const world = await chunkedWorld(10);
     for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 5_000 })]);
     await world.publish();
@@ -35,7 +35,7 @@ describe('the first attempts of a chunk', () => {
     expect(new Set(world.subscriber.seen.map(({ at }) => at))).toEqual(new Set([world.startedAt]));
   });
 
-  it('are recorded as they come: a slow one holds up nobody longer than the others are gathered', async () => {
+  it('are recorded within the batch window; a slow one does not delay the others', async () => {
     const world = await chunkedWorld(10);
     for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 50 })]);
     world.subscriber.script(world.urlOf('s-10'), [status(200, { takesMs: 10_000 })]);
@@ -49,13 +49,13 @@ describe('the first attempts of a chunk', () => {
     expect(world.writesSeen).toEqual([
       { at: 0, write: 'chunk unclaimed' },
       { at: 300, write: 'chunk held' },
-      // Nobody is left to gather it with.
+      // No other member is pending, so it is recorded at once.
       { at: 10_000, write: 'chunk held' },
     ]);
     expect((await world.delivery('s-10')).status).toBe('delivered');
   });
 
-  it('that come while others are being recorded are recorded next, each once', async () => {
+  it('that succeed during a write are recorded by the next write, each once', async () => {
     const world = await chunkedWorld(3);
     const write = world.chunks.write.bind(world.chunks);
     world.chunks.write = async (transition) => {
@@ -67,13 +67,14 @@ describe('the first attempts of a chunk', () => {
     await world.publish();
     await world.clock.run();
 
-    // The first for 250 ms, which then takes 400; the second 250 ms after that; the last by itself.
+    // The first waits 250 ms and its write takes 400 ms; the second waits 250 ms after that; the last is written at
+    // once.
     expect(world.writesSeen.map(({ at }) => at)).toEqual([0, 260, 910, 5_000]);
     expect(world.requests()).toEqual([1, 1, 1]);
     for (const id of world.ids) expect((await world.delivery(id)).attempts).toHaveLength(1);
   });
 
-  it('say when each was made, how long it took and what it answered', async () => {
+  it('have their start, duration and response recorded', async () => {
     const world = await chunkedWorld(2);
     world.subscriber.script(world.urlOf('s-1'), [status(202, { takesMs: 30, snippet: 'thanks' })]);
     world.subscriber.script(world.urlOf('s-2'), [status(204, { takesMs: 70 })]);
@@ -93,7 +94,7 @@ describe('the first attempts of a chunk', () => {
     expect((await world.delivery('s-2')).attempts).toEqual([{ ...initial, durationMs: 70, statusCode: 204 }]);
   });
 
-  it('of a message that is due later wait for it together', async () => {
+  it('of a delayed message are made together when it is due', async () => {
     const world = await chunkedWorld(3);
     await world.publish({}, 60);
     await world.until(59_000);
@@ -104,7 +105,7 @@ describe('the first attempts of a chunk', () => {
     expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held']);
   });
 
-  it('go back whole where there is no time left for them', async () => {
+  it('return to the queue together if the invocation has no time for them', async () => {
     const world = await chunkedWorld(3);
     await world.deliverCopy(world.job(), world.received('hurried', 1, 10_000));
 
@@ -117,7 +118,7 @@ describe('the first attempts of a chunk', () => {
     expect(world.requests()).toEqual([1, 1, 1]);
   });
 
-  it('are spread over several jobs where there are more than one is for, each on record in its chunk', async () => {
+  it('are divided into several jobs if they exceed the limit per job, each recorded in its chunk', async () => {
     const world = await chunkedWorld(40, { perJob: 5 });
     await world.publish();
     await world.clock.run();
@@ -133,8 +134,8 @@ describe('the first attempts of a chunk', () => {
 
   it.each([
     ['one subscription', 1, 10],
-    ['jobs for one each', 3, 1],
-  ])('are on record by themselves with %s', async (_, count, perJob) => {
+    ['one attempt per job', 3, 1],
+  ])('have separate records with %s', async (_, count, perJob) => {
     const world = await chunkedWorld(count, { perJob });
     await world.publish();
     await world.clock.run();

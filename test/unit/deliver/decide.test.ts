@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../../functions/deliver/record.ts';
+import { decideTransition } from '../../../functions/deliver/record.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
@@ -17,8 +17,8 @@ const answered = (statusCode: number, retryAfter?: string): Reply => ({
   ...(retryAfter === undefined ? {} : { retryAfter }),
 });
 
-/** What the first attempt of a round, made at SOME_TIME in 100 ms, leads to. */
-const decided = (
+/** The change decided for the first attempt of a round, made at SOME_TIME in 100 ms. */
+const decidedChange = (
   attempt: Partial<Attempt>,
   {
     reply = answered(attempt.statusCode ?? 500),
@@ -34,7 +34,7 @@ const decided = (
 ) => {
   const { statusCode, ...made } = anAttempt({ startedAt: SOME_TIME, durationMs: 100, ...attempt });
   const isAnswered = reply.kind === 'answered' && statusCode !== undefined;
-  return decide(
+  return decideTransition(
     aDelivery({ status: 'pending', attempts: [], lease, ...delivery }),
     { attempt: isAnswered ? { ...made, statusCode } : made, reply },
     {
@@ -52,8 +52,8 @@ const immediate = { retries_with_no_delay: 1 };
 const delayed = { minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 };
 
 describe('the result of an attempt', () => {
-  it('is written under the lease that the attempt was made with, beside the attempts before it', () => {
-    const transition = decide(
+  it("is written only under the attempt's lease and after the recorded attempts", () => {
+    const transition = decideTransition(
       aDelivery({ attempts: [anAttempt()] }),
       { attempt: anAttempt({ number: 2, outcome: 'delivered' }), reply: answered(200) },
       {
@@ -69,7 +69,7 @@ describe('the result of an attempt', () => {
   });
 
   it('ends the delivery after a success', () => {
-    expect(decided({ outcome: 'delivered', statusCode: 200 })).toMatchObject({
+    expect(decidedChange({ outcome: 'delivered', statusCode: 200 })).toMatchObject({
       status: 'delivered',
       lease: null,
       next: null,
@@ -81,8 +81,8 @@ describe('the result of an attempt', () => {
   it.each([
     [404, 'http_404', ['undeliverable']],
     [410, 'gone', ['disable_subscription', 'undeliverable']],
-  ])('ends the delivery after a %i, with its reason and what is owed', (statusCode, reason, owed) => {
-    expect(decided({ outcome: 'rejected', statusCode })).toMatchObject({
+  ])('ends the delivery after a %i, with its reason and pending steps', (statusCode, reason, owed) => {
+    expect(decidedChange({ outcome: 'rejected', statusCode })).toMatchObject({
       status: 'rejected',
       reason,
       owed,
@@ -91,21 +91,21 @@ describe('the result of an attempt', () => {
     });
   });
 
-  it('ends the delivery where our own guard refused the address', () => {
-    const change = decided({ outcome: 'rejected' }, { reply: { kind: 'forbidden' } });
+  it('ends the delivery if the address guard refused the address', () => {
+    const change = decidedChange({ outcome: 'rejected' }, { reply: { kind: 'forbidden' } });
     expect(change).toMatchObject({ status: 'rejected', reason: 'address_forbidden' });
   });
 
   it('ends the delivery after a failure when the policy has no further attempt', () => {
-    expect(decided({ outcome: 'failed' })).toMatchObject({
+    expect(decidedChange({ outcome: 'failed' })).toMatchObject({
       status: 'exhausted',
       reason: 'retries_exhausted',
       owed: ['undeliverable', 'exhausted_event'],
     });
   });
 
-  it('leads to the next attempt after a failure, counted from the end of this one', () => {
-    expect(decided({ outcome: 'failed' }, { policy: delayed })).toMatchObject({
+  it('schedules the next attempt after a failure, counted from the end of this one', () => {
+    expect(decidedChange({ outcome: 'failed' }, { policy: delayed })).toMatchObject({
       status: 'retrying',
       next: { number: 2, phase: 'pre_backoff', dueAt: SOME_TIME + 10_100, by: 'sqs_delay' },
       lease: null,
@@ -113,47 +113,49 @@ describe('the result of an attempt', () => {
     });
   });
 
-  it('counts only the attempts of its own round', () => {
+  it('counts only the attempts of the current round', () => {
     const attempts = [anAttempt({ round: 1 }), anAttempt({ number: 2, round: 1 })];
-    const change = decided(
+    const change = decidedChange(
       { outcome: 'failed', number: 3, round: 2 },
       { policy: delayed, delivery: { attempts, round: 2 } },
     );
     expect(change).toMatchObject({ status: 'retrying', next: { number: 4 } });
   });
 
-  it('keeps the lease where this invocation makes the immediate retry, and only there', () => {
+  it('keeps the lease only if this invocation makes the immediate retry', () => {
     const retryLease = { owner: OWNER, until: now + 23_000 };
-    expect(decided({ outcome: 'failed' }, { policy: immediate, retryLease })).toMatchObject({
+    expect(decidedChange({ outcome: 'failed' }, { policy: immediate, retryLease })).toMatchObject({
       next: { by: 'same_invocation' },
       lease: retryLease,
     });
-    expect(decided({ outcome: 'failed' }, { policy: immediate })).toMatchObject({
+    expect(decidedChange({ outcome: 'failed' }, { policy: immediate })).toMatchObject({
       next: { by: 'sqs_delay' },
       lease: null,
     });
-    expect(decided({ outcome: 'failed' }, { policy: delayed, retryLease })).toMatchObject({ lease: null });
+    expect(decidedChange({ outcome: 'failed' }, { policy: delayed, retryLease })).toMatchObject({
+      lease: null,
+    });
   });
 
-  it('waits for as long as the subscriber asks, up to the cap', () => {
+  it('respects the Retry-After of the subscriber, up to the cap', () => {
     const dueAfter = (retryAfter: string) =>
-      decided({ outcome: 'failed' }, { policy: delayed, reply: answered(503, retryAfter) }).next?.dueAt;
+      decidedChange({ outcome: 'failed' }, { policy: delayed, reply: answered(503, retryAfter) }).next?.dueAt;
     expect(dueAfter('5')).toBe(SOME_TIME + 10_100);
     expect(dueAfter('30')).toBe(SOME_TIME + 30_100);
     expect(dueAfter('3600')).toBe(SOME_TIME + 60_100);
     expect(dueAfter('soon')).toBe(SOME_TIME + 10_100);
   });
 
-  it('uses up the slot that the attempt waited for', () => {
+  it('removes the slot that the attempt used', () => {
     const slot = { at: SOME_TIME, epoch: '1/1' };
-    expect(decided({ outcome: 'delivered' }, { delivery: { slot } })).toMatchObject({ slot: null });
-    expect(decided({ outcome: 'delivered' })).not.toHaveProperty('slot');
+    expect(decidedChange({ outcome: 'delivered' }, { delivery: { slot } })).toMatchObject({ slot: null });
+    expect(decidedChange({ outcome: 'delivered' })).not.toHaveProperty('slot');
   });
 
-  it('is kept for the retention after the next attempt', () => {
-    expect(decided({ outcome: 'failed' }, { policy: delayed }).expiresAt).toBe(
+  it('expires one retention period after the next attempt', () => {
+    expect(decidedChange({ outcome: 'failed' }, { policy: delayed }).expiresAt).toBe(
       SOME_TIME + 10_100 + 30 * DAY_MS,
     );
-    expect(decided({ outcome: 'delivered' }).expiresAt).toBe(now + 30 * DAY_MS);
+    expect(decidedChange({ outcome: 'delivered' }).expiresAt).toBe(now + 30 * DAY_MS);
   });
 });

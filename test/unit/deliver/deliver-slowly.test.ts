@@ -33,8 +33,8 @@ const received = (owner: string, receiveCount = 1) => ({
   remainingMs: () => 30_000,
 });
 
-describe('a message that SQS hands out twice at a time', () => {
-  it('is not lost when the one who is at it dies, although the other one has acknowledged it for both', async () => {
+describe('an SQS message that is received twice concurrently', () => {
+  it('is not lost if the lease holder crashes after the other receive was acknowledged', async () => {
     const holder = new Promise<never>(() => undefined);
     world.subscriber.onRequest = (_request, count) => (count === 1 ? holder : Promise.resolve());
     void deliver(world.deliverContext, job(), received('holder'));
@@ -47,9 +47,9 @@ describe('a message that SQS hands out twice at a time', () => {
   });
 });
 
-describe('a first attempt that was taken over by a copy of its own message', () => {
-  it('is found by reconcile when the copy dies after the slow one has recorded its late failure and acknowledged', async () => {
-    const forever = new Promise<never>(() => undefined);
+describe('a first attempt taken over by a copy of its SQS message', () => {
+  it('is found by reconcile if the copy crashes after the slow one recorded a late failure', async () => {
+    const never = new Promise<never>(() => undefined);
     await world.messageRecords.accept({
       key: { queue: 'orders', messageId: 'message-1' },
       acceptedAt: world.clock.now(),
@@ -61,7 +61,7 @@ describe('a first attempt that was taken over by a copy of its own message', () 
       expiresAt: Infinity,
     });
     world.subscriber.script(URL, [status(500, { takesMs: 60_000 }), status(200)]);
-    world.subscriber.onRequest = (_request, count) => (count === 2 ? forever : Promise.resolve());
+    world.subscriber.onRequest = (_request, count) => (count === 2 ? never : Promise.resolve());
     const slow = deliver(world.deliverContext, job(), received('slow'));
     await world.clock.run(world.clock.now() + 30_000);
     void deliver(world.deliverContext, job(), received('copy', 2));
@@ -81,7 +81,7 @@ describe('a first attempt that was taken over by a copy of its own message', () 
   });
 });
 
-describe('a lease that has become too short for a request and its record, because a call was slow', () => {
+describe('a lease that a slow call left too short for a request and its record', () => {
   const writeSlowly = (nth: number, milliseconds: number): void => {
     const write = world.deliveries.write.bind(world.deliveries);
     let writes = 0;
@@ -93,40 +93,40 @@ describe('a lease that has become too short for a request and its record, becaus
     };
   };
 
-  const givenBack = () => world.journal.facts.filter(({ fact }) => fact === 'time_given_back');
+  const timeGivenBack = () => world.journal.facts.filter(({ fact }) => fact === 'time_given_back');
 
-  it('is not used: the first attempt is given back, made at once by the next one, and nothing counts as lost', async () => {
+  it('is released, and the next invocation makes the first attempt at once, without a lost one', async () => {
     writeSlowly(1, 3_100);
     const startedAt = world.clock.now();
     const first = deliver(world.deliverContext, job(), received('slow'));
     await world.clock.run();
     await first;
 
-    expect(givenBack()).toHaveLength(1);
+    expect(timeGivenBack()).toHaveLength(1);
     expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([3_100]);
     const delivery = await world.delivery();
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
     expect(delivery).not.toHaveProperty('attempts.0.lost');
   });
 
-  it('is used where it is still long enough', async () => {
+  it('is used if it is still long enough', async () => {
     writeSlowly(1, 2_900);
     const first = deliver(world.deliverContext, job(), received('slow'));
     await world.clock.run();
     await first;
 
-    expect(givenBack()).toEqual([]);
+    expect(timeGivenBack()).toEqual([]);
     expect(world.subscriber.seen).toHaveLength(1);
   });
 
-  it('is not used for an immediate retry either', async () => {
+  it('is not used for an immediate retry', async () => {
     world.subscriber.script(URL, [status(500), status(200)]);
     writeSlowly(2, 3_100);
     const startedAt = world.clock.now();
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run();
 
-    expect(givenBack()).toHaveLength(1);
+    expect(timeGivenBack()).toHaveLength(1);
     expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([0, 3_100]);
     expect(await world.delivery()).toMatchObject({
       status: 'delivered',

@@ -40,13 +40,13 @@ const received = (owner: string, receiveCount = 1, remainingMs = 30_000) => ({
   remainingMs: () => remainingMs,
 });
 
-const dispatched = async (): Promise<void> => {
+const dispatchAndRun = async (): Promise<void> => {
   await world.dispatch({ ok: true, message: aMessage() });
   await world.clock.run(world.clock.now() + 1_000);
 };
 
 describe('a copy of a job or wake-up', () => {
-  it('does nothing while the first one is at it, however many there are', async () => {
+  it('is a no-op while the first one holds the lease, for any number of copies', async () => {
     world.subscriber.script(URL, [status(200, { takesMs: 3_000 })]);
     const copies = Array.from({ length: 50 }, (_, index) =>
       deliver(world.deliverContext, job(), received(`copy-${index}`)),
@@ -57,8 +57,8 @@ describe('a copy of a job or wake-up', () => {
     expect(world.subscriber.seen).toHaveLength(1);
   });
 
-  it('does nothing after a success', async () => {
-    await dispatched();
+  it('does not call the subscriber again after a success', async () => {
+    await dispatchAndRun();
     await deliver(world.deliverContext, job(), received('copy'));
     await deliver(world.deliverContext, wakeUp(2), received('late'));
 
@@ -66,9 +66,9 @@ describe('a copy of a job or wake-up', () => {
     expect((await world.delivery()).attempts).toHaveLength(1);
   });
 
-  it('of an old number does nothing, and the pending retry stays at its time', async () => {
+  it('for an earlier attempt does not change the time of the pending retry', async () => {
     world.subscriber.script(URL, [status(500), status(200)]);
-    await dispatched();
+    await dispatchAndRun();
     await deliver(world.deliverContext, job(), received('copy'));
     await world.clock.run();
 
@@ -77,9 +77,9 @@ describe('a copy of a job or wake-up', () => {
     ]);
   });
 
-  it('that says to be due earlier than the record does waits for the record', async () => {
+  it('that is due before the recorded time waits for the recorded time', async () => {
     world.subscriber.script(URL, [status(500), status(200)]);
-    await dispatched();
+    await dispatchAndRun();
     await deliver(world.deliverContext, wakeUp(2), received('eager'));
     expect(world.subscriber.seen).toHaveLength(1);
     await world.clock.run();
@@ -89,9 +89,9 @@ describe('a copy of a job or wake-up', () => {
     ]);
   });
 
-  it('from ahead of the record makes no attempt', async () => {
+  it('for a later attempt than the recorded next one makes no attempt', async () => {
     world.subscriber.script(URL, [status(500)]);
-    await dispatched();
+    await dispatchAndRun();
     await deliver(world.deliverContext, wakeUp(3), received('ahead'));
 
     expect(world.subscriber.seen).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('a copy of a job or wake-up', () => {
     );
   });
 
-  it('without a record is dropped and counted', async () => {
+  it('without a delivery record is dropped and logged', async () => {
     await deliver(world.deliverContext, wakeUp(2), received('orphan'));
 
     expect(world.subscriber.seen).toHaveLength(0);
@@ -113,9 +113,9 @@ describe('a copy of a job or wake-up', () => {
 describe('after a crash', () => {
   const crash = (): Promise<never> => Promise.reject(new Error('crash'));
 
-  it('between the claim and the record, the attempt is made again under its number and counted as lost', async () => {
+  it('between the claim and the record, the attempt is repeated under its number and counted as lost', async () => {
     world.subscriber.onRequest = (_request, count) => (count === 1 ? crash() : Promise.resolve());
-    await dispatched();
+    await dispatchAndRun();
     await world.clock.run();
 
     expect(world.subscriber.seen).toHaveLength(2);
@@ -126,14 +126,14 @@ describe('after a crash', () => {
     });
   });
 
-  it('between the record and the wake-up, the message that comes again schedules it, and only then', async () => {
+  it('between the record and the wake-up, the redelivered message schedules the wake-up once', async () => {
     world.subscriber.script(URL, [status(500), status(200)]);
     const sendDelayed = world.wakeUps.sendDelayed.bind(world.wakeUps);
     world.wakeUps.sendDelayed = () => {
       world.wakeUps.sendDelayed = sendDelayed;
       return crash();
     };
-    await dispatched();
+    await dispatchAndRun();
     await world.clock.run();
 
     expect(world.subscriber.seen).toHaveLength(2);
@@ -144,21 +144,21 @@ describe('after a crash', () => {
     expect(await world.delivery()).not.toHaveProperty('attempts.1.lost');
   });
 
-  it('before what is owed was done, the message that comes again does it', async () => {
+  it('before the pending steps, the redelivered message does them', async () => {
     world.subscriber.script(URL, [status(400)]);
     const send = world.undeliverables.send.bind(world.undeliverables);
     world.undeliverables.send = () => {
       world.undeliverables.send = send;
       return crash();
     };
-    await dispatched();
+    await dispatchAndRun();
     await world.clock.run();
 
     expect(world.undeliverables.sent).toHaveLength(1);
     expect(await world.delivery()).toMatchObject({ status: 'rejected', owed: [] });
   });
 
-  it('a result whose lease was taken over is on record outside the numbering, and a delivered one wins', async () => {
+  it('a result whose lease was taken over is stored as a late result, and a success wins', async () => {
     world.subscriber.script(URL, [
       status(200, { takesMs: 60_000 }),
       status(500, { takesMs: 60_000 }),
@@ -178,7 +178,7 @@ describe('after a crash', () => {
 });
 
 describe('an invocation that runs out of time', () => {
-  it('gives the work back as a new message instead of failing the receive', async () => {
+  it('sends the work as a new message instead of failing the receive', async () => {
     await deliver(world.deliverContext, job(), received('hurried', 1, 10_000));
     expect(world.subscriber.seen).toHaveLength(0);
     expect(world.deliveryJobs.waiting).toBe(1);
@@ -188,10 +188,10 @@ describe('an invocation that runs out of time', () => {
   });
 });
 
-describe('a retry whose message is gone', () => {
-  it('is dead-lettered with its reason, and its record says so instead of retrying for ever', async () => {
+describe('a retry whose message no longer exists', () => {
+  it('is dead-lettered and cancelled with its reason instead of retrying for ever', async () => {
     world.subscriber.script(URL, [status(500)]);
-    await dispatched();
+    await dispatchAndRun();
     world.messageRecords.find = () => Promise.resolve(undefined);
     await world.clock.run();
 

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe('a delivery', () => {
-  it('that is answered with a 2xx at once is delivered by one request, and leaves nothing behind', async () => {
+  it('that is answered with a 2xx takes one request and leaves no stored body or message', async () => {
     await world.subscribe();
     await world.publish();
 
@@ -28,7 +28,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('sends the data byte for byte as it was published, at every attempt under the same webhook-id', async () => {
+  it('sends the data byte for byte as published, with the same webhook-id at every attempt', async () => {
     await world.subscribe();
     world.subscriber.script(world.url, [status(503), status(503), status(503), status(503), status(200)]);
     await world.publish();
@@ -42,7 +42,7 @@ describe('a delivery', () => {
     expect(new Set(requests.map(({ headers }) => headers['webhook-id']))).toEqual(new Set(['message-1']));
   });
 
-  it('goes through the four phases at exactly the times of its policy, then is exhausted', async () => {
+  it('follows the four phases at exactly the times of its policy, then is exhausted', async () => {
     await world.subscribe({
       retries_with_no_delay: 2,
       minimum_delay_retries: 2,
@@ -68,7 +68,7 @@ describe('a delivery', () => {
     expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  it('hands an exhausted delivery to the undeliverable queue once, with its message, and owes nothing more', async () => {
+  it('is sent to the undeliverable queue once after it is exhausted, with its message', async () => {
     await world.subscribe(aBarePolicy({ minimum_delay_retries: 1 }));
     world.subscriber.script(world.url, [status(500)]);
     await world.publish();
@@ -124,8 +124,8 @@ describe('a delivery', () => {
   });
 });
 
-describe('what changes while a schedule is under way', () => {
-  it('is read afresh for each retry: a new URL is called, a deleted subscription cancels', async () => {
+describe('a change between two attempts', () => {
+  it('is read before each retry: a deleted subscription cancels the delivery', async () => {
     await world.subscribe(aBarePolicy({ minimum_delay_retries: 3 }));
     world.subscriber.script(world.url, [status(500)]);
     await world.dispatch({ ok: true, message: aMessage() });
@@ -141,7 +141,7 @@ describe('what changes while a schedule is under way', () => {
     });
   });
 
-  it('does not reshape it: the policy of the first failure stays in force', async () => {
+  it('of the policy does not apply: the policy at the first failure stays in force', async () => {
     await world.subscribe(aBarePolicy({ minimum_delay_retries: 2 }));
     world.subscriber.script(world.url, [status(500)]);
     await world.dispatch({ ok: true, message: aMessage() });
@@ -153,7 +153,7 @@ describe('what changes while a schedule is under way', () => {
     expect(world.gaps()).toEqual([5, 5]);
   });
 
-  it('disables: what is not sent is cancelled with its message kept', async () => {
+  it('that disables the subscription cancels the delivery and stores its message', async () => {
     await world.subscribe();
     await world.subscriptions.disable('orders', 'subscription-1', { reason: 'gone', at: 0 });
     await world.publish();
@@ -165,7 +165,7 @@ describe('what changes while a schedule is under way', () => {
     );
   });
 
-  it('expires: a message is not attempted after its time to live', async () => {
+  it('makes no attempt after the time to live of the message', async () => {
     await world.subscribe(aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 10 }));
     world.subscriber.script(world.url, [status(500)]);
     await world.dispatch({ ok: true, message: aMessage({ expiresAt: world.clock.now() + 15_000 }) });

@@ -31,15 +31,15 @@ const receiveCopies = async (dueInMs: number): Promise<void> => {
     });
 };
 
-describe('copies of a wake-up that comes early', () => {
-  it('become one where it is farther ahead than SQS delays, because they are the same schedule', async () => {
+describe('copies of an early wake-up', () => {
+  it('become one schedule if they are due after the maximum SQS delay', async () => {
     await receiveCopies(HOUR_MS);
 
     expect(world.schedules).toHaveLength(1);
     expect(world.retryQueue.waiting).toBe(0);
   });
 
-  it('go on by SQS as they are where it is nearer, and no schedule is made', async () => {
+  it('are each delayed by SQS if they are due within its maximum delay', async () => {
     await receiveCopies(15 * 60_000);
 
     expect(world.schedules).toHaveLength(0);
@@ -47,8 +47,8 @@ describe('copies of a wake-up that comes early', () => {
   });
 });
 
-describe('a wake-up that comes a fraction of a second early', () => {
-  it('is waited for, so that the attempt is on its time to the millisecond', async () => {
+describe('a wake-up that arrives a fraction of a second early', () => {
+  it('is waited for, so that the attempt starts exactly on time', async () => {
     await world.subscriptions.putQueue(aQueue());
     await world.subscriptions.addSubscription(
       aSubscription({
@@ -62,7 +62,7 @@ describe('a wake-up that comes a fraction of a second early', () => {
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(startedAt + 4_700);
     world.wakeUps.sendDelayed = send;
-    // 5.3 s are left: SQS brings it after 5.
+    // 5.3 s are left, and SQS delays by whole seconds: the wake-up arrives after 5 s.
     await deliver(
       world.deliverContext,
       {

@@ -19,7 +19,7 @@ beforeEach(async () => {
 const subscribe = (policy = aBarePolicy()): Promise<unknown> =>
   world.subscriptions.addSubscription(aSubscription({ options: { _retry_policy: policy } }));
 
-/** Runs for a minute, without reconcile. */
+/** Publishes and runs for one minute, without reconcile. */
 const publish = async (data = '{}'): Promise<void> => {
   await world.dispatch({ ok: true, message: aMessage({ data }) });
   await world.clock.run(startedAt + MINUTE_MS);
@@ -27,8 +27,8 @@ const publish = async (data = '{}'): Promise<void> => {
 
 const lost = async (): Promise<number[]> => (await world.delivery()).attempts.map((one) => one.lost ?? 0);
 
-describe('a fault of ours', () => {
-  it('that meets the message of a delivery after its claim costs no minute, and counts nothing as lost', async () => {
+describe('an internal fault', () => {
+  it('while reading the message after the claim costs under a minute and no lost attempt', async () => {
     const { ports } = world.deliverContext;
     const get = ports.payloads.get.bind(ports.payloads);
     ports.payloads = {
@@ -45,7 +45,7 @@ describe('a fault of ours', () => {
     expect(await lost()).toEqual([0]);
   });
 
-  it('before an immediate retry costs no minute, and counts nothing as lost', async () => {
+  it('before an immediate retry costs under a minute and no lost attempt', async () => {
     await subscribe(aBarePolicy({ retries_with_no_delay: 1 }));
     world.subscriber.script(URL, [status(503), status(200)]);
     const { ports } = world.deliverContext;
@@ -64,7 +64,7 @@ describe('a fault of ours', () => {
     expect(await lost()).toEqual([0, 0]);
   });
 
-  it('while a delivery is cancelled whose message was erased costs no minute, and counts nothing as lost', async () => {
+  it('while cancelling a delivery with an erased message costs under a minute and no lost attempt', async () => {
     await subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 5 }));
     world.subscriber.script(URL, [status(503)]);
     world.subscriber.onRequest = async () => {
@@ -73,7 +73,7 @@ describe('a fault of ours', () => {
     const { messageRecords } = world;
     const find = messageRecords.find.bind(messageRecords);
     let reads = 0;
-    // The first says that nothing is kept, the second why.
+    // The first read finds no body, the second the reason.
     messageRecords.find = (key) => {
       reads += 1;
       return reads === 2 ? Promise.reject(new Error('throttled')) : find(key);
@@ -85,7 +85,7 @@ describe('a fault of ours', () => {
     expect((await world.delivery()).updatedAt - startedAt).toBeLessThan(10_000);
   });
 
-  it('that keeps a retry off the record has it made again when its lease is over, and counted as lost', async () => {
+  it('while recording a retry has it repeated after its lease ends, and counted as lost', async () => {
     await subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 5 }));
     world.subscriber.script(URL, [status(503), status(200)]);
     const { ports } = world.deliverContext;
@@ -105,15 +105,15 @@ describe('a fault of ours', () => {
     expect(await lost()).toEqual([0, 1]);
   });
 
-  it('of ten minutes makes no dead letter, and is over for the delivery a minute after it is over', async () => {
+  it('of ten minutes creates no dead letter, and delivery resumes within a minute', async () => {
     await subscribe();
     const { ports } = world.deliverContext;
     const find = ports.subscriptions.find.bind(ports.subscriptions);
     const endsAt = startedAt + 10 * MINUTE_MS;
     ports.subscriptions = {
       ...ports.subscriptions,
-      find: (...asked) =>
-        world.clock.now() < endsAt ? Promise.reject(new Error('throttled')) : find(...asked),
+      find: (...args) =>
+        world.clock.now() < endsAt ? Promise.reject(new Error('throttled')) : find(...args),
     };
     await publish();
     await world.clock.run(endsAt + MINUTE_MS);

@@ -16,7 +16,7 @@ beforeEach(async () => {
   ({ world, startedAt, subscribe, publish, requestedAt, deliveryOf, limitTo } = await limitedWorld());
 });
 
-/** 200 that wait for 0.1 requests a second: the last of them for 2,090 s. */
+/** Two hundred deliveries at 0.1 requests a second: the last waits 2,090 s. */
 const longLine = async (): Promise<void> => {
   await subscribe(0.1);
   for (let index = 0; index < 200; index += 1) {
@@ -32,8 +32,8 @@ const mostInTenSeconds = (): number =>
 const requestedMessages = (): string[] =>
   world.subscriber.seen.map(({ request }) => request.headers['webhook-id'] ?? '');
 
-describe('when the limit of a subscription rises, what waits in its line', () => {
-  it('moves up, as fast as the new limit allows and in the order in which it waited', async () => {
+describe('when the rate limit of a subscription rises, a waiting delivery', () => {
+  it('moves up as fast as the new limit allows, in the existing order', async () => {
     await longLine();
     await limitTo(10);
     await world.clock.run();
@@ -41,12 +41,12 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
     expect(requestedAt()).toHaveLength(200);
     expect(requestedAt().at(-1)).toBeLessThan(35);
     expect(mostInTenSeconds()).toBeLessThanOrEqual(105);
-    // The next in the line were about to go by themselves.
+    // The first two were about to be sent anyway.
     const others = requestedMessages().filter((id) => id !== 'm0' && id !== 'm1');
     expect(others).toEqual(Array.from({ length: 198 }, (_, index) => `m${index + 2}`));
   });
 
-  it('goes at once where there is no limit any more, and leaves no schedule behind', async () => {
+  it('is sent at once if the limit is removed, and leaves no schedule', async () => {
     await longLine();
     await limitTo();
     await world.clock.run(startedAt + 15_000);
@@ -55,7 +55,7 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
     expect(world.schedules.filter(({ at }) => at > world.clock.now())).toEqual([]);
   });
 
-  it('shares the line with what comes after it', async () => {
+  it('shares the new rate with later messages', async () => {
     await longLine();
     await limitTo(2);
     await publish(100, 200);
@@ -66,7 +66,7 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
     expect(mostInTenSeconds()).toBeLessThanOrEqual(21);
   });
 
-  it('moves up as well where it is further ahead than SQS delays a message', async () => {
+  it('moves up even if its slot is after the maximum SQS delay', async () => {
     await subscribe(0.01);
     await publish(100);
     await world.clock.run(startedAt + 10_000);
@@ -77,14 +77,14 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
     expect(requestedAt().at(-1)).toBeLessThan(5_100);
   });
 
-  it('moves up though it was put in the line as it was before, by an attempt under way at the change', async () => {
+  it('moves up although an attempt in flight reserved its slot under the old limit', async () => {
     await longLine();
     const { rateLimits, clock } = world;
     const { ports } = world.deliverContext;
     ports.rateLimits = {
       ...rateLimits,
-      reserve: async (...asked) => {
-        const slot = await rateLimits.reserve(...asked);
+      reserve: async (...args) => {
+        const slot = await rateLimits.reserve(...args);
         await clock.sleep(2_000);
         return slot;
       },
@@ -99,12 +99,12 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
     expect(requestedAt().at(-1)).toBeLessThan(80);
   });
 
-  it('does not wait by a lower limit than its subscription shows: one that operate is not told of does not rise', async () => {
+  it('keeps its slot if operate cannot be notified, and the limit then does not change', async () => {
     await longLine();
     const { operations } = limitTo;
     const send = operations.send.bind(operations);
-    operations.send = () => Promise.reject(new Error('SQS is away'));
-    await expect(limitTo(10)).rejects.toThrow('SQS is away');
+    operations.send = () => Promise.reject(new Error('SQS is down'));
+    await expect(limitTo(10)).rejects.toThrow('SQS is down');
     const found = await world.subscriptions.findSubscription('orders', 'subscription-1');
     operations.send = send;
     await limitTo(10);
@@ -114,13 +114,13 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
     expect(requestedAt().at(-1)).toBeLessThan(35);
   });
 
-  it('moves up a minute later where operate came before the change was made', async () => {
+  it('moves up a minute later if operate ran before the change was written', async () => {
     await longLine();
     const { clock, subscriptions } = world;
     const change = subscriptions.changeSubscription.bind(subscriptions);
-    subscriptions.changeSubscription = async (...asked) => {
+    subscriptions.changeSubscription = async (...args) => {
       await clock.sleep(5_000);
-      return change(...asked);
+      return change(...args);
     };
     const changed = limitTo(10);
     await clock.run();
@@ -130,7 +130,7 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
     expect(requestedAt().at(-1)).toBeLessThan(100);
   });
 
-  it('leaves the place to others that it would have had, where it was cancelled meanwhile', async () => {
+  it('leaves its new slot to others if it was cancelled concurrently', async () => {
     await longLine();
     const { deliveries } = world;
     const write = deliveries.write.bind(deliveries);
@@ -148,18 +148,18 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
 
   it.each([
     ['rises', 10],
-    ['goes', undefined],
-  ])('waits for its delay all the same where it is a retry and the limit %s', async (_, limit) => {
+    ['is removed', undefined],
+  ])('still waits for the policy delay of its retry if the limit %s', async (_, limit) => {
     const policy = { minimum_delay_retries: 1, minimum_delay: 60, maximum_delay: 60 };
     world.subscriber.script(aSubscription().subscriber, [status(503)]);
     await subscribe(0.1, aBarePolicy(policy));
     await publish(100);
     await world.clock.run(startedAt + 100_000);
-    const standing = await deliveryOf('m5');
+    const waiting = await deliveryOf('m5');
     await limitTo(limit, policy);
     await world.clock.run();
 
-    expect(standing).toMatchObject({ status: 'retrying', slot: { from: expect.any(Number) as number } });
+    expect(waiting).toMatchObject({ status: 'retrying', slot: { from: expect.any(Number) as number } });
     expect(requestedAt()).toHaveLength(200);
     expect(requestedAt().at(-1)).toBeLessThan(190);
     for (let index = 0; index < 100; index += 1) {
@@ -168,13 +168,13 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
     }
   });
 
-  it('goes when it was to go before where it could not be moved, and keeps nobody else back', async () => {
+  it('keeps its slot if it cannot be moved, and delays no other', async () => {
     await longLine();
     const { deliveries } = world;
     const write = deliveries.write.bind(deliveries);
     deliveries.write = (transition) =>
       transition.name === 'move_up' && transition.key.messageId === 'm50'
-        ? Promise.reject(new Error('DynamoDB is away'))
+        ? Promise.reject(new Error('DynamoDB is down'))
         : write(transition);
     await limitTo(10);
     await world.clock.run();
@@ -185,14 +185,14 @@ describe('when the limit of a subscription rises, what waits in its line', () =>
   });
 });
 
-describe('when the limit of a subscription falls', () => {
-  it('nothing of its line is lost or too fast, and operate is not asked', async () => {
+describe('when the rate limit of a subscription falls', () => {
+  it('no waiting delivery is lost or sent too fast, and operate is not called', async () => {
     await subscribe(10);
     await publish(100);
     await world.clock.run(startedAt + 1_000);
-    let orders = 0;
+    let operations = 0;
     limitTo.operations.send = () => {
-      orders += 1;
+      operations += 1;
       return Promise.resolve();
     };
     await limitTo(1);
@@ -202,17 +202,17 @@ describe('when the limit of a subscription falls', () => {
     const most = Math.max(...later.map((from) => later.filter((at) => at >= from && at < from + 10).length));
     expect(requestedAt()).toHaveLength(100);
     expect(most).toBeLessThanOrEqual(11);
-    expect(orders).toBe(0);
+    expect(operations).toBe(0);
   });
 });
 
-describe('when deliveries leave a line', () => {
+describe('when waiting deliveries are cancelled', () => {
   const cancel = async (from: number, to: number): Promise<void> => {
     for (let index = from; index < to; index += 1)
       await cancelDelivery(world.byHandContext, (await deliveryOf(`m${index}`)).key, 'manual');
   };
 
-  it('the last in it take their places', async () => {
+  it('the last waiting deliveries take their slots', async () => {
     await longLine();
     await cancel(10, 199);
     await world.clock.run();
@@ -221,7 +221,7 @@ describe('when deliveries leave a line', () => {
     expect(requestedAt().at(-1)).toBeLessThan(120);
   });
 
-  it('nobody else is called sooner than the limit allows', async () => {
+  it('no other request is sent sooner than the limit allows', async () => {
     await subscribe(1);
     await publish(100);
     await world.clock.run(startedAt + 5_500);

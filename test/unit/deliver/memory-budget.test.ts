@@ -4,23 +4,23 @@ import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import { virtualClock } from '../../support/in-memory/virtual-clock.ts';
 
-describe('the memory of an instance', () => {
-  /** Takes so much of 10 for two seconds, and notes when it got it. */
-  const takers = () => {
+describe('the memory budget of a function instance', () => {
+  /** Takes memory from a budget of 10 for two seconds and logs when it was granted. */
+  const memoryUsers = () => {
     const clock = virtualClock(0);
     const memory = memoryBudget(clock, 10);
     const seen: string[] = [];
     const take = async (name: string, megabytes: number, waitMs = 60_000): Promise<void> => {
-      const giveBack = await memory.take(megabytes, waitMs);
-      seen.push(`${name} ${giveBack === undefined ? 'gave up' : 'began'} at ${clock.now()}`);
+      const release = await memory.take(megabytes, waitMs);
+      seen.push(`${name} ${release === undefined ? 'gave up' : 'began'} at ${clock.now()}`);
       await clock.sleep(2_000);
-      giveBack?.();
+      release?.();
     };
     return { clock, seen, take };
   };
 
-  it('is had at once while there is enough, and then in turn', async () => {
-    const { clock, seen, take } = takers();
+  it('is granted at once while there is enough, then first come, first served', async () => {
+    const { clock, seen, take } = memoryUsers();
     void take('a', 6);
     void take('b', 4);
     void take('c', 8);
@@ -29,8 +29,8 @@ describe('the memory of an instance', () => {
     expect(seen).toEqual(['a began at 0', 'b began at 0', 'c began at 2000', 'd began at 2000']);
   });
 
-  it('is waited for no longer than the invocation has time, which lets those behind go first', async () => {
-    const { clock, seen, take } = takers();
+  it('is refused when the wait is over, and the next waiter goes first', async () => {
+    const { clock, seen, take } = memoryUsers();
     void take('a', 9);
     void take('b', 9, 1_000);
     void take('c', 1);
@@ -38,8 +38,8 @@ describe('the memory of an instance', () => {
     expect(seen).toEqual(['a began at 0', 'b gave up at 1000', 'c began at 1000']);
   });
 
-  it('is had by one that needs more than there is, alone', async () => {
-    const { clock, seen, take } = takers();
+  it('is granted to a request above the whole budget when it is alone', async () => {
+    const { clock, seen, take } = memoryUsers();
     void take('a', 1);
     void take('b', 11);
     void take('c', 1);
@@ -48,10 +48,10 @@ describe('the memory of an instance', () => {
   });
 });
 
-describe('more large messages than the memory of an instance has room for', () => {
+describe('large messages beyond the memory budget of a function instance', () => {
   const CHUNKS = 12;
 
-  /** Twelve at once, to ten subscribers each that take so long. */
+  /** Publishes twelve messages at once, each to ten subscribers that answer after `takesMs`. */
   const published = async (takesMs: number, bytes = 70_000): Promise<ChunkedWorld> => {
     const world = await chunkedWorld(10);
     for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs })]);
@@ -61,7 +61,7 @@ describe('more large messages than the memory of an instance has room for', () =
     return world;
   };
 
-  const inTheEnd = async (world: ChunkedWorld): Promise<void> => {
+  const expectAllDelivered = async (world: ChunkedWorld): Promise<void> => {
     await world.clock.run();
     expect(world.requests()).toEqual(world.ids.map(() => CHUNKS));
     expect(world.separateMembers()).toEqual([]);
@@ -73,21 +73,21 @@ describe('more large messages than the memory of an instance has room for', () =
     expect(world.requests()).toEqual(world.ids.map(() => 10));
     await world.until(4_000);
     expect(world.requests()).toEqual(world.ids.map(() => CHUNKS));
-    await inTheEnd(world);
+    await expectAllDelivered(world);
   });
 
-  it('are given back where the invocation has no time for that, and count as no failed receive', async () => {
+  it('return to the queue if the invocation has no time, without a failed receive', async () => {
     const world = await published(14_000);
-    const given = () => world.journal.facts.filter(({ fact }) => fact === 'time_given_back');
+    const timeGivenBack = () => world.journal.facts.filter(({ fact }) => fact === 'time_given_back');
     await world.until(8_000);
     expect(world.requests()).toEqual(world.ids.map(() => 10));
-    expect(given()).toHaveLength(2 * 10);
-    await inTheEnd(world);
+    expect(timeGivenBack()).toHaveLength(2 * 10);
+    await expectAllDelivered(world);
   });
 
-  it('hold up no small ones', async () => {
+  it('do not delay small ones', async () => {
     const world = await published(14_000, 100);
     expect(world.requests()).toEqual(world.ids.map(() => CHUNKS));
-    await inTheEnd(world);
+    await expectAllDelivered(world);
   });
 });

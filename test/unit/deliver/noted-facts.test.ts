@@ -28,8 +28,8 @@ beforeEach(async () => {
 const noted = (name: Fact['fact']): readonly Fact[] =>
   world.journal.facts.filter(({ fact }) => fact === name);
 
-/** How often a final status was counted, by the metrics that are made of what was noted. */
-const finals = (): Record<string, number> => {
+/** How often each final status was counted by the metrics derived from the logged facts. */
+const finalCounts = (): Record<string, number> => {
   const counted: Record<string, number> = {};
   for (const { name, value } of world.journal.facts.flatMap(measuresOf)) {
     if (/^Deliveries(Delivered|Rejected|Exhausted|Cancelled)$/.test(name))
@@ -54,13 +54,13 @@ const job = (): DeliveryJob => ({
   body: { kind: 'inline', message: aMessage() },
 });
 
-const published = async (): Promise<void> => {
+const publishAndRun = async (): Promise<void> => {
   await world.dispatch({ ok: true, message: aMessage() });
   await world.clock.run();
 };
 
-/** Two attempts whose requests are under way at once; the first one's lease has run out by its answer. */
-const overtaken = async (
+/** Runs two attempts concurrently: the first one's lease ends before its response. */
+const overtakeLease = async (
   first: Parameters<typeof status>[0],
   second: Parameters<typeof status>[0],
 ): Promise<void> => {
@@ -76,25 +76,25 @@ const overtaken = async (
   await Promise.all([slow, other]);
 };
 
-describe('what is noted of an attempt', () => {
-  it('is its lateness since the message was sent, the wait in the ingress queue included', async () => {
+describe('the logged lateness of an attempt', () => {
+  it('counts from when the message was sent, including the wait in the ingress queue', async () => {
     const sentAt = world.clock.now() - 1_234;
     await world.dispatch({ ok: true, message: aMessage() }, '{}', sentAt);
     await world.clock.run();
     expect(noted('attempt_made')).toMatchObject([{ dueAt: sentAt, latenessMs: 1_234 }]);
   });
 
-  it('is its lateness since the message was due, where it has a delay', async () => {
+  it('counts from when the message was due, if it has a delay', async () => {
     const acceptedAt = world.clock.now();
     await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 }, '{}', acceptedAt - 5_000);
     await world.clock.run();
     expect(noted('attempt_made')).toMatchObject([{ dueAt: acceptedAt + 60_000, latenessMs: 0 }]);
   });
 
-  it('is the lateness of a retry since its policy had it due', async () => {
+  it("counts for a retry from its policy's due time", async () => {
     const acceptedAt = world.clock.now();
     world.subscriber.script(URL, [status(500), status(200)]);
-    await published();
+    await publishAndRun();
     expect(noted('attempt_made')[1]).toMatchObject({ dueAt: acceptedAt + 10_000, latenessMs: 0 });
   });
 });
@@ -105,54 +105,54 @@ describe('a final status', () => {
     [400, { DeliveriesRejected: 1 }],
     [410, { DeliveriesRejected: 1 }],
     [500, { DeliveriesExhausted: 1 }],
-  ])('of a delivery that is answered %i is counted once', async (code, expected) => {
+  ])('of a delivery answered with %i is counted once', async (code, expected) => {
     world.subscriber.script(URL, [status(code)]);
-    await published();
-    expect(finals()).toEqual(expected);
+    await publishAndRun();
+    expect(finalCounts()).toEqual(expected);
   });
 
-  it('is counted once though what is owed is told twice', async () => {
+  it('is counted once although a pending step is repeated', async () => {
     world.subscriber.script(URL, [status(500)]);
     const send = world.undeliverables.send.bind(world.undeliverables);
     world.undeliverables.send = () => {
       world.undeliverables.send = send;
       return Promise.reject(new Error('throttled'));
     };
-    await published();
+    await publishAndRun();
     expect(world.undeliverables.sent).toHaveLength(1);
-    expect(finals()).toEqual({ DeliveriesExhausted: 1 });
+    expect(finalCounts()).toEqual({ DeliveriesExhausted: 1 });
   });
 
-  it('is counted once though its job comes again and again', async () => {
-    for (let copy = 0; copy < 5; copy += 1) await published();
-    expect(finals()).toEqual({ DeliveriesDelivered: 1 });
+  it('is counted once although its job is redelivered', async () => {
+    for (let copy = 0; copy < 5; copy += 1) await publishAndRun();
+    expect(finalCounts()).toEqual({ DeliveriesDelivered: 1 });
   });
 
-  it('is counted where a person cancels, and not where there is nothing to cancel any more', async () => {
+  it('is counted for a manual cancellation, and not for a repeated one', async () => {
     world.subscriber.script(URL, [status(500)]);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 1_000);
     await cancelDelivery(world.byHandContext, key, 'manual');
     await cancelDelivery(world.byHandContext, key, 'manual');
     await world.clock.run();
-    expect(finals()).toEqual({ DeliveriesCancelled: 1 });
+    expect(finalCounts()).toEqual({ DeliveriesCancelled: 1 });
   });
 
-  it('is counted where a success comes after its lease was taken over, and not again where another follows', async () => {
-    await overtaken(200, 200);
+  it('is counted once if a success arrives after its lease was taken over', async () => {
+    await overtakeLease(200, 200);
     expect(noted('late_result')).toMatchObject([{ decisive: true }, { decisive: false }]);
-    expect(finals()).toEqual({ DeliveriesDelivered: 1 });
+    expect(finalCounts()).toEqual({ DeliveriesDelivered: 1 });
   });
 
   it('is not counted for a late failure', async () => {
-    await overtaken(500, 200);
+    await overtakeLease(500, 200);
     expect(noted('late_result')).toMatchObject([{ decisive: false }]);
-    expect(finals()).toEqual({ DeliveriesDelivered: 1 });
+    expect(finalCounts()).toEqual({ DeliveriesDelivered: 1 });
   });
 });
 
-describe('what is noted of a message that is not taken', () => {
-  it('names it where it can be read', async () => {
+describe('the log of a refused message', () => {
+  it('names the message if it can be read', async () => {
     await world.dispatch({ ok: true, message: aMessage({ queue: 'unknown' }) });
     expect(noted('message_refused')).toEqual([
       {
@@ -164,7 +164,7 @@ describe('what is noted of a message that is not taken', () => {
     ]);
   });
 
-  it('names what SQS calls it where it cannot', async () => {
+  it('names the SQS message id if it cannot be read', async () => {
     await world.dispatch({ ok: false, reason: 'not_json' });
     expect(noted('message_refused')).toEqual([
       { fact: 'message_refused', id: 'ingress-1', reason: 'not_json' },

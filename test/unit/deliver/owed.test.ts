@@ -27,8 +27,8 @@ beforeEach(() => {
 const published = (type: OperatorEvent['type']): OperatorEvent[] =>
   world.operatorEvents.published.filter((event) => event.type === type);
 
-describe('a delivery that is exhausted', () => {
-  it('is told of with its attempts and the end of the last one, and what it owes is settled by one write', async () => {
+describe('an exhausted delivery', () => {
+  it('publishes an event with its attempts and end, and one write completes its pending steps', async () => {
     await world.subscribe();
     const startedAt = world.clock.now();
     await world.answer(status(500, { takesMs: 700 }));
@@ -44,9 +44,9 @@ describe('a delivery that is exhausted', () => {
     });
   });
 
-  it('still owes what could not be done, and nothing of what could', async () => {
+  it('keeps only the failed steps pending', async () => {
     await world.subscribe();
-    const mended = world.refuseEvents('delivery.exhausted');
+    const repair = world.refuseEvents('delivery.exhausted');
     world.subscriber.script('https://subscriber.test/hook', [status(500)]);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 1_000);
@@ -54,14 +54,14 @@ describe('a delivery that is exhausted', () => {
     expect(ended).toMatchObject({ status: 'exhausted', owed: ['exhausted_event'] });
     expect(ended.overdueAt).toBeDefined();
 
-    mended();
+    repair();
     await world.clock.run();
     expect(await world.delivery()).toMatchObject({ owed: [], overdueAt: undefined });
     expect(published('delivery.exhausted')).toHaveLength(1);
     expect(world.undeliverables.sent).toHaveLength(1);
   });
 
-  it('is told of though the undeliverable queue fails', async () => {
+  it('publishes its event even if the undeliverable queue fails', async () => {
     await world.subscribe();
     world.undeliverables.send = () => Promise.reject(new Error('SQS is down'));
     world.subscriber.script('https://subscriber.test/hook', [status(500)]);
@@ -72,9 +72,9 @@ describe('a delivery that is exhausted', () => {
   });
 });
 
-describe('deliveries that were answered 410', () => {
-  /** Two at a time, so that both went by the subscription as it was. */
-  const bothGone = async (): Promise<void> => {
+describe('deliveries answered with 410', () => {
+  /** Two concurrent deliveries, so that both read the subscription before the change. */
+  const answerBothGone = async (): Promise<void> => {
     world.subscriber.script('https://subscriber.test/hook', [
       status(410, { takesMs: 100 }),
       status(410, { takesMs: 200 }),
@@ -84,10 +84,10 @@ describe('deliveries that were answered 410', () => {
     await world.clock.run();
   };
 
-  it('disable their subscription and tell of it once', async () => {
+  it('disable the subscription and publish one event', async () => {
     await world.subscribe();
     const at = world.clock.now() + 100;
-    await bothGone();
+    await answerBothGone();
     expect((await world.subscription()).disabled).toEqual({ reason: 'gone', at });
     expect(world.operatorEvents.published).toEqual([
       {
@@ -103,17 +103,17 @@ describe('deliveries that were answered 410', () => {
     expect(writes.filter((name) => name === 'settle')).toHaveLength(2);
   });
 
-  it('tell of it though it could not be sent at first, with the time at which it was disabled', async () => {
+  it('publish the event later if it fails at first, with the time of the disabling', async () => {
     await world.subscribe();
     const at = world.clock.now() + 100;
-    const mended = world.refuseEvents('subscription.disabled');
-    world.clock.at(at + 5_000, mended);
-    await bothGone();
+    const repair = world.refuseEvents('subscription.disabled');
+    world.clock.at(at + 5_000, repair);
+    await answerBothGone();
     expect(published('subscription.disabled')).toMatchObject([{ reason: 'gone', at }]);
     expect(await world.delivery()).toMatchObject({ owed: [] });
   });
 
-  it('leave it alone where it was enabled before they came to disable it', async () => {
+  it('do not disable a subscription that was enabled before they were handled', async () => {
     await world.subscribe();
     const context = { registry: world.subscriptions, clock: world.clock };
     const disable = world.subscriptions.disable.bind(world.subscriptions);
@@ -131,17 +131,17 @@ describe('deliveries that were answered 410', () => {
     expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'gone', owed: [] });
   });
 
-  it('leave it alone where it was enabled once more after they had disabled it', async () => {
+  it('do not disable a subscription that was enabled again afterwards', async () => {
     await world.subscribe();
     const context = { registry: world.subscriptions, clock: world.clock };
-    const mended = world.refuseEvents('subscription.disabled');
-    world.clock.at(world.clock.now() + 1_000, () => void enable(context, NAME).then(mended));
+    const repair = world.refuseEvents('subscription.disabled');
+    world.clock.at(world.clock.now() + 1_000, () => void enable(context, NAME).then(repair));
     await world.answer(status(410));
     expect(await world.subscription()).not.toHaveProperty('disabled');
     expect(await world.delivery()).toMatchObject({ owed: [] });
   });
 
-  it('leave it alone where its subscriber is another one since they were asked', async () => {
+  it('do not disable a subscription whose URL changed since the request', async () => {
     await world.subscribe();
     world.subscriber.onRequest = async () => {
       await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) =>
@@ -153,7 +153,7 @@ describe('deliveries that were answered 410', () => {
     expect(world.operatorEvents.published).toEqual([]);
   });
 
-  it('leave it alone where they went by what was cached of its old subscriber', async () => {
+  it('do not disable a subscription whose old URL came from a cache', async () => {
     await world.subscribe();
     const old = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
     await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) =>
@@ -168,14 +168,14 @@ describe('deliveries that were answered 410', () => {
     expect(await world.subscription()).not.toHaveProperty('disabled');
   });
 
-  it('disable one that was enabled before, when they were asked since', async () => {
+  it('disable a subscription that was enabled before the request', async () => {
     await world.subscribe({ changedAt: world.clock.now() + 5_000 });
     await world.answer(status(410));
     expect((await world.subscription()).disabled).toMatchObject({ reason: 'gone' });
     expect(await world.delivery()).toMatchObject({ owed: [] });
   });
 
-  it('say nothing where it was disabled by hand before', async () => {
+  it('publish no event for a subscription that was disabled manually before', async () => {
     await world.subscribe();
     world.subscriber.onRequest = async () => {
       await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 1 });

@@ -18,28 +18,25 @@ beforeEach(async () => {
     await limitedWorld());
 });
 
-describe('the line of a subscription with max_per_second', () => {
+describe('the deliveries of a subscription with max_per_second', () => {
   it.each([
     ['three seconds', [3]],
-    ['now more, now less', [0, 6, 2, 9, 4]],
-  ])(
-    'gets its backlog though the retry queue lags by %s: a slot is not missed again and again',
-    async (_, lags) => {
-      await subscribe(2);
-      const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
-      let sent = 0;
-      world.wakeUps.sendDelayed = (wakeUp, delaySeconds) => {
-        sent += 1;
-        return send(wakeUp, delaySeconds + (lags[sent % lags.length] ?? 0));
-      };
-      await publish(40);
-      await world.clock.run(startedAt + 180_000);
+    ['a varying time', [0, 6, 2, 9, 4]],
+  ])('are all sent although the retry queue lags by %s, without missing slot after slot', async (_, lags) => {
+    await subscribe(2);
+    const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
+    let sent = 0;
+    world.wakeUps.sendDelayed = (wakeUp, delaySeconds) => {
+      sent += 1;
+      return send(wakeUp, delaySeconds + (lags[sent % lags.length] ?? 0));
+    };
+    await publish(40);
+    await world.clock.run(startedAt + 180_000);
 
-      expect(requestedAt()).toHaveLength(40);
-    },
-  );
+    expect(requestedAt()).toHaveLength(40);
+  });
 
-  it('is not left to Scheduler where a slot is near, whatever the threshold for retries is', async () => {
+  it('use SQS for a near slot, regardless of the Scheduler threshold for retries', async () => {
     world.settings.schedulerThresholdSeconds = 0;
     await subscribe(0.02);
     await publish(3);
@@ -49,7 +46,7 @@ describe('the line of a subscription with max_per_second', () => {
     expect(world.schedules.map(({ wakeUp }) => wakeUp.key.messageId)).toEqual(['m2']);
   });
 
-  it('costs no claim a second write, as a record would that lives longer than the claim says', async () => {
+  it('never shorten the lifetime of a record, which would cost the claim a second write', async () => {
     await subscribe(0.1);
     const { deliveries } = world;
     const write = deliveries.write.bind(deliveries);
@@ -67,7 +64,7 @@ describe('the line of a subscription with max_per_second', () => {
     expect(shortened).toEqual([]);
   });
 
-  it('is not held up by messages that expire before their turn', async () => {
+  it('are not delayed by messages that expire before their slot', async () => {
     await subscribe(1);
     for (let index = 0; index < 300; index += 1)
       await world.dispatch({
@@ -82,7 +79,7 @@ describe('the line of a subscription with max_per_second', () => {
     expect(requestedAt().at(-1)).toBe(40);
   });
 
-  it('is not called twice as fast where a limit comes back: the slots of before are void', async () => {
+  it('respect the limit after it was changed and restored: the old slots are void', async () => {
     await subscribe(1);
     await publish(60);
     await world.clock.run(startedAt + 5_000);
@@ -99,26 +96,26 @@ describe('the line of a subscription with max_per_second', () => {
     expect(requestedAt()).toHaveLength(121);
   });
 
-  it('keeps the schedule of its slot then: Scheduler may remember a name that was taken back', async () => {
+  it('keep the schedule of the slot on a manual retry, because Scheduler may remember deleted names', async () => {
     await subscribe(0.01);
     await publish(3);
     await world.clock.run(startedAt + 2_000);
     const [, last] = world.schedules;
-    const taken: string[] = [];
+    const removed: string[] = [];
     const unschedule = world.wakeUps.unschedule.bind(world.wakeUps);
     world.wakeUps.unschedule = (name) => {
-      taken.push(name);
+      removed.push(name);
       return unschedule(name);
     };
     await retryDelivery(world.byHandContext, (await deliveryOf('m2')).key);
     await world.clock.run();
 
     expect(last).toBeDefined();
-    expect(taken).toEqual([]);
+    expect(removed).toEqual([]);
     expect(requestedAt()).toEqual([0, 100, 200]);
   });
 
-  it('is late where our queues are: its line makes nothing look punctual', async () => {
+  it('report lateness caused by slow queues, although they wait for slots', async () => {
     await subscribe(0.1);
     await world.dispatch({ ok: true, message: aMessage({ id: 'm0' }) }, '{}', startedAt - 60_000);
     const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
@@ -130,7 +127,7 @@ describe('the line of a subscription with max_per_second', () => {
     expect(latenesses()).toEqual([60_000, 29_500]);
   });
 
-  it('has nobody wait for those who were cancelled: who comes next takes their places', async () => {
+  it('do not wait for cancelled ones: later messages take those slots', async () => {
     await subscribe(0.1);
     await publish(200);
     await world.clock.run(startedAt + 5_000);
@@ -141,13 +138,13 @@ describe('the line of a subscription with max_per_second', () => {
     await world.clock.run();
 
     const waited = requestedAt().map((at) => at - (wantedAt - startedAt) / 1000);
-    // The first of the flood was made at once.
+    // The first request of the burst was sent at once.
     expect(waited).toHaveLength(3);
     expect(waited[1]).toBeLessThan(20);
     expect(waited[2]).toBeLessThan(30);
   });
 
-  it('keeps to its rate where places are given to others', async () => {
+  it('respect the limit when slots of cancelled ones are reused', async () => {
     await subscribe(1);
     await publish(60);
     await world.clock.run(startedAt + 5_500);

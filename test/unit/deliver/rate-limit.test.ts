@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 
 describe('a subscription with max_per_second', () => {
-  it('gets a burst one request after the other', async () => {
+  it('receives a burst one request at a time', async () => {
     await subscribe(2);
     await publish(7);
     await world.clock.run();
@@ -26,7 +26,7 @@ describe('a subscription with max_per_second', () => {
     expect(requestedAt()).toEqual([0, 0.5, 1, 1.5, 2, 2.5, 3]);
   });
 
-  it('gets one that comes by itself at once, and no write more than without a limit but for its slot', async () => {
+  it('receives a single message at once, without an extra delivery write', async () => {
     await subscribe(1);
     await publish(1);
     await world.clock.run();
@@ -35,7 +35,7 @@ describe('a subscription with max_per_second', () => {
     expect((await deliveryOf('m0')).next).toBeUndefined();
   });
 
-  it('is spared retries as well: every request takes a slot, those made at once too', async () => {
+  it('receives retries within the limit too: every request takes a slot, even an immediate retry', async () => {
     await subscribe(1, aBarePolicy({ retries_with_no_delay: 3 }));
     world.subscriber.script(aSubscription().subscriber, [status(500), status(500), status(500), status(200)]);
     await publish(1);
@@ -50,7 +50,7 @@ describe('a subscription with max_per_second', () => {
     ]);
   });
 
-  it('has what waits for it on record: no attempt spent, no lease held, its message kept', async () => {
+  it('has its waiting deliveries on record without attempt or lease, and with the message stored', async () => {
     await subscribe(0.1);
     await publish(3);
     await world.clock.run(startedAt + 5_000);
@@ -74,19 +74,19 @@ describe('a subscription with max_per_second', () => {
     expect(await deliveryOf('m2')).toMatchObject({ status: 'delivered', slot: undefined, next: undefined });
   });
 
-  it('goes on at its limit after nothing was handed out for a while, not in a burst', async () => {
+  it('receives requests at its limit after the queue stalled, not in a burst', async () => {
     await subscribe(2);
     const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
-    const held: (() => Promise<void>)[] = [];
+    const delayedWakeUps: (() => Promise<void>)[] = [];
     world.wakeUps.sendDelayed = (wakeUp) => {
-      held.push(() => send(wakeUp, 0));
+      delayedWakeUps.push(() => send(wakeUp, 0));
       return Promise.resolve();
     };
     await publish(8);
     await world.clock.run(startedAt + 60_000);
     world.wakeUps.sendDelayed = send;
     const before = requestedAt().length;
-    for (const wake of held) await wake();
+    for (const wake of delayedWakeUps) await wake();
     await world.clock.run();
 
     const gaps = requestedAt()
@@ -96,7 +96,7 @@ describe('a subscription with max_per_second', () => {
     expect(gaps.slice(1).every((gap) => gap >= 0.5)).toBe(true);
   });
 
-  it('stands in another line once its limit is another one: new messages at once, what waits when its old slot comes', async () => {
+  it('receives new messages under a changed limit at once, and waiting ones at their old slots', async () => {
     await subscribe(0.01);
     await publish(4);
     await world.clock.run(startedAt + 1_000);
@@ -113,7 +113,7 @@ describe('a subscription with max_per_second', () => {
     expect(others.slice(2).map(Math.round)).toEqual([99, 199, 299]);
   });
 
-  it('is asked again a little later where its line cannot be had: no receive fails, nothing counts as lost', async () => {
+  it('is called later if no slot can be reserved, without a failed receive or a lost attempt', async () => {
     await subscribe(10);
     const reserve = world.rateLimits.reserve.bind(world.rateLimits);
     world.rateLimits.reserve = () => Promise.reject(new Error('throttled'));
@@ -128,7 +128,7 @@ describe('a subscription with max_per_second', () => {
     expect((await deliveryOf('m0')).attempts[0]?.lost).toBeUndefined();
   });
 
-  it('keeps its place in the line where somebody asks for it now', async () => {
+  it('is called at the reserved slot even after a manual retry', async () => {
     await subscribe(0.1);
     await publish(2);
     await world.clock.run(startedAt + 2_000);
@@ -140,7 +140,7 @@ describe('a subscription with max_per_second', () => {
     expect((await deliveryOf('m1')).attempts).toMatchObject([{ number: 1, phase: 'manual' }]);
   });
 
-  it('does not get what waits for it once it is disabled, which is recovered later', async () => {
+  it('receives no waiting delivery after it is disabled; they can be recovered', async () => {
     await subscribe(0.1);
     await publish(2);
     await world.clock.run(startedAt + 2_000);
@@ -155,7 +155,7 @@ describe('a subscription with max_per_second', () => {
     expect((await world.messageRecords.find((await deliveryOf('m1')).key))?.body).toBeDefined();
   });
 
-  it('is not late by its own line: what is told of lateness counts from the slot', async () => {
+  it('has lateness counted from the slot', async () => {
     await subscribe(0.1);
     await publish(3);
     await world.clock.run();
@@ -164,8 +164,8 @@ describe('a subscription with max_per_second', () => {
   });
 });
 
-describe('where the functions have no time for it', () => {
-  it('a job that comes again does not spend another slot, nor wait for one itself', async () => {
+describe('a rate-limited job', () => {
+  it('that is redelivered reserves no second slot and does not wait in the invocation', async () => {
     await subscribe(0.1);
     await publish(2);
     const jobs = world.deliveryJobs;

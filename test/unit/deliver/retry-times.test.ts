@@ -18,7 +18,7 @@ describe('the time of a retry', () => {
     expect(world.gaps()).toEqual([11]);
   });
 
-  it('is moved later, never earlier, by Retry-After, also for an immediate retry, whose phase is kept', async () => {
+  it('is moved later, never earlier, by Retry-After, even for an immediate retry, which keeps its phase', async () => {
     await world.subscribe(
       aBarePolicy({ retries_with_no_delay: 1, minimum_delay_retries: 1, minimum_delay: 30 }),
     );
@@ -37,7 +37,7 @@ describe('the time of a retry', () => {
     ]);
   });
 
-  it('is not before the date that a Retry-After names, however long the answer took', async () => {
+  it('is not before the date in Retry-After, however long the response took', async () => {
     await world.subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 1 }));
     const date = new Date(world.clock.now() + 20_000).toUTCString();
     world.subscriber.script(world.url, [status(503, { retryAfter: date, takesMs: 4_000 }), status(200)]);
@@ -46,7 +46,7 @@ describe('the time of a retry', () => {
     expect(world.gaps()).toEqual([20]);
   });
 
-  it('is not moved beyond the cap by Retry-After, nor at all by a malformed one', async () => {
+  it('is not moved beyond the cap by Retry-After, and not at all by a malformed one', async () => {
     await world.subscribe(aBarePolicy({ minimum_delay_retries: 2 }));
     world.subscriber.script(world.url, [
       status(503, { retryAfter: '999999' }),
@@ -58,7 +58,7 @@ describe('the time of a retry', () => {
     expect(world.gaps()).toEqual([3600, 5]);
   });
 
-  it('of an immediate retry is the same invocation only after a quick failure; after a slow one the retry queue brings it', async () => {
+  it('of an immediate retry is now after a quick failure, and follows the retry queue after a slow one', async () => {
     await world.subscribe(aBarePolicy({ retries_with_no_delay: 2 }));
     world.subscriber.script(world.url, [
       status(500, { takesMs: 1_999 }),
@@ -67,8 +67,8 @@ describe('the time of a retry', () => {
     ]);
     await world.publish();
 
-    const set = world.journal.facts.filter(({ fact }) => fact === 'wake_up_set');
-    expect(set).toMatchObject([{ attempt: 3, by: 'sqs_delay' }]);
+    const scheduled = world.journal.facts.filter(({ fact }) => fact === 'wake_up_set');
+    expect(scheduled).toMatchObject([{ attempt: 3, by: 'sqs_delay' }]);
     expect((await world.delivery()).attempts.map(({ phase }) => phase)).toEqual([
       'initial',
       'immediate',
@@ -76,7 +76,7 @@ describe('the time of a retry', () => {
     ]);
   });
 
-  it('goes by SQS below the threshold and by one schedule at or above it, landing on the second either way', async () => {
+  it('uses SQS below the threshold and a schedule from it on, both exact to the second', async () => {
     await world.subscribe(
       aBarePolicy({
         retry_backoff_function: 'linear',
@@ -93,7 +93,7 @@ describe('the time of a retry', () => {
     expect(world.schedules.map(({ at, wakeUp }) => (wakeUp.dueAt - at) / 1000)).toEqual([65, 65]);
   });
 
-  it('is kept by hops of DelaySeconds when a schedule is refused', async () => {
+  it('is kept by repeated SQS delays when a schedule is refused', async () => {
     await world.subscribe(
       aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 2_000, maximum_delay: 2_000 }),
     );

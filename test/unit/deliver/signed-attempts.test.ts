@@ -37,7 +37,7 @@ const publish = async (): Promise<void> => {
   await world.clock.run();
 };
 
-/** The official library's verdict, by the clock of the moment at which the request came. */
+/** Whether the official library accepts the signature at the time of the request. */
 const verifies = (fill: number, { request, at }: { request: TextRequest; at: number }): boolean => {
   vi.useFakeTimers({ now: at, toFake: ['Date'] });
   try {
@@ -51,15 +51,15 @@ const verifies = (fill: number, { request, at }: { request: TextRequest; at: num
 };
 
 describe('each attempt', () => {
-  it('is not made once the subscription or the message has expired while its secret was being opened', async () => {
+  it('is not made if the subscription expires while its secret is decrypted', async () => {
     const now = world.clock.now();
     await world.subscriptions.addSubscription(
       aSubscription({ secrets: [{ sealed: await sealed(1) }], expiresAt: now + 1_000 }),
     );
     const open = world.secretOpener.open.bind(world.secretOpener);
-    world.secretOpener.open = async (...asked) => {
+    world.secretOpener.open = async (...args) => {
       await world.clock.sleep(1_500);
-      return open(...asked);
+      return open(...args);
     };
     await publish();
 
@@ -67,7 +67,7 @@ describe('each attempt', () => {
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'subscription_expired' });
   });
 
-  it('is signed anew, with its own time', async () => {
+  it('has a separate signature and timestamp', async () => {
     await subscribeWith(
       [{ sealed: await sealed(1) }],
       aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 600 }),
@@ -83,7 +83,7 @@ describe('each attempt', () => {
     );
   });
 
-  it('to a subscription from before there were signatures goes out unsigned', async () => {
+  it('to a subscription without secrets is unsigned', async () => {
     await subscribeWith(undefined);
     await publish();
     expect(world.subscriber.seen).toHaveLength(1);
@@ -105,15 +105,15 @@ describe('while a secret rotates', () => {
     return [verifies(1, seen), verifies(2, seen)];
   };
 
-  it('both are good until the last millisecond of the grace', async () => {
+  it('both secrets sign until the last millisecond of the grace period', async () => {
     expect(await attemptAt(GRACE_MS - 1)).toEqual([true, true]);
   });
 
-  it('only the new one is at its end', async () => {
+  it('only the new secret signs at its end', async () => {
     expect(await attemptAt(GRACE_MS)).toEqual([false, true]);
   });
 
-  it('an end that comes while the secrets are opened counts: what decides is when the request goes out', async () => {
+  it('the time of the request decides, even if the grace period ends while the secrets are decrypted', async () => {
     const open = world.secretOpener.open.bind(world.secretOpener);
     vi.spyOn(world.secretOpener, 'open').mockImplementation(async (owner, text) => {
       await world.clock.sleep(1);
@@ -123,10 +123,10 @@ describe('while a secret rotates', () => {
   });
 });
 
-describe('a secret that cannot be opened', () => {
+describe('a secret that cannot be decrypted', () => {
   const outage = new Error('KMS does not answer');
 
-  it('lets nothing go out, costs no attempt, and is no loss when it can be opened again', async () => {
+  it('prevents the request without spending or losing an attempt', async () => {
     await subscribeWith([{ sealed: await sealed(1) }]);
     world.secretOpener.outage = outage;
     await world.dispatch({ ok: true, message: aMessage() });
@@ -145,7 +145,7 @@ describe('a secret that cannot be opened', () => {
     expect(attempts[0]).not.toHaveProperty('lost');
   });
 
-  it('holds a retry up as well, and leaves its number', async () => {
+  it('delays a retry, which keeps its number', async () => {
     await subscribeWith([{ sealed: await sealed(1) }], aBarePolicy({ minimum_delay_retries: 1 }));
     world.subscriber.script(URL, [status(503), status(200)]);
     world.subscriber.onRequest = () => {
@@ -165,16 +165,19 @@ describe('a secret that cannot be opened', () => {
     expect(world.subscriber.seen).toHaveLength(2);
   });
 
-  it('is missed though the other one of two can be opened: a receiver may know just that one', async () => {
+  it('prevents the request even if another secret can be decrypted, since a subscriber may know only one', async () => {
     const expiresAt = world.clock.now() + GRACE_MS;
-    await subscribeWith([{ sealed: await sealed(2) }, { sealed: 'of nobody', expiresAt }]);
+    await subscribeWith([{ sealed: await sealed(2) }, { sealed: 'undecryptable', expiresAt }]);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 60_000);
     expect(world.subscriber.seen).toEqual([]);
   });
 
-  it('of an ended grace is missed by nobody', async () => {
-    await subscribeWith([{ sealed: await sealed(2) }, { sealed: 'of nobody', expiresAt: world.clock.now() }]);
+  it('is ignored after its grace period', async () => {
+    await subscribeWith([
+      { sealed: await sealed(2) },
+      { sealed: 'undecryptable', expiresAt: world.clock.now() },
+    ]);
     await publish();
     expect(world.subscriber.seen.map((one) => verifies(2, one))).toEqual([true]);
   });

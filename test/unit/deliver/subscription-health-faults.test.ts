@@ -15,15 +15,15 @@ beforeEach(() => {
   world = oneSubscriptionWorld();
 });
 
-describe('what operators are to be told', () => {
-  it('is told though it could not be sent at first, by the next attempt a minute later', async () => {
+describe('an operator event', () => {
+  it('that could not be sent is sent by an attempt a minute later', async () => {
     await world.subscribe({ failing: world.failing(DAY, 19) });
     await world.answer(status(500));
     expect(world.told()).toEqual(['subscription.failing']);
 
-    const mended = world.refuseEvents('subscription.recovered');
+    const repair = world.refuseEvents('subscription.recovered');
     await world.answer(status(200));
-    mended();
+    repair();
     expect(world.told()).toEqual(['subscription.failing']);
     expect(world.unnoted()).toMatchObject([{ queue: 'orders', subscriptionId: 'subscription-1' }]);
 
@@ -36,12 +36,12 @@ describe('what operators are to be told', () => {
     expect(await world.subscription()).not.toHaveProperty('unsent');
   });
 
-  it('is told of a disabled subscription by the next message that it does not get', async () => {
+  it('for a disabled subscription is sent with the next message that it does not receive', async () => {
     await world.subscribe({ failing: world.failing(6 * DAY, 30) });
-    const mended = world.refuseEvents('subscription.disabled');
+    const repair = world.refuseEvents('subscription.disabled');
     await world.answer();
     expect((await world.subscription()).disabled).toMatchObject({ reason: 'failing' });
-    mended();
+    repair();
     await world.later(MINUTE);
     await world.answer();
     expect(world.told()).toEqual(['subscription.disabled']);
@@ -49,7 +49,7 @@ describe('what operators are to be told', () => {
     expect(world.told()).toEqual(['subscription.disabled']);
   });
 
-  it('is told in order: what is next waits for what is there', async () => {
+  it('waits until the earlier event is sent', async () => {
     const since = world.clock.now() - DAY;
     const event = { type: 'subscription.failing', since, failures: 20 } as const;
     await world.subscribe({ failing: { since, failures: 20 }, unsent: { event, at: world.clock.now() } });
@@ -60,12 +60,12 @@ describe('what operators are to be told', () => {
   });
 });
 
-describe('a note that fails', () => {
+describe('a health update that fails', () => {
   const dynamoIsDown = (): void => {
     world.subscriptions.changeHealth = () => Promise.reject(new Error('DynamoDB is down'));
   };
 
-  it('is a fault in the journal; the delivery ends as it would, and no message comes again', async () => {
+  it('is logged as a fault; the delivery ends normally and no message is redelivered', async () => {
     await world.subscribe();
     dynamoIsDown();
     await world.answer();
@@ -74,7 +74,7 @@ describe('a note that fails', () => {
     expect([world.deliveryJobs.waiting, world.retryQueue.waiting]).toEqual([0, 0]);
   });
 
-  it('does not stop an immediate retry, nor count it as lost', async () => {
+  it('does not prevent an immediate retry or count it as lost', async () => {
     await world.subscribe({ options: { _retry_policy: aBarePolicy({ retries_with_no_delay: 1 }) } });
     dynamoIsDown();
     await world.answer();
@@ -84,7 +84,7 @@ describe('a note that fails', () => {
     expect(attempts[1]?.startedAt).toBe(attempts[0]?.startedAt);
   });
 
-  it('cannot hold up a wake-up, which is set before', async () => {
+  it('does not delay a wake-up, which is scheduled before', async () => {
     await world.subscribe({ options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } });
     const waiting: number[] = [];
     world.subscriptions.changeHealth = () => {

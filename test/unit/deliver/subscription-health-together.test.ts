@@ -11,31 +11,31 @@ import { status, type ScriptedReply } from '../../support/in-memory/scripted-sub
 
 const DAY = 24 * 60 * 60_000;
 
-/** Milliseconds that a subscriber takes, and then a write. */
+/** How long a subscriber and a write take, in milliseconds. */
 const ANSWER_MS = 100;
 const WRITE_MS = 5;
 
 let world: OneSubscriptionWorld;
-/** Past what is asked for: as another instance of the function does it. */
+/** The original call, which is not recorded in `requested`: writes as another function instance. */
 let changeHealth: OneSubscriptionWorld['subscriptions']['changeHealth'];
-let asked: { kind: HealthChange['kind']; result: HealthResult['kind'] }[];
+let requested: { kind: HealthChange['kind']; result: HealthResult['kind'] }[];
 
 let messages: number;
 
 beforeEach(() => {
   world = oneSubscriptionWorld();
-  asked = [];
+  requested = [];
   messages = 0;
   changeHealth = world.subscriptions.changeHealth.bind(world.subscriptions);
   world.subscriptions.changeHealth = async (queue, id, wanted) => {
     const result = await changeHealth(queue, id, wanted);
     await world.clock.sleep(WRITE_MS);
-    asked.push({ kind: wanted.kind, result: result.kind });
+    requested.push({ kind: wanted.kind, result: result.kind });
     return result;
   };
 });
 
-/** So many deliveries side by side, the answers a millisecond apart, all by one reading of the subscription. */
+/** Runs concurrent deliveries that read the same subscription and whose responses arrive a millisecond apart. */
 const answerTogether = async (count: number, reply: ScriptedReply): Promise<void> => {
   const { subscriber } = await world.subscription();
   world.subscriber.script(subscriber, [reply]);
@@ -51,55 +51,55 @@ const answerTogether = async (count: number, reply: ScriptedReply): Promise<void
 const subscribeFailing = (more: Partial<Subscription> = {}): Promise<void> =>
   world.subscribe({ failing: world.failing(DAY, 5), ...more });
 
-describe('of deliveries side by side to one subscription', () => {
-  it('the failures begin a spell by one write', async () => {
+describe('of concurrent deliveries to one subscription', () => {
+  it('the failures start a failing period by one write', async () => {
     await world.subscribe();
     await answerTogether(10, status(500));
-    expect(asked).toEqual([{ kind: 'begin', result: 'written' }]);
+    expect(requested).toEqual([{ kind: 'begin', result: 'written' }]);
   });
 
-  it('the failures count as one, by one write', async () => {
+  it('the failures count as one, in one write', async () => {
     await subscribeFailing();
     await answerTogether(10, status(500));
-    expect(asked).toEqual([{ kind: 'count', result: 'written' }]);
+    expect(requested).toEqual([{ kind: 'count', result: 'written' }]);
     expect((await world.subscription()).failing).toMatchObject({ failures: 6 });
   });
 
-  it('the successes end a spell by one write', async () => {
+  it('the successes end a failing period by one write', async () => {
     await subscribeFailing();
     await answerTogether(10, status(200));
-    expect(asked).toEqual([{ kind: 'recover', result: 'written' }]);
+    expect(requested).toEqual([{ kind: 'recover', result: 'written' }]);
     expect(await world.subscription()).not.toHaveProperty('failing');
   });
 
-  it('the successes tell once that it recovered', async () => {
+  it('the successes publish one recovery event', async () => {
     await subscribeFailing({ failing: world.failing(DAY, 20) });
     await answerTogether(10, status(200));
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       { kind: 'recover', result: 'written' },
       { kind: 'sent', result: 'written' },
     ]);
     expect(world.told()).toEqual(['subscription.recovered']);
   });
 
-  it('the failures disable it by one write', async () => {
+  it('the failures disable the subscription by one write', async () => {
     await subscribeFailing({ failing: world.failing(6 * DAY, 30) });
     await answerTogether(10, status(500));
-    expect(asked.map(({ kind }) => kind)).toEqual(['disable', 'sent']);
+    expect(requested.map(({ kind }) => kind)).toEqual(['disable', 'sent']);
     expect(world.told()).toEqual(['subscription.disabled']);
   });
 
-  it('one is refused what another instance has written, and the others do not ask', async () => {
+  it('only one attempts a change that another instance already made', async () => {
     await subscribeFailing();
     const { failing = world.failing(0, 0) } = await world.subscription();
     const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
     world.subscriptions.find = () => Promise.resolve(cached);
     await changeHealth('orders', 'subscription-1', { kind: 'recover', since: failing.since });
     await answerTogether(10, status(200));
-    expect(asked).toEqual([{ kind: 'recover', result: 'refused' }]);
+    expect(requested).toEqual([{ kind: 'recover', result: 'refused' }]);
   });
 
-  it('another notes what one could not', async () => {
+  it('another one repeats an update that failed', async () => {
     await subscribeFailing();
     const change = world.subscriptions.changeHealth.bind(world.subscriptions);
     let failures = 0;
@@ -109,17 +109,17 @@ describe('of deliveries side by side to one subscription', () => {
       return Promise.reject(new Error('DynamoDB is down'));
     };
     await answerTogether(3, status(200));
-    expect(asked).toEqual([{ kind: 'recover', result: 'written' }]);
+    expect(requested).toEqual([{ kind: 'recover', result: 'written' }]);
     expect(world.unnoted()).toHaveLength(1);
   });
 
-  it('one tells first what has to be told, and then what it says', async () => {
+  it('one sends the earlier event first, then the new one', async () => {
     const since = world.clock.now() - DAY;
     const event = { type: 'subscription.failing', since, failures: 20 } as const;
     await subscribeFailing({ failing: { since, failures: 20 }, unsent: { event, at: world.clock.now() } });
     await answerTogether(10, status(200));
     expect(world.told()).toEqual(['subscription.failing', 'subscription.recovered']);
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       { kind: 'recover', result: 'refused' },
       { kind: 'sent', result: 'written' },
       { kind: 'recover', result: 'written' },
@@ -128,13 +128,13 @@ describe('of deliveries side by side to one subscription', () => {
   });
 });
 
-describe('a delivery after the others', () => {
-  it('begins a spell anew, as soon as one is over', async () => {
+describe('a later delivery', () => {
+  it('starts a new failing period after the previous one ended', async () => {
     await world.subscribe();
     await answerTogether(10, status(500));
     await answerTogether(10, status(200));
     await answerTogether(10, status(500));
-    expect(asked.map(({ kind, result }) => `${kind} ${result}`)).toEqual([
+    expect(requested.map(({ kind, result }) => `${kind} ${result}`)).toEqual([
       'begin written',
       'recover written',
       'begin written',

@@ -25,13 +25,13 @@ beforeEach(() => {
 });
 
 describe('a subscription', () => {
-  it('that is healthy is never written to', async () => {
+  it('that is healthy is never written', async () => {
     await world.subscribe();
     for (let count = 0; count < 3; count += 1) await world.answer(status(200));
     expect(changes).toEqual([]);
   });
 
-  it('that fails is marked with when that began, and nobody is told', async () => {
+  it('that fails is marked with the start time, without an event', async () => {
     await world.subscribe();
     const since = world.clock.now();
     await world.answer();
@@ -40,7 +40,7 @@ describe('a subscription', () => {
   });
 
   it.each([status(400), { kind: 'forbidden' }, { kind: 'unanswered', error: 'timeout' }] as const)(
-    'fails by whatever is no success: %j',
+    'fails by any result other than a success: %j',
     async (reply) => {
       await world.subscribe();
       await world.answer(reply);
@@ -48,13 +48,13 @@ describe('a subscription', () => {
     },
   );
 
-  it('that fails by the dozen within a minute is written to once', async () => {
+  it('that fails many times within a minute is written once', async () => {
     await world.subscribe();
     for (let count = 0; count < 30; count += 1) await world.answer();
     expect(changes).toEqual(['begin']);
   });
 
-  it('is failing after twenty failures, costs no more then, and recovers by one success; both are told', async () => {
+  it('is reported failing after twenty failures and recovered after one success, without further writes', async () => {
     await world.subscribe();
     const since = world.clock.now();
     await world.answer();
@@ -74,7 +74,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  it('that failed a few times recovers without a word', async () => {
+  it('that failed a few times recovers without an event', async () => {
     await world.subscribe({ failing: world.failing(DAY, 19) });
     await world.answer(status(200));
     expect(await world.subscription()).not.toHaveProperty('failing');
@@ -101,7 +101,7 @@ describe('a subscription', () => {
     });
   });
 
-  it('that succeeded since is not disabled, though a first attempt still goes by what was cached', async () => {
+  it('that succeeded since is not disabled by an attempt with a stale cache', async () => {
     await world.subscribe({ failing: world.failing(6 * DAY, 30) });
     const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
     await world.answer(status(200));
@@ -113,7 +113,7 @@ describe('a subscription', () => {
     expect(world.told()).toEqual(['subscription.recovered']);
   });
 
-  it('that was disabled by hand meanwhile is not written to again', async () => {
+  it('that was disabled manually during the attempt is not written', async () => {
     await world.subscribe({ failing: world.failing(6 * DAY, 30) });
     const disabled = { reason: 'manual', at: 1 } as const;
     world.subscriber.onRequest = async () => {
@@ -124,14 +124,14 @@ describe('a subscription', () => {
     expect(changes).toEqual([]);
   });
 
-  it('is not disabled by a burst of failures, though the first one is days old', async () => {
+  it('is not disabled by a burst of failures, although the first failure is days old', async () => {
     await world.subscribe({ failing: world.failing(5 * DAY, 1) });
     for (let count = 0; count < 40; count += 1) await world.answer();
     expect(await world.subscription()).not.toHaveProperty('disabled');
     expect(world.told()).toEqual(['subscription.failing']);
   });
 
-  it('that is repaired while it is asked has not failed', async () => {
+  it('that is enabled during a request is not marked as failing', async () => {
     await world.subscribe();
     const enableIt = () => enable({ registry: world.subscriptions, clock: world.clock }, NAME);
     world.subscriber.onRequest = async () => {
@@ -142,7 +142,7 @@ describe('a subscription', () => {
     expect(changes).toEqual(['begin']);
   });
 
-  it('stays marked after a success that went by an older subscription, until the next one', async () => {
+  it('stays marked after a success with a stale cache, until the next success', async () => {
     await world.subscribe();
     const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
     await world.answer();
@@ -156,7 +156,7 @@ describe('a subscription', () => {
     expect(await world.subscription()).not.toHaveProperty('failing');
   });
 
-  it('is noted once more at each immediate retry, by what was read for it', async () => {
+  it('is updated at each immediate retry, from a new read', async () => {
     await world.subscribe({
       options: { _retry_policy: aBarePolicy({ retries_with_no_delay: 3 }) },
       failing: world.failing(DAY, 5),
@@ -165,7 +165,7 @@ describe('a subscription', () => {
     expect((await world.subscription()).failing).toMatchObject({ failures: 9 });
   });
 
-  it('is noted for a result that came too late for its lease as well', async () => {
+  it('is updated also by a late result', async () => {
     await world.subscribe({ failing: world.failing(DAY, 5) });
     const write = world.deliveries.write.bind(world.deliveries);
     world.deliveries.write = async (transition) => {

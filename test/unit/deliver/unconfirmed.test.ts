@@ -39,14 +39,14 @@ const contextOf = ({
   journal: inMemoryJournal(),
 });
 
-/** A subscriber that was asked; the token of its link. */
+/** Sends a confirmation request and returns the token of its link. */
 const ask = async (): Promise<string> => {
   const context = contextOf(world);
   const { token, unconfirmed } = newConfirmation(context);
   const waiting = { ...subscription, unconfirmed };
   await world.subscriptions.addSubscription(waiting);
   await sendOwedConfirmation(context, waiting, 'https://api.test');
-  // Every token is the same here.
+  // `randomBytes` is constant, so every token is the same.
   return token;
 };
 
@@ -55,8 +55,8 @@ beforeEach(async () => {
   await world.subscriptions.putQueue(aQueue());
 });
 
-describe('a subscriber that is asked to confirm', () => {
-  it('gets the question, on the way of every message, and nothing else before it answers', async () => {
+describe('a subscriber that has to confirm', () => {
+  it('receives the confirmation request like a message, and no message before it confirms', async () => {
     const token = await ask();
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run();
@@ -73,7 +73,7 @@ describe('a subscriber that is asked to confirm', () => {
     ]);
   });
 
-  it('is asked again by its retry policy until it takes the question', async () => {
+  it('receives the confirmation request again according to its retry policy', async () => {
     world.subscriber.script(subscription.subscriber, [status(503), status(503), status(200)]);
     await ask();
     await world.clock.run();
@@ -82,7 +82,7 @@ describe('a subscriber that is asked to confirm', () => {
     expect(ids.size).toBe(1);
   });
 
-  it('gets messages from its confirmation on', async () => {
+  it('receives the messages sent after its confirmation', async () => {
     const token = await ask();
     await world.clock.run();
     await world.clock.run(world.clock.now() + 1_000);
@@ -93,13 +93,13 @@ describe('a subscriber that is asked to confirm', () => {
     expect(world.subscriber.seen.at(-1)?.request.headers['webhook-id']).toBe('message-2');
   });
 
-  it('does not get what was under way to the subscriber before it, whose messages are kept', async () => {
+  it('does not receive deliveries started for the previous URL; their messages are stored', async () => {
     await world.subscriptions.addSubscription(subscription);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) => ({
       ...current,
       subscriber: 'https://other.test/hook',
-      unconfirmed: { tokenHash: 'of another question', at: world.clock.now() },
+      unconfirmed: { tokenHash: 'another token', at: world.clock.now() },
     }));
     await world.clock.run();
     expect(world.subscriber.seen).toEqual([]);
@@ -110,22 +110,22 @@ describe('a subscriber that is asked to confirm', () => {
   });
 });
 
-describe('what a cache says against a subscription', () => {
-  it('is asked again before a delivery is cancelled for it', async () => {
+describe('a cached subscription that cannot be called', () => {
+  it('is read again before its delivery is cancelled', async () => {
     await world.subscriptions.addSubscription(subscription);
     const disabled = { reason: 'manual', at: 0 } as const;
-    const asked: string[] = [];
+    const reads: string[] = [];
     world.deliverContext.ports.subscriptions = {
       ...world.subscriptions,
       find: async (queue, id, freshness) => {
-        asked.push(freshness);
+        reads.push(freshness);
         const found = await world.subscriptions.find(queue, id, freshness);
         return freshness === 'fresh' ? found : { ...found, subscription: { ...subscription, disabled } };
       },
     };
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run();
-    expect(asked).toEqual(['cached', 'fresh']);
+    expect(reads).toEqual(['cached', 'fresh']);
     expect(await world.delivery()).toMatchObject({ status: 'delivered' });
   });
 });

@@ -7,7 +7,7 @@ import { status, type ScriptedSubscriber } from '../../support/in-memory/scripte
 
 const MINUTE_MS = 60_000;
 
-/** The sender throws for requests to these URLs, until it is mended. */
+/** Makes sending fail for these URLs until `isOver` is set. */
 const outageOf = (subscriber: ScriptedSubscriber, isOut: (url: string) => boolean) => {
   const send = subscriber.post.bind(subscriber);
   const outage = { isOver: false };
@@ -18,8 +18,8 @@ const outageOf = (subscriber: ScriptedSubscriber, isOut: (url: string) => boolea
   return outage;
 };
 
-describe('a request that cannot be sent by a fault of ours', () => {
-  it('is no attempt and no loss, and is sent when its message comes again', async () => {
+describe('a request that cannot be sent because of an internal fault', () => {
+  it('is neither an attempt nor lost, and is sent when its message is redelivered', async () => {
     const world = oneSubscriberWorld();
     await world.subscribe();
     const outage = outageOf(world.subscriber, () => true);
@@ -37,7 +37,7 @@ describe('a request that cannot be sent by a fault of ours', () => {
     expect(delivered.attempts[0]).not.toHaveProperty('lost');
   });
 
-  it('leaves a retry its number', async () => {
+  it('keeps the number of its retry', async () => {
     const world = oneSubscriberWorld();
     await world.subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 10 }));
     world.subscriber.script(world.url, [status(503), status(200)]);
@@ -54,7 +54,7 @@ describe('a request that cannot be sent by a fault of ours', () => {
     });
   });
 
-  it('holds up no other member of its chunk', async () => {
+  it('does not delay other members of its chunk', async () => {
     const world = await chunkedWorld(3);
     const outage = outageOf(world.subscriber, (url) => url === world.urlOf('s-2'));
     await world.publish();

@@ -26,8 +26,8 @@ beforeEach(async () => {
     writes.push(transition.name);
     return write(transition);
   };
-  rateLimits.reserve = async (...asked) => {
-    const slot = await reserve(...asked);
+  rateLimits.reserve = async (...args) => {
+    const slot = await reserve(...args);
     if (slot.epoch !== undefined) reserved += 1;
     return slot;
   };
@@ -39,8 +39,8 @@ beforeEach(async () => {
 
 const times = (name: string): number => writes.filter((one) => one === name).length;
 
-describe('a first attempt that has to wait in a line', () => {
-  it('is on record by one write, and nobody has claimed it', async () => {
+describe('a first attempt that waits for a rate-limit slot', () => {
+  it('is recorded by one write, without a claim', async () => {
     await subscribe(0.1);
     await publish(20);
     await world.clock.run(startedAt + 5_000);
@@ -49,7 +49,7 @@ describe('a first attempt that has to wait in a line', () => {
     expect(await deliveryOf('m19')).toMatchObject({ status: 'pending', attempts: [], lost: 0 });
   });
 
-  it('keeps no second place where its job comes twice: the next message has that', async () => {
+  it('releases the second slot if its job is received twice, for the next message', async () => {
     await subscribe(0.1);
     const send = world.deliveryJobs.send.bind(world.deliveryJobs);
     world.deliveryJobs.send = (job) => {
@@ -65,12 +65,12 @@ describe('a first attempt that has to wait in a line', () => {
     expect(requestedAt().at(-1)).toBe(20 * 10.5);
   });
 
-  it('is scheduled by the next receive of its job where the invocation died before it could', async () => {
+  it('is scheduled by the next receive of its job if scheduling failed', async () => {
     await subscribe(0.1);
     await publish(1);
     await world.clock.run(startedAt + 1_000);
     const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
-    world.wakeUps.sendDelayed = () => Promise.reject(new Error('SQS is away'));
+    world.wakeUps.sendDelayed = () => Promise.reject(new Error('SQS is down'));
     await publish(1, 1);
     await world.clock.run(startedAt + 2_000);
     world.wakeUps.sendDelayed = send;
@@ -80,12 +80,12 @@ describe('a first attempt that has to wait in a line', () => {
   });
 });
 
-describe('a retry of a subscription whose line is long', () => {
+describe('a retry of a rate-limited subscription with many waiting deliveries', () => {
   const failing = (): void => {
     world.subscriber.script(aSubscription().subscriber, [status(503)]);
   };
 
-  it('is woken once for its turn, and not once more when its delay is over', async () => {
+  it('is woken once for its slot, not at the end of its delay', async () => {
     failing();
     await subscribe(1, aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 5, maximum_delay: 5 }));
     await publish(50);
@@ -98,7 +98,7 @@ describe('a retry of a subscription whose line is long', () => {
     expect(reserved).toBeLessThanOrEqual(201);
   });
 
-  it('comes no sooner than its policy says', async () => {
+  it('is not sent before its policy allows', async () => {
     failing();
     await subscribe(1, aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 20, maximum_delay: 20 }));
     await publish(10);
@@ -111,7 +111,7 @@ describe('a retry of a subscription whose line is long', () => {
     }
   });
 
-  it('takes no place where its delay is longer than the line', async () => {
+  it('reserves no slot if its delay is longer than the wait', async () => {
     failing();
     await subscribe(1, aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 600, maximum_delay: 600 }));
     await publish(5);

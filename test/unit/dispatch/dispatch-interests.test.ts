@@ -25,8 +25,8 @@ const publish = async (): Promise<void> => {
 
 const seen = (): string[] => world.subscriber.seen.map(({ request }) => request.url.split('/').at(-1) ?? '');
 
-/** The record is written and the function dies before it sends a job. */
-const crashBeforeTheJobs = async (): Promise<void> => {
+/** Crashes dispatch after it writes the record and before it sends a job. */
+const crashBeforeSending = async (): Promise<void> => {
   const { deliveryQueue } = world.dispatchContext.ports;
   world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
   await expect(publish()).rejects.toThrow('crash');
@@ -41,7 +41,7 @@ const change = (id: string, options: SubscriptionOptions): Promise<unknown> =>
   );
 
 describe('dispatch', () => {
-  it('sends a message to those who ask for it, and counts the others', async () => {
+  it('sends a message to the matching subscriptions and counts the others', async () => {
     await subscribe('all', {});
     await subscribe('type', { event_types: ['order.created'] });
     await subscribe('content', { filter: { total: [{ numeric: ['>', 4] }] } });
@@ -60,7 +60,7 @@ describe('dispatch', () => {
     });
   });
 
-  it('sends it to those whose filter is too costly for it, and tells whose that is, the first ten by id', async () => {
+  it('sends a message to subscriptions with too expensive filters and logs the first ten ids', async () => {
     const $or = Array.from({ length: 95 }, (_, index) => ({ [`k${index}`]: [0] }));
     for (let index = 0; index < 12; index += 1)
       await subscribe(`costly-${index}`, { filter: { a: { $or } } });
@@ -71,28 +71,28 @@ describe('dispatch', () => {
 
     expect(seen()).toHaveLength(12);
     expect(await world.messageRecords.find(key)).toMatchObject({ matched: 12, filtered: 1 });
-    const [told, ...more] = world.journal.facts.filter(({ fact }) => fact === 'filter_too_costly');
-    expect(told).toMatchObject({ message: key, subscriptions: 12 });
-    expect(told).toHaveProperty('subscriptionIds.9');
-    expect(told).not.toHaveProperty('subscriptionIds.10');
-    expect(more).toEqual([]);
+    const [logged, ...others] = world.journal.facts.filter(({ fact }) => fact === 'filter_too_costly');
+    expect(logged).toMatchObject({ message: key, subscriptions: 12 });
+    expect(logged).toHaveProperty('subscriptionIds.9');
+    expect(logged).not.toHaveProperty('subscriptionIds.10');
+    expect(others).toEqual([]);
   });
 
-  it('completes a repeat for whom the message was meant, whatever they ask for since', async () => {
-    await subscribe('meant', { filter: { total: [5] } });
-    await subscribe('not-meant', { filter: { total: [6] } });
-    await crashBeforeTheJobs();
-    await change('meant', { filter: { total: [6] } });
-    await change('not-meant', {});
+  it('completes a redelivery for the originally matching subscriptions, although their filters changed', async () => {
+    await subscribe('matching', { filter: { total: [5] } });
+    await subscribe('not-matching', { filter: { total: [6] } });
+    await crashBeforeSending();
+    await change('matching', { filter: { total: [6] } });
+    await change('not-matching', {});
     await publish();
 
-    expect(seen()).toEqual(['meant']);
+    expect(seen()).toEqual(['matching']);
     expect(await world.messageRecords.find(key)).toMatchObject({ matched: 1, filtered: 1, duplicates: 1 });
   });
 
-  it('records as cancelled what a repeat owes to a subscription that was deleted in between', async () => {
+  it('records a cancelled delivery if a subscription was deleted before the redelivery', async () => {
     await subscribe('deleted', {});
-    await crashBeforeTheJobs();
+    await crashBeforeSending();
     const target = { queue: 'orders', subscriptionId: 'deleted', now: world.clock.now() };
     await world.subscriptions.markDeleted(target);
     await publish();
@@ -104,7 +104,7 @@ describe('dispatch', () => {
     });
   });
 
-  it('does not send anything to a subscription that is marked for deletion', async () => {
+  it('sends nothing to a subscription that is marked for deletion', async () => {
     await subscribe('deleted', {});
     await world.subscriptions.markDeleted({ queue: 'orders', subscriptionId: 'deleted', now: 0 });
     await publish();
@@ -114,12 +114,12 @@ describe('dispatch', () => {
   });
 });
 
-describe('the time that an attempt may take', () => {
+describe('the timeout of an attempt', () => {
   it.each([
-    ['the deployment gives', {}, 15_000],
-    ['the subscription asks for, where that is less', { attempt_timeout: 3 }, 3000],
-    ['the deployment gives, where the subscription asks for more', { attempt_timeout: 30 }, 15_000],
-  ])('is what %s', async (_what, options, expected) => {
+    ['the setting of the deployment', {}, 15_000],
+    ['the option of the subscription, if that is shorter', { attempt_timeout: 3 }, 3000],
+    ['the setting of the deployment, if that is shorter', { attempt_timeout: 30 }, 15_000],
+  ])('is %s', async (_what, options, expected) => {
     const timeouts: number[] = [];
     const { subscriber } = world.deliverContext.ports;
     world.deliverContext.ports.subscriber = {

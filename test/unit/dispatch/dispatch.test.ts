@@ -27,7 +27,7 @@ const subscribe = (count: number, more: Parameters<typeof aSubscription>[0] = {}
   );
 
 describe('dispatch', () => {
-  it('makes one delivery of a message for every subscription of its queue', async () => {
+  it('makes one delivery per subscription of the queue', async () => {
     await subscribe(7);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run();
@@ -36,13 +36,13 @@ describe('dispatch', () => {
     expect(await world.messageRecords.find(key)).toMatchObject({ matched: 7, duplicates: 0, buckets: 1 });
   });
 
-  it('puts a message that matches nobody on record', async () => {
+  it('records a message without matching subscriptions', async () => {
     await world.dispatch({ ok: true, message: aMessage() });
 
     expect(await world.messageRecords.find(key)).toMatchObject({ matched: 0 });
   });
 
-  it('spreads a fan-out of 600 over three keys, each delivery once', async () => {
+  it('spreads a fan-out of 600 over three partition keys, each delivery once', async () => {
     await subscribe(600);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run();
@@ -54,7 +54,7 @@ describe('dispatch', () => {
     expect(world.subscriber.seen).toHaveLength(600);
   });
 
-  it('counts a message that comes again, and completes what a crash left undone without a second request', async () => {
+  it('counts a redelivered message and completes what a crash left undone, without repeated requests', async () => {
     await subscribe(3);
     const { deliveryQueue } = world.dispatchContext.ports;
     const send = deliveryQueue.send.bind(deliveryQueue);
@@ -72,7 +72,7 @@ describe('dispatch', () => {
     expect(await world.messageRecords.find(key)).toMatchObject({ matched: 3, duplicates: 1 });
   });
 
-  it('does not send a repeat to a subscription made after the message was accepted', async () => {
+  it('does not send a redelivery to a subscription created after the message was accepted', async () => {
     await subscribe(1);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 60_000);
@@ -89,7 +89,7 @@ describe('dispatch', () => {
     expect(world.subscriber.seen.map(({ request }) => request.url)).toEqual(['https://subscriber.test/1']);
   });
 
-  it('reaches a subscription whose creator had a clock that runs ahead', async () => {
+  it('reaches a subscription created by a clock that runs ahead', async () => {
     await subscribe(1, { createdAt: world.clock.now() + 500 });
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run();
@@ -97,7 +97,7 @@ describe('dispatch', () => {
     expect(world.subscriber.seen).toHaveLength(1);
   });
 
-  it('leaves out a subscription that has expired', async () => {
+  it('skips an expired subscription', async () => {
     await subscribe(1, { expiresAt: world.clock.now() });
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run();
@@ -106,7 +106,7 @@ describe('dispatch', () => {
     expect(await world.messageRecords.find(key)).toMatchObject({ matched: 0 });
   });
 
-  it('holds a message back for its delay', async () => {
+  it('sends a message only after its delay', async () => {
     await subscribe(1);
     const before = world.clock.now();
     await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 40 });
@@ -119,7 +119,7 @@ describe('dispatch', () => {
     { reading: { ok: false, reason: 'not_json' } as const, reason: 'not_json' },
     { reading: { ok: true as const, message: aMessage({ queue: 'nowhere' }) }, reason: 'unknown_queue' },
   ])(
-    'dead-letters what can never be delivered, as it came, with the reason $reason',
+    'dead-letters an undeliverable message unchanged, with the reason $reason',
     async ({ reading, reason }) => {
       await world.dispatch(reading, 'the very bytes');
 
@@ -128,7 +128,7 @@ describe('dispatch', () => {
     },
   );
 
-  it('carries a body over 64 KB through the payload bucket, and its retries find it there', async () => {
+  it('stores a body over 64 KB in the payload bucket, also for retries', async () => {
     const data = `"${'x'.repeat(100_000)}"`;
     await subscribe(2, { options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } });
     world.subscriber.script('https://subscriber.test/1', [status(500), status(200)]);
@@ -143,7 +143,7 @@ describe('dispatch', () => {
   it.each([
     { size: 8_000, kind: 'inline' },
     { size: 9_000, kind: 'stored' },
-  ])('keeps a failing message of $size bytes $kind', async ({ size, kind }) => {
+  ])('stores a failing message of $size bytes $kind', async ({ size, kind }) => {
     await subscribe(1);
     world.subscriber.script('https://subscriber.test/1', [status(400)]);
     await world.dispatch({ ok: true, message: aMessage({ data: `"${'x'.repeat(size)}"` }) });
@@ -153,7 +153,7 @@ describe('dispatch', () => {
   });
 
   it.each([1, 2])(
-    'keeps the record of a message longer than those of its %i deliveries that come four days late',
+    'keeps the record of a message longer than those of its %i deliveries that are four days late',
     async (count) => {
       await subscribe(count);
       const { deliveryQueue } = world.dispatchContext.ports;
@@ -167,7 +167,7 @@ describe('dispatch', () => {
     },
   );
 
-  it('keeps every message where the deployment says so', async () => {
+  it('stores every message if the deployment is configured to', async () => {
     world.settings.retainMessages = 'all';
     await subscribe(1);
     await world.dispatch({ ok: true, message: aMessage() });

@@ -37,24 +37,24 @@ const recordOf = (
   };
 };
 
-const namedBy = (job: FirstJob): readonly string[] =>
+const idsIn = (job: FirstJob): readonly string[] =>
   job.kind === 'chunk' ? job.subscriptionIds : [job.key.subscriptionId];
 
 const placeOf = (job: FirstJob): string =>
   job.kind === 'chunk' ? `chunk ${job.key.bucket}/${job.key.chunk}` : `alone ${job.key.bucket}`;
 
-/** Where each is sent. */
-const places = (jobs: readonly FirstJob[]): Map<string, string> =>
-  new Map(jobs.flatMap((job) => namedBy(job).map((id): [string, string] => [id, placeOf(job)])));
+/** The place of each subscription: its chunk, or a single job. */
+const placesOf = (jobs: readonly FirstJob[]): Map<string, string> =>
+  new Map(jobs.flatMap((job) => idsIn(job).map((id): [string, string] => [id, placeOf(job)])));
 
 const idSets = fc.uniqueArray(fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/), { minLength: 1, maxLength: 600 });
 
 describe('the jobs for the first attempts of a message', () => {
-  it('name each subscription once, one job for each place', () => {
+  it('contain each subscription once, with one job per chunk', () => {
     fc.assert(
       fc.property(idSets, fc.integer({ min: 1, max: 25 }), (matching, perJob) => {
         const jobs = firstJobsFor(matching, recordOf(matching, perJob), body, sending);
-        expect(jobs.flatMap(namedBy).toSorted()).toEqual(matching.toSorted());
+        expect(jobs.flatMap(idsIn).toSorted()).toEqual(matching.toSorted());
         const chunks = jobs.filter(({ kind }) => kind === 'chunk').map(placeOf);
         expect(new Set(chunks).size).toBe(chunks.length);
       }),
@@ -62,13 +62,13 @@ describe('the jobs for the first attempts of a message', () => {
     );
   });
 
-  it('send each to the same place, whoever else matches when the message comes again', () => {
+  it('keep each subscription in its chunk when others match on redelivery', () => {
     fc.assert(
       fc.property(idSets, idSets, fc.integer({ min: 1, max: 25 }), (matching, later, perJob) => {
         const record = recordOf(matching, perJob, matching.slice(0, 3));
-        const first = places(firstJobsFor(matching, record, body, sending));
-        const again = places(firstJobsFor([...new Set([...later, ...matching])], record, body, sending));
-        const fewer = places(firstJobsFor(matching.slice(1), record, body, sending));
+        const first = placesOf(firstJobsFor(matching, record, body, sending));
+        const again = placesOf(firstJobsFor([...new Set([...later, ...matching])], record, body, sending));
+        const fewer = placesOf(firstJobsFor(matching.slice(1), record, body, sending));
         for (const [id, place] of first) expect(again.get(id)).toBe(place);
         for (const [id, place] of fewer) expect(first.get(id)).toBe(place);
       }),
@@ -76,14 +76,14 @@ describe('the jobs for the first attempts of a message', () => {
     );
   });
 
-  it('are fewer than the deliveries by about as much as one is for', () => {
+  it('contain about as many deliveries each as configured', () => {
     const jobs = firstJobsFor(ids(1_000), recordOf(ids(1_000), 10), body, sending);
     expect(jobs.length).toBeGreaterThan(90);
     expect(jobs.length).toBeLessThanOrEqual(100);
-    expect(Math.max(...jobs.map((job) => namedBy(job).length))).toBeLessThan(30);
+    expect(Math.max(...jobs.map((job) => idsIn(job).length))).toBeLessThan(30);
   });
 
-  it('say when the message was accepted, sent and is due, in either kind', () => {
+  it('contain the times of acceptance, sending and due time, in both kinds', () => {
     const times = { acceptedAt: SOME_TIME, sentAt: SOME_TIME - 5, dueAt: SOME_TIME + 60_000, body };
     const delayed = { ...sending, delayMs: 60_000 };
     expect(firstJobsFor(['a', 'b'], recordOf(['a', 'b'], 10), body, delayed)).toEqual([
@@ -94,7 +94,7 @@ describe('the jobs for the first attempts of a message', () => {
     ]);
   });
 
-  it('are single where the record of the message says nothing of chunks, as those of before do', () => {
+  it('are single if the message record has no chunks, like older records', () => {
     const record = recordOf(ids(300), 1);
     expect(record).not.toHaveProperty('chunks');
     const jobs = firstJobsFor(ids(300), record, body, sending);
@@ -103,11 +103,11 @@ describe('the jobs for the first attempts of a message', () => {
   });
 });
 
-describe('who was failing when the message was accepted', () => {
-  it('is attempted apart, so that nobody waits for the end of it', () => {
+describe('a subscription that was failing when the message was accepted', () => {
+  it('gets a separate job, so that no other delivery waits for it', () => {
     const record = recordOf(['a', 'b', 'c', 'd'], 10, ['b']);
     expect(record).toMatchObject({ chunks: 1, apart: ['b'] });
-    const placed = places(firstJobsFor(['a', 'b', 'c', 'd'], record, body, sending));
+    const placed = placesOf(firstJobsFor(['a', 'b', 'c', 'd'], record, body, sending));
     expect(placed).toEqual(
       new Map([
         ['a', 'chunk 0/0'],
@@ -118,25 +118,25 @@ describe('who was failing when the message was accepted', () => {
     );
   });
 
-  it('makes no chunk of one that is left', () => {
+  it('leaves a single other subscription without a chunk', () => {
     expect(
       divideIntoChunks([aSubscription({ id: 'a' }), aSubscription({ id: 'b', failing })], 1, 10),
     ).toEqual({});
   });
 
-  it('stays where it is on record when it has recovered meanwhile, and so does who fails only now', () => {
+  it('keeps its recorded place after it recovers, and so does one that fails later', () => {
     const record = recordOf(['a', 'b', 'c'], 10, ['b']);
-    const placed = places(firstJobsFor(['a', 'b', 'c', 'later'], record, body, sending));
+    const placed = placesOf(firstJobsFor(['a', 'b', 'c', 'later'], record, body, sending));
     expect(placed.get('b')).toBe('alone 0');
     expect(placed.get('later')).toBe('chunk 0/0');
   });
 
-  it('is apart up to 25, since the record of the message must not grow with them', () => {
+  it('is separate only up to 25 times per message, so that the record stays small', () => {
     const all = ids(100);
     const record = recordOf(all, 10, all);
     expect(record.apart).toEqual(all.slice(0, 25));
     expect(record.chunks).toBe(8);
     const jobs = firstJobsFor(all, record, body, sending);
-    expect(jobs.flatMap(namedBy).toSorted()).toEqual(all.toSorted());
+    expect(jobs.flatMap(idsIn).toSorted()).toEqual(all.toSorted());
   });
 });

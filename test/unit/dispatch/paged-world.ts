@@ -9,7 +9,7 @@ export const PUBLISHED = { ok: true, message: aMessage() } as const;
 
 export const idAt = (index: number): string => `s-${String(index).padStart(5, '0')}`;
 
-/** A queue with so many subscriptions, of which a page has ten; and what dispatch sends, instead of sending it. */
+/** A queue with `count` subscriptions, ten per page. Sent jobs are collected in `sent` and not delivered. */
 export const aPagedWorld = async (
   count: number,
   about: (index: number) => Partial<Subscription> = () => ({}),
@@ -29,7 +29,7 @@ export const aPagedWorld = async (
   };
   const record = async (): Promise<MessageRecord> => {
     const found = await world.messageRecords.find(KEY);
-    if (found === undefined) throw new Error('the message is not on record');
+    if (found === undefined) throw new Error('the message has no record');
     return found;
   };
   return { ...world, subscribe, sent, record };
@@ -40,7 +40,7 @@ const named = (job: FirstJob): readonly string[] =>
 
 export const allNamed = (jobs: readonly FirstJob[]): string[] => jobs.flatMap(named).sort();
 
-/** Where each subscription was sent; the same place for ever. */
+/** The place of each subscription. Throws if one was sent to two places. */
 export const placesIn = (jobs: readonly FirstJob[]): Map<string, string> => {
   const places = new Map<string, string>();
   for (const job of jobs) {
@@ -55,19 +55,19 @@ export const placesIn = (jobs: readonly FirstJob[]): Map<string, string> => {
 
 export const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => idAt(index));
 
-/** From now on the call that comes next as the `nth` kills the function. */
-export const dieAt = (world: PipelineWorld, nth: number, moment: 'before' | 'after'): void => {
+/** Makes the `nth` following call to a port crash dispatch, before or after the call. */
+export const crashAt = (world: PipelineWorld, nth: number, moment: 'before' | 'after'): void => {
   let calls = 0;
   const { messageRecords, deliveryQueue } = world.dispatchContext.ports;
-  const dying =
+  const crashing =
     <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {
       calls += 1;
-      if (calls === nth && moment === 'before') throw new Error('killed');
+      if (calls === nth && moment === 'before') throw new Error('crashed');
       const result = await call(...args);
-      if (calls === nth && moment === 'after') throw new Error('killed');
+      if (calls === nth && moment === 'after') throw new Error('crashed');
       return result;
     };
-  messageRecords.addPart = dying(messageRecords.addPart.bind(messageRecords));
-  deliveryQueue.send = dying(deliveryQueue.send.bind(deliveryQueue));
+  messageRecords.addPart = crashing(messageRecords.addPart.bind(messageRecords));
+  deliveryQueue.send = crashing(deliveryQueue.send.bind(deliveryQueue));
 };

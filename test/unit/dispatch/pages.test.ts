@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { bucketIn, endOfBuckets, partWith } from '../../../shared/domain/delivery/fan-out.ts';
 import { pipelineWorld } from '../../support/in-memory/pipeline-world.ts';
-import { allNamed, aPagedWorld, dieAt, idAt, ids, placesIn, PUBLISHED } from './paged-world.ts';
+import { allNamed, aPagedWorld, crashAt, idAt, ids, placesIn, PUBLISHED } from './paged-world.ts';
 
-describe('a message to a list of one page', () => {
-  it('has no part and no end on record', async () => {
+describe('a message to one page of subscriptions', () => {
+  it('has neither parts nor `until` in its record', async () => {
     const world = await aPagedWorld(10);
     await world.dispatch(PUBLISHED);
     expect(await world.record()).not.toHaveProperty('until');
@@ -13,8 +13,8 @@ describe('a message to a list of one page', () => {
   });
 });
 
-describe('a message to a list of several pages', () => {
-  it('is sent to each subscription once, and its record says where', async () => {
+describe('a message to several pages of subscriptions', () => {
+  it('is sent to each subscription once, and its record contains their buckets', async () => {
     const world = await aPagedWorld(35);
     await world.dispatch(PUBLISHED);
     const record = await world.record();
@@ -27,30 +27,30 @@ describe('a message to a list of several pages', () => {
     expect(endOfBuckets(record)).toBe(4);
   });
 
-  it('reads, records and sends one page after the other', async () => {
+  it('is read, recorded and sent page by page', async () => {
     const world = await aPagedWorld(25);
-    const order: string[] = [];
+    const steps: string[] = [];
     const { messageRecords, deliveryQueue, subscriptions } = world.dispatchContext.ports;
     const addPart = messageRecords.addPart.bind(messageRecords);
     const send = deliveryQueue.send.bind(deliveryQueue);
     const page = subscriptions.page.bind(subscriptions);
-    subscriptions.page = (...given) => {
-      order.push('read');
-      return page(...given);
+    subscriptions.page = (...args) => {
+      steps.push('read');
+      return page(...args);
     };
-    messageRecords.addPart = (...given) => {
-      order.push('recorded');
-      return addPart(...given);
+    messageRecords.addPart = (...args) => {
+      steps.push('recorded');
+      return addPart(...args);
     };
     deliveryQueue.send = (jobs) => {
-      order.push('sent');
+      steps.push('sent');
       return send(jobs);
     };
     await world.dispatch(PUBLISHED);
-    expect(order).toEqual(['read', 'sent', 'read', 'recorded', 'sent', 'read', 'recorded', 'sent']);
+    expect(steps).toEqual(['read', 'sent', 'read', 'recorded', 'sent', 'read', 'recorded', 'sent']);
   });
 
-  it('adds up whom filters left out', async () => {
+  it('counts filtered subscriptions of all pages', async () => {
     const world = await aPagedWorld(35, (index) =>
       index % 5 === 0 ? {} : { options: { event_types: ['none'] } },
     );
@@ -58,7 +58,7 @@ describe('a message to a list of several pages', () => {
     expect(await world.record()).toMatchObject({ matched: 7, filtered: 28 });
   });
 
-  it('takes no bucket for a page of which nobody matches', async () => {
+  it('uses no bucket for a page without matches', async () => {
     const world = await aPagedWorld(95, (index) =>
       index === 57 ? {} : { options: { event_types: ['none'] } },
     );
@@ -67,7 +67,7 @@ describe('a message to a list of several pages', () => {
     expect(endOfBuckets(await world.record())).toBe(1);
   });
 
-  it('sends at most 25 of those that fail apart from the others', async () => {
+  it('has at most 25 separate jobs for failing subscriptions', async () => {
     const failing = { since: 1, failures: 3 };
     const world = await aPagedWorld(60, (index) => (index % 2 === 0 ? { failing } : {}));
     await world.dispatch(PUBLISHED);
@@ -77,17 +77,17 @@ describe('a message to a list of several pages', () => {
     expect(allNamed(world.sent)).toEqual(ids(60));
   });
 
-  it('goes to those who were there when it was accepted, however late their page is sent', async () => {
+  it('is sent to the subscriptions that existed at its acceptance, however late their page is sent', async () => {
     const world = await aPagedWorld(25);
-    dieAt(world, 2, 'before');
-    await expect(world.dispatch(PUBLISHED)).rejects.toThrow('killed');
+    crashAt(world, 2, 'before');
+    await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
     await world.clock.run(world.clock.now() + 60_000);
     await world.subscribe(30, { createdAt: world.clock.now() });
     await world.dispatch(PUBLISHED);
     expect([...new Set(allNamed(world.sent))]).toEqual(ids(25));
   });
 
-  it('goes to a subscription that a faster clock made', async () => {
+  it('is sent to a subscription created by a clock that runs ahead', async () => {
     const world = await aPagedWorld(25, (index) =>
       index === 24 ? { createdAt: pipelineWorld().clock.now() + 1_500 } : {},
     );
@@ -95,16 +95,16 @@ describe('a message to a list of several pages', () => {
     expect(allNamed(world.sent)).toEqual(ids(25));
   });
 
-  it('ends where its queue is deleted, also where it was made again', async () => {
+  it('is not continued after its queue is deleted, even if recreated', async () => {
     for (const isAgain of [false, true]) {
       const world = await aPagedWorld(25);
-      dieAt(world, 2, 'before');
-      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('killed');
+      crashAt(world, 2, 'before');
+      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
       const known = await world.record();
       const page = world.subscriptions.page.bind(world.subscriptions);
-      world.dispatchContext.ports.subscriptions.page = async (...given) => {
-        const found = await page(...given);
-        if (given[2] === undefined) return found;
+      world.dispatchContext.ports.subscriptions.page = async (...args) => {
+        const found = await page(...args);
+        if (args[2] === undefined) return found;
         return isAgain && found ? { ...found, life: found.life + 1 } : undefined;
       };
       await world.dispatch(PUBLISHED);

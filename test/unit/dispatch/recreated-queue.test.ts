@@ -10,7 +10,7 @@ const KEY = { queue: 'orders', messageId: 'message-1' };
 
 let world: PipelineWorld;
 
-/** A life of the queue, with two subscriptions that retry once, an hour later. */
+/** Creates the queue with two subscriptions that retry once, after an hour. `life` names this incarnation. */
 const createQueue = async (life: string): Promise<void> => {
   const createdAt = world.clock.now();
   await world.subscriptions.putQueue(aQueue({ createdAt }));
@@ -33,8 +33,8 @@ const recreate = async (): Promise<void> => {
   await createQueue('new');
 };
 
-/** Lets what is due in the next minute happen. */
-const aMinute = (): Promise<void> => world.clock.run(world.clock.now() + 60_000);
+/** Runs the next minute. */
+const runMinute = (): Promise<void> => world.clock.run(world.clock.now() + 60_000);
 
 const bodiesAt = (url: string): string[] =>
   world.subscriber.seen.filter(({ request }) => request.url === url).map(({ request }) => request.body);
@@ -44,17 +44,17 @@ beforeEach(async () => {
   await createQueue('old');
 });
 
-describe('a message id that was used before its queue was deleted and made again', () => {
+describe('a message id reused after its queue was deleted and recreated', () => {
   const first = aMessage({ data: '"old"' });
   const second = aMessage({ data: '"new"' });
 
   it.each([1, 10])('is a new message, in chunks of %i', async (firstAttemptsPerJob) => {
     world.settings.firstAttemptsPerJob = firstAttemptsPerJob;
     await world.dispatch({ ok: true, message: first });
-    await aMinute();
+    await runMinute();
     await recreate();
     await world.dispatch({ ok: true, message: second });
-    await aMinute();
+    await runMinute();
 
     for (const name of ['a', 'b']) {
       expect(bodiesAt(urlOf('old', name))).toEqual([expect.stringContaining('"old"')]);
@@ -63,12 +63,12 @@ describe('a message id that was used before its queue was deleted and made again
     }
   });
 
-  it('is a new message though the first one says the very same', async () => {
+  it('is a new message even with identical content', async () => {
     await world.dispatch({ ok: true, message: first });
-    await aMinute();
+    await runMinute();
     await recreate();
     await world.dispatch({ ok: true, message: first });
-    await aMinute();
+    await runMinute();
 
     expect(bodiesAt(urlOf('new', 'a'))).toHaveLength(1);
     expect(world.journal.facts.filter(({ fact }) => fact === 'message_accepted')).toMatchObject([
@@ -77,12 +77,12 @@ describe('a message id that was used before its queue was deleted and made again
     ]);
   });
 
-  it('has the counts and deliveries of the new message alone', async () => {
+  it('has only the counts and deliveries of the new message', async () => {
     await world.dispatch({ ok: true, message: first });
-    await aMinute();
+    await runMinute();
     await recreate();
     await world.dispatch({ ok: true, message: second });
-    await aMinute();
+    await runMinute();
 
     const record = await world.messageRecords.find(KEY);
     expect(record).toMatchObject({ matched: 2, duplicates: 0 });
@@ -94,7 +94,7 @@ describe('a message id that was used before its queue was deleted and made again
     expect(page?.items.map(({ key }) => key.subscriptionId)).toEqual(['new-a', 'new-b']);
   });
 
-  it('keeps what the new message says where an attempt of the old one fails only then', async () => {
+  it('keeps the new content if an attempt of the old message fails later', async () => {
     world.subscriber.script(urlOf('old', 'a'), [status(503, { takesMs: 10_000 })]);
     world.subscriber.script(urlOf('new', 'a'), [status(503), status(200)]);
     await world.dispatch({ ok: true, message: first });
@@ -111,7 +111,7 @@ describe('a message id that was used before its queue was deleted and made again
     ]);
   });
 
-  it('leaves the notice of an old delivery without a body where only the new message has one', async () => {
+  it('leaves an old undeliverable delivery without a body if only the new message has one', async () => {
     world.settings.retainMessages = 'all';
     world.settings.firstAttemptsPerJob = 1;
     world.subscriber.script(urlOf('old', 'a'), [status(404)]);
@@ -129,7 +129,7 @@ describe('a message id that was used before its queue was deleted and made again
     expect(world.undeliverables.sent[0]).not.toHaveProperty('body');
   });
 
-  it('gives a job of the old message that comes late to nobody', async () => {
+  it('ignores a late job of the old message', async () => {
     await world.dispatch({ ok: true, message: first, delaySeconds: 900 });
     await recreate();
     await world.dispatch({ ok: true, message: second });
@@ -146,21 +146,21 @@ describe('a message id that was used before its queue was deleted and made again
     });
   });
 
-  it('does not bring a late copy of the old message to the subscribers of the new queue', async () => {
+  it('does not send a late copy of the old message to the new subscribers', async () => {
     await world.dispatch({ ok: true, message: first });
     const sentAt = world.clock.now();
-    await aMinute();
+    await runMinute();
     await recreate();
     await world.dispatch({ ok: true, message: first }, '{}', sentAt);
-    await aMinute();
+    await runMinute();
 
     expect(bodiesAt(urlOf('new', 'a'))).toEqual([]);
     expect(await world.messageRecords.find(KEY)).toMatchObject({ duplicates: 1 });
   });
 
-  it('can be cancelled by hand before its first attempt', async () => {
+  it('can be cancelled manually before its first attempt', async () => {
     await world.dispatch({ ok: true, message: first });
-    await aMinute();
+    await runMinute();
     await recreate();
     await world.dispatch({ ok: true, message: second, delaySeconds: 600 });
     const record = await world.messageRecords.find(KEY);

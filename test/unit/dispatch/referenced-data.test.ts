@@ -39,7 +39,7 @@ const read = (reading: ParsedIngress) =>
     reading,
   );
 
-/** As dispatch's handler does. */
+/** Like dispatch's handler. */
 const accept = async (reference: DataReference = dataRef): Promise<void> => {
   const version = versionOf({ data: reference });
   await world.dispatch(
@@ -50,8 +50,8 @@ const accept = async (reference: DataReference = dataRef): Promise<void> => {
 
 const sentBodies = (): string[] => world.subscriber.seen.map(({ request }) => request.body);
 
-describe('a message that refers to its data', () => {
-  it('is delivered with the bytes of the object, its retries as well, though that is deleted once it is on record', async () => {
+describe('a message that references its data', () => {
+  it('is delivered and retried with the bytes of the object, even if that is deleted after acceptance', async () => {
     objects.put(dataRef, Buffer.from(data));
     world.subscriber.script(SUBSCRIBER, [status(500), status(200)]);
     await accept();
@@ -67,7 +67,7 @@ describe('a message that refers to its data', () => {
     { size: 5_000, kind: 'inline' },
     { size: 10_000, kind: 'stored' },
     { size: 1_000_000, kind: 'stored' },
-  ])('is kept from the start: $size bytes $kind', async ({ size, kind }) => {
+  ])('is stored from the start: $size bytes $kind', async ({ size, kind }) => {
     objects.put(dataRef, Buffer.from(`"${'x'.repeat(size)}"`));
     await accept();
 
@@ -77,7 +77,7 @@ describe('a message that refers to its data', () => {
   });
 
   it.each([5_000, 100_000])(
-    'of %i bytes is completed by a repeat after a crash, though its object is gone',
+    'of %i bytes is completed by a redelivery after a crash, although the object was deleted',
     async (size) => {
       const large = `"${'x'.repeat(size)}"`;
       objects.put(dataRef, Buffer.from(large));
@@ -95,7 +95,7 @@ describe('a message that refers to its data', () => {
   );
 
   it.each([5_000, 100_000])(
-    'of %i bytes is completed by a repeat after a crash with the data that was accepted, though its object is another',
+    'of %i bytes is completed after a crash with the accepted data, although the object changed',
     async (size) => {
       const accepted = `"${'x'.repeat(size)}"`;
       objects.put(dataRef, Buffer.from(accepted));
@@ -111,7 +111,7 @@ describe('a message that refers to its data', () => {
     },
   );
 
-  it('is completed for those who asked for the data that was accepted, though its object is another', async () => {
+  it('is completed for the subscriptions that matched the accepted data, although the object changed', async () => {
     await world.subscriptions.addSubscription(
       aSubscription({ id: 'choosy', subscriber: 'https://choosy.test/', options: { filter: { n: [1] } } }),
     );
@@ -127,7 +127,7 @@ describe('a message that refers to its data', () => {
     expect(world.subscriber.seen.map(({ request }) => request.url)).toContain('https://choosy.test/');
   });
 
-  it('is dead-lettered where its object is gone and another version is kept under its id', async () => {
+  it('is dead-lettered if its object is missing and another version is stored under its id', async () => {
     objects.put(dataRef, Buffer.from(data));
     await accept();
     await accept({ bucket: 'producer', key: 'webhooks/gone.json' });
@@ -140,7 +140,7 @@ describe('a message that refers to its data', () => {
     ['data_ref_not_json', 'hello', dataRef],
     ['data_ref_too_large', `"${'x'.repeat(1024 * 1024)}"`, dataRef],
     ['data_ref_denied', '1', { bucket: 'other-account', key: 'a' }],
-  ])('is dead-lettered as it came where it cannot be had: %s', async (reason, content, reference) => {
+  ])('is dead-lettered unchanged if its data cannot be read: %s', async (reason, content, reference) => {
     if (content !== undefined) objects.put(reference, Buffer.from(content));
     await accept(reference);
 
@@ -148,7 +148,7 @@ describe('a message that refers to its data', () => {
     expect(world.deliveryJobs.waiting).toBe(0);
   });
 
-  it('comes again where the object could not be read for a reason that passes', async () => {
+  it('is redelivered if reading the object fails transiently', async () => {
     objects.read = () => Promise.reject(new Error('SlowDown'));
 
     await expect(accept()).rejects.toThrow('SlowDown');
@@ -158,11 +158,11 @@ describe('a message that refers to its data', () => {
 
 describe('a reference', () => {
   it.each<[string, DataReference]>([
-    ['to a bucket that is no source', { bucket: 'producer2', key: 'webhooks/17.json' }],
-    ['to a bucket whose name begins like one', { bucket: 'produce', key: 'webhooks/17.json' }],
+    ['to a bucket that is not a source', { bucket: 'producer2', key: 'webhooks/17.json' }],
+    ['to a bucket whose name is a prefix of a source', { bucket: 'produce', key: 'webhooks/17.json' }],
     ['to a key outside the prefix', { bucket: 'producer', key: 'private/17.json' }],
-    ['to a key that only holds the prefix', { bucket: 'producer', key: 'a/webhooks/17.json' }],
-    ['to a key in other letters', { bucket: 'producer', key: 'Webhooks/17.json' }],
+    ['to a key that contains the prefix elsewhere', { bucket: 'producer', key: 'a/webhooks/17.json' }],
+    ['to a key with different case', { bucket: 'producer', key: 'Webhooks/17.json' }],
   ])('%s is never followed', async (_what, reference) => {
     objects.put(reference, Buffer.from(data));
     await accept(reference);
@@ -171,7 +171,7 @@ describe('a reference', () => {
     expect(world.deadLetters.sent).toMatchObject([{ reason: 'data_ref_forbidden' }]);
   });
 
-  it('is none where a message brings its data along, or says nothing', async () => {
+  it('is absent in a message with inline data, and in a refused one', async () => {
     const inline = { ok: true as const, message: aMessage(), version: 'a version' };
     const refused = { ok: false, reason: 'not_json' } as const;
     expect([await read(inline), await read(refused)]).toEqual([inline, refused]);

@@ -27,7 +27,7 @@ const aWorld = async (retainMessages: 'failed' | 'all'): Promise<PipelineWorld> 
 const bodies = (world: PipelineWorld): Set<string> =>
   new Set(world.subscriber.seen.map(({ request }) => request.body));
 
-/** What a producer may get wrong about a message that it has published before. */
+/** Ways in which a second copy of a message may differ. */
 const OTHERS = {
   type: { type: 'order.cancelled' },
   timestamp: { timestamp: '2026-01-01T00:00:05.000Z' },
@@ -41,10 +41,10 @@ describe.each([
   { size: 1_000, retain: 'all' },
   { size: 20_000, retain: 'all' },
   { size: 70_000, retain: 'failed' },
-] as const)('a message of $size bytes, kept where it is $retain', ({ size, retain }) => {
+] as const)('a message of $size bytes with retainMessages $retain', ({ size, retain }) => {
   const first = aMessage({ data: JSON.stringify('x'.repeat(size)) });
 
-  it('is completed by a repeat without reading the payload bucket, which dispatch may not', async () => {
+  it('is completed by a redelivery without reading the payload bucket, which dispatch may not read', async () => {
     const world = await aWorld(retain);
     await world.dispatch({ ok: true, message: first });
     await world.clock.run(world.clock.now() + 5_000);
@@ -59,7 +59,7 @@ describe.each([
   });
 
   it.each(Object.entries(OTHERS))(
-    'is sent as first accepted after a repeat with another %s',
+    'is sent as first accepted after a copy with a different %s',
     async (_what, other) => {
       const world = await aWorld(retain);
       await world.dispatch({ ok: true, message: first });
@@ -73,7 +73,7 @@ describe.each([
     },
   );
 
-  it('ends by the ttl that was accepted, whatever a repeat says', async () => {
+  it('expires by the accepted ttl, even if a copy has a different one', async () => {
     const world = await aWorld(retain);
     const expiresAt = world.clock.now() + 30_000;
     await world.dispatch({ ok: true, message: { ...first, expiresAt } });
@@ -84,7 +84,7 @@ describe.each([
     expect(await world.delivery('s-0')).toMatchObject({ status: 'cancelled', reason: 'message_expired' });
   });
 
-  it('is sent with the timestamp of its first copy where that is the time of sending', async () => {
+  it('is sent with the timestamp of its first copy if that is the time of sending', async () => {
     const world = await aWorld(retain);
     await world.dispatch({ ok: true, message: first, version: 'v' });
     await world.clock.run(world.clock.now() + 5_000);
@@ -97,45 +97,42 @@ describe.each([
   });
 });
 
-/** The jobs of a message's copies, held back so that a test decides in which order they come. */
-const heldJobs = (world: PipelineWorld): FirstJob[] => {
-  const held: FirstJob[] = [];
+/** Collects the jobs of a message's copies instead of sending them. */
+const collectJobs = (world: PipelineWorld): FirstJob[] => {
+  const jobsSent: FirstJob[] = [];
   world.dispatchContext.ports.deliveryQueue.send = (jobs) => {
-    held.push(...jobs);
+    jobsSent.push(...jobs);
     return Promise.resolve();
   };
-  return held;
+  return jobsSent;
 };
 
 describe('a copy of a message', () => {
-  it.each([1_000, 20_000, 70_000])(
-    'of %i bytes that says the same sends the very jobs of the first',
-    async (size) => {
-      const world = await aWorld('failed');
-      const held = heldJobs(world);
-      const message = aMessage({
-        data: JSON.stringify('x'.repeat(size)),
-        expiresAt: world.clock.now() + 60_000,
-      });
-      await world.dispatch({ ok: true, message, version: 'v' });
-      const later = { timestamp: '2026-01-01T00:00:01.000Z', expiresAt: world.clock.now() + 61_000 };
-      await world.dispatch({ ok: true, message: { ...message, ...later }, version: 'v' });
+  it.each([1_000, 20_000, 70_000])('of %i bytes with the same content sends the same jobs', async (size) => {
+    const world = await aWorld('failed');
+    const jobsSent = collectJobs(world);
+    const message = aMessage({
+      data: JSON.stringify('x'.repeat(size)),
+      expiresAt: world.clock.now() + 60_000,
+    });
+    await world.dispatch({ ok: true, message, version: 'v' });
+    const later = { timestamp: '2026-01-01T00:00:01.000Z', expiresAt: world.clock.now() + 61_000 };
+    await world.dispatch({ ok: true, message: { ...message, ...later }, version: 'v' });
 
-      expect(held).toHaveLength(2);
-      expect(held[1]).toEqual(held[0]);
-    },
-  );
+    expect(jobsSent).toHaveLength(2);
+    expect(jobsSent[1]).toEqual(jobsSent[0]);
+  });
 
   it.each([1_000, 70_000])(
-    'of %i bytes that says something else sends no jobs, is counted, and is told of',
+    'of %i bytes with different content sends no jobs, is counted and is logged',
     async (size) => {
       const world = await aWorld('failed');
-      const held = heldJobs(world);
+      const jobsSent = collectJobs(world);
       const message = aMessage({ data: JSON.stringify('x'.repeat(size)) });
       await world.dispatch({ ok: true, message });
       await world.dispatch({ ok: true, message: { ...message, type: 'order.cancelled' } });
 
-      expect(held).toHaveLength(1);
+      expect(jobsSent).toHaveLength(1);
       expect(await world.messageRecords.find(KEY)).toMatchObject({ type: 'order.created', duplicates: 1 });
       expect(world.journal.facts.at(-1)).toMatchObject({
         fact: 'message_accepted',
@@ -146,7 +143,7 @@ describe('a copy of a message', () => {
     },
   );
 
-  it('of a large message that was erased before its jobs were sent brings about no request', async () => {
+  it('of a large message that was erased before its jobs were sent causes no request', async () => {
     const world = await aWorld('failed');
     const message = aMessage({ data: JSON.stringify('x'.repeat(70_000)) });
     const { deliveryQueue } = world.dispatchContext.ports;
@@ -167,30 +164,30 @@ describe('a copy of a message', () => {
     { days: 29, sends: 'none', jobs: 1 },
     { days: 30, sends: 'none', jobs: 1 },
     { days: 35, sends: 'none', jobs: 1 },
-  ])('that comes after $days of 30 days sends $sends', async ({ days, jobs }) => {
+  ])('that arrives after $days of 30 days sends $sends', async ({ days, jobs }) => {
     const world = await aWorld('all');
-    const held = heldJobs(world);
+    const jobsSent = collectJobs(world);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + days * DAY);
     await world.dispatch({ ok: true, message: aMessage() });
 
-    expect(held).toHaveLength(jobs);
+    expect(jobsSent).toHaveLength(jobs);
     expect(await world.messageRecords.find(KEY)).toMatchObject({ duplicates: 1 });
     expect(world.journal.facts.at(-1)).not.toHaveProperty('differs');
   });
 
-  it('completes a message whose record is from before records told versions apart', async () => {
+  it('completes a message whose record has no version', async () => {
     const world = await aWorld('failed');
     const { messageRecords } = world;
     world.dispatchContext.ports.messageRecords = {
       ...messageRecords,
       accept: ({ accepted: _none, ...record }) => messageRecords.accept(record),
     };
-    const held = heldJobs(world);
+    const jobsSent = collectJobs(world);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.dispatch({ ok: true, message: aMessage({ type: 'order.cancelled' }) });
 
-    expect(held).toHaveLength(2);
+    expect(jobsSent).toHaveLength(2);
     expect(world.journal.facts.at(-1)).not.toHaveProperty('differs');
   });
 });

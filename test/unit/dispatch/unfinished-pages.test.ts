@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { endOfBuckets } from '../../../shared/domain/delivery/fan-out.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
-import { allNamed, aPagedWorld, dieAt, ids, placesIn, PUBLISHED } from './paged-world.ts';
+import { allNamed, aPagedWorld, crashAt, ids, placesIn, PUBLISHED } from './paged-world.ts';
 
-describe('a message to several pages whose dispatch was killed', () => {
+describe('a message to several pages whose dispatch crashed', () => {
   it.each(
     [1, 2, 3, 4, 5, 6, 7].flatMap((call) =>
       (['before', 'after'] as const).map((moment) => ({ call, moment })),
     ),
   )(
-    '$moment its call $call is sent to all others when it comes again, and to one page twice at most',
+    '$moment its call $call is sent to all others on redelivery, and at most one page twice',
     async ({ call, moment }) => {
       const world = await aPagedWorld(35);
-      dieAt(world, call, moment);
-      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('killed');
+      crashAt(world, call, moment);
+      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
       await world.dispatch(PUBLISHED);
       expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(35));
       expect(allNamed(world.sent).length).toBeLessThanOrEqual(45);
@@ -22,7 +22,7 @@ describe('a message to several pages whose dispatch was killed', () => {
     },
   );
 
-  it('is repeated by its last page only once it was sent to all', async () => {
+  it('is repeated for its last page only, after it was sent to all', async () => {
     const world = await aPagedWorld(35);
     await world.dispatch(PUBLISHED);
     world.sent.length = 0;
@@ -30,10 +30,10 @@ describe('a message to several pages whose dispatch was killed', () => {
     expect(allNamed(world.sent)).toEqual(ids(35).slice(30));
   });
 
-  it('finds everybody whose page has become two meanwhile, and nobody who came after', async () => {
+  it('is sent to all original subscriptions although the page size changed', async () => {
     const world = await aPagedWorld(25);
-    dieAt(world, 3, 'before');
-    await expect(world.dispatch(PUBLISHED)).rejects.toThrow('killed');
+    crashAt(world, 3, 'before');
+    await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
     world.settings.pageSize = 3;
     await world.dispatch(PUBLISHED);
     expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(25));
@@ -42,8 +42,8 @@ describe('a message to several pages whose dispatch was killed', () => {
   });
 });
 
-describe('a message that takes longer than an invocation', () => {
-  it('goes on where it stood when it comes again, a page further each time at least', async () => {
+describe('a message that takes longer than one invocation', () => {
+  it('continues on redelivery where it stopped, at least one page further each time', async () => {
     const world = await aPagedWorld(95);
     world.dispatchContext.hasTime = () => false;
     let receives = 0;
@@ -62,7 +62,7 @@ describe('a message that takes longer than an invocation', () => {
     expect(world.journal.facts.filter(({ fact }) => fact === 'message_unfinished')).toHaveLength(8);
   });
 
-  it('is sent in pieces also where an earlier version recorded it whole, to the same buckets and chunks', async () => {
+  it('is sent page by page although an earlier version recorded it whole, to the same buckets and chunks', async () => {
     const world = await aPagedWorld(95);
     world.settings.pageSize = 1_000;
     await world.dispatch(PUBLISHED);
@@ -79,8 +79,8 @@ describe('a message that takes longer than an invocation', () => {
   });
 });
 
-describe('copies of a message that are dispatched at the same time', () => {
-  it.each([2, 5])('%i of them send to everybody, each to the same place', async (copies) => {
+describe('copies of a message that are dispatched concurrently', () => {
+  it.each([2, 5])('%i of them are sent to all subscriptions, each to one place', async (copies) => {
     const world = await aPagedWorld(95);
     await Promise.all(Array.from({ length: copies }, () => world.dispatch(PUBLISHED)));
     expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(95));

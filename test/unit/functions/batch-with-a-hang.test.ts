@@ -10,10 +10,10 @@ import { anSqsRecord } from '../../support/sqs-event.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 
 const ATTEMPT_TIMEOUT_MS = 1_500;
-/** Long for a request over loopback, and well within the timeout. */
+/** Ample for a request over loopback, and far below the timeout. */
 const PROMPT_MS = 750;
 
-describe('a batch of ten in which one receiver hangs', () => {
+describe('a batch of ten in which one subscriber hangs', () => {
   let receiver: Receiver;
 
   beforeEach(async () => {
@@ -21,8 +21,8 @@ describe('a batch of ten in which one receiver hangs', () => {
   });
   afterEach(() => receiver.close());
 
-  /** Ten subscriptions with a message each, the first of them at a receiver that behaves so. */
-  const delivered = async (behaviour: 'hang' | undefined) => {
+  /** Delivers one message to each of ten subscriptions; the first receiver shows `behaviour`. */
+  const deliverBatch = async (behaviour: 'hang' | undefined) => {
     const facts: { fact: Fact; at: number }[] = [];
     const wakeUps: WakeUp[] = [];
     const sentAgain: FirstJob[] = [];
@@ -66,16 +66,16 @@ describe('a batch of ten in which one receiver hangs', () => {
     return { response, tookMs, attempts, wakeUps, sentAgain };
   };
 
-  it('calls the other nine at once, and has their results on record long before it is over', async () => {
-    const { attempts } = await delivered('hang');
+  it('calls the other nine at once and records their results before it finishes', async () => {
+    const { attempts } = await deliverBatch('hang');
     const others = attempts.filter(({ key }) => key.subscriptionId !== 's-0');
     expect(others.map(({ outcome }) => outcome)).toEqual(Array(9).fill('delivered'));
     expect(Math.max(...others.map(({ recordedMs }) => recordedMs))).toBeLessThan(PROMPT_MS);
     expect(receiver.received()).toHaveLength(10);
   });
 
-  it('is acknowledged whole as soon as the hanging attempt is over and its wake-up is set', async () => {
-    const { attempts, response, tookMs, wakeUps, sentAgain } = await delivered('hang');
+  it('is acknowledged as soon as the hanging attempt ends and its wake-up is scheduled', async () => {
+    const { attempts, response, tookMs, wakeUps, sentAgain } = await deliverBatch('hang');
     const hanging = attempts.find(({ key }) => key.subscriptionId === 's-0');
     expect(hanging).toMatchObject({ outcome: 'failed', error: 'timeout: before an answer' });
     expect(response).toEqual({ batchItemFailures: [] });
@@ -85,8 +85,8 @@ describe('a batch of ten in which one receiver hangs', () => {
     expect(tookMs - (hanging?.recordedMs ?? 0)).toBeLessThan(PROMPT_MS);
   });
 
-  it('waits for nothing when none does', async () => {
-    const { response, tookMs } = await delivered(undefined);
+  it('finishes quickly if no subscriber hangs', async () => {
+    const { response, tookMs } = await deliverBatch(undefined);
     expect(response).toEqual({ batchItemFailures: [] });
     expect(tookMs).toBeLessThan(PROMPT_MS);
   });

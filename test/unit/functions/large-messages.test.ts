@@ -11,8 +11,8 @@ import { aMessage } from '../../support/builders.ts';
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL('../../support/large-messages-process.ts', import.meta.url));
 
-/** The function has 512. */
-const MOST_MEGABYTES = 350;
+/** The limit in this test, in megabytes. The function has 512. */
+const MAX_MEGABYTES = 350;
 
 const closing: (() => unknown)[] = [];
 afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
@@ -31,7 +31,7 @@ const MEBIBYTE = 1024 * 1024;
 
 const kinds: Record<string, () => string> = {
   text: () => JSON.stringify('x'.repeat(MEBIBYTE - 2)),
-  'text that takes two bytes a character in memory': () =>
+  'text with two bytes per character in memory': () =>
     JSON.stringify('\u{1f4e6}' + 'x'.repeat(MEBIBYTE - 10)),
   rows: () => {
     const row = '{"sku":"A-1","n":2,"price":1995},';
@@ -46,8 +46,8 @@ const result = z.object({
   faults: z.array(z.string()),
 });
 
-/** What the function needs for its batch, and the sum of what the receiver got. */
-const measured = async (data: string, { jobs, members }: { jobs: number; members: number }) => {
+/** The peak memory of a batch, and the totals that the receiver got. */
+const measure = async (data: string, { jobs, members }: { jobs: number; members: number }) => {
   const payload = Buffer.from(encodeMessage(aMessage({ data })));
   let received = { requests: 0, bytes: 0 };
   const s3 = await serve((_request, response) => response.end(payload));
@@ -60,22 +60,22 @@ const measured = async (data: string, { jobs, members }: { jobs: number; members
       setTimeout(() => response.end('ok'), 300);
     });
   });
-  const args = [`--max-old-space-size=${MOST_MEGABYTES}`, PROGRAM, s3, receiver, `${jobs}`, `${members}`];
+  const args = [`--max-old-space-size=${MAX_MEGABYTES}`, PROGRAM, s3, receiver, `${jobs}`, `${members}`];
   const { stdout } = await run(process.execPath, args);
   return { ...result.parse(JSON.parse(stdout)), received };
 };
 
-describe('batches of messages of 1 MiB take less than 350 MB, and all of it is delivered at once', () => {
+describe('batches of 1 MiB messages need less than 350 MB and are delivered at once', () => {
   it.each([
     ...Object.keys(kinds).map((kind) => ({ kind, jobs: 10, members: 10 })),
     { kind: 'text', jobs: 50, members: 2 },
     { kind: 'text', jobs: 100, members: 1 },
   ])('$jobs messages of $kind to $members subscribers', async ({ kind, jobs, members }) => {
     const data = kinds[kind]?.() ?? '';
-    const { peakMegabytes, received, ...others } = await measured(data, { jobs, members });
+    const { peakMegabytes, received, ...others } = await measure(data, { jobs, members });
     expect(others).toEqual({ failed: 0, sentAgain: 0, faults: [] });
     expect(received.requests).toBe(jobs * members);
     expect(received.bytes).toBeGreaterThan(jobs * members * Buffer.byteLength(data));
-    expect(peakMegabytes).toBeLessThan(MOST_MEGABYTES);
+    expect(peakMegabytes).toBeLessThan(MAX_MEGABYTES);
   });
 });

@@ -28,7 +28,7 @@ afterEach(async () => {
   await stub.close();
 });
 
-const asked = (): string[] =>
+const requests = (): string[] =>
   stub.requests.map(({ method, path }) => `${method} ${path.split('?')[0] ?? ''}`);
 
 const key = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
@@ -40,13 +40,13 @@ const settings = {
   deadLetterArn: 'arn:aws:sqs:us-east-1:000000000000:dead',
 };
 
-describe('a port that only rare paths need', () => {
-  it('keeps payloads in S3', async () => {
+describe('an adapter that is loaded on demand', () => {
+  it('stores payloads in S3', async () => {
     const payloads = laterPayloads({}, 'payloads');
     await payloads.put('one', aMessage());
     await expect(payloads.get('two')).resolves.toBeUndefined();
     await payloads.remove('three');
-    expect(asked()).toEqual(['PUT /payloads/one', 'GET /payloads/two', 'DELETE /payloads/three']);
+    expect(requests()).toEqual(['PUT /payloads/one', 'GET /payloads/two', 'DELETE /payloads/three']);
   });
 
   it('removes all payloads of a message', async () => {
@@ -57,35 +57,35 @@ describe('a port that only rare paths need', () => {
     await none.close();
   });
 
-  it('reads the data that a message refers to', async () => {
+  it('reads the data that a message references', async () => {
     const read = laterReferencedData({}).read({ bucket: 'producer', key: 'order.json' }, '111122223333');
     await expect(read).resolves.toEqual({ ok: true, data: '{"a":1}' });
   });
 
-  it('sets schedules and removes them', async () => {
+  it('creates and removes schedules', async () => {
     const wakeUp = { kind: 'wake_up' as const, key, attempt: 2, dueAt: 1_800_000_000_000 };
     await expect(laterSchedules({}, settings).schedule('name', wakeUp.dueAt, wakeUp)).resolves.toBe(
       'scheduled',
     );
     await expect(laterRemoval({}, settings).unschedule('name')).resolves.toBe('removed');
-    expect(asked()).toEqual(['POST /schedules/name', 'DELETE /schedules/name']);
+    expect(requests()).toEqual(['POST /schedules/name', 'DELETE /schedules/name']);
   });
 
-  it('tells operators', async () => {
+  it('publishes operator events', async () => {
     const events = laterOperatorEvents({}, { busName: 'bus', deployment: 'Posthaste' });
     await events.publish({ type: 'delivery.exhausted', key, attempts: 3, at: 0 });
     expect(stub.requests[0]?.headers['x-amz-target']).toBe('AWSEvents.PutEvents');
   });
 
-  it('makes its client once', async () => {
+  it('creates its client once', async () => {
     const payloads = laterPayloads({}, 'payloads');
     await Promise.all([payloads.put('one', aMessage()), payloads.put('two', aMessage())]);
     vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:1');
     await payloads.put('three', aMessage());
-    expect(asked()).toHaveLength(3);
+    expect(requests()).toHaveLength(3);
   });
 
-  it('throws what its adapter throws', async () => {
+  it('passes on the error of its adapter', async () => {
     const refusing = await awsStub(() => ({ status: 403, body: '<Error><Code>AccessDenied</Code></Error>' }));
     vi.stubEnv('AWS_ENDPOINT_URL', refusing.config.endpoint);
     await expect(laterPayloads({}, 'payloads').put('one', aMessage())).rejects.toMatchObject({

@@ -10,7 +10,7 @@ import { captureOutput } from '../adapters/captured-output.ts';
 
 let aws: AwsStub;
 
-/** Functions whose AWS takes every request and answers none. */
+/** A stub of AWS that accepts every request and never responds. */
 beforeEach(async () => {
   captureOutput();
   aws = await awsStub(() => 'silence');
@@ -34,8 +34,8 @@ afterEach(async () => {
 
 type Handler = (event: unknown, context: unknown) => Promise<unknown>;
 
-/** An invocation that Lambda would end after 1.6 seconds. */
-const invoked = async (module: string, event: unknown) => {
+/** Invokes a function with 1.6 seconds left. */
+const invoke = async (module: string, event: unknown) => {
   const { handler } = (await import(`../../../functions/${module}/handler.ts`)) as { handler: Handler };
   const endsAt = performance.now() + 1_600;
   const remainingMs = () => endsAt - performance.now();
@@ -63,27 +63,27 @@ const job = encodeFirstJob({
 
 const recovery = encodeOperation({ kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 0 });
 
-describe('a function that gets no answer from AWS', () => {
+describe('a function that gets no response from AWS', () => {
   it.each([
     ['dispatch', '{"queue":"orders","data":1}'],
     ['deliver', job],
     ['operate', recovery],
-  ])('says what failed before its time is up: %s', async (module, body) => {
-    const { outcome, remainingMs } = await invoked(module, { Records: [recordOf(body)] });
+  ])('reports the failed record before its time is up: %s', async (module, body) => {
+    const { outcome, remainingMs } = await invoke(module, { Records: [recordOf(body)] });
     expect(outcome).toEqual({ batchItemFailures: [{ itemIdentifier: 'sqs-1' }] });
     expect(remainingMs).toBeGreaterThan(500);
     expect(aws.requests.length).toBeGreaterThan(0);
   });
 
   it('fails before its time is up: reconcile', async () => {
-    const { outcome, remainingMs } = await invoked('reconcile', {});
+    const { outcome, remainingMs } = await invoke('reconcile', {});
     expect(outcome).toMatchObject({ name: 'RunFailedError' });
     expect(String(outcome)).toContain('TimeoutError');
     expect(remainingMs).toBeGreaterThan(500);
   });
 
   it('answers before its time is up: api', async () => {
-    const { outcome, remainingMs } = await invoked('api', {
+    const { outcome, remainingMs } = await invoke('api', {
       rawPath: '/v2/queues/orders',
       requestContext: {
         requestId: 'request-1',

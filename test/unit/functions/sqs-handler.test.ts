@@ -28,7 +28,7 @@ const aJournal = () =>
     logSuccessSampling: 1,
   });
 
-/** What is logged of a record whose function throws. */
+/** The faults logged for a record whose handling throws. */
 const faultsOf = async (body: string, idsOf?: RecordHandling['idsOf']) => {
   const output = captureOutput();
   const journal = aJournal();
@@ -44,7 +44,7 @@ const faultsOf = async (body: string, idsOf?: RecordHandling['idsOf']) => {
 };
 
 describe('the first successes of a batch', () => {
-  it('are logged together in the end, though another of its records threw', async () => {
+  it('are logged together at the end, although another record failed', async () => {
     const output = captureOutput();
     const journal = aJournal();
     const handleRecord = ({ body: subscriptionId }: SQSRecord): Promise<void> => {
@@ -68,7 +68,7 @@ describe('a record that failed', () => {
   const idsOf = (bodies: readonly string[]) =>
     Records.filter(({ body }) => bodies.includes(body)).map(({ messageId }) => messageId);
 
-  it('is returned sooner at once, while another of its batch still goes on', async () => {
+  it('is made visible again at once, while another record of its batch is still processed', async () => {
     captureOutput();
     const slow = Promise.withResolvers<undefined>();
     const returned: string[] = [];
@@ -90,7 +90,7 @@ describe('a record that failed', () => {
     expect(returned).toEqual(failures);
   });
 
-  it('is reported, with both faults in the log, where it cannot be returned sooner', async () => {
+  it('is reported with both faults if its visibility cannot be changed', async () => {
     const output = captureOutput();
     const handler = sqsHandler(aJournal(), {
       handleRecord: () => Promise.reject(new Error('throttled')),
@@ -126,18 +126,18 @@ describe('the fault of a record', () => {
       }),
     ],
     ['wake-up', encodeWakeUp({ kind: 'wake_up', key, attempt: 2, dueAt: 1 })],
-  ])('names the delivery of a %s, and shows nothing of its data', async (_, body) => {
+  ])('names the delivery of a %s and contains none of its data', async (_, body) => {
     const { faults } = await faultsOf(body, deliveryIdsIn);
     expect(faults).toMatchObject([{ queue: 'orders', messageId: 'm-1', subscriptionId: 's-1' }]);
   });
 
-  it('names the message of an ingress message, and shows nothing of its data', async () => {
+  it('names the message of an ingress message and contains none of its data', async () => {
     const body = JSON.stringify({ queue: 'orders', id: 'm-1', data: SECRET });
     const { faults } = await faultsOf(body, (record) => messageIdsIn(record, {}));
     expect(faults).toMatchObject([{ queue: 'orders', messageId: 'm-1' }]);
   });
 
-  it('names what can be named where the record cannot be read', async () => {
+  it('names the SQS message if the record cannot be parsed', async () => {
     const { record, faults } = await faultsOf(`${SECRET} is not JSON`, deliveryIdsIn);
     expect(faults).toMatchObject([{ sqsMessageId: record.messageId }]);
     expect(faults[0]).not.toHaveProperty('queue');

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The text of a file of a bundle, and of all that it imports as it is loaded. */
+/** The text of a bundle file and of everything it imports statically. */
 const loadedWith = async (file: string, seen = new Set<string>()): Promise<string> => {
   if (seen.has(file)) return '';
   seen.add(file);
@@ -22,14 +22,14 @@ const loadedWith = async (file: string, seen = new Set<string>()): Promise<strin
   return [text, ...texts].join('\n');
 };
 
-/** Of all files of a function's bundle. */
+/** The text of all files of a function's bundle. */
 const textsOf = async (name: string): Promise<string> => {
   const files = (await readdir(join(folder, name))).filter((file) => file.endsWith('.mjs'));
   const texts = await Promise.all(files.map((file) => readFile(join(folder, name, file), 'utf8')));
   return texts.join('\n');
 };
 
-/** Words that stand in a client and nowhere else. */
+/** A word per SDK client that occurs only in that client. */
 const clients = {
   DynamoDB: 'DynamoDB_20120810',
   S3: 'com.amazonaws.s3',
@@ -37,8 +37,8 @@ const clients = {
   EventBridge: 'com.amazonaws.eventbridge',
 };
 
-describe('the start of a function', () => {
-  it.each(functionNames)('of %s loads no client that only rare paths need', async (name) => {
+describe('the cold start of a function', () => {
+  it.each(functionNames)('of %s loads no client that is needed only on demand', async (name) => {
     const file = join(folder, name, 'index.mjs');
     const { start, whole } = await bundle(
       new URL(`../../../functions/${name}/handler.ts`, import.meta.url),
@@ -52,7 +52,7 @@ describe('the start of a function', () => {
     expect(start).toBeLessThan(whole);
   });
 
-  it('of deliver leaves them to other files', async () => {
+  it('of deliver leaves those clients in separate files', async () => {
     const texts = await textsOf('deliver');
     for (const word of Object.values(clients)) expect(texts).toContain(word);
   });

@@ -13,17 +13,17 @@ const aRetrying = (ids: Partial<Delivery['key']> = {}, overrides: Partial<Delive
     ...overrides,
   });
 
-const ofSubscription: CancellationOperation = {
+const subscriptionDeletion: CancellationOperation = {
   kind: 'cancellation',
   queue: 'orders',
   subscriptionId: 's-1',
   deletedAt: ORDERED_AT,
 };
 
-const ofQueue: CancellationOperation = { kind: 'cancellation', queue: 'orders', deletedAt: ORDERED_AT };
+const queueDeletion: CancellationOperation = { kind: 'cancellation', queue: 'orders', deletedAt: ORDERED_AT };
 
 describe('the cancellation after a subscription was deleted', () => {
-  it('ends what is retrying for it, and nothing else, and takes its schedule back', async () => {
+  it('cancels its retrying deliveries and no others, and removes their schedules', async () => {
     const { keep, ports, work, record, unscheduled } = operateWorld();
     const retrying = await keep(aRetrying());
     const others = await Promise.all([
@@ -31,61 +31,61 @@ describe('the cancellation after a subscription was deleted', () => {
       keep(aRetrying({ queue: 'bills' })),
       keep(anExhausted({ messageId: 'm-2' })),
     ]);
-    await ports.operations.send(ofSubscription);
+    await ports.operations.send(subscriptionDeletion);
     await work();
     expect(await record(retrying.key)).toMatchObject({ status: 'cancelled', reason: 'subscription_deleted' });
     expect(unscheduled).toHaveLength(1);
     for (const other of others) expect(await record(other.key)).toEqual(other);
   });
 
-  it('ends what waits for its first attempt because of a rate limit as well', async () => {
+  it('cancels a first attempt that waits for a rate-limit slot', async () => {
     const { keep, ports, work, record } = operateWorld();
     const next = { number: 1, phase: 'initial', dueAt: SOME_TIME * 2, by: 'scheduler' } as const;
     const waiting = await keep(aRetrying({}, { status: 'pending', attempts: [], next }));
-    await ports.operations.send(ofSubscription);
+    await ports.operations.send(subscriptionDeletion);
     await work();
     expect(await record(waiting.key)).toMatchObject({ status: 'cancelled', reason: 'subscription_deleted' });
   });
 
-  it('comes by again after a minute for what was under way, and removes the mark when nothing can ask for it any more', async () => {
+  it('runs again for deliveries in flight, and removes the marked subscription after the last repeat', async () => {
     const { keep, put, ports, receive, ordered, record, time } = operateWorld();
     await keep(aRetrying());
     await ports.registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: ORDERED_AT });
-    await receive(ofSubscription);
-    expect(ordered).toEqual([{ operation: ofSubscription, delaySeconds: 60 }]);
+    await receive(subscriptionDeletion);
+    expect(ordered).toEqual([{ operation: subscriptionDeletion, delaySeconds: 60 }]);
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeDefined();
     const late = await put(aRetrying({ messageId: 'late' }));
     time.now = ORDERED_AT + 60_000;
-    await receive(ofSubscription);
+    await receive(subscriptionDeletion);
     expect(await record(late.key)).toMatchObject({ status: 'cancelled' });
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeDefined();
 
-    // A dispatch that died comes again within half an hour, and has to find who was subscribed.
-    expect(ordered.at(-1)).toEqual({ operation: ofSubscription, delaySeconds: 900 });
+    // A crashed dispatch is redelivered within 45 minutes and needs the original subscriptions.
+    expect(ordered.at(-1)).toEqual({ operation: subscriptionDeletion, delaySeconds: 900 });
     time.now = ORDERED_AT + 45 * 60_000;
-    await receive(ofSubscription);
+    await receive(subscriptionDeletion);
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeUndefined();
   });
 
-  it('leaves a subscription alone that is not marked', async () => {
+  it('does not remove a subscription that is not marked', async () => {
     const { keep, ports, work } = operateWorld();
     await keep(aRetrying());
-    await ports.operations.send(ofSubscription);
+    await ports.operations.send(subscriptionDeletion);
     await work();
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeDefined();
   });
 
-  it('goes on where it was when the time runs short', async () => {
+  it('continues in a new message when the time runs out', async () => {
     const { keep, ports, work, time, record, ordered } = operateWorld();
     const all = [];
     for (let index = 0; index < 230; index += 1) all.push(await keep(aRetrying({ messageId: `m-${index}` })));
-    // Ten at once take 5 s: an invocation has time for nine times ten.
+    // Ten concurrent cancellations take 5 s: an invocation has time for nine groups of ten.
     ports.wakeUps.unschedule = () => {
       time.now += 500;
       return Promise.resolve('removed');
     };
     time.now += 60_000;
-    await ports.operations.send(ofSubscription);
+    await ports.operations.send(subscriptionDeletion);
     expect(await work()).toBeGreaterThanOrEqual(3);
     expect(ordered).toEqual([]);
     for (const { key } of all) expect(await record(key)).toMatchObject({ status: 'cancelled' });
@@ -95,29 +95,29 @@ describe('the cancellation after a subscription was deleted', () => {
 describe('a delivery that cannot be cancelled', () => {
   const later = ORDERED_AT + 50 * 60_000;
 
-  /** More than a page, of which the record of the oldest cannot be read, `times` times. */
-  const withPoison = async (times: number) => {
+  /** More than a page of deliveries; reading the oldest record fails `times` times. */
+  const withUnreadable = async (times: number) => {
     const world = operateWorld();
     const { keep, ports, time } = world;
-    const poison = await keep(aRetrying({ messageId: 'poison' }, { acceptedAt: SOME_TIME - 1 }));
+    const unreadable = await keep(aRetrying({ messageId: 'unreadable' }, { acceptedAt: SOME_TIME - 1 }));
     const others: Delivery[] = [];
     for (let index = 0; index < 105; index += 1)
       others.push(await keep(aRetrying({ messageId: `m-${index}` })));
     await ports.registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: ORDERED_AT });
-    await ports.operations.send(ofSubscription);
+    await ports.operations.send(subscriptionDeletion);
     time.now = later;
     const find = ports.deliveries.find.bind(ports.deliveries);
     let reads = 0;
     ports.deliveries.find = (key) => {
-      if (key.messageId !== 'poison') return find(key);
+      if (key.messageId !== 'unreadable') return find(key);
       reads += 1;
-      return reads > times ? find(key) : Promise.reject(new TypeError('unreadable'));
+      return reads > times ? find(key) : Promise.reject(new TypeError('invalid record'));
     };
-    return { ...world, poison, others, find };
+    return { ...world, unreadable, others, find };
   };
 
-  it('keeps none of the others back, is tried in five more passes, and leaves the mark where it is', async () => {
-    const { ports, work, ordered, time, others, find } = await withPoison(Infinity);
+  it('does not block the others, is tried in five more passes, and leaves the subscription marked', async () => {
+    const { ports, work, ordered, time, others, find } = await withUnreadable(Infinity);
     expect(await work()).toBe(6);
     expect(ordered).toEqual([]);
     expect(time.now - later).toBe(30 * 60_000);
@@ -127,7 +127,7 @@ describe('a delivery that cannot be cancelled', () => {
     expect(facts).toHaveLength(6);
     expect(facts[0]).toMatchObject({
       operation: 'cancellation',
-      key: { messageId: 'poison' },
+      key: { messageId: 'unreadable' },
       error: { name: 'TypeError' },
     });
     expect(ports.journal.facts).toContainEqual({
@@ -138,18 +138,18 @@ describe('a delivery that cannot be cancelled', () => {
     });
   });
 
-  it('is cancelled by the pass that finds it mended, and the mark is removed', async () => {
-    const { ports, work, record, poison } = await withPoison(2);
+  it('is cancelled by the first pass that can read it, and the marked subscription is removed', async () => {
+    const { ports, work, record, unreadable } = await withUnreadable(2);
     expect(await work()).toBe(3);
-    expect(await record(poison.key)).toMatchObject({ status: 'cancelled' });
+    expect(await record(unreadable.key)).toMatchObject({ status: 'cancelled' });
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeUndefined();
   });
 
-  it('says so where it only kept changing', async () => {
+  it('is logged as contended if its record keeps changing', async () => {
     const { keep, ports, receive, ordered } = operateWorld();
     await keep(aRetrying());
     ports.deliveries.write = () => Promise.resolve({ kind: 'refused', current: aRetrying() });
-    await receive({ ...ofSubscription, settled: true });
+    await receive({ ...subscriptionDeletion, settled: true });
     expect(ports.journal.facts).toMatchObject([
       {
         fact: 'operation_failed_for',
@@ -157,43 +157,43 @@ describe('a delivery that cannot be cancelled', () => {
       },
       { fact: 'operation_continued', delaySeconds: 60 },
     ]);
-    expect(ordered).toEqual([{ operation: { ...ofSubscription, looks: 1 }, delaySeconds: 60 }]);
+    expect(ordered).toEqual([{ operation: { ...subscriptionDeletion, looks: 1 }, delaySeconds: 60 }]);
   });
 
-  it('does not keep a pass from its end where all that there was time for failed', async () => {
+  it('does not prevent the end of a pass in which every delivery failed', async () => {
     const { keep, ports, receive, ordered, time } = operateWorld();
     for (let index = 0; index < 30; index += 1) await keep(aRetrying({ messageId: `m-${index}` }));
     ports.deliveries.write = () => {
       time.now += 3_000;
       return Promise.reject(new Error('the item is too large'));
     };
-    await receive({ ...ofSubscription, settled: true });
-    expect(ordered).toEqual([{ operation: { ...ofSubscription, looks: 1 }, delaySeconds: 60 }]);
+    await receive({ ...subscriptionDeletion, settled: true });
+    expect(ordered).toEqual([{ operation: { ...subscriptionDeletion, looks: 1 }, delaySeconds: 60 }]);
   });
 });
 
 describe('the cancellation after a queue was deleted', () => {
-  it('ends what was accepted before, and leaves alone what a new queue of that name accepted', async () => {
+  it('cancels what was accepted before the deletion, and nothing of a recreated queue', async () => {
     const { keep, ports, work, record } = operateWorld();
     const before = await keep(aRetrying({}, { acceptedAt: ORDERED_AT - 1 }));
     const after = await keep(
       aRetrying({ messageId: 'm-2', subscriptionId: 's-2' }, { acceptedAt: ORDERED_AT }),
     );
-    await ports.operations.send(ofQueue);
+    await ports.operations.send(queueDeletion);
     await work();
     expect(await record(before.key)).toMatchObject({ status: 'cancelled', reason: 'queue_deleted' });
     expect(await record(after.key)).toEqual(after);
   });
 
-  it('goes on in a new message while subscriptions are left to be removed, before it cancels anything', async () => {
+  it('removes all subscriptions first, in further messages, before it cancels a delivery', async () => {
     const { keep, ports, ordered, record, receive } = operateWorld();
     const delivery = await keep(aRetrying({}, { acceptedAt: ORDERED_AT - 1 }));
     let left = 2;
     ports.registry.removeDeletedQueue = () => Promise.resolve((left -= 1) === 0);
-    await receive(ofQueue);
-    expect(ordered).toEqual([{ operation: ofQueue, delaySeconds: 0 }]);
+    await receive(queueDeletion);
+    expect(ordered).toEqual([{ operation: queueDeletion, delaySeconds: 0 }]);
     expect(await record(delivery.key)).toEqual(delivery);
-    await receive(ofQueue);
+    await receive(queueDeletion);
     expect(await record(delivery.key)).toMatchObject({ status: 'cancelled', reason: 'queue_deleted' });
   });
 });

@@ -3,31 +3,31 @@ import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders
 import { anExhausted, operateWorld, ORDERED_AT } from '../../support/in-memory/operate-world.ts';
 import { describe, expect, it } from 'vitest';
 
-/** How a call fails: before its effect, after it (the answer is lost), or because the function dies there and then. */
-type Failure = 'before' | 'after' | 'killed';
+/** How a call fails: before its effect, after it (a lost response), or because the function crashes. */
+type Failure = 'before' | 'after' | 'crashed';
 
-type Port = Record<string, (...given: never[]) => unknown>;
+type Port = Record<string, (...args: never[]) => unknown>;
 
 /**
- * Ports whose k-th call, counted over all of them, fails. `killed`: so do all that follow, until the next invocation.
- * `calls` says how many there were.
+ * Ports whose call number `at`, counted over all of them, fails. `crashed`: all later calls of the invocation fail
+ * too. `calls` returns the number of calls.
  */
 const failingPorts = <Ports extends Record<string, object>>(
   ports: Ports,
-  { at, how, spared }: { at: number; how: Failure; spared: readonly (keyof Ports)[] },
+  { at, how, excluded }: { at: number; how: Failure; excluded: readonly (keyof Ports)[] },
 ) => {
   let calls = 0;
-  let isDead = false;
+  let hasCrashed = false;
 
   const failing =
-    (method: (...given: unknown[]) => unknown) =>
-    async (...given: unknown[]): Promise<unknown> => {
+    (method: (...args: unknown[]) => unknown) =>
+    async (...args: unknown[]): Promise<unknown> => {
       calls += 1;
       const isHit = calls === at;
-      if (isHit && how === 'killed') isDead = true;
-      if (isDead || (isHit && how === 'before')) throw new Error(`call ${calls} failed`);
-      const result = await method(...given);
-      if (isHit) throw new Error(`the answer of call ${calls} was lost`);
+      if (isHit && how === 'crashed') hasCrashed = true;
+      if (hasCrashed || (isHit && how === 'before')) throw new Error(`call ${calls} failed`);
+      const result = await method(...args);
+      if (isHit) throw new Error(`the response of call ${calls} was lost`);
       return result;
     };
 
@@ -40,47 +40,47 @@ const failingPorts = <Ports extends Record<string, object>>(
     });
 
   const faulty = Object.fromEntries(
-    Object.entries(ports).map(([name, port]) => [name, spared.includes(name) ? port : wrapped(port)]),
+    Object.entries(ports).map(([name, port]) => [name, excluded.includes(name) ? port : wrapped(port)]),
   ) as Ports;
 
   return {
     ports: faulty,
     calls: () => calls,
-    /** The next invocation begins. */
+    /** Starts the next invocation. */
     revive: () => {
-      isDead = false;
+      hasCrashed = false;
     },
   };
 };
 
-/** More than a page of a recovery, of which it is about every seventh. */
+/** More than a page of deliveries. The recovery selects every seventh. */
 const LISTED = 53;
-const CONCERNED = 8;
+const SELECTED = 8;
 
-const FAILURES: Failure[] = ['before', 'after', 'killed'];
+const FAILURES: Failure[] = ['before', 'after', 'crashed'];
 
 type World = ReturnType<typeof operateWorld>;
 
-/** Works the queue off with the k-th call failing. True: there was a k-th call. */
-const workedWith = async (world: World, at: number, how: Failure): Promise<boolean> => {
+/** Processes the queue with call number `at` failing. Returns whether there was such a call. */
+const workWith = async (world: World, at: number, how: Failure): Promise<boolean> => {
   const { ports, settings } = world;
-  const failing = failingPorts(ports, { at, how, spared: ['clock', 'journal'] });
+  const failing = failingPorts(ports, { at, how, excluded: ['clock', 'journal'] });
   for (let receives = 0; world.ordered.length > 0; receives += 1) {
-    if (receives > 30) throw new Error(`the orders never end with call ${at} failing (${how})`);
+    if (receives > 30) throw new Error(`the operations never end with call ${at} failing (${how})`);
     failing.revive();
     await world.workOnce({ ports: failing.ports, settings });
   }
   return failing.calls() >= at;
 };
 
-/** Each k in turn, until a run has less than k calls. */
+/** Runs `check` for every call number, until a run has fewer calls. */
 const forEveryCall = async (check: (at: number) => Promise<boolean>): Promise<number> => {
   let at = 1;
   while (await check(at)) at += 1;
   return at - 1;
 };
 
-const kept = async (all: readonly Delivery[]): Promise<World> => {
+const worldWith = async (all: readonly Delivery[]): Promise<World> => {
   const world = operateWorld();
   for (const delivery of all) await world.keep(delivery);
   return world;
@@ -104,31 +104,31 @@ const retrying = Array.from({ length: 12 }, (_, index) =>
   }),
 );
 
-describe.each(FAILURES)('whichever call of an operation fails (%s)', (how) => {
-  it('a recovery gives each delivery one round and a wake-up, and counts each once', async () => {
+describe.each(FAILURES)('if any one call of an operation fails (%s)', (how) => {
+  it('a recovery reopens and wakes each delivery once and counts it once', async () => {
     const calls = await forEveryCall(async (at) => {
-      const world = await kept(exhausted);
+      const world = await worldWith(exhausted);
       const recovery = await world.order();
-      const isHit = await workedWith(world, at, how);
+      const isHit = await workWith(world, at, how);
       const rounds = await Promise.all(exhausted.map(async ({ key }) => (await world.record(key)).round));
       expect(rounds, `call ${at}`).toEqual(exhausted.map((_, index) => (index % 7 > 0 ? 1 : 2)));
-      expect(new Set(world.woken.map(({ key }) => key.messageId)).size, `call ${at}`).toBe(CONCERNED);
+      expect(new Set(world.woken.map(({ key }) => key.messageId)).size, `call ${at}`).toBe(SELECTED);
       expect(await recovery.found(), `call ${at}`).toMatchObject({
         state: 'completed',
-        found: CONCERNED,
-        reopened: CONCERNED,
+        found: SELECTED,
+        reopened: SELECTED,
         skipped: {},
         batch: [],
         deferred: [],
       });
       return isHit;
     });
-    expect(calls).toBeGreaterThan(5 * CONCERNED);
+    expect(calls).toBeGreaterThan(5 * SELECTED);
   });
 
-  it('a cancellation ends every delivery and removes the subscription', async () => {
+  it('a cancellation cancels every delivery and removes the subscription', async () => {
     const calls = await forEveryCall(async (at) => {
-      const world = await kept(retrying);
+      const world = await worldWith(retrying);
       const { registry, operations } = world.ports;
       await registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: ORDERED_AT });
       await operations.send({
@@ -137,7 +137,7 @@ describe.each(FAILURES)('whichever call of an operation fails (%s)', (how) => {
         subscriptionId: 's-1',
         deletedAt: ORDERED_AT,
       });
-      const isHit = await workedWith(world, at, how);
+      const isHit = await workWith(world, at, how);
       for (const { key } of retrying) {
         expect(await world.record(key), `call ${at}`).toMatchObject({ status: 'cancelled' });
       }

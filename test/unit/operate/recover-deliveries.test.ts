@@ -12,7 +12,7 @@ const withOne = async (overrides: Partial<Delivery> = {}) => {
 };
 
 describe('a recovery', () => {
-  it('gives a delivery another round, wakes it, and is completed', async () => {
+  it('starts another round of a delivery, wakes it, and completes', async () => {
     const { order, work, record, woken, delivery, ports } = await withOne();
     const recovery = await order();
     await work();
@@ -40,7 +40,7 @@ describe('a recovery', () => {
       name: 'cancelled while its subscription was disabled',
       overrides: { status: 'cancelled', reason: 'disabled', attempts: [] },
     },
-  ])('is about what is $name', async ({ overrides }) => {
+  ])('selects a delivery that is $name', async ({ overrides }) => {
     const { order, work } = await withOne(overrides);
     const recovery = await order();
     await work();
@@ -51,18 +51,18 @@ describe('a recovery', () => {
     { name: 'delivered', overrides: { status: 'delivered' } },
     { name: 'retrying', overrides: { status: 'retrying' } },
     { name: 'pending', overrides: { status: 'pending', attempts: [] } },
-    { name: 'cancelled by hand', overrides: { status: 'cancelled', reason: 'manual' } },
+    { name: 'cancelled manually', overrides: { status: 'cancelled', reason: 'manual' } },
     {
-      name: 'exhausted since it was ordered',
+      name: 'exhausted after the recovery was requested',
       overrides: { attempts: [anAttempt({ startedAt: ORDERED_AT - 5, durationMs: 6 })] },
     },
     {
-      name: 'cancelled since it was ordered',
+      name: 'cancelled after the recovery was requested',
       overrides: { status: 'cancelled', reason: 'disabled', attempts: [], updatedAt: ORDERED_AT + 1 },
     },
     { name: 'accepted before the window', overrides: { acceptedAt: SOME_TIME - 2 * 24 * 60 * MINUTE_MS } },
     { name: 'accepted after the window', overrides: { acceptedAt: ORDERED_AT } },
-  ])('is not about what was $name', async ({ overrides }) => {
+  ])('does not select a delivery that was $name', async ({ overrides }) => {
     const { order, work, record, delivery, woken } = await withOne(overrides);
     const recovery = await order();
     await work();
@@ -71,7 +71,7 @@ describe('a recovery', () => {
     expect(woken).toEqual([]);
   });
 
-  it('is about one subscription or one status where it says so, and then about what was cancelled by hand', async () => {
+  it('selects by subscription and status if given, and then also manual cancellations', async () => {
     const { order, work, keep, record } = operateWorld();
     const all = await Promise.all([
       keep(anExhausted({ subscriptionId: 's-1' })),
@@ -87,7 +87,7 @@ describe('a recovery', () => {
     expect(await roundsOf()).toEqual([1, 1, 2, 1]);
   });
 
-  it('goes through page after page, in a record that stays small', async () => {
+  it('processes page after page with a small record', async () => {
     const { order, work, keep, beforeSave } = operateWorld();
     const count = 120;
     for (let index = 0; index < count; index += 1) await keep(anExhausted({ messageId: `m-${index}` }));
@@ -99,10 +99,10 @@ describe('a recovery', () => {
     expect(batches).toEqual([50, 40, 30, 20, 10, 50, 40, 30, 20, 10, 20, 10, 0]);
   });
 
-  it('goes on in a new message when the time runs short, and loses nothing on the way', async () => {
+  it('continues in a new message when the time runs out, without losing a delivery', async () => {
     const { order, work, keep, ports, time, ordered } = operateWorld();
     for (let index = 0; index < 75; index += 1) await keep(anExhausted({ messageId: `m-${index}` }));
-    // Ten at once take 30 s: two times ten are all that one invocation has time for.
+    // Ten concurrent wake-ups take 30 s: an invocation has time for two groups of ten.
     ports.wakeUps.sendDelayed = () => {
       time.now += 3_000;
       return Promise.resolve();
@@ -113,13 +113,13 @@ describe('a recovery', () => {
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: 75, reopened: 75 });
   });
 
-  it('is not about what fails again while it runs, though a page is gone through twice', async () => {
+  it('does not reopen a delivery that fails again during the recovery, even if a page is repeated', async () => {
     const { order, work, record, woken, delivery, ports, time, beforeSave } = await withOne();
     let saves = 0;
     beforeSave(async () => {
       saves += 1;
       if (saves !== 2) return;
-      // It failed for good within a second, before the recovery could write down that it had reopened it.
+      // It failed again within a second, before the recovery recorded that it was reopened.
       const attempt = anAttempt({ number: 2, round: 2, startedAt: time.now, durationMs: 100 });
       const { expiresAt } = delivery;
       const change = {
@@ -135,7 +135,7 @@ describe('a recovery', () => {
         expect: { kind: 'present' },
         change,
       });
-      throw new Error('the network is gone');
+      throw new Error('the network is down');
     });
     const recovery = await order();
     await work();
@@ -144,7 +144,7 @@ describe('a recovery', () => {
     expect(woken).toHaveLength(1);
   });
 
-  it('reopens again what an earlier one reopened, once it has failed again', async () => {
+  it('reopens a delivery again that failed after an earlier recovery', async () => {
     const { order, work, record, delivery, ports, time } = await withOne();
     await order();
     await work();
@@ -164,7 +164,7 @@ describe('a recovery', () => {
     expect((await record(delivery.key)).round).toBe(3);
   });
 
-  it('counts what it cannot reopen by its reason', async () => {
+  it('counts the deliveries that it cannot reopen by reason', async () => {
     const { order, work, keep, put, ports } = operateWorld();
     await keep(anExhausted({ messageId: 'kept' }));
     await put(anExhausted({ messageId: 'bare' }));

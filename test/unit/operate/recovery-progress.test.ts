@@ -9,8 +9,8 @@ const withOne = async (overrides: Partial<Delivery> = {}) => {
   return { ...world, delivery };
 };
 
-describe('a delivery that is being closed', () => {
-  it('is looked at again a minute later, and reopened once it is closed', async () => {
+describe('a delivery with pending steps', () => {
+  it('is checked again a minute later and reopened when they are done', async () => {
     const { order, work, delivery, ports, record, ordered, receive, time } = await withOne({
       owed: ['undeliverable'],
     });
@@ -26,7 +26,7 @@ describe('a delivery that is being closed', () => {
     expect((await record(delivery.key)).round).toBe(2);
   });
 
-  it('is given up after five looks, and counted', async () => {
+  it('is given up after five looks and counted', async () => {
     const { order, work, delivery, record } = await withOne({ owed: ['undeliverable'] });
     const recovery = await order();
     expect(await work()).toBe(6);
@@ -39,7 +39,7 @@ describe('a delivery that is being closed', () => {
     expect(await record(delivery.key)).toEqual(delivery);
   });
 
-  it('holds up neither the pages behind it nor the record, however many there are', async () => {
+  it('blocks neither later pages nor the size of the record, however many there are', async () => {
     const { order, work, keep, beforeSave } = operateWorld();
     for (let index = 0; index < 230; index += 1) {
       const owed: Delivery['owed'] = index < 200 ? ['undeliverable'] : [];
@@ -61,8 +61,8 @@ describe('a delivery that is being closed', () => {
   });
 });
 
-describe('an order of a recovery', () => {
-  it('that is not on record yet is looked for until it can come no more', async () => {
+describe('a recovery operation', () => {
+  it('without a record yet is retried until the record can no longer appear', async () => {
     const { ports, work, time, ordered } = operateWorld();
     const orderedAt = time.now;
     await ports.operations.send({ kind: 'recovery', queue: 'orders', recoveryId: 'r', orderedAt });
@@ -75,7 +75,7 @@ describe('an order of a recovery', () => {
     });
   });
 
-  it('that came twice at once is carried out by one, and looked after by another message', async () => {
+  it('that is received twice concurrently is done by one invocation, and checked by another message', async () => {
     const { order, receive, ordered, keep, record, work } = operateWorld();
     const all = [];
     for (let index = 0; index < 60; index += 1)
@@ -94,7 +94,7 @@ describe('an order of a recovery', () => {
     for (const { key } of all) expect((await record(key)).round).toBe(2);
   });
 
-  it('that comes once more does nothing', async () => {
+  it('that is redelivered after completion is a no-op', async () => {
     const { order, work, receive, woken } = await withOne();
     const recovery = await order();
     await work();
@@ -105,22 +105,22 @@ describe('an order of a recovery', () => {
   });
 });
 
-describe('a recovery whose function is killed in the middle of a page', () => {
-  it('says how far it has come, and goes on from there when its message comes again', async () => {
+describe('a recovery whose invocation crashes during a page', () => {
+  it('shows its progress and continues from there on redelivery', async () => {
     const { order, receive, work, keep, ports, woken, ordered } = operateWorld();
     for (let index = 0; index < 50; index += 1) await keep(anExhausted({ messageId: `m-${index}` }));
     const sendDelayed = ports.wakeUps.sendDelayed;
-    const killed = Promise.withResolvers<undefined>();
+    const crashed = Promise.withResolvers<undefined>();
     ports.wakeUps.sendDelayed = (wakeUp) => {
       if (woken.length < 35) return sendDelayed(wakeUp);
-      killed.resolve(undefined);
+      crashed.resolve(undefined);
       return new Promise(() => undefined);
     };
     const recovery = await order();
     const [first] = ordered.splice(0);
-    if (first === undefined) throw new Error('nothing was ordered');
+    if (first === undefined) throw new Error('no operation was sent');
     void receive(first.operation);
-    await killed.promise;
+    await crashed.promise;
     expect(await recovery.found()).toMatchObject({ state: 'running', found: 30, reopened: 30 });
 
     ports.wakeUps.sendDelayed = sendDelayed;
@@ -131,7 +131,7 @@ describe('a recovery whose function is killed in the middle of a page', () => {
 });
 
 describe('a recovery that is stopped', () => {
-  it('begins no other page, and counts what was reopened until then', async () => {
+  it('starts no other page and counts what was reopened', async () => {
     const { order, work, keep, ports, woken } = operateWorld();
     for (let index = 0; index < 120; index += 1) await keep(anExhausted({ messageId: `m-${index}` }));
     const recovery = await order();
@@ -148,13 +148,13 @@ describe('a recovery that is stopped', () => {
 });
 
 describe('a recovery of 2,000 deliveries', () => {
-  it('streams: it never reads, holds or works on more than a page', async () => {
+  it('never reads, stores or processes more than a page at a time', async () => {
     const { order, work, keep, ports, beforeSave } = operateWorld();
     const count = 2_000;
     for (let index = 0; index < count; index += 1) {
       await keep(anExhausted({ messageId: `m-${index}` }, { acceptedAt: SOME_TIME + index }));
     }
-    const most = { page: 0, records: 0, kept: 0, sideBySide: 0 };
+    const most = { page: 0, records: 0, kept: 0, concurrent: 0 };
     const listings = { ...ports.deliveryListings };
     ports.deliveryListings.oldest = (selection, page) => {
       most.page = Math.max(most.page, page.limit);
@@ -168,17 +168,17 @@ describe('a recovery of 2,000 deliveries', () => {
       most.kept = Math.max(most.kept, batch.length + deferred.length);
     });
     const messages = { ...ports.messageRecords };
-    let underWay = 0;
+    let inFlight = 0;
     ports.messageRecords.find = async (key) => {
-      underWay += 1;
-      most.sideBySide = Math.max(most.sideBySide, underWay);
+      inFlight += 1;
+      most.concurrent = Math.max(most.concurrent, inFlight);
       const found = await messages.find(key);
-      underWay -= 1;
+      inFlight -= 1;
       return found;
     };
     const recovery = await order();
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: count, reopened: count });
-    expect(most).toEqual({ page: 50, records: 10, kept: 50, sideBySide: 10 });
+    expect(most).toEqual({ page: 50, records: 10, kept: 50, concurrent: 10 });
   });
 });

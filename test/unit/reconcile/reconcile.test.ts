@@ -35,7 +35,7 @@ const failedWithLostWakeUp = async (): Promise<void> => {
 const afterSeconds = (seconds: number): Promise<void> => world.clock.run(world.clock.now() + seconds * 1000);
 
 describe('reconcile', () => {
-  it('wakes a retry whose wake-up never came, and tells how late it was', async () => {
+  it('wakes a retry whose wake-up was lost, and returns how late it was', async () => {
     await failedWithLostWakeUp();
     await afterSeconds(10 + 45);
     const result = await world.reconcile();
@@ -45,14 +45,14 @@ describe('reconcile', () => {
     expect((await world.delivery()).status).toBe('delivered');
   });
 
-  it('leaves alone what is not overdue for long enough', async () => {
+  it('does not wake a delivery that is overdue only briefly', async () => {
     await failedWithLostWakeUp();
     await afterSeconds(10 + 29);
 
     expect(await world.reconcile()).toEqual({ woken: 0, latestMs: 0 });
   });
 
-  it('wakes the same delivery once in 15 minutes, so that a backlog is not multiplied', async () => {
+  it('wakes a delivery at most once in 15 minutes, so that a backlog does not multiply', async () => {
     await failedWithLostWakeUp();
     await afterSeconds(60);
     lost = true;
@@ -64,7 +64,7 @@ describe('reconcile', () => {
     expect(await world.reconcile()).toMatchObject({ woken: 1 });
   });
 
-  it('wakes the others when one wake-up cannot be sent, and that one after its postponement', async () => {
+  it('wakes the others if one wake-up cannot be sent, and that one after its postponement', async () => {
     await world.subscriptions.addSubscription(
       aSubscription({ id: 'other', subscriber: 'https://subscriber.test/other' }),
     );
@@ -89,7 +89,7 @@ describe('reconcile', () => {
     expect(await world.reconcile()).toMatchObject({ woken: 1 });
   });
 
-  it('tells at each run how many it found, and which of them it had woken before', async () => {
+  it('logs at each run how many deliveries it found and how many it had woken before', async () => {
     const ran = () => world.journal.facts.filter(({ fact }) => fact === 'reconcile_ran');
     await world.reconcile();
     expect(ran()).toEqual([{ fact: 'reconcile_ran', overdue: 0, stuck: 0 }]);
@@ -112,7 +112,7 @@ describe('reconcile', () => {
     expect(ran().at(-1)).toEqual({ fact: 'reconcile_ran', overdue: 0, stuck: 0 });
   });
 
-  it('counts as stuck what was owed for as long, and not what was just come to be owed', async () => {
+  it('counts pending steps as stuck only after an earlier wake-up', async () => {
     const ran = () => world.journal.facts.filter(({ fact }) => fact === 'reconcile_ran').at(-1);
     world.subscriber.script(URL, [status(400)]);
     world.undeliverables.send = () => Promise.reject(new Error('throttled'));
@@ -126,7 +126,7 @@ describe('reconcile', () => {
     expect(ran()).toEqual({ fact: 'reconcile_ran', overdue: 1, stuck: 1 });
   });
 
-  it('run twice at once wakes each delivery once', async () => {
+  it('wakes each delivery once if two runs are concurrent', async () => {
     await failedWithLostWakeUp();
     await afterSeconds(60);
     const both = await Promise.all([world.reconcile(), world.reconcile()]);
@@ -134,7 +134,7 @@ describe('reconcile', () => {
     expect(both.reduce((sum, { woken }) => sum + woken, 0)).toBe(1);
   });
 
-  it('has what a finished delivery still owes done', async () => {
+  it('wakes a finished delivery with pending steps', async () => {
     world.subscriber.script(URL, [status(400)]);
     const send = world.undeliverables.send.bind(world.undeliverables);
     world.undeliverables.send = () => Promise.reject(new Error('throttled'));
@@ -150,7 +150,7 @@ describe('reconcile', () => {
     expect(await world.delivery()).toMatchObject({ owed: [], overdueAt: undefined });
   });
 
-  it('goes on page after page until nothing is overdue', async () => {
+  it('processes page after page until nothing is overdue', async () => {
     await Promise.all(
       Array.from({ length: 450 }, (_, index) =>
         world.subscriptions.addSubscription(
