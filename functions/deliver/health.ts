@@ -35,7 +35,7 @@ export function recordHealth(
       outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings);
     if (change === undefined) return;
     const name = `${subscription.queue}/${subscription.id} ${healthChangeName(change)}`;
-    await context.healthNotes.once(name, startedAt, () => settleChange(context, subscription, change));
+    await context.healthNotes.once(name, startedAt, () => settleHealthChange(context, subscription, change));
   });
 }
 
@@ -51,23 +51,23 @@ export function handleAbsence(context: DeliverContext, subscription: Subscriptio
 async function journalFault(
   { ports }: DeliverContext,
   { queue, id }: Subscription,
-  note: () => Promise<void>,
+  update: () => Promise<void>,
 ): Promise<void> {
   try {
-    await note();
+    await update();
   } catch (cause) {
     ports.journal.note({ fact: 'health_unnoted', queue, subscriptionId: id, error: errorOf(cause) });
   }
 }
 
 /** Returns whether the change is settled: written or permanently refused. */
-async function settleChange(
+async function settleHealthChange(
   context: DeliverContext,
   subscription: Subscription,
   change: HealthChange,
 ): Promise<boolean> {
   const isWanted = change.kind !== 'disable' || (await isStillActive(context, subscription));
-  return isWanted ? makeChange(context, subscription, change) : true;
+  return isWanted ? writeHealthChange(context, subscription, change) : true;
 }
 
 /** Reads without the cache: operators need no notification that a deleted or disabled subscription fails. */
@@ -76,7 +76,7 @@ async function isStillActive({ ports }: DeliverContext, { queue, id }: Subscript
   return absenceOf(subscription, ports.clock.now()) === undefined;
 }
 
-async function makeChange(
+async function writeHealthChange(
   context: DeliverContext,
   { queue, id }: Subscription,
   change: HealthChange,

@@ -23,8 +23,8 @@ export class OwedStepsFailedError extends Error {
 }
 
 /**
- * Does the pending steps of a finished delivery, and removes the completed ones from its record by one write. A
- * failed step does not stop the others. A crash in between repeats steps, so each may happen twice.
+ * Does the pending steps (`owed`) of a finished delivery, and removes the completed ones from its record by one
+ * write. A failed step does not stop the others. A crash in between repeats steps, so each may happen twice.
  * @throws OwedStepsFailedError
  */
 export async function settleOwed(
@@ -78,8 +78,8 @@ async function settleOne(
 async function disableGone({ ports }: DeliverContext, delivery: Delivery): Promise<void> {
   const { queue, subscriptionId } = delivery.key;
   const disabled = { reason: 'gone', at: endOf(delivery) } as const;
-  const seenChange = delivery.attempts.at(-1)?.subscriptionChangedAt;
-  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, seenChange);
+  const changedAtRead = delivery.attempts.at(-1)?.subscriptionChangedAt;
+  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, changedAtRead);
   if (inForce?.reason === disabled.reason && inForce.at === disabled.at)
     await notifyOperator(ports, { type: 'subscription.disabled', queue, subscriptionId, ...disabled });
 }

@@ -24,15 +24,16 @@ import { scheduleNext, MAX_WAIT_MS } from './wake-up.ts';
 /** A longer delay is an outage, not a lagging queue: its backlog arrives at once. */
 const MAX_LAG_MS = 15 * 60 * 1000;
 
-/** Slow calls to AWS can make a reserved slot expire before it is used. */
+/**
+ * Slow AWS calls can make a reserved slot expire before its use. Then the delivery waits on record, in milliseconds.
+ */
 const MAX_TRIES = 3;
-const AFTER_SLOW_CALLS_MS = 1_000;
-const AFTER_FAULT_MS = 5_000;
+const WAIT_AFTER_SLOW_CALLS_MS = 1_000;
+const WAIT_AFTER_FAULT_MS = 5_000;
 
 /**
  * Waits for the request's slot in a rate-limited subscription's line: the recorded slot if still valid, else a new
- * one. Returns the slot that the request waited for. Undefined: the wait is too long, and the delivery waits on
- * record.
+ * one. Undefined: the wait is too long for this invocation, and the delivery waits on record.
  */
 export async function waitForSlot(
   context: DeliverContext,
@@ -54,7 +55,7 @@ export async function waitForSlot(
     if (slotStateOf(slot, limit, clock.now()) === 'good')
       return { slotAt: waits ? slot.at : missedSlot(slot, held) };
   }
-  await waitOnRecord(context, held, { at: clock.now() + AFTER_SLOW_CALLS_MS });
+  await waitOnRecord(context, held, { at: clock.now() + WAIT_AFTER_SLOW_CALLS_MS });
   return undefined;
 }
 
@@ -89,7 +90,7 @@ async function reserve(
     return await rateLimits.reserve(key, limit, wanted);
   } catch (cause) {
     journal.note({ fact: 'slot_unreserved', key, error: errorOf(cause) });
-    return { at: clock.now() + AFTER_FAULT_MS };
+    return { at: clock.now() + WAIT_AFTER_FAULT_MS };
   }
 }
 
@@ -97,7 +98,7 @@ function isWorthWaiting(context: DeliverContext, held: LoadedDelivery, { at }: S
   const now = context.ports.clock.now();
   const waitMs = Math.max(0, at - now);
   return (
-    // A lagging queue would return the delivery too late for its slot.
+    // Waits longer if the queue lags, because it would return the delivery after its slot.
     waitMs <= MAX_WAIT_MS + lagOf(held.delivery, now) &&
     hasTimeForRequest(context, timeLeftMs(context, held) - waitMs)
   );
