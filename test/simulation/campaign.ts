@@ -1,18 +1,18 @@
 import { Worker } from 'node:worker_threads';
-import { added, emptySummary, faultsIn, isClean, type Summary } from './summary.ts';
+import { addSummaries, emptySummary, faultsIn, isClean, type Summary } from './summary.ts';
 
-/** Scenarios that a worker runs at a time. */
+/** How many scenarios a worker runs per request. */
 export const CHUNK = 50;
 
-/** A scenario leaves nothing behind: a campaign that needed more the longer it ran would fail here. */
+/** Bounds a worker's memory, so that a leak between scenarios fails here. */
 const WORKER_MEMORY = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
 
-/** The chunk's summaries, one for each scenario in the order of their numbers. */
+/** The summaries of a chunk, one per scenario, in order. */
 export type ChunkDone = { chunk: number; summaries: readonly Summary[] };
 
 export type Campaign = {
   seed: number;
-  /** To be injected in all. */
+  /** How many faults to inject in total. */
   faults: number;
   workers: number;
   progress: (summary: Summary) => void;
@@ -20,12 +20,12 @@ export type Campaign = {
 
 export type CampaignResult = { summary: Summary; failedSeeds: readonly number[] };
 
-/** Scenario `index` of a campaign has this seed, whoever runs it. */
+/** The seed of scenario `index` of a campaign, independent of the worker. */
 export const seedOf = (seed: number, index: number): number => (seed + Math.imul(index, 0x9e3779b1)) >>> 0;
 
 /**
- * Runs scenarios until so many faults are injected. Results are added up in the order of the scenarios' numbers, and what
- * workers did beyond the end is left out, so that the sum does not depend on how many there are.
+ * Runs scenarios until `faults` faults are injected. Results are added in scenario order and those beyond the end are
+ * dropped, so the sum does not depend on the number of workers.
  */
 export const runCampaign = async (campaign: Campaign): Promise<CampaignResult> => {
   const workers = Array.from(
@@ -51,7 +51,7 @@ const collect = (campaign: Campaign, workers: readonly Worker[]): Promise<Campai
       for (let next = done.get(counted); next !== undefined; next = done.get(counted)) {
         done.delete(counted);
         for (const [index, one] of next.entries()) {
-          summary = added(summary, one);
+          summary = addSummaries(summary, one);
           if (!isClean(one)) failedSeeds.push(seedOf(campaign.seed, counted * CHUNK + index));
           if (faultsIn(summary) >= campaign.faults) return true;
         }

@@ -10,7 +10,7 @@ import { rotateSecret } from '../../functions/api/subscriptions/rotate-secret.ts
 import { deleteQueue } from '../../functions/api/queues/delete-queue.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Queue, SubscriptionOptions } from '../../shared/domain/subscription/subscription.ts';
-import { askOwed } from './confirmations.ts';
+import { requestConfirmation } from './confirmations.ts';
 import { interestsOf } from './planned-subscription.ts';
 import { QUEUE, type PlannedChange } from './scenario.ts';
 import type { ApiStep, SimulatedApi } from './simulated-api.ts';
@@ -18,27 +18,27 @@ import type { SimulatedWorld } from './simulated-world.ts';
 
 type SubscriptionChange = Extract<PlannedChange, { id: string }>;
 
-/** What is changed in a run, by callers of the API who repeat what was not answered. */
+/** Makes a planned change. API callers repeat a request until it is answered. */
 export function makeChange(world: SimulatedWorld, api: SimulatedApi, change: PlannedChange): void {
   switch (change.kind) {
     case 'settings':
       world.settings = { ...world.settings, ...change.settings };
       return;
     case 'queue_policy':
-      api.insist('queue policy', async ({ registry, clock }) => {
+      api.retryUntilAnswered('queue policy', async ({ registry, clock }) => {
         if ((await registry.findQueue(QUEUE)) !== undefined)
           await registry.putQueue(queueOf(change.policy, clock.now()));
       });
       return;
     case 'queue_deleted':
-      api.insist('delete queue', (context) => deleteQueue(context, QUEUE));
+      api.retryUntilAnswered('delete queue', (context) => deleteQueue(context, QUEUE));
       return;
     case 'queue_recreated':
-      api.insist('delete queue', async (context) => {
+      api.retryUntilAnswered('delete queue', async (context) => {
         await deleteQueue(context, QUEUE);
         const { time, scenario } = world;
         time.at(time.now() + change.afterMs, () => {
-          api.insist('create queue', ({ registry, clock }) =>
+          api.retryUntilAnswered('create queue', ({ registry, clock }) =>
             registry.putQueue(queueOf(scenario.queuePolicy, clock.now())),
           );
         });
@@ -71,10 +71,10 @@ function changeSubscription(world: SimulatedWorld, api: SimulatedApi, change: Su
   const { kind, id } = change;
   const name = { queue: QUEUE, subscriptionId: id };
   const make = stepOf(world, change, name);
-  if (world.subscriptions.find(id) !== undefined) api.insist(`${kind} ${id}`, make);
+  if (world.subscriptions.find(id) !== undefined) api.retryUntilAnswered(`${kind} ${id}`, make);
 }
 
-/** How a caller of the API makes a change. */
+/** The API request that makes a change. */
 function stepOf(world: SimulatedWorld, change: SubscriptionChange, name: SubscriptionName): ApiStep {
   const options = (changed: (now: SubscriptionOptions) => SubscriptionOptions): ApiStep => {
     const given = changed(world.subscriptions.find(change.id)?.options ?? {});
@@ -100,7 +100,7 @@ function stepOf(world: SimulatedWorld, change: SubscriptionChange, name: Subscri
       );
       return async (context) => {
         await updateSubscription(context, name, { subscriber });
-        await askOwed(context, change.id);
+        await requestConfirmation(context, change.id);
       };
     }
     case 'subscription_policy':

@@ -2,7 +2,7 @@ import { isSuccess, type ChunkTransition } from '../../shared/domain/delivery/ch
 import type { ChunkResult } from '../../shared/ports/deliveries.ts';
 import type { Sabotage } from './simulated-world.ts';
 
-/** What came to pass of chunks in all runs that it is put into; it changes nothing. */
+/** Counts what happens to chunks in all runs that use it. Changes nothing. */
 export const chunkObserver = () => {
   const seen: Partial<Record<string, number>> = {};
   const count = (what: string): void => {
@@ -39,6 +39,6 @@ export const chunkObserver = () => {
   return { seen, observing };
 };
 
-/** Of these, those that came to pass so rarely that nothing is shown by it. */
+/** Those of `wanted` that happened fewer than `least` times, which makes their checks meaningless. */
 export const rareIn = (seen: Partial<Record<string, number>>, wanted: readonly string[], least = 20) =>
   wanted.filter((what) => (seen[what] ?? 0) < least).map((what) => `${what}: ${seen[what] ?? 0}`);

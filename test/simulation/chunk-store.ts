@@ -12,18 +12,18 @@ import type { Chunks } from '../../shared/ports/deliveries.ts';
 import type { Actor } from './history.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
-/** What the records of deliveries have to do with those of chunks. */
-export type OwnRecords = {
+/** The access of the chunk store to separate delivery records. */
+export type SeparateRecords = {
   has(delivery: Delivery): boolean;
   create(actor: Actor, delivery: Delivery): void;
-  /** How a member stands, that has no record of its own. */
-  stands(delivery: Delivery): void;
-  /** What a write to a chunk came to for such a member, as if it had been written to a record of its own. */
+  /** Stores the state of a member without a separate record. */
+  setMember(delivery: Delivery): void;
+  /** Logs a chunk write for such a member as if it had been written to a separate record. */
   note(actor: Actor, transition: Transition, before: Delivery | undefined, after: Delivery): void;
 };
 
-/** The records of chunks, judged by the domain's own `chunkHolds` and `applyToChunk`. What expired is gone at once. */
-export const chunkStore = (time: VirtualClock, own: OwnRecords): ((actor: Actor) => Chunks) => {
+/** The chunk records, using the domain's `chunkHolds` and `applyToChunk`. Expired records disappear at once. */
+export const chunkStore = (time: VirtualClock, records: SeparateRecords): ((actor: Actor) => Chunks) => {
   const chunks = new Map<string, Chunk>();
 
   const find = (key: ChunkKey): Chunk | undefined => {
@@ -43,10 +43,10 @@ export const chunkStore = (time: VirtualClock, own: OwnRecords): ((actor: Actor)
   const noteMember = (actor: Actor, id: string, before: Chunk | undefined, after: Chunk): void => {
     const was = before && deliveryIn(before, id);
     const is = deliveryIn(after, id);
-    if (is === undefined || own.has(is)) return;
-    own.stands(is);
-    if (was === undefined) own.note(actor, openingOf(is), undefined, is);
-    else if (is.status !== was.status) own.note(actor, recordingOf(was, is, actor), was, is);
+    if (is === undefined || records.has(is)) return;
+    records.setMember(is);
+    if (was === undefined) records.note(actor, openingOf(is), undefined, is);
+    else if (is.status !== was.status) records.note(actor, recordingOf(was, is, actor), was, is);
   };
 
   return (actor) => ({
@@ -58,8 +58,8 @@ export const chunkStore = (time: VirtualClock, own: OwnRecords): ((actor: Actor)
     },
     find: (key) => Promise.resolve(find(key)),
     takeOut: (transition, delivery) => {
-      if (own.has(delivery) || write(actor, transition) === undefined) return Promise.resolve('refused');
-      own.create(actor, delivery);
+      if (records.has(delivery) || write(actor, transition) === undefined) return Promise.resolve('refused');
+      records.create(actor, delivery);
       return Promise.resolve('taken_out');
     },
   });

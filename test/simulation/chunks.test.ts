@@ -10,7 +10,7 @@ import { type Intervention, type PlannedSubscription, type Scenario, SECOND } fr
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
 
-/** The ports with another way to deal with chunks. */
+/** The ports with replaced chunk methods. */
 const withChunks = (ports: StepPorts, { write, takeOut }: Partial<Chunks>): StepPorts => {
   const { chunks } = ports;
   return {
@@ -23,7 +23,7 @@ const withChunks = (ports: StepPorts, { write, takeOut }: Partial<Chunks>): Step
   };
 };
 
-/** The same, where only the answers of one kind of write are other ones. */
+/** The ports with changed results of one kind of chunk write. */
 const withAnswer = (
   ports: StepPorts,
   kind: ChunkTransition['expect']['kind'],
@@ -36,8 +36,8 @@ const withAnswer = (
     },
   });
 
-/** Whoever asks for a chunk while somebody is at it believes that it is theirs. */
-const claimGivenToTwo: Sabotage = {
+/** Every claimer of a claimed chunk believes that it holds the claim. */
+const claimGivenTwice: Sabotage = {
   ports: (ports) =>
     withAnswer(ports, 'unclaimed', (result, { change }) => {
       const current = result.kind === 'refused' ? result.current : undefined;
@@ -47,8 +47,8 @@ const claimGivenToTwo: Sabotage = {
     }),
 };
 
-/** Who was to be asked by a holder that did not come back is asked as if for the first time. */
-const lostWithItsHolderUncounted: Sabotage = {
+/** A request lost in a crash is repeated as if it were the first. */
+const lostAttemptsNotCounted: Sabotage = {
   ports: (ports) =>
     withWrite(ports, (transition) =>
       ports.deliveries.write(
@@ -59,8 +59,8 @@ const lostWithItsHolderUncounted: Sabotage = {
     ),
 };
 
-/** A delivery is given a record of its own, and its chunk goes on telling of it. */
-const takenOutUntold: Sabotage = {
+/** A delivery gets a separate record, but its chunk still lists it as pending. */
+const separateRecordHidden: Sabotage = {
   ports: (ports) =>
     withChunks(ports, {
       takeOut: async (_, delivery) => {
@@ -72,7 +72,7 @@ const takenOutUntold: Sabotage = {
     }),
 };
 
-/** Successes are said to be on record before they are. */
+/** Successes are reported as recorded before they are. */
 const successesNotRecorded: Sabotage = {
   ports: (ports) => {
     let seen: Chunk | undefined;
@@ -88,8 +88,8 @@ const successesNotRecorded: Sabotage = {
   },
 };
 
-/** Whoever ends the lease of a holder takes everything to be undone that it had been at. */
-const recordedForgotten: Sabotage = {
+/** Ending a lapsed lease forgets the recorded successes. */
+const recordedSuccessesForgotten: Sabotage = {
   ports: (ports) =>
     withAnswer(ports, 'lapsed', (result) => {
       if (result.kind === 'refused') return result;
@@ -100,21 +100,21 @@ const recordedForgotten: Sabotage = {
     }),
 };
 
-/** How long after its publication a message is due. */
+/** Delay of a message, in milliseconds. */
 const DUE_AFTER_MS = 60 * SECOND;
 
-/** Of three subscribers one is not to be asked at all, one is being asked, and of one nothing is said. */
+/** Of three deliveries, one is cancelled before its request, one during it, one never. */
 const CANCELLED_AFTER_MS = [DUE_AFTER_MS / 2, DUE_AFTER_MS + 3 * SECOND, undefined];
 
-/** Deliveries that are cancelled by hand before their first attempt, or in the middle of one that is to succeed. */
-const cancelledMeanwhile = (scenario: Scenario): Scenario => {
+/** Cancels deliveries manually before their first attempt, or during a successful one. */
+const withCancellations = (scenario: Scenario): Scenario => {
   const subscriptions = scenario.subscriptions.slice(0, 2).flatMap((one) =>
     CANCELLED_AFTER_MS.map((_, index): PlannedSubscription => ({
       ...one,
       id: `${one.id}-${index}`,
       answers: {
-        first: [{ takesMs: (index + 1) * 3 * SECOND, says: { status: 200 } }],
-        then: { takesMs: 3 * SECOND, says: { status: 500 } },
+        first: [{ takesMs: (index + 1) * 3 * SECOND, response: { status: 200 } }],
+        then: { takesMs: 3 * SECOND, response: { status: 500 } },
       },
     })),
   );
@@ -139,35 +139,35 @@ const cancelledMeanwhile = (scenario: Scenario): Scenario => {
   };
 };
 
-describe('scenarios in which deliveries are cancelled meanwhile', () => {
-  it('have some taken out by hand, before the claim and in the middle of an attempt', async () => {
+describe('scenarios with manual cancellations', () => {
+  it('move some members to separate records, before the claim and during an attempt', async () => {
     const { seen, observing } = chunkObserver();
     for (let seed = 1; seed <= 60; seed += 1) {
-      const scenario = cancelledMeanwhile(generateScenario(seed));
+      const scenario = withCancellations(generateScenario(seed));
       expect((await runScenario(scenario, { sabotage: observing })).findings).toEqual([]);
     }
     expect(rareIn(seen, ['taken out: taken_out', 'taken out early: taken_out', 'held refused'])).toEqual([]);
   });
 });
 
-describe('a pipeline is caught', () => {
-  it('whose claim is given to two: requests are made twice at a time', async () => {
-    expect(await isCaught(claimGivenToTwo, 'duplicates_are_explained', 20)).toBe(true);
+describe('the simulation catches a pipeline', () => {
+  it('that gives a claim to two invocations: concurrent duplicate requests', async () => {
+    expect(await isCaught(claimGivenTwice, 'duplicates_are_explained', 20)).toBe(true);
   });
 
-  it('that does not count as lost what a holder did not come back from', async () => {
-    expect(await isCaught(lostWithItsHolderUncounted, 'duplicates_are_explained', 200)).toBe(true);
+  it('that does not count a request lost in a crash', async () => {
+    expect(await isCaught(lostAttemptsNotCounted, 'duplicates_are_explained', 200)).toBe(true);
   });
 
-  it('whose chunks do not learn who has a record of its own: a request is made after the end', async () => {
-    expect(await isCaught(takenOutUntold, 'nothing_after_its_end', 100, cancelledMeanwhile)).toBe(true);
+  it('whose chunks ignore separate records: a request after the end', async () => {
+    expect(await isCaught(separateRecordHidden, 'nothing_after_its_end', 100, withCancellations)).toBe(true);
   });
 
-  it('that says successes to be on record before they are: nobody looks after them', async () => {
+  it('that reports successes as recorded before they are: they are lost', async () => {
     expect(await isCaught(successesNotRecorded, 'everything_ends', 200)).toBe(true);
   });
 
-  it('that asks those again whose successes are on record', async () => {
-    expect(await isCaught(recordedForgotten, 'nothing_after_its_end', 200)).toBe(true);
+  it('that repeats requests whose successes are recorded', async () => {
+    expect(await isCaught(recordedSuccessesForgotten, 'nothing_after_its_end', 200)).toBe(true);
   });
 });

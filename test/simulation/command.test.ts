@@ -5,7 +5,7 @@ import { simulationRequestOf } from './request.ts';
 
 const entry = new URL('simulate.ts', import.meta.url).pathname;
 
-/** What the command said, and how it ended. */
+/** Runs the command and returns its output and exit code. */
 const simulate = async (...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> => {
   try {
     return { code: 0, ...(await promisify(execFile)(process.execPath, [entry, ...args])) };
@@ -17,7 +17,7 @@ const simulate = async (...args: string[]): Promise<{ code: unknown; stdout: str
 };
 
 describe('npm run simulate', () => {
-  it('ends with one line of JSON', async () => {
+  it('prints one line of JSON', async () => {
     const { code, stdout, stderr } = await simulate('--seed', '3', '--faults', '500', '--json');
     expect(stderr).toBe('');
     expect(code).toBe(0);
@@ -36,17 +36,17 @@ describe('npm run simulate', () => {
   });
 
   it.each([
-    ['a seed that is no number', ['--seed', 'x']],
+    ['a seed that is not a number', ['--seed', 'x']],
     ['a negative seed', ['--seed=-1']],
     ['no faults', ['--faults', '0']],
     ['a fraction of faults', ['--faults', '1.5']],
     ['an unknown option', ['--sed', '1']],
-    ['a stray word', ['1']],
-  ])('does not understand %s', (_, args) => {
+    ['a positional argument', ['1']],
+  ])('rejects %s', (_, args) => {
     expect(simulationRequestOf(args)).toBeUndefined();
   });
 
-  it('answers what it does not understand with its usage and exit code 2', async () => {
+  it('prints its usage and exits with code 2 on invalid arguments', async () => {
     const { code, stdout, stderr } = await simulate('wrong');
     expect(code).toBe(2);
     expect(stdout).toBe('');

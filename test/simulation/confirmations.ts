@@ -7,23 +7,26 @@ import type { SimulatedWorld } from './simulated-world.ts';
 
 const PUBLIC_URL = 'https://api.test';
 
-/** Sends a subscriber the question that it is owed. @throws where that is owed still */
-export async function askOwed(context: ApiContext, subscriptionId: string): Promise<void> {
+/**
+ * Sends a subscriber its pending confirmation request.
+ * @throws if it is still pending afterwards
+ */
+export async function requestConfirmation(context: ApiContext, subscriptionId: string): Promise<void> {
   const current = await context.registry.findSubscription(QUEUE, subscriptionId);
   if (!isPresent(current, context.clock.now())) return;
   const asked = await sendOwedConfirmation(context, current, PUBLIC_URL);
-  if (owesConfirmationRequest(asked)) throw new Error(`${subscriptionId} was not asked`);
+  if (owesConfirmationRequest(asked)) throw new Error(`${subscriptionId} received no confirmation request`);
 }
 
-/** Has subscribers follow their links, and operators confirm without one, as it is planned. */
+/** Plans the confirmations by subscribers, through their links, and by operators. */
 export function planConfirmations(world: SimulatedWorld, api: SimulatedApi): void {
   const { time, receivers, scenario } = world;
   const planned = new Map(scenario.subscriptions.map((one) => [one.id, one]));
-  receivers.onAsked((id, token) => {
+  receivers.onConfirmationRequest((id, token) => {
     const confirmation = planned.get(id)?.confirmation;
     if (confirmation?.by !== 'subscriber') return;
     time.at(time.now() + confirmation.afterMs, () => {
-      api.insist(`confirm ${id}`, (context) => confirm(context, nameOf(id), token));
+      api.retryUntilAnswered(`confirm ${id}`, (context) => confirm(context, nameOf(id), token));
     });
   });
   for (const one of scenario.subscriptions) planConfirmation(world, api, one);
@@ -35,14 +38,14 @@ function planConfirmation(
   { id, at, confirmation }: PlannedSubscription,
 ): void {
   if (confirmation === undefined) return;
-  // One that was there from the start was made by a request that has not come to ask yet.
+  // A subscription that exists at the start has not been sent its confirmation request yet.
   if (at < 0)
     time.at(START, () => {
-      api.insist(`ask ${id}`, (context) => askOwed(context, id));
+      api.retryUntilAnswered(`ask ${id}`, (context) => requestConfirmation(context, id));
     });
   if (confirmation.by === 'operator')
     time.at(START + Math.max(0, at) + confirmation.afterMs, () => {
-      api.insist(`confirm ${id} by hand`, (context) => setConfirmed(context, nameOf(id), true));
+      api.retryUntilAnswered(`confirm ${id} manually`, (context) => setConfirmed(context, nameOf(id), true));
     });
 }
 

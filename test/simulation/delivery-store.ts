@@ -20,17 +20,17 @@ import { MINUTE } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type DeliveryStore = {
-  /** The ports, as one actor has them. */
+  /** The port for one actor. */
   portFor(actor: Actor): Deliveries;
   chunksFor(actor: Actor): Chunks;
   listings: DeliveryListings;
   find(name: string): Delivery | undefined;
   all(): Iterable<[string, Delivery]>;
-  /** The right that an actor holds to make a request, and until when by its own lease. */
+  /** The actor's right to make one request for a delivery, from its last claim. */
   grantOf(owner: string, delivery: string): Grant | undefined;
-  /** The earliest of all index keys. */
+  /** The earliest key in the overdue index. */
   earliestOverdue(): number | undefined;
-  /** Called after each change of the index. */
+  /** Calls back after each change of the index. */
   onIndexed(callback: () => void): void;
 };
 
@@ -41,7 +41,7 @@ type Indexed = {
   before: number | undefined;
 };
 
-/** The records of deliveries, judged by the domain's own `holds` and `apply`. What expired is gone at once. */
+/** The delivery records, using the domain's `holds` and `apply`. Expired records disappear at once. */
 export const deliveryStore = (world: {
   time: VirtualClock;
   faults: Faults;
@@ -49,7 +49,7 @@ export const deliveryStore = (world: {
 }): DeliveryStore => {
   const { time, faults, history } = world;
   const records = new Map<string, Delivery>();
-  /** Those that their chunks alone tell of. */
+  /** Deliveries that only their chunk records. */
   const inChunks = new Map<string, Delivery>();
   const index = new Map<string, Indexed>();
   const grants = new Map<string, Grant>();
@@ -97,13 +97,13 @@ export const deliveryStore = (world: {
 
   const chunksFor = chunkStore(time, {
     has: ({ key }) => find(deliveryName(key)) !== undefined,
-    stands: (delivery) => void inChunks.set(deliveryName(delivery.key), delivery),
+    setMember: (delivery) => void inChunks.set(deliveryName(delivery.key), delivery),
     note,
     create: (actor, delivery) => {
       const { key } = delivery;
       const name = deliveryName(key);
       records.set(name, delivery);
-      // Its chunk told of it before, or this is the first that is on record of it: it was ended before it began.
+      // Deliveries unknown so far were ended before they began.
       if (!inChunks.delete(name))
         note(
           actor,

@@ -1,8 +1,8 @@
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /**
- * The retry policy once more, from the text of docs/policy.md and apart from the code under test: the delay in seconds before
- * each retry, jitter left out.
+ * The delay in seconds before each retry, without jitter. Written from docs/policy.md, independently of the code
+ * under test.
  */
 const expectedDelays = (policy: RetryPolicy): number[] => {
   const { minimum_delay: MIN, maximum_delay: MAX, backoff_retries: NUM } = policy;
@@ -35,7 +35,7 @@ export const retriesOf = (policy: RetryPolicy): number =>
   policy.backoff_retries +
   policy.maximum_delay_retries;
 
-/** The least and the most of a delay in milliseconds, jitter taken in. */
+/** The bounds of a delay in milliseconds, including jitter. */
 export const expectedDelayMs = (
   policy: RetryPolicy,
   retry: number,
@@ -46,6 +46,6 @@ export const expectedDelayMs = (
   return { least: seconds * 1000 * least, most: seconds * 1000 };
 };
 
-/** What Retry-After asks for, in milliseconds; receivers here give whole seconds, or nonsense. */
+/** The delay requested by Retry-After, in milliseconds. Simulated receivers send whole seconds or nonsense. */
 export const hintMs = (retryAfter: string | undefined, capMs: number): number =>
   retryAfter !== undefined && /^[0-9]+$/.test(retryAfter) ? Math.min(capMs, Number(retryAfter) * 1000) : 0;

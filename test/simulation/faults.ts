@@ -2,22 +2,22 @@ import { chanceAt } from '../support/chance.ts';
 import type { Scenario } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
-/** What can go wrong with a call to a port. */
+/** Faults of a call to a port. */
 export type CallFault =
-  /** An error, and nothing happened. */
+  /** An error without an effect. */
   | 'failed_before'
-  /** It happened, and the answer was lost. */
+  /** The call took effect, and its response was lost. */
   | 'failed_after'
   | 'slow'
   | 'throttled'
-  /** The function dies, and nothing happened. */
+  /** The function crashes without an effect. */
   | 'killed_before'
-  /** It happened, and the function dies. */
+  /** The function crashes after the call took effect. */
   | 'killed_after'
-  /** Some of a batch was sent. */
+  /** Only part of a batch was sent. */
   | 'sent_in_part';
 
-/** What can go wrong with a message in a queue, or with a schedule. */
+/** Faults of a message in a queue, or of a schedule. */
 export type MessageFault =
   | 'duplicated'
   | 'delayed'
@@ -31,15 +31,15 @@ export type MessageFault =
 
 export type FaultKind = CallFault | MessageFault;
 
-/** `partition`: the one that was throttled, where it was. */
+/** An injected fault. `partition`: the throttled partition. */
 export type Fault = { name: string; kind: FaultKind; at: number; partition?: string };
 
 export type Faults = {
   /** Everything injected so far, in order. */
   readonly injected: readonly Fault[];
   /**
-   * Whether something goes wrong at this place, and what. A place is named once in a run. `partition`: what the call reads or
-   * writes, which is only asked for where one is throttled.
+   * The fault at this place, if any. A place is named once per run. `partition`: what the call accesses; called only
+   * during throttling.
    */
   strikeCall(
     name: string,
@@ -47,12 +47,16 @@ export type Faults = {
     partition: () => string | undefined,
   ): (Fault & { kind: CallFault }) | undefined;
   strikeMessage(name: string, kinds: readonly MessageFault[]): (Fault & { kind: MessageFault }) | undefined;
-  /** Uniform in [0, 1): how long, how many, which. */
+  /** A number uniform in [0, 1), fixed by the name and the seed. */
   chance(name: string): number;
 };
 
-/** The faults of a scenario; `spared` are names of places where nothing goes wrong in this run. */
-export const injectFaults = (scenario: Scenario, time: VirtualClock, spared: ReadonlySet<string>): Faults => {
+/** The faults of a scenario. `spared`: places without faults in this run. */
+export const injectFaults = (
+  scenario: Scenario,
+  time: VirtualClock,
+  excluded: ReadonlySet<string>,
+): Faults => {
   const injected: Fault[] = [];
   const calmAt = time.now() + scenario.calmAt;
   const throttles = scenario.throttles.map(({ partition, from, to }) => ({
@@ -62,7 +66,7 @@ export const injectFaults = (scenario: Scenario, time: VirtualClock, spared: Rea
   }));
 
   const strike = <K extends FaultKind>(name: string, kinds: readonly K[], rate: number) => {
-    if (time.now() >= calmAt || chanceAt(scenario.seed, name) >= rate || spared.has(name)) return undefined;
+    if (time.now() >= calmAt || chanceAt(scenario.seed, name) >= rate || excluded.has(name)) return undefined;
     const kind = kinds[Math.floor(chanceAt(scenario.seed + 1, name) * kinds.length)];
     if (kind === undefined) return undefined;
     const fault = { name, kind, at: time.now() };
@@ -73,7 +77,7 @@ export const injectFaults = (scenario: Scenario, time: VirtualClock, spared: Rea
   const throttled = (name: string, partition: () => string | undefined) => {
     const now = time.now();
     const refusing = throttles.filter(({ from, to }) => now >= from && now < to);
-    if (refusing.length === 0 || spared.has(name)) return undefined;
+    if (refusing.length === 0 || excluded.has(name)) return undefined;
     const touched = partition();
     if (touched === undefined || refusing.every((one) => one.partition !== touched)) return undefined;
     const fault = { name, kind: 'throttled' as const, at: now, partition: touched };
@@ -90,7 +94,7 @@ export const injectFaults = (scenario: Scenario, time: VirtualClock, spared: Rea
   };
 };
 
-/** An error of our own services, as the SDK throws it. */
+/** An AWS error as the SDK throws it. */
 export class InjectedError extends Error {
   override readonly name = 'InjectedError';
   constructor(fault: Fault) {

@@ -4,41 +4,41 @@ import { partitionOf } from './partition.ts';
 import { SECOND } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
-/** Makes every method of a port a call that takes time and may go wrong on the way there, on the way back, or in between. */
+/** Wraps a port so that every call takes time and may fail before, after or during its effect. */
 export type FaultyPorts = <Port extends object>(name: string, port: Port) => Port;
 
 type Arguments = readonly unknown[];
 type Effect = (args: Arguments) => unknown;
 
-/** How a call goes: what happens of it, when, and how it ends for the caller. */
+/** The course of a call: its effect, its timing, and its result for the caller. */
 type Course = {
   beforeMs: number;
-  /** Undefined: nothing happens. */
+  /** Undefined: the call has no effect. */
   args: Arguments | undefined;
   afterMs: number;
-  ends: 'answered' | 'failed' | 'dead';
+  ends: 'answered' | 'failed' | 'crashed';
 };
 
 const KILLS: readonly CallFault[] = ['killed_before', 'killed_after'];
 const ANY: readonly CallFault[] = ['failed_before', 'failed_after', 'slow', 'throttled', ...KILLS];
 
-/** The far end never throws, and waiting cannot fail; but the function may die meanwhile. */
+/** Calls to subscribers and waiting cannot fail, but the function may crash during them. */
 const KINDS: Partial<Record<string, readonly CallFault[]>> = {
   'subscriber.post': KILLS,
   'clock.sleep': KILLS,
-  // A record that comes late meets whoever took over; that takes long, so it has to be frequent.
+  // More slow writes: late records after a takeover are rare otherwise.
   'deliveries.write': [...ANY, 'slow', 'slow', 'slow', 'slow'],
   'chunks.write': [...ANY, 'slow', 'slow', 'slow', 'slow'],
   'deliveryQueue.send': [...ANY, 'sent_in_part', 'sent_in_part'],
 };
 
 const USUAL_MS = 20;
-/** Longer than an invocation has, so that some run out of time, and some leases with them. */
+/** Longer than an invocation, so that some invocations and leases run out. */
 export const SLOWEST_MS = 40 * SECOND;
 
 /**
- * Ports as one actor has them. Of what the dead call nothing happens; what was on its way when they died does, and nobody
- * hears the answer.
+ * The ports for one actor. A crashed invocation makes no further calls; a call in flight still takes effect, without
+ * a response.
  */
 export const faultyPorts = (
   actor: Actor,
@@ -50,7 +50,7 @@ export const faultyPorts = (
 
   const call = (method: string, args: Arguments, effect: Effect): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      if (invocation.dead) return;
+      if (invocation.hasEnded) return;
       calls += 1;
       const name = `${actor.name}|${calls}:${method}`;
       const fault = faults.strikeCall(name, KINDS[method] ?? ANY, () => partitionOf(method, args));
@@ -58,16 +58,16 @@ export const faultyPorts = (
       const course = courseOf(fault?.kind, args, isWaiting(method) ? 0 : faults.chance(name));
       if (fault?.kind === 'killed_before') kill();
       const end = (result: unknown): void => {
-        if (course.ends === 'dead' && !invocation.dead) kill();
-        if (invocation.dead) return;
+        if (course.ends === 'crashed' && !invocation.hasEnded) kill();
+        if (invocation.hasEnded) return;
         if (fault === undefined || course.ends === 'answered') resolve(result);
-        // A schedule that is not to be had now is an answer of its port.
+        // A refused schedule is a regular result of this port.
         else if (method === 'wakeUps.schedule') resolve('refused');
         else reject(new InjectedError(fault));
       };
       later(course.beforeMs, () => {
         const result = course.args === undefined ? undefined : effect(course.args);
-        // An answer that is late, or that nobody hears any more, may be a refusal.
+        // A late or discarded result may be a rejected promise.
         if (result instanceof Promise) result.catch(() => undefined);
         later(course.afterMs, () => {
           end(result);
@@ -76,7 +76,7 @@ export const faultyPorts = (
     });
 
   const kill = (): void => {
-    invocation.dead = true;
+    invocation.hasEnded = true;
     invocation.killedAt = time.now();
   };
 
@@ -103,10 +103,10 @@ export const faultyPorts = (
     });
 };
 
-/** These take the time that they are given. */
+/** These calls determine their duration themselves. */
 const isWaiting = (method: string): boolean => method === 'clock.sleep' || method === 'subscriber.post';
 
-/** `chance`: uniform in [0, 1), how far within its bounds a duration goes. */
+/** `chance`: uniform in [0, 1); sets durations within their bounds. */
 const courseOf = (kind: CallFault | undefined, args: Arguments, chance: number): Course => {
   const usual: Course = { beforeMs: Math.ceil(chance * USUAL_MS), args, afterMs: 0, ends: 'answered' };
   switch (kind) {
@@ -118,14 +118,14 @@ const courseOf = (kind: CallFault | undefined, args: Arguments, chance: number):
     case 'failed_after':
       return { ...usual, ends: 'failed' };
     case 'slow': {
-      // Of a uniform number, the digits farther back are another one.
+      // The lower digits of a uniform number are a second, independent one.
       const totalMs = SLOWEST_MS * ((chance * 1_000) % 1);
       return { ...usual, beforeMs: Math.ceil(chance * totalMs), afterMs: Math.ceil((1 - chance) * totalMs) };
     }
     case 'killed_before':
-      return { ...usual, args: undefined, ends: 'dead' };
+      return { ...usual, args: undefined, ends: 'crashed' };
     case 'killed_after':
-      return { ...usual, ends: 'dead' };
+      return { ...usual, ends: 'crashed' };
     case 'sent_in_part':
       return { ...usual, args: partOf(args), ends: 'failed' };
   }

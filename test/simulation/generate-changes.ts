@@ -15,7 +15,7 @@ import {
   type Throttle,
 } from './scenario.ts';
 
-/** Whom changes and faults are about. */
+/** What changes and faults apply to. */
 export type Population = {
   subscriptions: readonly PlannedSubscription[];
   messages: readonly PlannedMessage[];
@@ -28,17 +28,17 @@ export function generateChanges(chance: Chance, population: Population): Planned
   const changes = Array.from({ length: chance.pick([0, 0, 1, 1, 2, 4]) }, () =>
     generateChange(chance, population, chance.pick(subscriptions).id),
   );
-  if (traits.isOperated)
+  if (traits.usesOperate)
     changes.push({
       at: chance.pick(messages).at + chance.int(SECOND, 2 * MINUTE),
       kind: 'subscription_deleted',
       id: chance.pick(subscriptions).id,
     });
-  return traits.isRestless ? [...changes, ...generateRestlessness(chance, population)] : changes;
+  return traits.changesOften ? [...changes, ...generateFrequentChanges(chance, population)] : changes;
 }
 
-/** One subscription is changed again and again while its deliveries are retried. */
-function generateRestlessness(
+/** Changes one subscription repeatedly while its deliveries are retried. */
+function generateFrequentChanges(
   chance: Chance,
   { subscriptions, messages, traits }: Population,
 ): PlannedChange[] {
@@ -50,7 +50,7 @@ function generateRestlessness(
   );
 }
 
-/** Often soon after a message has come, when its deliveries are under way; or at any time. */
+/** A time: often soon after a message arrives, while its deliveries are in flight; else any. */
 function generateMoment(chance: Chance, { messages, calmAt }: Population): number {
   const within = chance.pick([20 * SECOND, 2 * MINUTE, calmAt]);
   return (chance.happens(0.5) ? chance.pick(messages).at : 0) + chance.int(0, within);
@@ -86,7 +86,7 @@ const policy = (chance: Chance): Kind => ({
 });
 const url = (chance: Chance): Kind => ({ kind: 'subscription_url', hasNewOrigin: chance.happens(0.5) });
 
-/** Each as likely as the others. */
+/** All equally likely. */
 const CHANGES: readonly ((chance: Chance) => Kind)[] = [
   policy,
   policy,
@@ -113,7 +113,7 @@ export function generateInterventions(chance: Chance, population: Population): I
   const interventions = Array.from({ length: chance.pick([0, 0, 0, 1, 2, 6]) }, () =>
     generateIntervention(chance, population),
   );
-  if (!traits.isOperated) return interventions;
+  if (!traits.usesOperate) return interventions;
   const recoveries = Array.from({ length: chance.int(2, 5) }, () => ({
     at: chance.pick(messages).at + chance.int(10 * SECOND, 10 * MINUTE),
     kind: 'recover' as const,
@@ -122,7 +122,7 @@ export function generateInterventions(chance: Chance, population: Population): I
   return [...interventions, ...recoveries];
 }
 
-/** Often while something is under way, and late enough at times that all is over. */
+/** Often while deliveries are in flight, sometimes after everything has ended. */
 function generateIntervention(chance: Chance, { subscriptions, messages, calmAt }: Population): Intervention {
   const at = chance.int(0, chance.pick([2 * MINUTE, 2 * MINUTE, calmAt, 3 * calmAt]));
   const subscriptionId = chance.pick(subscriptions).id;
@@ -143,7 +143,7 @@ export function generateStandstill(chance: Chance, calmAt: number): Standstill {
   };
 }
 
-/** From the first call about a message on, or in the middle of its retries. */
+/** Starts with the first call for a message, or during its retries. */
 export function generateThrottle(chance: Chance, { subscriptions, messages }: Population): Throttle {
   const { id, at } = chance.pick(messages);
   const from = at + chance.pick([0, chance.int(0, 2 * SECOND), chance.int(0, MINUTE)]);

@@ -9,7 +9,7 @@ import { generateSettings } from './generate-settings.ts';
 import {
   generatePartialPolicy,
   generateSubscription,
-  restless,
+  withFrequentRequests,
   type Traits,
 } from './generate-subscription.ts';
 import {
@@ -23,7 +23,7 @@ import {
   type Scenario,
 } from './scenario.ts';
 
-/** Everything about a scenario follows from its seed. */
+/** The scenario of a seed. Deterministic. */
 export const generateScenario = (seed: number): Scenario => {
   const chance = seededChance(seed);
   const isLarge = chance.happens(0.0005);
@@ -36,7 +36,7 @@ const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenar
   const traits = generateTraits(chance);
   const subscriptions = Array.from({ length: generateFanOut(chance, isLarge) }, (_, index) => {
     const subscription = generateSubscription(chance, index, calmAt, traits);
-    return traits.isRestless && index === 0 ? restless(chance, subscription) : subscription;
+    return traits.changesOften && index === 0 ? withFrequentRequests(chance, subscription) : subscription;
   });
   const messages = Array.from({ length: isLarge ? 1 : chance.int(1, 2) }, (_, index) =>
     generateMessage(chance, index, calmAt, traits),
@@ -60,19 +60,19 @@ const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenar
   };
 };
 
-/** Most scenarios have none of these, so that what goes wrong without them is found as well. */
+/** Most scenarios have no traits, so that faults without them are found too. */
 const generateTraits = (chance: Chance): Traits => {
   const filters = chance.happens(0.3);
   return {
     filters,
-    isCostly: filters && chance.happens(0.1),
+    isExpensive: filters && chance.happens(0.1),
     confirms: chance.happens(0.1),
-    isRestless: chance.happens(0.15),
-    isOperated: chance.happens(0.1),
+    changesOften: chance.happens(0.15),
+    usesOperate: chance.happens(0.1),
   };
 };
 
-/** The queue is deleted and made again, with other subscribers, and messages come under the ids of its earlier life. */
+/** Adds a second life of the queue: deleted, recreated with other subscribers, and the same message ids reused. */
 const withSecondLife = (chance: Chance, scenario: Scenario): Scenario => {
   const { subscriptions, messages, changes, calmAt } = scenario;
   const at = chance.int(0, chance.pick([2 * MINUTE, calmAt / 2]));
@@ -106,15 +106,15 @@ const generateFanOut = (chance: Chance, isLarge: boolean): number => {
   return chance.happens(0.1) ? chance.int(5, 12) : chance.int(1, 4);
 };
 
-/** Big integers, escapes and the order of keys must reach the subscriber as they are; some bodies lie in the bucket. */
+/** Big integers, escapes and key order must arrive unchanged; some bodies are stored in the bucket. */
 const generateMessage = (
   chance: Chance,
   index: number,
   calmAt: number,
-  { filters, isCostly }: Traits,
+  { filters, isExpensive }: Traits,
 ): PlannedMessage => {
   const at = chance.happens(0.7) ? chance.int(0, MINUTE) : chance.int(0, calmAt / 4);
-  const size = { padding: chance.pick([0, 0, 0, 0, 0, 0, 0, 0, 9_000, 70_000]), isList: isCostly };
+  const size = { padding: chance.pick([0, 0, 0, 0, 0, 0, 0, 0, 9_000, 70_000]), isList: isExpensive };
   return {
     id: `m${index}`,
     at,
@@ -123,7 +123,7 @@ const generateMessage = (
     ttlSeconds: chance.happens(0.1) ? chance.int(1, calmAt / SECOND) : undefined,
     delaySeconds: chance.happens(0.1) ? chance.int(1, 900) : undefined,
     isTimed: chance.happens(0.3),
-    // A repeat has to find out who asked for a message when it came first.
+    // A repeat has to determine the original matches.
     repeats: Array.from({ length: chance.pick(filters ? [0, 1, 2, 3] : [0, 0, 0, 0, 1, 2]) }, () => ({
       at: at + chance.pick([0, 1, 500, chance.int(0, 2 * MINUTE), chance.int(0, calmAt)]),
       ...generateVersion(chance, index, size, calmAt),
@@ -133,7 +133,7 @@ const generateMessage = (
 
 type Size = { padding: number; isList: boolean };
 
-/** So long that the costly filter comes to no decision on it. */
+/** Long enough that the expensive filter remains undecided. */
 const LIST = `[${'{"x":"y"},'.repeat(2_500)}{}]`;
 
 const dataOf = (index: number, { padding, isList }: Size): string => {
@@ -141,7 +141,7 @@ const dataOf = (index: number, { padding, isList }: Size): string => {
   return `{"b":12345678901234567890,"a":"\\u00e9 ${index}","k":${index % 3},${list}"p":"${'x'.repeat(padding)}"}`;
 };
 
-/** Half of the repeats say the same; the others are what a producer had better given another id. */
+/** Half of the repeats are identical; the others reuse an id for different content. */
 const generateVersion = (
   chance: Chance,
   index: number,
@@ -161,10 +161,10 @@ const generateVersion = (
     { delaySeconds: chance.happens(0.5) ? chance.int(1, 900) : undefined },
   ]);
 
-/** Many faults hide what a single one does, so most scenarios have few. */
-const generateRates = (chance: Chance, isLarge: boolean, { isOperated }: Traits): FaultRates => {
+/** Many faults hide the effect of a single one, so most scenarios have few. */
+const generateRates = (chance: Chance, isLarge: boolean, { usesOperate }: Traits): FaultRates => {
   if (isLarge) return { calls: 0.005, messages: 0.005 };
-  if (isOperated) return { calls: 0.15, messages: 0.1 };
+  if (usesOperate) return { calls: 0.15, messages: 0.1 };
   return {
     calls: chance.pick([0, 0.02, 0.05, 0.05, 0.1, 0.2]),
     messages: chance.pick([0, 0.02, 0.05, 0.05, 0.1, 0.2]),

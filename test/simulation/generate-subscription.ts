@@ -22,8 +22,8 @@ const FAULTS: readonly ConnectionFault[] = [
   'connection_failed',
 ];
 
-/** Milliseconds: mostly quick, at times too slow for an immediate retry, or slower than any deadline. */
-const generateTaking = (chance: Chance): number => {
+/** Milliseconds: mostly quick, sometimes too slow for an immediate retry or for any timeout. */
+const generateDurationMs = (chance: Chance): number => {
   const dice = chance.next();
   if (dice < 0.6) return chance.int(1, 300);
   return dice < 0.9 ? chance.int(1_500, 14_900) : chance.int(12_000, 40_000);
@@ -36,27 +36,27 @@ const generateRetryAfter = (chance: Chance): { retryAfter?: string } => {
 };
 
 const generateFailure = (chance: Chance): Answer => ({
-  takesMs: generateTaking(chance),
+  takesMs: generateDurationMs(chance),
   ...generateRetryAfter(chance),
-  says: chance.happens(0.7)
+  response: chance.happens(0.7)
     ? { status: chance.pick([500, 502, 503, 503, 504, 599, 199, 600]) }
     : { fault: chance.pick(FAULTS) },
 });
 
 const generateRefusal = (chance: Chance): Answer => ({
-  takesMs: generateTaking(chance),
+  takesMs: generateDurationMs(chance),
   ...generateRetryAfter(chance),
-  says: chance.happens(0.05)
+  response: chance.happens(0.05)
     ? 'forbidden'
     : { status: chance.pick([300, 301, 302, 400, 401, 404, 408, 410, 410, 425, 429]) },
 });
 
 const generateSuccess = (chance: Chance): Answer => ({
-  takesMs: generateTaking(chance),
-  says: { status: chance.pick([200, 201, 202, 204, 299]) },
+  takesMs: generateDurationMs(chance),
+  response: { status: chance.pick([200, 201, 202, 204, 299]) },
 });
 
-/** A receiver's health: well, down once it has been asked, down for a while, down for good, or unwilling. */
+/** A receiver's responses: healthy, failing after one success, recovering, permanently down, or refusing. */
 export const generateAnswers = (chance: Chance): Answers => {
   const failures = Array.from({ length: chance.int(1, 5) }, () => generateFailure(chance));
   const dice = chance.next();
@@ -67,7 +67,7 @@ export const generateAnswers = (chance: Chance): Answers => {
   return { first: chance.happens(0.5) ? [] : failures, then: generateRefusal(chance) };
 };
 
-/** Seconds of [minimum_delay, maximum_delay]: mostly by SQS, some by Scheduler, a few over days. */
+/** [minimum_delay, maximum_delay] in seconds: mostly by SQS, some by Scheduler, a few over days. */
 const delays = (chance: Chance): [number, number] => {
   const dice = chance.next();
   if (dice < 0.5) return range(chance, 1, 20, 60);
@@ -80,7 +80,7 @@ const range = (chance: Chance, least: number, middle: number, most: number): [nu
   return [minimum, chance.int(minimum, most)];
 };
 
-/** A complete policy of few retries, at most a dozen, so that a scenario is short. */
+/** A complete policy with at most a dozen retries, so that a scenario is short. */
 export const generatePolicy = (chance: Chance): RetryPolicy => {
   const [minimum_delay, maximum_delay] = delays(chance);
   return {
@@ -98,7 +98,7 @@ export const generatePolicy = (chance: Chance): RetryPolicy => {
   };
 };
 
-/** As a user gives it: everything, a part of it, or nothing but the fact that there is one. */
+/** A policy as a user gives it: complete, partial or empty. */
 export const generatePartialPolicy = (chance: Chance): PartialRetryPolicy => {
   const policy = generatePolicy(chance);
   const dice = chance.next();
@@ -109,25 +109,25 @@ export const generatePartialPolicy = (chance: Chance): PartialRetryPolicy => {
 };
 
 /**
- * What the subscriptions of a scenario may have: interests, among them one in a filter that is too costly; confirmations; a
- * first one that is asked again within seconds, and changed meanwhile; deliveries that operate has much to do with.
+ * Optional features of a scenario: filters, an expensive filter, confirmations, a frequently changed first
+ * subscription, much work for operate.
  */
 export type Traits = {
   filters: boolean;
-  isCostly: boolean;
+  isExpensive: boolean;
   confirms: boolean;
-  isRestless: boolean;
-  isOperated: boolean;
+  changesOften: boolean;
+  usesOperate: boolean;
 };
 
-/** Requests a second. */
+/** Requests per second. */
 export const RATES = [0.02, 0.1, 0.3, 1, 2, 5];
 
 export const generateSubscription = (
   chance: Chance,
   index: number,
   calmAt: number,
-  { filters, isCostly, confirms }: Traits,
+  { filters, isExpensive, confirms }: Traits,
 ): PlannedSubscription => ({
   id: `s${index}`,
   at: chance.happens(0.1) ? chance.int(0, calmAt / 4) : -DAY,
@@ -135,7 +135,7 @@ export const generateSubscription = (
   ttlSeconds: chance.happens(0.05) ? Math.ceil((DAY + chance.int(1, calmAt)) / SECOND) : undefined,
   rawDelivery: chance.happens(0.1),
   maxPerSecond: chance.happens(0.3) ? chance.pick(RATES) : undefined,
-  interests: interestsIn(chance, index, { filters, isCostly }),
+  interests: interestsIn(chance, index, { filters, isExpensive }),
   confirmation: confirms && chance.happens(0.7) ? generateConfirmation(chance) : undefined,
   failures: chance.happens(0.2) ? chance.int(14, 30) : 0,
   answers: generateAnswers(chance),
@@ -144,9 +144,9 @@ export const generateSubscription = (
 const interestsIn = (
   chance: Chance,
   index: number,
-  { filters, isCostly }: Pick<Traits, 'filters' | 'isCostly'>,
+  { filters, isExpensive }: Pick<Traits, 'filters' | 'isExpensive'>,
 ): PlannedInterests => {
-  if (isCostly && index === 0) return { isCostly: true };
+  if (isExpensive && index === 0) return { isExpensive: true };
   return filters && chance.happens(0.7) ? generateInterests(chance) : {};
 };
 
@@ -162,12 +162,15 @@ export const generateInterests = (chance: Chance): PlannedInterests =>
   ]);
 
 const generateConfirmation = (chance: Chance): PlannedConfirmation => ({
-  by: chance.pick(['subscriber', 'subscriber', 'operator', 'nobody'] as const),
+  by: chance.pick(['subscriber', 'subscriber', 'operator', 'none'] as const),
   afterMs: chance.pick([100, SECOND, 30 * SECOND, 5 * MINUTE, HOUR]),
 });
 
-/** It fails for some seconds, and is asked again in each of them. */
-export const restless = (chance: Chance, subscription: PlannedSubscription): PlannedSubscription => ({
+/** The subscription with several seconds of failures and a retry in each. */
+export const withFrequentRequests = (
+  chance: Chance,
+  subscription: PlannedSubscription,
+): PlannedSubscription => ({
   ...subscription,
   policy: {
     retries_with_no_delay: chance.int(0, 2),

@@ -1,18 +1,23 @@
 import { findingsIn, isCaught } from './is-caught.ts';
-import { burstsCounted, sentBeforeTold, successUnnoted, wentByUnminded } from './sabotage-health.ts';
+import {
+  burstsCounted,
+  eventRemovedBeforeSending,
+  successesIgnored,
+  staleHealthAccepted,
+} from './sabotage-health.ts';
 import { HOUR, MINUTE, SECOND, type Scenario } from './scenario.ts';
 import { describe, expect, it } from 'vitest';
 
-/** Receivers that say slowly that they are gone, and are replaced or enabled meanwhile. */
-const repairedMeanwhile = (scenario: Scenario): Scenario => ({
+/** Receivers that respond slowly with 410 and are changed or enabled during the request. */
+const repairedDuringRequests = (scenario: Scenario): Scenario => ({
   ...scenario,
   settings: { ...scenario.settings, attemptTimeoutMs: 15_000 },
   subscriptions: scenario.subscriptions.map((one) => ({
     ...one,
     at: -HOUR,
     answers: {
-      first: [{ takesMs: 14_000, says: { status: 500 } }],
-      then: { takesMs: 14_000, says: { status: 410 } },
+      first: [{ takesMs: 14_000, response: { status: 500 } }],
+      then: { takesMs: 14_000, response: { status: 410 } },
     },
   })),
   changes: scenario.subscriptions.flatMap(({ id }) =>
@@ -26,7 +31,7 @@ const repairedMeanwhile = (scenario: Scenario): Scenario => ({
   ),
 });
 
-/** Receivers that are down for good, all of whose failures come within minutes, after a first one long ago. */
+/** Permanently failing receivers whose failures come within minutes, long after a first one. */
 const failingInBursts = (scenario: Scenario): Scenario => ({
   ...scenario,
   settings: { ...scenario.settings, disableFailingAfterMs: HOUR },
@@ -35,7 +40,7 @@ const failingInBursts = (scenario: Scenario): Scenario => ({
     at: -HOUR,
     failures: 19,
     policy: { retries_with_no_delay: 9, minimum_delay_retries: 10, minimum_delay: 10, maximum_delay: 10 },
-    answers: { first: [], then: { takesMs: 100, says: { status: 500 } } },
+    answers: { first: [], then: { takesMs: 100, response: { status: 500 } } },
   })),
   changes: [],
   standstills: [],
@@ -43,8 +48,8 @@ const failingInBursts = (scenario: Scenario): Scenario => ({
   calmAt: 5 * MINUTE,
 });
 
-/** Receivers that fail each message once, an hour and a half apart, after they had failed for an hour: they never fail for two. */
-const wellAgain = (scenario: Scenario): Scenario => ({
+/** Receivers that fail each message once, 90 minutes apart, after an hour of failures: never two hours in a row. */
+const recoveringAfterEachFailure = (scenario: Scenario): Scenario => ({
   ...scenario,
   settings: { ...scenario.settings, disableFailingAfterMs: 2 * HOUR },
   subscriptions: scenario.subscriptions.map((one) => ({
@@ -54,8 +59,8 @@ const wellAgain = (scenario: Scenario): Scenario => ({
     failures: 30,
     policy: { retries_with_no_delay: 0, minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
     answers: {
-      first: [{ takesMs: 100, says: { status: 500 } }],
-      then: { takesMs: 100, says: { status: 200 } },
+      first: [{ takesMs: 100, response: { status: 500 } }],
+      then: { takesMs: 100, response: { status: 200 } },
     },
   })),
   messages: scenario.messages.map((one, index) => ({
@@ -69,27 +74,31 @@ const wellAgain = (scenario: Scenario): Scenario => ({
 });
 
 describe('the simulation catches a pipeline', () => {
-  it('that does not note successes: a subscription is disabled that was not failing', async () => {
-    expect(await isCaught(successUnnoted, 'disabled_as_failing', 300, wellAgain)).toBe(true);
+  it('that ignores successes: it disables a subscription that is not failing', async () => {
+    expect(await isCaught(successesIgnored, 'disabled_as_failing', 300, recoveringAfterEachFailure)).toBe(
+      true,
+    );
   });
 
-  it('that disables for failures in bursts: operators had no time to see to it', async () => {
+  it('that counts bursts of failures: it disables before operators could react', async () => {
     expect(await isCaught(burstsCounted, 'disabled_as_failing', 300, failingInBursts)).toBe(true);
   });
 
-  it('that minds not which subscriber an attempt was made to: one is disabled that was repaired', async () => {
-    expect(await isCaught(wentByUnminded, 'said_of_itself', 300, repairedMeanwhile)).toBe(true);
+  it('that ignores which URL an attempt called: it disables a repaired subscription', async () => {
+    expect(await isCaught(staleHealthAccepted, 'health_matches_responses', 300, repairedDuringRequests)).toBe(
+      true,
+    );
   });
 
-  it('that takes off what operators are to be told before it is sent: a crash takes it along', async () => {
-    expect(await isCaught(sentBeforeTold, 'operators_are_told', 3_000)).toBe(true);
+  it('that removes a pending event before sending it: a crash loses it', async () => {
+    expect(await isCaught(eventRemovedBeforeSending, 'operators_are_notified', 3_000)).toBe(true);
   });
 
   it.each([
-    ['subscribers are repaired meanwhile', repairedMeanwhile],
+    ['subscriptions are repaired during requests', repairedDuringRequests],
     ['failures come in bursts', failingInBursts],
-    ['subscribers are well again after each failure', wellAgain],
-  ])('and not one that is right, where %s', async (_, adapted) => {
+    ['subscribers recover after each failure', recoveringAfterEachFailure],
+  ])('and finds nothing in the correct one when %s', async (_, adapted) => {
     expect(await findingsIn(60, adapted)).toEqual([]);
   });
 });

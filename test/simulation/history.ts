@@ -6,41 +6,38 @@ import type { Fault } from './faults.ts';
 import type { Published } from './planned-message.ts';
 import type { SimulatedSettings } from './scenario.ts';
 
-/** One run of a function on one machine: it dies as a whole. */
+/** One invocation of a function on one machine. A crash ends all its work. */
 export type Invocation = {
-  /** It was killed, or its time is up. */
-  dead: boolean;
+  /** It crashed or timed out. */
+  hasEnded: boolean;
   killedAt?: number;
   faults: Fault[];
 };
 
-/** One message received by a function, or one run of reconcile: whoever calls the ports. */
+/** A caller of the ports: the handling of one received message, or one run of reconcile. */
 export type Actor = {
   name: string;
   invocation: Invocation;
-  /** Unique to this receive; the name on a lease. */
+  /** The lease owner. Unique per receive. */
   owner: string;
   startedAt: number;
   clockOffset: number;
   settings: SimulatedSettings;
-  /** Of a message received by dispatch. */
+  /** The message copy, for a message received by dispatch. */
   copy?: Published;
-  /**
-   * Of the message received: the deliveries it is about, and the number it was sent with. `hasComeBefore`: it was received
-   * before, or is for what somebody did not come back from.
-   */
-  work?: { deliveries: readonly string[]; attempt: number; hasComeBefore: boolean; carriesMessage: boolean };
+  /** The received message's deliveries and attempt number. `isRepeated`: redelivered, or sent for a lost attempt. */
+  work?: { deliveries: readonly string[]; attempt: number; isRepeated: boolean; carriesMessage: boolean };
 };
 
-/** The right to make one request, as the records gave it. `leaseUntil` is by its owner's clock. */
+/** The right to make one request, granted by a claim. `leaseUntil` is on the owner's clock. */
 export type Grant = { at: number; number: number; leaseUntil: number };
 
 export type Granted = { delivery: string; actor: Actor; grant: Grant };
 
-/** A request as its receiver saw it. */
+/** A request as seen by its receiver. */
 export type SeenRequest = {
   at: number;
-  /** When the reply was there, if the one who asked still was. */
+  /** When the reply arrived, if its invocation was still running. */
   answeredAt?: number;
   delivery: string;
   actor: Actor;
@@ -48,7 +45,7 @@ export type SeenRequest = {
   url: string;
   webhookId: string;
   body: string;
-  /** As its headers say. */
+  /** From its headers. */
   signedAt: string;
   signatures: string;
   reply: Reply;
@@ -70,33 +67,33 @@ export type SentWakeUp = {
   dueAt: number;
   by: 'sqs_delay' | 'scheduler';
   actor: Actor;
-  /** The record at that time. */
+  /** The delivery record at that time. */
   recorded: Delivery | undefined;
-  /** A schedule of this name was set already, for this due time. */
-  takenFor?: number;
+  /** The due time of an existing schedule with this name. */
+  existingDueAt?: number;
 };
 
-/** A message was marked as erased for the first time. */
+/** The first erasure of a message. */
 export type Erasure = { at: number; messageId: string; acceptedAt: number };
 
 export type Acceptance = { at: number; actor: Actor; record: MessageRecord };
 
-/** What happened in a run, gathered where it happened: at the receivers, in the stores and in the queues. */
+/** What happened in a run, collected at the receivers, stores and queues. */
 export type History = {
   requests: SeenRequest[];
-  /** Attempts that made no request, because their address is forbidden. */
+  /** Attempts without a request, because their address is forbidden. */
   refused: SeenRequest[];
   grants: Granted[];
   writes: Write[];
   wakeUps: SentWakeUp[];
   acceptances: Acceptance[];
   erasures: Erasure[];
-  /** Undeliverable notices, by delivery and the round that had ended. */
+  /** Messages on the undeliverable queue, by delivery and ended round. */
   notices: { delivery: string; round: number }[];
-  /** What operators were told. */
+  /** Published operator events. */
   events: OperatorEvent[];
-  buried: { reason: string; name: string; at: number }[];
-  /** A line for each happening, where one was asked for. */
+  deadLetters: { reason: string; name: string; at: number }[];
+  /** One line per event, if tracing was requested. */
   trace: string[] | undefined;
 };
 
@@ -110,7 +107,7 @@ export const emptyHistory = (traced: boolean): History => ({
   erasures: [],
   notices: [],
   events: [],
-  buried: [],
+  deadLetters: [],
   trace: traced ? [] : undefined,
 });
 

@@ -6,7 +6,7 @@ import { DAY, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
 
-/** The record does not say which version was accepted, so a repeat sends its own. */
+/** The record has no accepted version, so a repeat sends a different one. */
 const versionsForgotten: Sabotage = {
   ports: (ports) =>
     withRecords(ports, (records) => ({
@@ -14,7 +14,7 @@ const versionsForgotten: Sabotage = {
     })),
 };
 
-/** The record does not say in which life of its queue the message was accepted. */
+/** The record does not contain the life of its queue. */
 const livesForgotten: Sabotage = {
   ports: (ports) =>
     withRecords(ports, (records) => ({
@@ -22,7 +22,7 @@ const livesForgotten: Sabotage = {
     })),
 };
 
-/** A body is kept on the record of its id, whichever message that is of by now. */
+/** A body is stored on the record with its id, even if that belongs to a newer message. */
 const bodiesKeptById: Sabotage = {
   ports: (ports) =>
     withRecords(ports, (records) => ({
@@ -33,7 +33,7 @@ const bodiesKeptById: Sabotage = {
     })),
 };
 
-/** The record of a message is gone when those of its deliveries may go. */
+/** The message record expires with its deliveries' records. */
 const recordsEndEarly: Sabotage = {
   ports: (ports) =>
     withRecords(ports, (records) => ({
@@ -42,22 +42,22 @@ const recordsEndEarly: Sabotage = {
     })),
 };
 
-/** One of each, without anything that may keep the one from getting the other. */
-const plainOnes = ({ subscriptions, messages }: Scenario) => {
+/** One subscription and one message that match and do not expire. */
+const plainPair = ({ subscriptions, messages }: Scenario) => {
   const [subscription] = subscriptions;
   const [message] = messages;
   if (subscription === undefined || message === undefined)
-    throw new RangeError('There is nothing to change.');
+    throw new RangeError('the scenario has no subscription or no message');
   return {
     subscription: { ...subscription, interests: {}, confirmation: undefined, ttlSeconds: undefined },
     message: { ...message, ttlSeconds: undefined },
   };
 };
 
-/** A first attempt fails slowly, and meanwhile the queue is made anew and has another message under the same id. */
-const recreatedMeanwhile = (scenario: Scenario): Scenario => {
-  const { subscription, message } = plainOnes(scenario);
-  const failing = { takesMs: 12 * SECOND, says: { status: 500 } };
+/** A first attempt fails slowly while the queue is recreated and receives a message with the same id. */
+const recreatedDuringAttempt = (scenario: Scenario): Scenario => {
+  const { subscription, message } = plainPair(scenario);
+  const failing = { takesMs: 12 * SECOND, response: { status: 500 } };
   return {
     ...scenario,
     settings: { ...scenario.settings, attemptTimeoutMs: 15 * SECOND, cacheSeconds: 0 },
@@ -68,7 +68,7 @@ const recreatedMeanwhile = (scenario: Scenario): Scenario => {
         id: 'new',
         at: 3 * SECOND,
         policy: { retries_with_no_delay: 0, minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
-        answers: { first: [failing], then: { takesMs: 100, says: { status: 200 } } },
+        answers: { first: [failing], then: { takesMs: 100, response: { status: 200 } } },
       },
     ],
     messages: [
@@ -87,14 +87,14 @@ const recreatedMeanwhile = (scenario: Scenario): Scenario => {
   };
 };
 
-/** Of two subscribers one may fail once, for which the body is kept; and the message comes again after so many days, of 15. */
+/** One of two subscribers may fail, which stores the body; the message is repeated after `days` of 15 days. */
 const repeatedAfterDays =
   (days: number, failures: number) =>
   (scenario: Scenario): Scenario => {
-    const { subscription, message } = plainOnes(scenario);
+    const { subscription, message } = plainPair(scenario);
     const plain = { ...subscription, at: -DAY, maxPerSecond: undefined, failures: 0 };
-    const taken = { takesMs: 100, says: { status: 200 } };
-    const failed = { takesMs: 100, says: { status: 500 } };
+    const taken = { takesMs: 100, response: { status: 200 } };
+    const failed = { takesMs: 100, response: { status: 500 } };
     return {
       ...scenario,
       settings: { ...scenario.settings, retentionMs: 15 * DAY },
@@ -117,33 +117,35 @@ const repeatedAfterDays =
   };
 
 describe('the simulation catches a pipeline', () => {
-  it('whose records do not tell versions apart: a repeat sends what was not accepted', async () => {
+  it('whose records have no version: a repeat sends different content', async () => {
     expect(await isCaught(versionsForgotten, 'the_body_is_unchanged', 300)).toBe(true);
   });
 
-  it('whose records do not tell the lives of a queue apart: a new message is taken for an old one', async () => {
+  it('whose records do not contain the life of the queue: a new message counts as a repeat', async () => {
     expect(await isCaught(livesForgotten, 'everything_ends', 300)).toBe(true);
   });
 
-  it('that keeps the body of an old message for a new one of the same id: its retries send the old', async () => {
-    expect(await isCaught(bodiesKeptById, 'the_body_is_unchanged', 20, recreatedMeanwhile)).toBe(true);
+  it('that stores the body of an old message for a new one with its id: its retries send the old body', async () => {
+    expect(await isCaught(bodiesKeptById, 'the_body_is_unchanged', 20, recreatedDuringAttempt)).toBe(true);
   });
 
-  it('whose records of messages end early: a late repeat calls everybody again', async () => {
+  it('whose message records expire early: a late repeat is delivered again', async () => {
     expect(await isCaught(recordsEndEarly, 'ids_are_accepted_once', 20, repeatedAfterDays(15.1, 0))).toBe(
       true,
     );
   });
 
-  it('and finds nothing in the right one where a queue is made anew in the middle of an attempt', async () => {
+  it('and finds nothing in the correct one when a queue is recreated during an attempt', async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + 100; seed += 1) {
-      const { findings } = await runScenario(recreatedMeanwhile(generateScenario(seed)));
+      const { findings } = await runScenario(recreatedDuringAttempt(generateScenario(seed)));
       expect(findings).toEqual([]);
     }
   });
 });
 
-/** Of 15 days. Just after them, a record that ended with those of its deliveries would be gone, and some of these not yet. */
+/**
+ * Around the retention of 15 days. Just after it, a message record that expired with its deliveries would be gone.
+ */
 const LATE_REPEATS: readonly [string, number][] = [
   ['a day', 1],
   ['13.9 days', 13.9],
@@ -154,9 +156,9 @@ const LATE_REPEATS: readonly [string, number][] = [
   ['20 days', 20],
 ];
 
-describe('the record of a message outlives those of its deliveries', () => {
+describe('a message record outlives the records of its deliveries', () => {
   it.each(LATE_REPEATS.flatMap(([after, days]) => [0, 1].map((failures) => ({ after, days, failures }))))(
-    'so a repeat after $after calls nobody again, with $failures failures before',
+    'so a repeat after $after sends no request, with $failures failures before',
     async ({ days, failures }) => {
       for (let seed = FIRST_SEED; seed < FIRST_SEED + 10; seed += 1) {
         const adapted = repeatedAfterDays(days, failures)(generateScenario(seed));

@@ -6,21 +6,23 @@ import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
 import { DAY, QUEUE, START, type Intervention } from './scenario.ts';
 import type { ApiContext, SimulatedApi } from './simulated-api.ts';
 
-/** What operators ask of deliveries in a run, once each; but they insist on an erasure. */
+/** Makes an operator's request, once; an erasure is repeated until it is answered. */
 export function intervene(api: SimulatedApi, intervention: Intervention): void {
   switch (intervention.kind) {
     case 'retry':
     case 'cancel': {
       const { kind, messageId, subscriptionId } = intervention;
-      api.ask(`${kind} ${messageId}/${subscriptionId}`, (context) => act(context, intervention));
+      api.requestOnce(`${kind} ${messageId}/${subscriptionId}`, (context) => act(context, intervention));
       return;
     }
     case 'recover':
-      api.ask('recover', (context) => recover(context, intervention));
+      api.requestOnce('recover', (context) => recover(context, intervention));
       return;
     case 'erase': {
       const { messageId } = intervention;
-      api.insist(`erase ${messageId}`, (context) => eraseBody(context, { queue: QUEUE, messageId }));
+      api.retryUntilAnswered(`erase ${messageId}`, (context) =>
+        eraseBody(context, { queue: QUEUE, messageId }),
+      );
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Sabotage } from './simulated-world.ts';
 
 export const FIRST_SEED = 1;
 
-/** Whether a sabotaged pipeline breaks this invariant in one of so many scenarios; `adapted` leaves out those of no interest. */
+/** Whether a sabotaged pipeline violates the invariant in one of `within` scenarios. `adapted` may skip scenarios. */
 export const isCaught = async (
   sabotage: Sabotage,
   by: string,
@@ -22,7 +22,7 @@ export const isCaught = async (
   return false;
 };
 
-/** What the right pipeline does wrong in so many scenarios. */
+/** The findings of the correct pipeline in this many scenarios. */
 export async function findingsIn(
   scenarios: number,
   adapted: (scenario: Scenario) => Scenario,
@@ -33,13 +33,13 @@ export async function findingsIn(
   return found;
 }
 
-/** Scenarios in which this is planned; the others are of no interest. */
-export const having =
+/** Skips scenarios without this feature. */
+export const onlyWith =
   (isPlanned: (scenario: Scenario) => boolean) =>
   (scenario: Scenario): Scenario | undefined =>
     isPlanned(scenario) ? scenario : undefined;
 
-/** Where nothing goes wrong, nothing comes late but by the pipeline's own fault. */
+/** Removes all faults, so that only the pipeline can cause lateness. */
 export const withoutFaults = (scenario: Scenario): Scenario => ({
   ...scenario,
   rates: { calls: 0, messages: 0 },

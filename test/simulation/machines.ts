@@ -13,7 +13,7 @@ import { operationName, type SimulatedWorld, workName } from './simulated-world.
 
 const MACHINES = 3;
 
-/** A machine that functions run on: its clock, and what it has read a moment ago. */
+/** A machine that runs functions, with a clock and a cache of subscriptions. */
 export type Machine = { clock: Pick<Clock, 'now'>; clockOffset: number; subscriptions: Subscriptions };
 
 export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) => {
@@ -28,15 +28,24 @@ export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) =
   });
   return (name) => {
     const machine = machines[Math.floor(world.faults.chance(`on ${name}`) * MACHINES)];
-    if (machine === undefined) throw new RangeError('There are no machines.');
+    if (machine === undefined) throw new RangeError('there are no machines');
     return machine;
   };
 };
 
-/** An invocation on its machine. */
-export type Running = { world: SimulatedWorld; machine: Machine; invocation: Invocation; endsAt: number };
+/** An invocation and its machine. */
+export type RunningInvocation = {
+  world: SimulatedWorld;
+  machine: Machine;
+  invocation: Invocation;
+  endsAt: number;
+};
 
-export const actorOf = ({ world, machine, invocation }: Running, name: string, owner: string): Actor => ({
+export const actorOf = (
+  { world, machine, invocation }: RunningInvocation,
+  name: string,
+  owner: string,
+): Actor => ({
   name,
   owner,
   invocation,
@@ -45,7 +54,7 @@ export const actorOf = ({ world, machine, invocation }: Running, name: string, o
   settings: world.settings,
 });
 
-/** The ports of a step, with whatever a test puts in the place of a right one. */
+/** The ports of a step, with a test's sabotage applied. */
 export const portsOf = (
   world: SimulatedWorld,
   machine: Machine,
@@ -56,7 +65,7 @@ export const portsOf = (
   return world.sabotage.ports?.(ports, { actor, acknowledge, deliveries: world.deliveries }) ?? ports;
 };
 
-/** A secret is sealed as its own text: what matters here is that it can fail to be had. */
+/** Secrets are stored as plain text; only failures of opening them are simulated. */
 const SECRETS: SecretOpener & SecretSealer = {
   seal: (_owner, secret) => Promise.resolve(secretText(secret)),
   open: (owner, sealed) => {
@@ -67,7 +76,7 @@ const SECRETS: SecretOpener & SecretSealer = {
   },
 };
 
-/** The world's ports, all that any of the steps asks for, as one actor has them: with its clock, its faults, and its name on what it does. */
+/** All ports of the world for one actor: with its clock, its faults and its name in the history. */
 const stepPorts = (
   world: SimulatedWorld,
   actor: Actor,
@@ -110,13 +119,13 @@ const stepPorts = (
     }),
     deadLetters: faulty('deadLetters', {
       send: ({ id }, reason) =>
-        Promise.resolve(void history.buried.push({ reason, name: id, at: time.now() })),
+        Promise.resolve(void history.deadLetters.push({ reason, name: id, at: time.now() })),
     }),
     journal: { note: () => undefined },
   };
 };
 
-/** Reading a clock cannot fail; waiting for it can be cut short. */
+/** Reading the clock cannot fail; a crash can cut waiting short. */
 const faultyClock = (clock: DeliverPorts['clock'], faulty: DeliverPorts['clock']): DeliverPorts['clock'] => ({
   now: () => clock.now(),
   sleep: (milliseconds) => faulty.sleep(milliseconds),
@@ -140,7 +149,7 @@ const wakeUpsOf = (world: SimulatedWorld, actor: Actor): WakeUps => {
   const note = (
     wakeUp: Parameters<WakeUps['sendDelayed']>[0],
     by: 'sqs_delay' | 'scheduler',
-    takenFor?: number,
+    existingDueAt?: number,
   ): void => {
     const { attempt, dueAt } = wakeUp;
     const delivery = deliveryName(wakeUp.key);
@@ -153,7 +162,7 @@ const wakeUpsOf = (world: SimulatedWorld, actor: Actor): WakeUps => {
       by,
       actor,
       recorded,
-      ...(takenFor === undefined ? {} : { takenFor }),
+      ...(existingDueAt === undefined ? {} : { existingDueAt }),
     });
   };
   return {

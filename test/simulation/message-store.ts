@@ -10,13 +10,13 @@ import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 export type MessageStore = {
   recordsFor(actor: Actor): MessageRecords;
   payloads: Payloads;
-  /** As it is on record. */
+  /** The current record. */
   find(messageId: string): MessageRecord | undefined;
-  /** What the bucket holds, by key. */
+  /** The objects in the bucket, by key. */
   objects: ReadonlyMap<string, Message>;
 };
 
-/** The records of messages, gone as soon as they expire, and the payload bucket. */
+/** The message records, which disappear when they expire, and the payload bucket. */
 export const messageStore = (time: VirtualClock, history: History): MessageStore => {
   const records = new Map<string, MessageRecord>();
   const objects = new Map<string, Message>();

@@ -13,12 +13,12 @@ type Send = StepPorts['deliveryQueue']['send'];
 
 const withSend = (ports: StepPorts, send: Send): StepPorts => ({ ...ports, deliveryQueue: { send } });
 
-/** The next page is on record before the jobs of the one before it are sent. */
-const recordedBeforeTheLastWasSent: Sabotage = {
+/** The next page is recorded before the previous page's jobs are sent. */
+const recordedBeforePreviousSent: Sabotage = {
   ports: (ports) => {
     const { deliveryQueue } = ports;
     let hasMore = false;
-    let held: (() => Promise<void>) | undefined;
+    let delayedSend: (() => Promise<void>) | undefined;
     const seen = (record: MessageRecord | undefined): void => {
       hasMore = record?.until !== undefined;
     };
@@ -31,41 +31,41 @@ const recordedBeforeTheLastWasSent: Sabotage = {
       addPart: async (record, next) => {
         const result = await records.addPart(record, next);
         seen(result.kind === 'added' ? result.record : result.current);
-        const send = held;
-        held = undefined;
+        const send = delayedSend;
+        delayedSend = undefined;
         await send?.();
         return result;
       },
     }));
-    return withSend(recording, async (...given) => {
-      if (hasMore && held === undefined) held = () => deliveryQueue.send(...given);
-      else await deliveryQueue.send(...given);
+    return withSend(recording, async (...args) => {
+      if (hasMore && delayedSend === undefined) delayedSend = () => deliveryQueue.send(...args);
+      else await deliveryQueue.send(...args);
     });
   },
 };
 
-/** The jobs of a page are sent before the record says which it is, and where its deliveries are. */
+/** The jobs of a page are sent before the page is recorded. */
 const recordedAfterItsJobs: Sabotage = {
   ports: (ports) => {
     const { deliveryQueue } = ports;
-    let held: (() => Promise<unknown>) | undefined;
+    let delayedSend: (() => Promise<unknown>) | undefined;
     const recording = withRecords(ports, (records) => ({
       addPart: (record, next) => {
-        held = () => records.addPart(record, next);
+        delayedSend = () => records.addPart(record, next);
         return Promise.resolve(withPart(record, record, next));
       },
     }));
-    return withSend(recording, async (...given) => {
-      await deliveryQueue.send(...given);
-      const record = held;
-      held = undefined;
+    return withSend(recording, async (...args) => {
+      await deliveryQueue.send(...args);
+      const record = delayedSend;
+      delayedSend = undefined;
       await record?.();
     });
   },
 };
 
-/** A page is judged by who is there when it is read, whenever that is. */
-const judgedAnew: Sabotage = {
+/** A page is matched by the time of its read, not of the acceptance. */
+const pagesMatchedAnew: Sabotage = {
   ports: (ports) =>
     withRecords(ports, (records) => ({
       accept: async (record, sentAt) => {
@@ -75,11 +75,15 @@ const judgedAnew: Sabotage = {
     })),
 };
 
-/** A message to ten subscriptions, four at a time, by functions that die often; the last ones subscribe just after it came. */
-const dyingBetweenPages = (scenario: Scenario): Scenario => {
+/**
+ * A message to ten subscriptions, four per page, with frequent crashes; the last ones subscribe just after it
+ * arrives.
+ */
+const crashingBetweenPages = (scenario: Scenario): Scenario => {
   const [template] = scenario.subscriptions;
   const [message] = scenario.messages;
-  if (template === undefined || message === undefined) throw new RangeError('There is nothing to send.');
+  if (template === undefined || message === undefined)
+    throw new RangeError('the scenario has no subscription or no message');
   const subscription = (index: number, at: number): PlannedSubscription => ({
     ...template,
     id: `p${index}`,
@@ -89,7 +93,7 @@ const dyingBetweenPages = (scenario: Scenario): Scenario => {
     confirmation: undefined,
     maxPerSecond: undefined,
     failures: 0,
-    answers: { first: [], then: { takesMs: 100, says: { status: 200 } } },
+    answers: { first: [], then: { takesMs: 100, response: { status: 200 } } },
   });
   return {
     ...scenario,
@@ -120,23 +124,23 @@ const dyingBetweenPages = (scenario: Scenario): Scenario => {
 };
 
 describe('the simulation catches a pipeline', () => {
-  it('that records a page before the one before it was sent: a crash loses that one', async () => {
-    expect(await isCaught(recordedBeforeTheLastWasSent, 'everything_ends', 300)).toBe(true);
+  it('that records a page before the previous one was sent: a crash loses that one', async () => {
+    expect(await isCaught(recordedBeforePreviousSent, 'everything_ends', 300)).toBe(true);
   });
 
-  it('that records a page after its jobs: after a crash they are elsewhere, and there are two', async () => {
-    expect(await isCaught(recordedAfterItsJobs, 'duplicates_are_explained', 300, dyingBetweenPages)).toBe(
+  it('that records a page after its jobs: a crash duplicates deliveries in another bucket', async () => {
+    expect(await isCaught(recordedAfterItsJobs, 'duplicates_are_explained', 300, crashingBetweenPages)).toBe(
       true,
     );
   });
 
-  it('that judges a repeated page by who is there now: who came later gets the message', async () => {
-    expect(await isCaught(judgedAnew, 'only_members_get_a_message', 300)).toBe(true);
+  it('that matches a repeated page anew: later subscriptions receive the message', async () => {
+    expect(await isCaught(pagesMatchedAnew, 'only_matches_get_a_message', 300)).toBe(true);
   });
 
-  it('and finds nothing in the right one where dispatch dies between the pages of a message', async () => {
+  it('and finds nothing in the correct one when dispatch crashes between pages', async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + 300; seed += 1) {
-      const { findings } = await runScenario(dyingBetweenPages(generateScenario(seed)));
+      const { findings } = await runScenario(crashingBetweenPages(generateScenario(seed)));
       expect(findings).toEqual([]);
     }
   });

@@ -1,19 +1,19 @@
 import * as z from 'zod';
 
-/** What a subscription's line is kept under. */
+/** The partition of a subscription's line. */
 export const lineOf = (subscriptionId: string): string => `line of ${subscriptionId}`;
 
-/** What a message and its deliveries are kept under; each life of its queue has another bucket. */
+/** The partition of a message and its deliveries. Each life of its queue has separate buckets. */
 export const bucketOf = (messageId: string, bucket = 0): string => `${messageId}#${bucket}`;
 
-/** What a queue and its subscriptions are kept under. */
+/** The partition of a queue and its subscriptions. */
 export const SUBSCRIPTIONS = 'subscriptions';
 
 const place = z.object({ messageId: z.string(), bucket: z.number().optional() });
 const placed = z.union([place, z.object({ key: place }).transform(({ key }) => key)]);
 const limited = z.object({ subscriptionId: z.string() });
 
-/** The partition that a call to a port reads or writes (docs/design.md#deliveries-table); undefined: none, or an index. */
+/** The partition that a port call accesses (docs/design.md#deliveries-table). Undefined: none, or an index. */
 export function partitionOf(method: string, [first]: readonly unknown[]): string | undefined {
   const [port = ''] = method.split('.');
   switch (port) {
@@ -35,7 +35,7 @@ export function partitionOf(method: string, [first]: readonly unknown[]): string
   }
 }
 
-/** Whether a delivery cannot do without it. */
+/** Whether a delivery needs the partition. */
 export function isNeededBy(partition: string, messageId: string, subscriptionId: string): boolean {
   return (
     partition === SUBSCRIPTIONS ||

@@ -10,7 +10,7 @@ export type Published = {
   sentAt: number;
 };
 
-/** All copies of a message, in the order in which they are planned. */
+/** All copies of a message, in planned order. */
 export const copiesOf = ({ id, at, repeats, ...version }: PlannedMessage): Published[] =>
   [{ at }, ...repeats].map(({ at: publishedAt, ...changes }) =>
     published(id, { ...version, ...changes }, START + publishedAt),

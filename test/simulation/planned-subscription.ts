@@ -3,7 +3,7 @@ import { makeSecret, secretText } from '../../shared/domain/subscription/signing
 import { tokenHashOf } from '../../shared/domain/subscription/confirmation.ts';
 import { HOUR, QUEUE, SECOND, START, type PlannedInterests, type PlannedSubscription } from './scenario.ts';
 
-/** A subscription as it was made at that time. Where it has to confirm, it has yet to be asked. */
+/** A subscription as it was created. If it has to confirm, its confirmation request is still pending. */
 export function subscriptionOf(
   planned: PlannedSubscription,
   { subscriber, createdAt }: Pick<Subscription, 'subscriber' | 'createdAt'>,
@@ -29,12 +29,12 @@ export function subscriptionOf(
   };
 }
 
-/** As many rules as a filter may have nearly, on each element of a list (docs/api.md, "Filters"). */
-const COSTLY = { x: Array.from({ length: 90 }, (_, index) => ({ suffix: `no ${index}` })) };
+/** Nearly the maximum number of rules, applied to each element of a list (docs/api.md, "Filters"). */
+const EXPENSIVE = { x: Array.from({ length: 90 }, (_, index) => ({ suffix: `no ${index}` })) };
 
-/** Interests as they are given to the API. */
-export function interestsOf({ types, keys, isCostly }: PlannedInterests): Selection {
-  const filter = { ...(keys === undefined ? {} : { k: keys }), ...(isCostly ? { l: COSTLY } : {}) };
+/** Interests in the form of the API. */
+export function interestsOf({ types, keys, isExpensive }: PlannedInterests): Selection {
+  const filter = { ...(keys === undefined ? {} : { k: keys }), ...(isExpensive ? { l: EXPENSIVE } : {}) };
   return {
     ...(types === undefined ? {} : { event_types: types }),
     ...(Object.keys(filter).length === 0 ? {} : { filter }),

@@ -5,7 +5,7 @@ import type { RateLimits, SecretSealer } from '../../shared/ports/subscriptions.
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { SimulatedRegistry } from './simulated-registry.ts';
 
-/** What any of the steps asks for. */
+/** All ports that any step needs. */
 export type StepPorts = DeliverPorts & {
   chunks: Chunks;
   deliveryListings: DeliveryListings;

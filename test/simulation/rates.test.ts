@@ -7,8 +7,8 @@ import { HOUR, MINUTE, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
 
-/** Whoever asks gets a slot that is now, whoever else has it. */
-const nobodyStandsInLine: Sabotage = {
+/** Every reservation returns a slot that is due now. */
+const slotsNotSpaced: Sabotage = {
   ports: (ports) => ({
     ...ports,
     rateLimits: {
@@ -18,14 +18,14 @@ const nobodyStandsInLine: Sabotage = {
   }),
 };
 
-/** Who moves up gets a slot that is now, whoever else has it. */
-const allMoveUpToTheFront: Sabotage = {
+/** Every delivery that moves up gets a slot that is due now. */
+const movedUpWithoutSpacing: Sabotage = {
   ports: (ports, context) =>
-    context.actor.name.includes('moving up') ? (nobodyStandsInLine.ports?.(ports, context) ?? ports) : ports,
+    context.actor.name.includes('moving up') ? (slotsNotSpaced.ports?.(ports, context) ?? ports) : ports,
 };
 
-/** A slot that was missed is used all the same, as if it were now. */
-const slotsNeverTooOld: Sabotage = {
+/** A missed slot is used as if it were due now. */
+const missedSlotsUsed: Sabotage = {
   ports: (ports) =>
     withWrite(ports, async (transition) => {
       const result = await ports.deliveries.write(transition);
@@ -38,7 +38,7 @@ const slotsNeverTooOld: Sabotage = {
     }),
 };
 
-/** A first attempt that has to wait is put on record without its message. */
+/** A waiting first attempt is recorded without its message. */
 const waitsWithoutMessage: Sabotage = {
   ports: (ports) => {
     const held: (() => Promise<unknown>)[] = [];
@@ -66,7 +66,7 @@ const waitsWithoutMessage: Sabotage = {
 
 const RATES = [0.1, 0.5, 1, 3, 7, 10];
 
-/** Sixty messages at once, for subscribers that limit their rate and fail at times; nothing else goes wrong but what the seed says. */
+/** Sixty messages at once to rate-limited subscribers that sometimes fail; no other faults than the seed's. */
 const inBursts = (scenario: Scenario): Scenario => ({
   ...scenario,
   settings: { ...scenario.settings, attemptTimeoutMs: 15_000, disableFailingAfterMs: 0 },
@@ -85,8 +85,8 @@ const inBursts = (scenario: Scenario): Scenario => ({
       maximum_delay_retries: 0,
     },
     answers: {
-      first: scenario.seed % 2 === 0 ? [] : [{ takesMs: 50, says: { status: 500 } }],
-      then: { takesMs: 50, says: { status: 200 } },
+      first: scenario.seed % 2 === 0 ? [] : [{ takesMs: 50, response: { status: 500 } }],
+      then: { takesMs: 50, response: { status: 200 } },
     },
   })),
   messages: Array.from({ length: 60 }, (_, index) => ({
@@ -105,23 +105,23 @@ const inBursts = (scenario: Scenario): Scenario => ({
   calmAt: 10 * MINUTE,
 });
 
-/** Wake-ups of a queue that hands nothing out for a minute, all at once after it. */
-const stoodStill = (scenario: Scenario): Scenario => ({
+/** The retry queue stalls for a minute, then delivers all wake-ups at once. */
+const withStalledQueue = (scenario: Scenario): Scenario => ({
   ...inBursts(scenario),
   rates: { calls: 0, messages: 0 },
   skewMs: 0,
   standstills: [{ queue: 'retry', from: 2 * SECOND, to: MINUTE }],
 });
 
-/** The limit rises, falls, goes and comes back while the line is long, and what waits is cancelled here and there. */
-const limitsChange = (scenario: Scenario): Scenario => {
+/** The limit changes repeatedly while the line is long, and some waiting deliveries are cancelled. */
+const withChangingLimits = (scenario: Scenario): Scenario => {
   const chance = seededChance(scenario.seed);
   const bursts = inBursts(scenario);
   const { messages } = bursts;
   const subscriptions = bursts.subscriptions.map((one) => ({
     ...one,
     maxPerSecond: chance.pick([0.1, 0.5]),
-    // Shorter than the lines: its retries stand in them again before they are due.
+    // Shorter than the lines, so that retries reserve slots before they are due.
     policy: { ...aBarePolicy(), minimum_delay_retries: 1, minimum_delay: 30, maximum_delay: 30 },
   }));
   return {
@@ -155,16 +155,16 @@ const findingsOf = async (
   return found;
 };
 
-describe('a backlog for subscribers that limit their rate', () => {
+describe('a backlog for rate-limited subscribers', () => {
   it.each([
-    ['whatever goes wrong', inBursts],
-    ['after a queue stood still', stoodStill],
-    ['though the limits change', limitsChange],
-  ])('drains at the limit and loses nothing, %s', async (_, adapted) => {
+    ['with any faults', inBursts],
+    ['after a queue stalled', withStalledQueue],
+    ['while the limits change', withChangingLimits],
+  ])('drains at the limit without losses, %s', async (_, adapted) => {
     expect(await findingsOf(adapted, 30)).toEqual([]);
   });
 
-  it('is as fast as the limit where nothing goes wrong', async () => {
+  it('drains as fast as the limit allows without faults', async () => {
     const scenario = {
       ...inBursts(generateScenario(6)),
       rates: { calls: 0, messages: 0 },
@@ -182,20 +182,20 @@ describe('a backlog for subscribers that limit their rate', () => {
   });
 });
 
-describe('a sender is caught', () => {
-  it('that lets everybody go at once', async () => {
-    expect(await findingsOf(inBursts, 10, nobodyStandsInLine)).toContain('rates_are_kept');
+describe('the simulation catches a pipeline', () => {
+  it('that sends all requests at once', async () => {
+    expect(await findingsOf(inBursts, 10, slotsNotSpaced)).toContain('rates_are_kept');
   });
 
-  it('that uses slots however old they are: what was held up comes in a burst', async () => {
-    expect(await findingsOf(stoodStill, 10, slotsNeverTooOld)).toContain('rates_are_kept');
+  it('that uses missed slots: delayed requests come in a burst', async () => {
+    expect(await findingsOf(withStalledQueue, 10, missedSlotsUsed)).toContain('rates_are_kept');
   });
 
-  it('that moves all who wait up to the front when the limit rises', async () => {
-    expect(await findingsOf(limitsChange, 10, allMoveUpToTheFront)).toContain('rates_are_kept');
+  it('that moves all waiting deliveries to the front when the limit rises', async () => {
+    expect(await findingsOf(withChangingLimits, 10, movedUpWithoutSpacing)).toContain('rates_are_kept');
   });
 
-  it('that puts a first attempt on record as waiting without its message', async () => {
+  it('that records a waiting first attempt without its message', async () => {
     expect(await findingsOf(inBursts, 10, waitsWithoutMessage)).toContain('the_body_is_kept');
   });
 });

@@ -3,13 +3,13 @@ import { deliveryCases, recordAt, type DeliveryCase } from './invariants/deliver
 import { START } from './scenario.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
-/** What a run came to beside what it was planned to: each of these has to happen now and then, or its checks prove nothing. */
+/** Events that a run reached beyond its plan. Each has to occur sometimes, or its checks prove nothing. */
 export function reachedBy(world: SimulatedWorld): ReadonlySet<string> {
   const cases = deliveryCases(world);
   return new Set([
     ...world.scenario.subscriptions.flatMap(({ id }) => changesReached(world, id, cases)),
-    ...ofMessages(world),
-    ...ofOperate(world),
+    ...messageEventsReached(world),
+    ...operateEventsReached(world),
     ...cases.flatMap(({ writes }) =>
       writes.flatMap(({ transition, after }) =>
         transition.name === 'cancel' ? [`cancelled: ${after.reason}`] : [],
@@ -21,7 +21,7 @@ export function reachedBy(world: SimulatedWorld): ReadonlySet<string> {
   ]);
 }
 
-/** What of a subscription changed while a delivery to it waited for its retry. */
+/** Which fields of a subscription changed while one of its deliveries waited for a retry. */
 const changesReached = (world: SimulatedWorld, id: string, cases: readonly DeliveryCase[]): string[] => {
   const own = cases.filter(({ subscriptionId }) => subscriptionId === id);
   const versions = world.subscriptions.versionsOf(id);
@@ -41,13 +41,13 @@ const ASPECTS: Record<string, (subscription: Subscription) => unknown> = {
   'another limit': ({ options }) => options.max_per_second,
   'another secret': ({ secrets }) => secrets?.[0]?.sealed,
   'marked for deletion': ({ deletedAt }) => deletedAt,
-  'disabled by hand or enabled again': ({ disabled }) => disabled?.reason === 'manual',
+  'disabled manually or enabled again': ({ disabled }) => disabled?.reason === 'manual',
   'disabled as failing': ({ disabled }) => disabled?.reason === 'failing',
   'disabled as gone': ({ disabled }) => disabled?.reason === 'gone',
   'asked to confirm again': ({ unconfirmed }) => unconfirmed === undefined,
 };
 
-const ofMessages = ({ history, scenario, subscriptions, messages }: SimulatedWorld): string[] => {
+const messageEventsReached = ({ history, scenario, subscriptions, messages }: SimulatedWorld): string[] => {
   const accepted = history.acceptances.filter(({ actor }) => actor.copy !== undefined);
   const repeated = accepted.filter(
     ({ record }) => (messages.find(record.key.messageId)?.duplicates ?? 0) > 0,
@@ -84,8 +84,8 @@ const ofMessages = ({ history, scenario, subscriptions, messages }: SimulatedWor
   ];
 };
 
-/** Orders of more than one step that were cut short by a kill. */
-const ofOperate = ({ history }: SimulatedWorld): string[] =>
+/** Effects of operate, and operations interrupted by a crash. */
+const operateEventsReached = ({ history }: SimulatedWorld): string[] =>
   history.writes.flatMap(({ actor, transition }) => {
     const [, order] = /^operation:(recovery|cancellation)/.exec(actor.name) ?? [];
     if (order === undefined) return [];

@@ -7,16 +7,16 @@ import type { Answer, Answers } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type Receivers = {
-  /** An address that the receiver did not have before, on the same server as long as that is not said. */
+  /** A new address for the receiver, on the same server unless `server` is given. */
   newAddressOf(subscriptionId: string, server?: 'new server'): string;
-  /** Called with the token of each request for confirmation that a receiver accepted. */
-  onAsked(callback: (subscriptionId: string, token: string) => void): void;
+  /** Calls back with the token of each confirmation request that a receiver accepted. */
+  onConfirmationRequest(callback: (subscriptionId: string, token: string) => void): void;
   portFor(actor: Actor): Subscriber;
 };
 
 const subscriptionAt = (url: string): string => url.split('/')[3] ?? '';
 
-/** Everybody who subscribed, with a log of every request that reached them. */
+/** All subscribers, with a log of every request they received. */
 export const simulatedReceivers = (
   world: { time: VirtualClock; history: History; deliveries: DeliveryStore },
   answers: ReadonlyMap<string, Answers>,
@@ -24,18 +24,18 @@ export const simulatedReceivers = (
   const { time, history, deliveries } = world;
   const counts = new Map<string, number>();
   let addresses = 0;
-  let asked = (_subscriptionId: string, _token: string): void => undefined;
+  let onRequest = (_subscriptionId: string, _token: string): void => undefined;
 
   const nextAnswer = (delivery: string, subscriptionId: string): Answer => {
     const count = counts.get(delivery) ?? 0;
     counts.set(delivery, count + 1);
     const planned = answers.get(subscriptionId);
-    return planned?.first[count] ?? planned?.then ?? { takesMs: 0, says: { status: 200 } };
+    return planned?.first[count] ?? planned?.then ?? { takesMs: 0, response: { status: 200 } };
   };
 
   const confirmed = (subscriptionId: string, { body, webhookId }: SeenRequest): void => {
     const [, token] = /\/confirm\?token=([\w-]+)"/.exec(body) ?? [];
-    if (webhookId.startsWith('confirm_') && token !== undefined) asked(subscriptionId, token);
+    if (webhookId.startsWith('confirm_') && token !== undefined) onRequest(subscriptionId, token);
   };
 
   const post = (actor: Actor, request: WebhookRequest, timeoutMs: number): Promise<Reply> => {
@@ -56,12 +56,12 @@ export const simulatedReceivers = (
       signatures: request.headers['webhook-signature'] ?? '',
       reply,
     };
-    // Our own refusal: no request is made.
+    // A forbidden address: no request is made.
     (reply.kind === 'forbidden' ? history.refused : history.requests).push(seen);
-    history.trace?.push(`${time.now()} ${delivery} was asked by ${actor.name}: ${JSON.stringify(reply)}`);
+    history.trace?.push(`${time.now()} ${delivery} was called by ${actor.name}: ${JSON.stringify(reply)}`);
     return new Promise((resolve) => {
       time.at(time.now() + Math.min(answer.takesMs, timeoutMs), () => {
-        if (!actor.invocation.dead) seen.answeredAt = time.now();
+        if (!actor.invocation.hasEnded) seen.answeredAt = time.now();
         if (reply.kind === 'answered' && reply.statusCode < 300) confirmed(subscriptionId, seen);
         resolve(reply);
       });
@@ -74,8 +74,8 @@ export const simulatedReceivers = (
       const host = server === undefined ? 'receiver.test' : `r${addresses}.receiver.test`;
       return `https://${host}/${subscriptionId}/${addresses}`;
     },
-    onAsked: (callback) => {
-      asked = callback;
+    onConfirmationRequest: (callback) => {
+      onRequest = callback;
     },
     portFor: (actor) => ({ post: (request, timeoutMs) => post(actor, request, timeoutMs) }),
   };
@@ -83,8 +83,12 @@ export const simulatedReceivers = (
 
 const TIMED_OUT: Reply = { kind: 'unanswered', error: 'timeout' };
 
-const replyOf = ({ says, retryAfter }: Answer): Reply => {
-  if (says === 'forbidden') return { kind: 'forbidden' };
-  if ('fault' in says) return { kind: 'unanswered', error: says.fault };
-  return { kind: 'answered', statusCode: says.status, ...(retryAfter === undefined ? {} : { retryAfter }) };
+const replyOf = ({ response, retryAfter }: Answer): Reply => {
+  if (response === 'forbidden') return { kind: 'forbidden' };
+  if ('fault' in response) return { kind: 'unanswered', error: response.fault };
+  return {
+    kind: 'answered',
+    statusCode: response.status,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
 };

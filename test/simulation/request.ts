@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { wholeNumber } from '../support/whole-number.ts';
 
-/** What `npm run simulate` is asked for. */
+/** The parsed arguments of `npm run simulate`. */
 export type SimulationRequest = {
   seed: number;
   faults: number;
@@ -11,7 +11,7 @@ export type SimulationRequest = {
   replay: number | undefined;
 };
 
-/** Undefined: not to be understood. */
+/** Parses the arguments. Undefined: they are invalid. */
 export const simulationRequestOf = (args: readonly string[]): SimulationRequest | undefined => {
   try {
     const { values } = parseArgs({
@@ -32,7 +32,7 @@ export const simulationRequestOf = (args: readonly string[]): SimulationRequest 
     if (values.replay !== undefined && replay === undefined) return undefined;
     return { seed, faults, workers, json: values.json, replay };
   } catch {
-    // parseArgs throws for what it does not know; the usage line says what it does.
+    // parseArgs throws for unknown arguments; the usage line lists the known ones.
     return undefined;
   }
 };

@@ -1,5 +1,5 @@
 import { makeChange } from './changes.ts';
-import { askOwed, planConfirmations } from './confirmations.ts';
+import { requestConfirmation, planConfirmations } from './confirmations.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
 import { intervene } from './interventions.ts';
@@ -10,29 +10,29 @@ import { simulatedApi, type SimulatedApi } from './simulated-api.ts';
 import { reconcileEveryMinute, simulatedFunctions } from './simulated-functions.ts';
 import { simulatedWorld, type RunOptions, type SimulatedWorld } from './simulated-world.ts';
 
-/** What came of one run. */
+/** The result of one run. */
 export type Outcome = { world: SimulatedWorld; findings: readonly Finding[] };
 
-/** Longer than any schedule, with every fault that may delay it. */
+/** Longer than any schedule with all delays by faults. */
 const LONGEST_RUN_MS = 100 * DAY;
 
-/** Runs a scenario until nothing is left to happen, brings the dead letters back, and judges what the receivers saw. */
+/** Runs a scenario to its end, redrives the dead letters, and checks all invariants. */
 export const runScenario = async (scenario: Scenario, options: RunOptions = {}): Promise<Outcome> => {
   const world = simulatedWorld(scenario, options, simulatedFunctions);
   const { look } = reconcileEveryMinute(world);
   world.deliveries.onIndexed(look);
   plan(world, simulatedApi(world));
   let end = await world.time.runOut(START + LONGEST_RUN_MS);
-  // A person redrives what our own faults have put aside; then nothing may be missing any more.
+  // An operator redrives the dead letters; after that nothing may be missing.
   while (end === 'quiet' && redrive(world)) end = await world.time.runOut(START + LONGEST_RUN_MS);
   return { world, findings: findingsOf(world, end) };
 };
 
 const redrive = ({ queues }: SimulatedWorld): boolean => {
   const all = Object.values(queues);
-  const letters = all.reduce((sum, { deadLetters }) => sum + deadLetters, 0);
+  const count = all.reduce((sum, { deadLetters }) => sum + deadLetters, 0);
   for (const queue of all) queue.redrive();
-  return letters > 0;
+  return count > 0;
 };
 
 const plan = (world: SimulatedWorld, api: SimulatedApi): void => {
@@ -61,11 +61,11 @@ const plan = (world: SimulatedWorld, api: SimulatedApi): void => {
       });
 };
 
-/** Where there is no queue now, its subscribers ask again. */
+/** Repeats the request until the queue exists. */
 const subscribe = (world: SimulatedWorld, api: SimulatedApi, planned: PlannedSubscription): void => {
-  api.insist(`subscribe ${planned.id}`, async (context) => {
+  api.retryUntilAnswered(`subscribe ${planned.id}`, async (context) => {
     await context.registry.addSubscription(subscribed(world, planned, context.clock.now()));
-    await askOwed(context, planned.id);
+    await requestConfirmation(context, planned.id);
   });
 };
 

@@ -2,7 +2,7 @@ import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { Sabotage } from './simulated-world.ts';
 import type { StepPorts } from './ports.ts';
 
-/** A port's methods, which a proxy keeps to itself. */
+/** The port's methods as own properties, which a proxy does not have. */
 const portOf = (port: Subscriptions): Subscriptions => ({
   page: (...given) => port.page(...given),
   find: (queue, id, freshness) => port.find(queue, id, freshness),
@@ -15,8 +15,8 @@ const withHealth = (ports: StepPorts, changeHealth: Subscriptions['changeHealth'
   subscriptions: { ...portOf(ports.subscriptions), changeHealth },
 });
 
-/** Nobody takes note of a success. */
-export const successUnnoted: Sabotage = {
+/** Successes do not change the health. */
+export const successesIgnored: Sabotage = {
   ports: (ports) =>
     withHealth(ports, (queue, id, change) =>
       change.kind === 'recover'
@@ -25,8 +25,8 @@ export const successUnnoted: Sabotage = {
     ),
 };
 
-/** Whatever an attempt went by, what it says is noted of the subscription as it is now. */
-export const wentByUnminded: Sabotage = {
+/** Health changes apply to the current subscription, even if the attempt read an older one. */
+export const staleHealthAccepted: Sabotage = {
   ports: (ports) => {
     const port = ports.subscriptions;
     const changedAtNow = async (queue: string, id: string) => {
@@ -50,7 +50,7 @@ export const wentByUnminded: Sabotage = {
   },
 };
 
-/** All failures count, however close together. */
+/** All failures count, even within one minute. */
 export const burstsCounted: Sabotage = {
   ports: (ports) =>
     withHealth(ports, (queue, id, change) => {
@@ -60,8 +60,8 @@ export const burstsCounted: Sabotage = {
     }),
 };
 
-/** What is to be told is taken off before it is sent. */
-export const sentBeforeTold: Sabotage = {
+/** A pending event is removed before it is sent. */
+export const eventRemovedBeforeSending: Sabotage = {
   ports: (ports) =>
     withHealth(ports, async (queue, id, change) => {
       const result = await ports.subscriptions.changeHealth(queue, id, change);

@@ -3,7 +3,7 @@ import type { StepPorts } from './ports.ts';
 import { withWrite } from './sabotage.ts';
 import type { Sabotage } from './simulated-world.ts';
 
-/** The ports with other records of messages. */
+/** The ports with replaced message record methods. */
 export const withRecords = (
   ports: StepPorts,
   change: (records: MessageRecords) => Partial<MessageRecords>,
@@ -19,19 +19,19 @@ export const withRecords = (
   return { ...ports, messageRecords: { ...records, ...change(records) } };
 };
 
-/** The ports with bodies that are kept only when `keep` is called. */
+/** The ports with bodies that are stored only when `keep` is called. */
 const withBodiesKeptLate = (ports: StepPorts): { late: StepPorts; keep: () => Promise<unknown> } => {
   let keep = (): Promise<unknown> => Promise.resolve();
   const late = withRecords(ports, (records) => ({
-    keepBody: (...given) => {
-      keep = () => records.keepBody(...given);
+    keepBody: (...args) => {
+      keep = () => records.keepBody(...args);
       return Promise.resolve('kept');
     },
   }));
   return { late, keep: () => keep() };
 };
 
-/** A failure is on record, its message not yet. */
+/** A failure is recorded before its message is stored. */
 export const bodyKeptAfterRecord: Sabotage = {
   ports: (ports) => {
     const { late, keep } = withBodiesKeptLate(ports);
@@ -43,7 +43,7 @@ export const bodyKeptAfterRecord: Sabotage = {
   },
 };
 
-/** Whoever takes over a first attempt leaves its message to the job alone. */
+/** A takeover of a first attempt does not store the message. */
 export const takenOverWithoutMessage: Sabotage = {
   ports: (ports) => {
     const { late, keep } = withBodiesKeptLate(ports);
@@ -54,18 +54,18 @@ export const takenOverWithoutMessage: Sabotage = {
   },
 };
 
-/** The record does not say that a body was erased, to those who would keep one. */
-export const erasureUnheard: Sabotage = {
+/** The record hides the erasure from steps that would store a body. */
+export const erasureIgnored: Sabotage = {
   ports: (ports) =>
     withRecords(ports, (records) => ({
       find: async (key) => {
         const record = await records.find(key);
         if (record === undefined) return undefined;
-        const { erasedAt: _unheard, ...heard } = record;
-        return heard;
+        const { erasedAt: _hidden, ...visible } = record;
+        return visible;
       },
-      keepBody: async (...given) => {
-        await records.keepBody(...given);
+      keepBody: async (...args) => {
+        await records.keepBody(...args);
         return 'kept';
       },
     })),

@@ -16,7 +16,7 @@ const withOldest = (ports: StepPorts, oldest: DeliveryListings['oldest']): StepP
   };
 };
 
-/** An order for many leaves out the last of each page. */
+/** Each page lacks its last delivery. */
 export const lastOfPageForgotten: Sabotage = {
   ports: (ports) =>
     withOldest(ports, async (selection, request) => {
@@ -25,7 +25,7 @@ export const lastOfPageForgotten: Sabotage = {
     }),
 };
 
-/** The deliveries that a recovery works on are known to the invocation alone. */
+/** The record does not store the batch of a recovery. */
 export const pageNotOnRecord: Sabotage = {
   ports: (ports) => {
     const { recoveries } = ports;
@@ -41,7 +41,7 @@ export const pageNotOnRecord: Sabotage = {
   },
 };
 
-/** What is left of an order after its first pass is not sent. */
+/** The second pass of a cancellation is not sent. */
 export const secondPassForgotten: Sabotage = {
   ports: (ports) => ({
     ...ports,

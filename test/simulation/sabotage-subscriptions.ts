@@ -8,26 +8,26 @@ import type { Sabotage } from './simulated-world.ts';
 
 type Reads = Pick<Subscriptions, 'page' | 'find'>;
 
-/** The ports with other answers of what subscriptions there are. */
+/** The ports with replaced reads of subscriptions. */
 const withReads = (ports: StepPorts, reads: (subscriptions: Reads) => Partial<Reads>): StepPorts => {
   const { subscriptions } = ports;
   return {
     ...ports,
     subscriptions: {
-      page: (...asked) => subscriptions.page(...asked),
-      find: (...asked) => subscriptions.find(...asked),
-      disable: (...given) => subscriptions.disable(...given),
-      changeHealth: (...given) => subscriptions.changeHealth(...given),
+      page: (...args) => subscriptions.page(...args),
+      find: (...args) => subscriptions.find(...args),
+      disable: (...args) => subscriptions.disable(...args),
+      changeHealth: (...args) => subscriptions.changeHealth(...args),
       ...reads(subscriptions),
     },
   };
 };
 
-type Overlooked = Pick<Subscription, 'formerly' | 'unconfirmed' | 'deletedAt'>;
+type HiddenFields = Pick<Subscription, 'formerly' | 'unconfirmed' | 'deletedAt'>;
 
-/** Every subscription is read without something that it says. */
-const readWithout = (overlook: (seen: Overlooked) => void): Sabotage => {
-  const seenAs = <Of extends Overlooked>(subscription: Of): Of => {
+/** Hides a field of every subscription that is read. */
+const readWithout = (overlook: (seen: HiddenFields) => void): Sabotage => {
+  const seenAs = <Of extends HiddenFields>(subscription: Of): Of => {
     const seen = { ...subscription };
     overlook(seen);
     return seen;
@@ -35,33 +35,33 @@ const readWithout = (overlook: (seen: Overlooked) => void): Sabotage => {
   return {
     ports: (ports) =>
       withReads(ports, (subscriptions) => ({
-        page: async (...asked) => {
-          const page = await subscriptions.page(...asked);
+        page: async (...args) => {
+          const page = await subscriptions.page(...args);
           return page && { ...page, subscriptions: page.subscriptions.map(seenAs) };
         },
-        find: async (...asked) => {
-          const { subscription, ...found } = await subscriptions.find(...asked);
+        find: async (...args) => {
+          const { subscription, ...found } = await subscriptions.find(...args);
           return { ...found, subscription: subscription && seenAs(subscription) };
         },
       })),
   };
 };
 
-/** A repeat judges by what subscriptions ask for now. */
+/** A repeat uses the current interests. */
 export const formerInterestsForgotten = readWithout((seen) => delete seen.formerly);
 
-/** One that has yet to confirm is as good as any other. */
+/** Unconfirmed subscriptions are treated as confirmed. */
 export const confirmationNotAwaited = readWithout((seen) => delete seen.unconfirmed);
 
-/** One that is marked for deletion is there until it is removed. */
+/** Subscriptions marked for deletion are treated as active. */
 export const marksIgnored = readWithout((seen) => delete seen.deletedAt);
 
-/** A filter that comes to no decision says no. */
+/** An undecided filter does not match. */
 export const undecidedLeftOut: Sabotage = {
   ports: (ports) =>
     withReads(ports, (subscriptions) => ({
-      page: async (...asked) => {
-        const page = await subscriptions.page(...asked);
+      page: async (...args) => {
+        const page = await subscriptions.page(...args);
         const isDecided = ({ options }: Pick<Subscription, 'options'>) =>
           !JSON.stringify(options.filter ?? {}).includes('"l":');
         return page && { ...page, subscriptions: page.subscriptions.filter(isDecided) };
@@ -69,13 +69,13 @@ export const undecidedLeftOut: Sabotage = {
     })),
 };
 
-/** What cannot be read is taken for absent. */
+/** An unreadable subscription is treated as deleted. */
 export const unreadableIsAbsent: Sabotage = {
   ports: (ports) =>
     withReads(ports, (subscriptions) => ({
-      find: async (...asked) => {
+      find: async (...args) => {
         try {
-          return await subscriptions.find(...asked);
+          return await subscriptions.find(...args);
         } catch {
           return { queue: undefined, subscription: undefined };
         }
@@ -83,13 +83,13 @@ export const unreadableIsAbsent: Sabotage = {
     })),
 };
 
-/** A retry goes by what its machine read some seconds ago. */
+/** A retry uses the cached subscription. */
 export const retriesReadCache: Sabotage = {
   ports: (ports) =>
     withReads(ports, (subscriptions) => ({ find: (queue, id) => subscriptions.find(queue, id, 'cached') })),
 };
 
-/** A secret that was opened once is used for its subscription from then on. */
+/** The first opened secret of a subscription is used from then on. */
 export const openedSecretsKept = (): Sabotage => {
   const opened = new Map<string, ReturnType<StepPorts['secretOpener']['open']>>();
   return {
@@ -106,20 +106,20 @@ export const openedSecretsKept = (): Sabotage => {
   };
 };
 
-/** One call that is throttled fails all that its function has in hand. */
+/** One throttled call fails all other work of its invocation. */
 export const throttlingFailsAll: Sabotage = {
   ports: (ports, { actor }) =>
     withWrite(ports, async (transition) => {
       try {
         return await ports.deliveries.write(transition);
       } catch (error) {
-        actor.invocation.dead = true;
+        actor.invocation.hasEnded = true;
         throw error;
       }
     }),
 };
 
-/** One call that is throttled holds up all that its function has in hand. */
+/** One throttled call delays all other work of its invocation. */
 export const throttlingHoldsUpAll = (): Sabotage => {
   const waits = new WeakMap<Actor['invocation'], Promise<void>>();
   return {

@@ -8,7 +8,7 @@ import {
   lateSuccessDoesNotWin,
   noAttemptNumber,
   noLease,
-  nothingOwed,
+  pendingStepsNotRecorded,
   scheduleNamesWithoutDueTime,
   wakeUpBeforeRecord,
 } from './sabotage.ts';
@@ -16,16 +16,16 @@ import { bodyKeptAfterRecord, takenOverWithoutMessage } from './sabotage-message
 import type { Scenario } from './scenario.ts';
 import { shrink } from './shrink.ts';
 
-/** Of each kind. */
-const RIGHT_ONES = 60;
+/** Runs of the correct pipeline per kind. */
+const CORRECT_RUNS = 60;
 
-/** Where everything goes by Scheduler, which is where its names matter. */
+/** Scenarios that use Scheduler for every retry, because schedule names matter only there. */
 const byScheduler = (scenario: Scenario): Scenario => ({
   ...scenario,
   settings: { ...scenario.settings, schedulerThresholdSeconds: 0 },
 });
 
-/** Receivers that take their time over a success and have none after it, and services as slow: results come late. */
+/** Receivers with one slow success followed by failures, and slow services: results are late. */
 const withLateSuccesses = (scenario: Scenario): Scenario => ({
   ...scenario,
   settings: { ...scenario.settings, attemptTimeoutMs: 15_000 },
@@ -34,7 +34,7 @@ const withLateSuccesses = (scenario: Scenario): Scenario => ({
     interests: {},
     confirmation: undefined,
     maxPerSecond: undefined,
-    // One failure beside the late success ends it.
+    // One failure besides the late success ends the delivery.
     policy: {
       retries_with_no_delay: 0,
       minimum_delay_retries: 0,
@@ -42,8 +42,8 @@ const withLateSuccesses = (scenario: Scenario): Scenario => ({
       maximum_delay_retries: 0,
     },
     answers: {
-      first: [{ takesMs: 14_000, says: { status: 200 } }],
-      then: { takesMs: 100, says: { status: 500 } },
+      first: [{ takesMs: 14_000, response: { status: 200 } }],
+      then: { takesMs: 100, response: { status: 500 } },
     },
   })),
   changes: [],
@@ -54,62 +54,62 @@ const withLateSuccesses = (scenario: Scenario): Scenario => ({
 });
 
 describe('the simulation catches a pipeline', () => {
-  it('without a lease: requests are made twice at a time', async () => {
+  it('without a lease: concurrent duplicate requests', async () => {
     expect(await isCaught(noLease, 'duplicates_are_explained', 300)).toBe(true);
   });
 
-  it('that sends the wake-up before the record: it finds nothing to do yet, and reconcile has to help', async () => {
+  it('that sends the wake-up before the record: it is dropped, and reconcile has to help', async () => {
     expect(await isCaught(wakeUpBeforeRecord, 'nothing_late', 500, withoutFaults)).toBe(true);
   });
 
-  it('that acknowledges before the record: a first attempt is lost with the function', async () => {
+  it('that acknowledges before the record: a crash loses a first attempt', async () => {
     expect(await isCaught(acknowledgeBeforeRecord, 'everything_ends', 500)).toBe(true);
   });
 
-  it('whose wake-ups carry no attempt number: old copies go on', async () => {
-    expect(await isCaught(noAttemptNumber, 'old_copies_do_nothing', 300)).toBe(true);
+  it('whose wake-ups have no attempt number: old copies make requests', async () => {
+    expect(await isCaught(noAttemptNumber, 'old_copies_are_ignored', 300)).toBe(true);
   });
 
-  it('whose records do not say what is owed: a crash takes the notice with it', async () => {
-    expect(await isCaught(nothingOwed, 'nothing_owed_is_forgotten', 500)).toBe(true);
+  it('whose records have no pending steps: a crash loses the undeliverable message', async () => {
+    expect(await isCaught(pendingStepsNotRecorded, 'pending_steps_are_done', 500)).toBe(true);
   });
 
-  it('whose schedules have names without the due time: one stands for another', async () => {
-    expect(await isCaught(scheduleNamesWithoutDueTime, 'schedules_are_their_own', 2_000, byScheduler)).toBe(
+  it('whose schedule names lack the due time: one replaces another', async () => {
+    expect(await isCaught(scheduleNamesWithoutDueTime, 'schedules_are_distinct', 2_000, byScheduler)).toBe(
       true,
     );
   });
 
-  it('that keeps the body after the record: a retry finds none', async () => {
+  it('that stores the body after the record: a retry finds none', async () => {
     expect(await isCaught(bodyKeptAfterRecord, 'the_body_is_kept', 500)).toBe(true);
   });
 
-  it('whose reconcile does not move the index key: it multiplies a backlog', async () => {
+  it('whose reconcile does not postpone: it multiplies a backlog', async () => {
     expect(await isCaught(indexKeyNotMoved, 'reconcile_does_not_multiply', 300)).toBe(true);
   });
 
-  it('where a success that comes late does not win', async () => {
+  it('in which a late success does not win', async () => {
     expect(await isCaught(lateSuccessDoesNotWin, 'delivered_wins', 3_000, withLateSuccesses)).toBe(true);
   });
 
-  it('that takes over a first attempt without keeping its message: reconcile wakes it in vain', async () => {
+  it('that takes over a first attempt without storing its message: a wake-up by reconcile finds none', async () => {
     expect(await isCaught(takenOverWithoutMessage, 'the_body_is_kept', 3_000)).toBe(true);
   });
 
   it.each([
-    ['everything goes by Scheduler', byScheduler],
-    ['successes come late', withLateSuccesses],
-  ])('and not one that is right, where %s', async (_, adapted) => {
-    expect(await findingsIn(RIGHT_ONES, adapted)).toEqual([]);
+    ['everything uses Scheduler', byScheduler],
+    ['successes are late', withLateSuccesses],
+  ])('and finds nothing in the correct one when %s', async (_, adapted) => {
+    expect(await findingsIn(CORRECT_RUNS, adapted)).toEqual([]);
   });
 });
 
 describe('a failing run', () => {
-  it('fails the same way once more, and is shortened to what it takes to fail', async () => {
+  it('is reproducible and is shrunk to a minimal failing scenario', async () => {
     const failing = async (): Promise<number> => {
       for (let seed = FIRST_SEED; ; seed += 1) {
         const scenario = generateScenario(seed);
-        // A fault in a chunk is named by the number of its call, which changes with each member that is taken out.
+        // Fault names in a chunk contain call numbers, which change with each removed member.
         if (scenario.settings.firstAttemptsPerJob > 1) continue;
         const { findings } = await runScenario(scenario, { sabotage: acknowledgeBeforeRecord });
         if (findings.length > 0) return seed;

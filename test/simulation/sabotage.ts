@@ -10,14 +10,14 @@ type Revision = Exclude<Transition, { create: Delivery }>;
 
 const isRevision = (transition: Transition): transition is Revision => 'change' in transition;
 
-/** A port's methods, which a proxy keeps to itself. */
+/** The port's methods as own properties, which a proxy does not have. */
 const portOf = (port: Deliveries): Deliveries => ({
   write: (transition) => port.write(transition),
   find: (key) => port.find(key),
   overdue: (before, limit) => port.overdue(before, limit),
 });
 
-/** The ports with another way to write a delivery. */
+/** The ports with a replaced delivery write. */
 export const withWrite = (ports: StepPorts, write: Write): StepPorts => ({
   ...ports,
   deliveries: { ...portOf(ports.deliveries), write },
@@ -26,7 +26,7 @@ export const withWrite = (ports: StepPorts, write: Write): StepPorts => ({
 const written = (delivery: Delivery | undefined): WriteResult =>
   delivery === undefined ? { kind: 'refused', current: undefined } : { kind: 'written', delivery };
 
-/** The step believes that it holds a lease; the record knows of none, and refuses nobody. */
+/** The step believes that it holds a lease, but the record has none and refuses no claim. */
 export const noLease: Sabotage = {
   ports: (ports) =>
     withWrite(ports, async (transition) => {
@@ -49,7 +49,7 @@ const leaseless = (transition: Transition): Transition => {
   };
 };
 
-/** The wake-up is on its way before the record says what it is for. */
+/** The wake-up is sent before the record is written. */
 export const wakeUpBeforeRecord: Sabotage = {
   ports: (ports) => {
     let sent: number | undefined;
@@ -88,7 +88,7 @@ export const wakeUpBeforeRecord: Sabotage = {
   },
 };
 
-/** The message is gone before what came of it is on record. */
+/** The message is acknowledged before its result is recorded. */
 export const acknowledgeBeforeRecord: Sabotage = {
   ports: (ports, { acknowledge }) =>
     withWrite(ports, async (transition) => {
@@ -97,7 +97,7 @@ export const acknowledgeBeforeRecord: Sabotage = {
     }),
 };
 
-/** A wake-up that says which delivery, and not which attempt: whatever is next. */
+/** A wake-up without an attempt number stands for the next attempt. */
 export const noAttemptNumber: Sabotage = {
   work: (work, deliveries) =>
     work.kind !== 'wake_up'
@@ -105,8 +105,8 @@ export const noAttemptNumber: Sabotage = {
       : { ...work, attempt: (deliveries.find(deliveryName(work.key))?.attempts.length ?? 0) + 1 },
 };
 
-/** What a terminal record still has to do is known to the step alone. */
-export const nothingOwed: Sabotage = {
+/** The pending steps of a finished delivery are not recorded. */
+export const pendingStepsNotRecorded: Sabotage = {
   ports: (ports, { deliveries }) =>
     withWrite(ports, async (transition) => {
       if (!isRevision(transition) || transition.change.owed === undefined)
@@ -123,7 +123,7 @@ export const nothingOwed: Sabotage = {
     }),
 };
 
-/** One name for all wake-ups of an attempt, whenever they are due. */
+/** All wake-ups of an attempt share one schedule name, regardless of the due time. */
 export const scheduleNamesWithoutDueTime: Sabotage = {
   ports: (ports) => ({
     ...ports,
@@ -135,7 +135,7 @@ export const scheduleNamesWithoutDueTime: Sabotage = {
   }),
 };
 
-/** Every run of reconcile wakes what the run before it has woken. */
+/** Reconcile does not postpone what it wakes. */
 export const indexKeyNotMoved: Sabotage = {
   ports: (ports, { deliveries }) =>
     withWrite(ports, async (transition) =>
@@ -145,7 +145,7 @@ export const indexKeyNotMoved: Sabotage = {
     ),
 };
 
-/** A success that comes late is noted, and nothing else. */
+/** A late success is only stored. */
 export const lateSuccessDoesNotWin: Sabotage = {
   ports: (ports) =>
     withWrite(ports, (transition) => {
@@ -161,7 +161,7 @@ export const lateSuccessDoesNotWin: Sabotage = {
     }),
 };
 
-/** A delivery does not remember which recoveries have brought it back. */
+/** A delivery does not store which recoveries reopened it. */
 export const recoveryForgotten: Sabotage = {
   ports: (ports, { deliveries }) => ({
     ...ports,
@@ -175,7 +175,7 @@ export const recoveryForgotten: Sabotage = {
   }),
 };
 
-/** A fault between a claim and its request leaves the lease to run out: it counts as a request that may have been made. */
+/** A fault between claim and request does not release the lease, so it counts as a lost request. */
 export const leaseKeptOnFault: Sabotage = {
   ports: (ports, { deliveries }) =>
     withWrite(ports, (transition) =>

@@ -1,7 +1,7 @@
 import { type ConnectionFault, type RetainedMessages } from '../../shared/domain/vocabulary.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 
-/** Everything that is decided before a run; what chance decides during it comes from the seed. Times are ms from its start. */
+/** The plan of a run. Random decisions during the run follow from the seed. Times are milliseconds from its start. */
 export type Scenario = {
   seed: number;
   settings: SimulatedSettings;
@@ -10,21 +10,21 @@ export type Scenario = {
   messages: readonly PlannedMessage[];
   changes: readonly PlannedChange[];
   interventions: readonly Intervention[];
-  /** Windows in which a queue hands nothing out. */
+  /** Windows in which a queue delivers nothing. */
   standstills: readonly Standstill[];
   throttles: readonly Throttle[];
   rates: FaultRates;
-  /** Whether the deployment asks every new subscriber to confirm. */
+  /** Whether new subscribers have to confirm. */
   confirmsSubscriptions: boolean;
-  /** From then on nothing goes wrong any more. */
+  /** No faults after this time. */
   calmAt: number;
-  /** Subscriptions that one read of their list answers with. */
+  /** Subscriptions per page. */
   pageSize: number;
-  /** How far a function's clock may be off, either way. */
+  /** Maximum clock error of a function, in both directions. */
   skewMs: number;
 };
 
-/** What a deployment sets. It may change in the middle of a run, and an invocation keeps what it began with. */
+/** The deployment's settings. They may change during a run; an invocation keeps those of its start. */
 export type SimulatedSettings = {
   attemptTimeoutMs: number;
   schedulerThresholdSeconds: number;
@@ -40,56 +40,56 @@ export type SimulatedSettings = {
 
 export type PlannedSubscription = {
   id: string;
-  /** Below 0: it was there before anything happened. */
+  /** Negative: it exists before the start. */
   at: number;
   policy: PartialRetryPolicy | undefined;
   ttlSeconds: number | undefined;
   rawDelivery: boolean;
   maxPerSecond: number | undefined;
   interests: PlannedInterests;
-  /** It has to confirm first; undefined: nobody asks it to. */
+  /** How it is confirmed; undefined: it needs no confirmation. */
   confirmation: PlannedConfirmation | undefined;
-  /** How often it had failed since an hour before, when everything began. */
+  /** Earlier failures, in the hour before the start. */
   failures: number;
   answers: Answers;
 };
 
-/** Which messages it asks for: all, where it says nothing. */
+/** Which messages it receives; empty: all. */
 export type PlannedInterests = {
   types?: readonly string[];
-  /** Values of the data's field `k`. */
+  /** Wanted values of the field `k` of the data. */
   keys?: readonly number[];
-  /** A filter that takes more steps than it has on data with a long list, and matches no other. */
-  isCostly?: true;
+  /** A filter that exceeds its step limit on data with a long list, and matches no other data. */
+  isExpensive?: true;
 };
 
-/** Who confirms a subscription, so long after its subscriber has the link, or after it was made. */
-export type PlannedConfirmation = { by: 'subscriber' | 'operator' | 'nobody'; afterMs: number };
+/** Who confirms a subscription, and how long after its link arrived or it was created. */
+export type PlannedConfirmation = { by: 'subscriber' | 'operator' | 'none'; afterMs: number };
 
-/** What a receiver answers to the requests of one message, in turn, and then for ever. */
+/** A receiver's responses to the requests of one message: `first` in turn, then always `then`. */
 export type Answers = { first: readonly Answer[]; then: Answer };
 
 export type Answer = {
   takesMs: number;
   retryAfter?: string;
-  says: { status: number } | { fault: ConnectionFault } | 'forbidden';
+  response: { status: number } | { fault: ConnectionFault } | 'forbidden';
 };
 
-/** What a producer says of a message when it publishes it. */
+/** The content of a message as published. */
 export type PlannedVersion = {
   /** Source text of JSON. */
   data: string;
   type: string | undefined;
   ttlSeconds: number | undefined;
   delaySeconds: number | undefined;
-  /** Whether its producer says when it was published; else that is the time of the SQS message. */
+  /** Whether the producer sets the timestamp; otherwise it is the SQS message's. */
   isTimed: boolean;
 };
 
 export type PlannedMessage = PlannedVersion & {
   id: string;
   at: number;
-  /** Published again under the same id, as the same or as something else. */
+  /** Later copies under the same id, with the same or different content. */
   repeats: readonly ({ at: number } & Partial<PlannedVersion>)[];
 };
 
@@ -100,18 +100,21 @@ export type PlannedChange = { at: number } & (
   | { kind: 'subscription_interests'; id: string; interests: PlannedInterests }
   | { kind: 'subscription_limit'; id: string; maxPerSecond: number | undefined }
   | { kind: 'subscription_secret'; id: string; graceMs: number }
-  /** By an operator, or taken back by one. */
+  /** By an operator. */
   | { kind: 'subscription_confirmed' | 'subscription_unconfirmed'; id: string }
   | { kind: 'subscription_deleted'; id: string }
   | { kind: 'subscription_disabled'; id: string }
   | { kind: 'subscription_enabled'; id: string }
   | { kind: 'queue_deleted' }
-  /** Deleted, and made again after that time. Subscriptions of its new life are planned for later than that. */
+  /** Deleted and recreated after this time. Subscriptions of its new life are planned for later. */
   | { kind: 'queue_recreated'; afterMs: number }
   | { kind: 'settings'; settings: Partial<SimulatedSettings> }
 );
 
-/** What an operator does to one delivery, to all that are over at that time (of one subscription, or of the queue), or to a message. */
+/**
+ * An operator's request for one delivery, for all finished deliveries (of a subscription or the queue), or for a
+ * message.
+ */
 export type Intervention = { at: number } & (
   | { kind: 'retry' | 'cancel'; messageId: string; subscriptionId: string }
   | { kind: 'recover'; subscriptionId: string | undefined }
@@ -122,10 +125,10 @@ export type QueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 
 export type Standstill = { queue: QueueName; from: number; to: number };
 
-/** A window in which one partition of a table refuses every call, while the others work (partition.ts). */
+/** A window in which one table partition refuses every call while the others work (partition.ts). */
 export type Throttle = { partition: string; from: number; to: number };
 
-/** Probabilities: of a call to a port, and of a message sent or received. */
+/** Fault probabilities per port call, and per message sent or received. */
 export type FaultRates = { calls: number; messages: number };
 
 export const QUEUE = 'orders';

@@ -3,11 +3,11 @@ import type { QueueFaults } from '../support/modelled-sqs.ts';
 import type { Faults, MessageFault } from './faults.ts';
 import { DAY, HOUR, MINUTE, SECOND, START, type QueueName, type Scenario } from './scenario.ts';
 
-const MOST_IN_BATCH = 10;
+const MAX_BATCH_SIZE = 10;
 
 /**
- * What goes wrong in a queue of a scenario. `sending`: with the messages that are sent to it. SQS never loses one; here
- * wake-ups may be lost, because reconcile is there for it.
+ * The faults of a queue. `sending`: faults of sent messages. SQS never loses a message; here wake-ups may be lost,
+ * because reconcile covers them.
  */
 export function queueFaults(
   queue: QueueName,
@@ -28,7 +28,7 @@ export function queueFaults(
         ? [{ label: second, laterMs: latenessOf(faults, second) }, first]
         : [first];
     },
-    batchSize: (label) => 1 + Math.floor(faults.chance(`batch ${label}`) * MOST_IN_BATCH),
+    batchSize: (label) => 1 + Math.floor(faults.chance(`batch ${label}`) * MAX_BATCH_SIZE),
     closedUntil: (now) => {
       const found = standstills.find(
         (one) => one.queue === queue && now >= START + one.from && now < START + one.to,
@@ -45,14 +45,14 @@ export function queueFaults(
   };
 }
 
-/** From no time to as long as SQS keeps a message. */
+/** Between zero and the retention of SQS, in milliseconds. */
 function latenessOf(faults: Faults, label: string): number {
   const bounds = [SECOND, SECOND, 30 * SECOND, 30 * SECOND, 10 * MINUTE, HOUR, 3 * DAY];
   const bound = bounds[Math.floor(faults.chance(`${label} bound`) * bounds.length)] ?? SECOND;
   return Math.floor(faults.chance(`${label} late`) * bound);
 }
 
-/** How long after its time a schedule fires. */
+/** How late a schedule fires, in milliseconds. */
 export function scheduleLateness(faults: Faults, { key, attempt }: WakeUp): number {
   const place = `schedule ${key.messageId}/${key.subscriptionId}/${attempt}`;
   const most = faults.strikeMessage(place, ['schedule_late']) === undefined ? MINUTE : 2 * HOUR;

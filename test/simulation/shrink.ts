@@ -2,68 +2,69 @@ import { runScenario, type Outcome } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 import type { RunOptions, Sabotage } from './simulated-world.ts';
 
-/** A failing run that is as small as was found in time. */
-export type Shrunk = { scenario: Scenario; spared: ReadonlySet<string>; outcome: Outcome };
+/** The smallest failing run that was found. */
+export type ShrunkRun = { scenario: Scenario; excluded: ReadonlySet<string>; outcome: Outcome };
 
-const MOST_RUNS = 400;
+const MAX_RUNS = 400;
 
-/** Takes faults, messages, subscriptions and changes out of a failing run while it still fails in the same way. */
-export const shrink = async (scenario: Scenario, sabotage: Sabotage = {}): Promise<Shrunk> => {
+/** Removes faults, messages, subscriptions and changes from a failing run while it still fails in the same way. */
+export const shrink = async (scenario: Scenario, sabotage: Sabotage = {}): Promise<ShrunkRun> => {
   let runs = 0;
   const run = (one: Scenario, options: RunOptions): Promise<Outcome> => {
     runs += 1;
     return runScenario(one, { ...options, sabotage });
   };
   const first = await run(scenario, {});
-  let best: Shrunk = { scenario, spared: new Set(), outcome: first };
+  let best: ShrunkRun = { scenario, excluded: new Set(), outcome: first };
   const wanted = first.findings[0]?.invariant;
   if (wanted === undefined) return best;
 
-  const attempt = async (candidate: Scenario, spared: ReadonlySet<string>): Promise<boolean> => {
-    if (runs >= MOST_RUNS) return false;
-    const outcome = await run(candidate, { spared });
+  const attempt = async (candidate: Scenario, excluded: ReadonlySet<string>): Promise<boolean> => {
+    if (runs >= MAX_RUNS) return false;
+    const outcome = await run(candidate, { excluded });
     if (!outcome.findings.some(({ invariant }) => invariant === wanted)) return false;
-    best = { scenario: candidate, spared, outcome };
+    best = { scenario: candidate, excluded, outcome };
     return true;
   };
 
   const simplify = async (): Promise<boolean> => {
     for (const smaller of simplifications)
-      for (const candidate of smaller(best.scenario)) if (await attempt(candidate, best.spared)) return true;
+      for (const candidate of smaller(best.scenario))
+        if (await attempt(candidate, best.excluded)) return true;
     return false;
   };
-  const spare = async (): Promise<void> => {
+  const excludeFaults = async (): Promise<void> => {
     for (let size = best.outcome.world.faults.injected.length; size >= 1; size = Math.floor(size / 2))
-      await spareRuns(size, () => best, attempt);
+      await excludeRuns(size, () => best, attempt);
   };
 
-  // With few faults left, more of the scenario can go; and then, more of the faults.
-  await spare();
-  while (await simplify()) await spare();
+  // Fewer faults allow a smaller scenario, which allows fewer faults.
+  await excludeFaults();
+  while (await simplify()) await excludeFaults();
   best = {
     ...best,
-    outcome: await runScenario(best.scenario, { spared: best.spared, traced: true, sabotage }),
+    outcome: await runScenario(best.scenario, { excluded: best.excluded, traced: true, sabotage }),
   };
   return best;
 };
 
-/** Tries to do without each run of `size` faults in turn. */
-const spareRuns = async (
+/** Tries to remove each group of `size` consecutive faults. */
+const excludeRuns = async (
   size: number,
-  best: () => Shrunk,
-  attempt: (scenario: Scenario, spared: ReadonlySet<string>) => Promise<boolean>,
+  best: () => ShrunkRun,
+  attempt: (scenario: Scenario, excluded: ReadonlySet<string>) => Promise<boolean>,
 ): Promise<void> => {
   for (let start = 0; start < best().outcome.world.faults.injected.length;) {
-    const { scenario, spared, outcome } = best();
+    const { scenario, excluded, outcome } = best();
     const names = outcome.world.faults.injected.slice(start, start + size).map(({ name }) => name);
-    if (!(await attempt(scenario, new Set([...spared, ...names])))) start += size;
+    if (!(await attempt(scenario, new Set([...excluded, ...names])))) start += size;
   }
 };
 
 const without = <T>(items: readonly T[]): T[][] =>
   items.length < 2 ? [] : items.map((_, index) => items.filter((_item, other) => other !== index));
 
-/** Each is smaller than what it is made of. */
+/** Ways to make a scenario smaller. */
 const simplifications: readonly ((scenario: Scenario) => Scenario[])[] = [
   (scenario) => without(scenario.messages).map((messages) => ({ ...scenario, messages })),
   (scenario) =>
@@ -83,10 +84,10 @@ const simplifications: readonly ((scenario: Scenario) => Scenario[])[] = [
       : [{ ...scenario, messages: scenario.messages.map((one) => ({ ...one, repeats: [] })) }],
 ];
 
-const MOST_LINES = 60;
+const MAX_LINES = 60;
 
-/** A failing run told in lines: what is wrong, which faults it took, and what happened to whom it happened to. */
-export const told = ({ scenario, outcome }: Shrunk): string[] => {
+/** Describes a failing run: its findings, its faults and the trace of its subject. */
+export const describeFailure = ({ scenario, outcome }: ShrunkRun): string[] => {
   const { findings, world } = outcome;
   const subject = findings[0]?.subject ?? '';
   const trace = (world.history.trace ?? []).filter(
@@ -97,7 +98,7 @@ export const told = ({ scenario, outcome }: Shrunk): string[] => {
     ...findings.map(({ invariant, subject: of, detail }) => `  ${invariant}: ${of}: ${detail}`),
     `shortened to ${scenario.messages.length} messages, ${scenario.subscriptions.length} subscriptions and these faults:`,
     ...world.faults.injected.map(({ at, kind, name }) => `  ${at} ${kind} at ${name}`),
-    `the last of what happened to ${subject}:`,
-    ...trace.slice(-MOST_LINES).map((line) => `  ${line}`),
+    `the last events of ${subject}:`,
+    ...trace.slice(-MAX_LINES).map((line) => `  ${line}`),
   ];
 };

@@ -2,7 +2,7 @@ import { runCampaign } from './campaign.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { runScenario } from './run-scenario.ts';
 import { simulationRequestOf, type SimulationRequest } from './request.ts';
-import { shrink, told } from './shrink.ts';
+import { shrink, describeFailure } from './shrink.ts';
 import { faultsIn, isClean, summaryOf, type Summary } from './summary.ts';
 
 const USAGE =
@@ -20,7 +20,7 @@ const explain = async (seeds: readonly number[]): Promise<void> => {
   const [first] = seeds;
   if (first === undefined) return;
   say(`${seeds.length} scenarios failed: ${seeds.slice(0, 20).join(' ')}`);
-  for (const line of told(await shrink(generateScenario(first)))) say(line);
+  for (const line of describeFailure(await shrink(generateScenario(first)))) say(line);
 };
 
 const print = (seed: number, summary: Summary, json: boolean): void => {

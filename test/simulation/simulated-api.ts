@@ -7,7 +7,7 @@ import type { StepPorts } from './ports.ts';
 import { SECOND, type SimulatedSettings } from './scenario.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
-/** What the steps of the API's function ask for. */
+/** The context of the API's steps. */
 export type ApiContext = StepPorts & {
   ports: StepPorts;
   settings: SimulatedSettings & RoomContext['settings'] & { subscriptionConfirmation: boolean };
@@ -18,29 +18,29 @@ export type ApiContext = StepPorts & {
 export type ApiStep = (context: ApiContext) => Promise<unknown>;
 
 export type SimulatedApi = {
-  /** A request that is made once, whatever becomes of it. */
-  ask(what: string, step: ApiStep): void;
-  /** A request that its caller repeats until it is answered. */
-  insist(what: string, step: ApiStep): void;
+  /** Makes a request once, regardless of its result. */
+  requestOnce(what: string, step: ApiStep): void;
+  /** Repeats a request until it is answered. */
+  retryUntilAnswered(what: string, step: ApiStep): void;
 };
 
-/** As long as the function of the API has (API Gateway gives up after 30 s). */
+/** The timeout of the API function (API Gateway gives up after 30 s). */
 const INVOCATION_MS = 29 * SECOND;
 
-/** From one request to its repeat. */
+/** Time between a request and its repeat. */
 const PATIENCE_MS = 30 * SECOND;
 
-/** Longer than faults go on in most runs. */
-const MOST_TRIES = 500;
+/** Enough repeats to outlast the faults in most runs. */
+const MAX_TRIES = 500;
 
-/** The API in a run: each request is an invocation of its own, whose calls fail and which dies like any other. */
+/** The simulated API. Each request is a separate invocation that can fail or crash. */
 export function simulatedApi(world: SimulatedWorld): SimulatedApi {
   const { time, history, scenario } = world;
   const machineFor = machinesOf(world);
   let requests = 0;
   let made = 0;
 
-  /** Differ from each other and, with the seed, from run to run. */
+  /** Deterministic bytes that differ between calls and seeds. */
   const randomBytes = (bytes: number): Uint8Array => {
     made += 1;
     return createHash('sha512').update(`${scenario.seed} ${made}`).digest().subarray(0, bytes);
@@ -64,10 +64,10 @@ export function simulatedApi(world: SimulatedWorld): SimulatedApi {
   const request = (what: string, step: ApiStep, tries: number): void => {
     requests += 1;
     const name = `by hand ${requests}`;
-    const invocation: Invocation = { dead: false, faults: [] };
+    const invocation: Invocation = { hasEnded: false, faults: [] };
     const endsAt = time.now() + INVOCATION_MS;
     time.at(endsAt, () => {
-      invocation.dead = true;
+      invocation.hasEnded = true;
     });
     const machine = machineFor(name);
     const actor = actorOf({ world, machine, invocation, endsAt }, name, name);
@@ -88,11 +88,11 @@ export function simulatedApi(world: SimulatedWorld): SimulatedApi {
   };
 
   return {
-    ask: (what, step) => {
+    requestOnce: (what, step) => {
       request(what, step, 1);
     },
-    insist: (what, step) => {
-      request(what, step, MOST_TRIES);
+    retryUntilAnswered: (what, step) => {
+      request(what, step, MAX_TRIES);
     },
   };
 }

@@ -9,25 +9,28 @@ import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import type { Receipt } from '../support/modelled-sqs.ts';
 import { deliveryName, type Actor, type Invocation } from './history.ts';
-import { actorOf, machinesOf, portsOf, type Machine, type Running } from './machines.ts';
+import { actorOf, machinesOf, portsOf, type Machine, type RunningInvocation } from './machines.ts';
 import type { Published } from './planned-message.ts';
 import { MINUTE, SECOND } from './scenario.ts';
 import { OPERATE_MS, timeoutMs, type Consumers, type SimulatedWorld, type Work } from './simulated-world.ts';
 
 const USER_AGENT = 'Posthaste/simulation';
-/** The functions as Lambda runs them: a batch side by side, killed when its time is up, acknowledged as a whole. */
+/**
+ * The functions as Lambda runs them: records of a batch run concurrently, end at the timeout and are acknowledged
+ * together.
+ */
 export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
   const machineFor = machinesOf(world);
 
   const invoke = <T>(
     batch: readonly Receipt<T>[],
-    run: (receipt: Receipt<T>, running: Running) => Promise<void>,
+    run: (receipt: Receipt<T>, running: RunningInvocation) => Promise<void>,
     functionMs = timeoutMs(world.settings),
   ): void => {
-    const invocation: Invocation = { dead: false, faults: [] };
+    const invocation: Invocation = { hasEnded: false, faults: [] };
     const endsAt = world.time.now() + functionMs;
     world.time.at(endsAt, () => {
-      invocation.dead = true;
+      invocation.hasEnded = true;
     });
     const running = { world, machine: machineFor(batch[0]?.label ?? ''), invocation, endsAt };
     const results = batch.map(async (receipt): Promise<Receipt<T>[]> => {
@@ -36,12 +39,12 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
         return [receipt];
       } catch (error) {
         world.history.trace?.push(`${world.time.now()} ${receipt.label} failed: ${String(error)}`);
-        if (!invocation.dead) receipt.returnSooner();
+        if (!invocation.hasEnded) receipt.returnSooner();
         return [];
       }
     });
     void Promise.all(results).then((done) => {
-      if (!invocation.dead) for (const receipt of done.flat()) receipt.acknowledge();
+      if (!invocation.hasEnded) for (const receipt of done.flat()) receipt.acknowledge();
     });
   };
 
@@ -50,7 +53,7 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
       invoke(batch, runDispatch);
     },
     deliver: (batch) => {
-      // An instance has one invocation at a time, and dies with it; what it noted in an earlier one concerns no attempt of this.
+      // Each invocation gets a new instance; earlier health notes would concern no attempt of this one.
       const { clock } = machineFor(batch[0]?.label ?? '');
       const instance = { healthNotes: healthNotes(clock), memory: memoryBudget(world.time) };
       invoke(batch, (receipt, running) => runDeliver(receipt, running, instance));
@@ -61,7 +64,7 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
   };
 };
 
-const runDispatch = async (receipt: Receipt<Published>, running: Running): Promise<void> => {
+const runDispatch = async (receipt: Receipt<Published>, running: RunningInvocation): Promise<void> => {
   const { world, machine } = running;
   const { message, version, delaySeconds, sentAt } = receipt.value;
   const actor = { ...actorOf(running, receipt.label, receipt.label), copy: receipt.value };
@@ -74,13 +77,17 @@ const runDispatch = async (receipt: Receipt<Published>, running: Running): Promi
   );
 };
 
-/** What the messages of an instance share. */
+/** State shared by the messages of a function instance. */
 type Instance = Pick<DeliverContext, 'healthNotes' | 'memory'>;
 
-/** Less than any attempt needs. */
+/** Too short for any attempt. */
 const SHORT_MS = 3 * SECOND;
 
-const runDeliver = async (receipt: Receipt<Work>, running: Running, instance: Instance): Promise<void> => {
+const runDeliver = async (
+  receipt: Receipt<Work>,
+  running: RunningInvocation,
+  instance: Instance,
+): Promise<void> => {
   const { world, machine } = running;
   const work = world.sabotage.work?.(receipt.value, world.deliveries) ?? receipt.value;
   const { receiveCount } = receipt;
@@ -88,8 +95,8 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, instance: In
   const actor: Actor = {
     ...actorOf(running, receipt.label, owner),
     work: {
-      ...aboutWhat(receipt.value),
-      hasComeBefore: receiveCount > 1 || isForLost(receipt.value),
+      ...subjectOf(receipt.value),
+      isRepeated: receiveCount > 1 || followsLostAttempt(receipt.value),
       carriesMessage: receipt.value.kind !== 'wake_up',
     },
   };
@@ -109,26 +116,23 @@ const runDeliver = async (receipt: Receipt<Work>, running: Running, instance: In
   await deliver(context, work, received);
 };
 
-const runOperate = async (receipt: Receipt<Operation>, running: Running): Promise<void> => {
+const runOperate = async (receipt: Receipt<Operation>, running: RunningInvocation): Promise<void> => {
   const { world, machine, endsAt } = running;
   const actor = actorOf(running, receipt.label, receipt.label);
   const ports = portsOf(world, machine, actor, receipt.acknowledge);
   await operate({ ports, settings: actor.settings }, receipt.value, () => endsAt - world.time.now());
 };
 
-const isForLost = (work: Work): boolean => work.kind === 'job' && work.lost !== undefined;
+const followsLostAttempt = (work: Work): boolean => work.kind === 'job' && work.lost !== undefined;
 
-const aboutWhat = (work: Work): { deliveries: readonly string[]; attempt: number } =>
+const subjectOf = (work: Work): { deliveries: readonly string[]; attempt: number } =>
   work.kind === 'chunk'
     ? { deliveries: work.subscriptionIds.map((id) => deliveryName(jobOfMember(work, id).key)), attempt: 1 }
     : { deliveries: [deliveryName(work.key)], attempt: work.attempt };
 
 const RECONCILE_MS = MINUTE;
 
-/**
- * reconcile, every minute. A minute in which nothing can be overdue is left out, because a run of it would find nothing;
- * so days of waiting cost nothing.
- */
+/** Runs reconcile every minute, but skips minutes in which nothing can be overdue, so that long waits are cheap. */
 export const reconcileEveryMinute = (world: SimulatedWorld): { look: () => void } => {
   const machineFor = machinesOf(world);
   const ticks = new Set<number>();
@@ -153,10 +157,10 @@ export const reconcileEveryMinute = (world: SimulatedWorld): { look: () => void 
 };
 
 const runReconcile = (world: SimulatedWorld, machine: Machine, tick: number): void => {
-  const invocation: Invocation = { dead: false, faults: [] };
+  const invocation: Invocation = { hasEnded: false, faults: [] };
   const endsAt = tick + RECONCILE_MS;
   world.time.at(endsAt, () => {
-    invocation.dead = true;
+    invocation.hasEnded = true;
   });
   const name = `reconcile ${tick}`;
   const actor = actorOf({ world, machine, invocation, endsAt }, name, name);

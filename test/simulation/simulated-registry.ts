@@ -6,7 +6,7 @@ import {
 } from '../../shared/ports/subscriptions.ts';
 import type { SubscriptionStore } from './subscription-store.ts';
 
-/** What the steps of a run ask of the registry. */
+/** The registry methods that the steps use. */
 export type SimulatedRegistry = Pick<
   Registry,
   | 'putQueue'
@@ -21,9 +21,9 @@ export type SimulatedRegistry = Pick<
   | 'removeMarked'
 >;
 
-/** The subscriptions table as it is administered. A subscriber is unique here by construction, so there are no conflicts. */
+/** The administration of the subscriptions table. Subscriber URLs are unique here, so there are no conflicts. */
 export function simulatedRegistry(store: SubscriptionStore): SimulatedRegistry {
-  /** Subscriptions of a deleted queue that are still to be removed: each call removes half of them. */
+  /** Remaining subscriptions of a deleted queue; each call removes half of them. */
   let left = 0;
   const removeHalf = (): boolean => {
     left = Math.floor(left / 2);

@@ -21,20 +21,20 @@ import { modelledSqs, type ModelledSqs, type Receipt } from '../support/modelled
 
 export type Work = FirstJob | WakeUp;
 
-/** What a test puts in the place of a right step, to see that it is caught. */
+/** A fault built into the pipeline, to prove that the invariants find it. */
 export type Sabotage = {
-  /** Between the step and its ports. */
+  /** Replaces the ports of a step. */
   ports?: (
     ports: StepPorts,
     context: { actor: Actor; acknowledge: () => void; deliveries: DeliveryStore },
   ) => StepPorts;
-  /** What a wake-up says when it is received. */
+  /** Replaces the content of a received wake-up. */
   work?: (work: Work, deliveries: DeliveryStore) => Work;
 };
 
-export type RunOptions = { spared?: ReadonlySet<string>; traced?: boolean; sabotage?: Sabotage };
+export type RunOptions = { excluded?: ReadonlySet<string>; traced?: boolean; sabotage?: Sabotage };
 
-/** Everything outside the functions: time, services, receivers. */
+/** Everything outside the functions: time, services and receivers. */
 export type SimulatedWorld = {
   scenario: Scenario;
   time: VirtualClock;
@@ -44,11 +44,11 @@ export type SimulatedWorld = {
   deliveries: DeliveryStore;
   messages: MessageStore;
   subscriptions: SubscriptionStore;
-  /** Up to when the slots of subscriptions are given out. */
+  /** The rate-limit lines: until when slots are reserved. */
   lines: Map<string, Line>;
   receivers: Receivers;
   registry: SimulatedRegistry;
-  /** As they are on record. */
+  /** The current recovery records. */
   recoveries: Map<string, Recovery>;
   queues: {
     ingress: ModelledSqs<Published>;
@@ -57,7 +57,7 @@ export type SimulatedWorld = {
     operation: ModelledSqs<Operation>;
   };
   scheduler: ModelledScheduler<WakeUp>;
-  /** As they are now. */
+  /** The current settings. */
   settings: SimulatedSettings;
 };
 
@@ -67,10 +67,10 @@ export type Consumers = {
   operate: (batch: readonly Receipt<Operation>[]) => void;
 };
 
-/** The time of an invocation of operate, in milliseconds. */
+/** The timeout of operate, in milliseconds. */
 export const OPERATE_MS = 1000 * OPERATE_TIMEOUT_SECONDS;
 
-/** An invocation's time, in milliseconds (shared/domain/delivery/lease.ts). */
+/** The timeout of dispatch and deliver, in milliseconds (shared/domain/delivery/lease.ts). */
 export const timeoutMs = (settings: SimulatedSettings): number => invocationMs(settings.attemptTimeoutMs);
 
 export const simulatedWorld = (
@@ -79,7 +79,7 @@ export const simulatedWorld = (
   consumersOf: (world: SimulatedWorld) => Consumers,
 ): SimulatedWorld => {
   const time = virtualClock(START);
-  const faults = injectFaults(scenario, time, options.spared ?? new Set());
+  const faults = injectFaults(scenario, time, options.excluded ?? new Set());
   const history = emptyHistory(options.traced ?? false);
   const deliveries = deliveryStore({ time, faults, history });
   const subscriptions = subscriptionStore(time, scenario.pageSize);
@@ -93,7 +93,7 @@ export const simulatedWorld = (
       name,
       timeline: time,
       visibilityMs: () => 1000 * visibilityTimeout(functionMs() / 1000),
-      // A function that dies acknowledges nothing, so that the queue does not wait for its end.
+      // A crashed function acknowledges nothing, so the queue does not wait for its end.
       consume: (batch) => {
         consume(batch);
         return Promise.resolve();

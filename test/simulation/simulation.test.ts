@@ -4,15 +4,15 @@ import { chunkObserver, rareIn } from './chunk-observer.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { reachedBy } from './reached.ts';
 import { runScenario } from './run-scenario.ts';
-import { shrink, told } from './shrink.ts';
-import { emptySummary, faultsIn, isClean, summaryOf, type Summary, added } from './summary.ts';
+import { shrink, describeFailure } from './shrink.ts';
+import { emptySummary, faultsIn, isClean, summaryOf, type Summary, addSummaries } from './summary.ts';
 
-/** Some of what `npm run simulate` runs, by the same seeds at any time. */
+/** Part of what `npm run simulate` runs, with fixed seeds. */
 const BLOCKS = 2;
 const BLOCK = 600;
 
-/** What chunks have to come to now and then. */
-const OF_CHUNKS = [
+/** Chunk events that have to occur. */
+const EXPECTED_CHUNK_EVENTS = [
   'unclaimed written',
   'unclaimed refused',
   'held written',
@@ -21,8 +21,8 @@ const OF_CHUNKS = [
   'recorded together',
 ];
 
-/** What scenarios have to come to, beside what they are planned to. */
-const OF_SCENARIOS = [
+/** Unplanned events that have to occur. */
+const EXPECTED_EVENTS = [
   'filtered out',
   'long list filtered',
   'interests changed before a repeat',
@@ -34,7 +34,7 @@ const OF_SCENARIOS = [
   'another policy in mid-schedule',
   'another limit in mid-schedule',
   'another secret in mid-schedule',
-  'disabled by hand or enabled again in mid-schedule',
+  'disabled manually or enabled again in mid-schedule',
   'disabled as failing in mid-schedule',
   'marked for deletion in mid-schedule',
   'cancelled by operate',
@@ -48,9 +48,9 @@ const OF_SCENARIOS = [
 ];
 
 const failureOf = async (seed: number): Promise<string> =>
-  told(await shrink(generateScenario(seed))).join('\n');
+  describeFailure(await shrink(generateScenario(seed))).join('\n');
 
-describe('under injected faults nothing is lost, repeated without a reason, early, or forgotten', () => {
+describe('under injected faults no delivery is lost, duplicated without a reason, early or forgotten', () => {
   it.each(Array.from({ length: BLOCKS }, (_, block) => block * BLOCK))(
     'in the 600 scenarios from seed %i',
     async (from) => {
@@ -61,15 +61,15 @@ describe('under injected faults nothing is lost, repeated without a reason, earl
         const outcome = await runScenario(generateScenario(seed), { sabotage: observing });
         const one = summaryOf(outcome);
         if (!isClean(one)) expect.fail(await failureOf(seed));
-        summary = added(summary, one);
+        summary = addSummaries(summary, one);
         for (const what of reachedBy(outcome.world)) reached[what] = (reached[what] ?? 0) + 1;
       }
-      // A simulation in which nothing happens proves nothing.
+      // Without events the simulation proves nothing.
       expect(summary.attempts).toBeGreaterThan(BLOCK);
       expect(summary.duplicates).toBeGreaterThan(0);
       expect(faultsIn(summary)).toBeGreaterThan(10 * BLOCK);
-      expect(rareIn(seen, OF_CHUNKS, 10)).toEqual([]);
-      expect(rareIn(reached, OF_SCENARIOS, 5)).toEqual([]);
+      expect(rareIn(seen, EXPECTED_CHUNK_EVENTS, 10)).toEqual([]);
+      expect(rareIn(reached, EXPECTED_EVENTS, 5)).toEqual([]);
     },
   );
 });
@@ -79,13 +79,13 @@ describe('a campaign', () => {
   const run = (workers: number) =>
     runCampaign({ seed: 4, faults: FAULTS, workers, progress: () => undefined });
 
-  it('comes to the same sum however many workers it has', async () => {
+  it('has the same result for any number of workers', async () => {
     const one = await run(1);
     expect(one.failedSeeds).toEqual([]);
     expect(await run(3)).toEqual(one);
   });
 
-  it('ends with the scenario in which the last fault asked for was injected', async () => {
+  it('ends with the scenario that reaches the requested number of faults', async () => {
     const { summary } = await run(2);
     expect(faultsIn(summary)).toBeGreaterThanOrEqual(FAULTS);
     expect(faultsIn(summary)).toBeLessThan(FAULTS + 1_000);

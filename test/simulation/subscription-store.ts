@@ -7,26 +7,26 @@ import { pageOfSubscriptions } from '../support/in-memory/page-of-subscriptions.
 import { QUEUE } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
-/** A value from `from` until the next version's. */
+/** A value that is current from `from` until the next version. */
 export type Version<T> = { from: number; value: T };
 
 export type SubscriptionStore = {
-  /** The port on one machine, with that machine's clock and cache. */
+  /** The port for one machine, with its clock and cache. */
   portFor(clock: { now: () => number }, cacheSeconds: number): Subscriptions;
-  /** An existing one keeps its `createdAt`. */
+  /** An existing queue keeps its `createdAt`. */
   putQueue(retryPolicy: PartialRetryPolicy | undefined, createdAt: number): void;
   findQueue(): Queue | undefined;
-  /** With its subscriptions; answers how many they were. */
+  /** Deletes the queue and its subscriptions. Returns the number of subscriptions. */
   deleteQueue(): number;
   put(subscription: Subscription): void;
   find(id: string): Subscription | undefined;
   remove(id: string): void;
-  /** Every version there was; undefined where it was not there. */
+  /** All versions; undefined while it did not exist. */
   queueVersions: readonly Version<Queue | undefined>[];
   versionsOf(id: string): readonly Version<Subscription | undefined>[];
 };
 
-/** The subscriptions table with its whole past, so that what a step did can be judged by what it may have read. */
+/** The subscriptions table with its history, so that a step can be checked against what it may have read. */
 export const subscriptionStore = (time: VirtualClock, pageSize: number): SubscriptionStore => {
   const subscriptions = new Map<string, Version<Subscription | undefined>[]>();
   const queueVersions: Version<Queue | undefined>[] = [];

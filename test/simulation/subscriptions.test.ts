@@ -1,6 +1,6 @@
-import { findingsIn, having, isCaught, withoutFaults } from './is-caught.ts';
+import { findingsIn, onlyWith, isCaught, withoutFaults } from './is-caught.ts';
 import { leaseKeptOnFault } from './sabotage.ts';
-import { erasureUnheard } from './sabotage-messages.ts';
+import { erasureIgnored } from './sabotage-messages.ts';
 import {
   confirmationNotAwaited,
   formerInterestsForgotten,
@@ -17,10 +17,10 @@ import { HOUR, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
 
-/** Two messages whose retries fall together, and whose functions share them; of one the partition is throttled for a while. */
-const besideOneThrottled = (scenario: Scenario): Scenario => {
+/** Two messages whose retries coincide in one invocation; the partition of one is throttled for a while. */
+const withOneThrottledPartition = (scenario: Scenario): Scenario => {
   const [message] = scenario.messages;
-  if (message === undefined) throw new RangeError('There is no message.');
+  if (message === undefined) throw new RangeError('the scenario has no message');
   const plain = { ...message, at: 0, ttlSeconds: undefined, delaySeconds: undefined, repeats: [] };
   return {
     ...withoutFaults(scenario),
@@ -33,7 +33,7 @@ const besideOneThrottled = (scenario: Scenario): Scenario => {
       confirmation: undefined,
       maxPerSecond: undefined,
       policy: { retries_with_no_delay: 0, minimum_delay_retries: 5, minimum_delay: 4, maximum_delay: 4 },
-      answers: { first: [], then: { takesMs: 100, says: { status: 503 } } },
+      answers: { first: [], then: { takesMs: 100, response: { status: 503 } } },
     })),
     changes: [],
     interventions: [],
@@ -51,67 +51,62 @@ const isErased: Planned = ({ interventions }) => interventions.some(({ kind }) =
 
 const MUTANTS: readonly [string, Sabotage, string, Planned][] = [
   [
-    'whose retries read a cache: they go to where the subscriber was',
+    'whose retries read a cache: they call the previous URL',
     retriesReadCache,
-    'only_who_is_there',
+    'only_active_subscriptions',
     isMoved,
   ],
   [
-    'whose repeats judge by the filters of today: they go to whom the message was not for',
+    'whose repeats use the current filters: they reach subscriptions that did not match',
     formerInterestsForgotten,
-    'only_members_get_a_message',
+    'only_matches_get_a_message',
     hasOtherInterests,
   ],
+  ['that skips a subscription with an undecided filter', undecidedLeftOut, 'everything_ends', always],
   [
-    'that leaves out a subscription whose filter comes to no decision',
-    undecidedLeftOut,
-    'everything_ends',
-    always,
-  ],
-  [
-    'that sends messages to a subscription before it has confirmed',
+    'that sends messages to an unconfirmed subscription',
     confirmationNotAwaited,
-    'only_who_is_there',
+    'only_active_subscriptions',
     always,
   ],
   [
-    'whose retries go to a subscription that is marked for deletion',
+    'whose retries call a subscription that is marked for deletion',
     marksIgnored,
-    'only_who_is_there',
+    'only_active_subscriptions',
     always,
   ],
   ['that signs with a secret that was replaced', openedSecretsKept(), 'signed_by_its_secrets', always],
-  ['that takes what it could not read for absent', unreadableIsAbsent, 'cancelled_for_a_reason', always],
+  ['that treats an unreadable subscription as deleted', unreadableIsAbsent, 'cancelled_for_a_reason', always],
   [
-    'where one throttled call fails all that a function has in hand',
+    'in which one throttled call fails all work of an invocation',
     throttlingFailsAll,
     'duplicates_are_explained',
     always,
   ],
   [
-    'that counts a fault of ours before a request as a request that may have been made',
+    'that counts an internal fault before a request as a lost request',
     leaseKeptOnFault,
-    'lost_is_true',
+    'lost_counts_are_true',
     always,
   ],
   [
-    'that does not hear of an erasure where it would keep a body: it looks for one that is gone',
-    erasureUnheard,
+    'that ignores an erasure when it stores a body: a retry finds no body',
+    erasureIgnored,
     'the_body_is_kept',
     isErased,
   ],
 ];
 
 describe('the simulation catches a pipeline', () => {
-  it('where one throttled partition holds up the others', async () => {
-    expect(await isCaught(throttlingHoldsUpAll(), 'nothing_late', 100, besideOneThrottled)).toBe(true);
+  it('in which one throttled partition delays the others', async () => {
+    expect(await isCaught(throttlingHoldsUpAll(), 'nothing_late', 100, withOneThrottledPartition)).toBe(true);
   });
 
-  it('and not one that is right, where one partition is throttled', async () => {
-    expect(await findingsIn(50, besideOneThrottled)).toEqual([]);
+  it('and finds nothing in the correct one when one partition is throttled', async () => {
+    expect(await findingsIn(50, withOneThrottledPartition)).toEqual([]);
   });
 
   it.each(MUTANTS)('%s', async (_, sabotage, invariant, isPlanned) => {
-    expect(await isCaught(sabotage, invariant, 2_000, having(isPlanned))).toBe(true);
+    expect(await isCaught(sabotage, invariant, 2_000, onlyWith(isPlanned))).toBe(true);
   });
 });

@@ -3,13 +3,13 @@ import { duplicatesOf } from './invariants/duplicates.ts';
 import type { FaultKind } from './faults.ts';
 import type { Outcome } from './run-scenario.ts';
 
-/** What a run, or many, came to. */
+/** The totals of one or more runs. */
 export type Summary = {
   scenarios: number;
   faults: Partial<Record<FaultKind, number>>;
   /** Requests that reached a receiver. */
   attempts: number;
-  /** Requests beyond those numbered on record, each of them explained by a fault. */
+  /** Requests without a numbered attempt, each explained by a fault. */
   duplicates: number;
   unexplainedDuplicates: number;
   lost: number;
@@ -41,7 +41,7 @@ export const summaryOf = ({ world, findings }: Outcome): Summary => {
   };
 };
 
-export const added = (one: Summary, other: Summary): Summary => {
+export const addSummaries = (one: Summary, other: Summary): Summary => {
   const faults = { ...one.faults };
   for (const kind of kindsOf(other)) faults[kind] = (faults[kind] ?? 0) + (other.faults[kind] ?? 0);
   return {

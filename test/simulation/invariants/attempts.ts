@@ -12,7 +12,7 @@ import {
   type Invariant,
 } from './delivery-case.ts';
 
-/** In a round, attempts never exceed 1 + the policy's retries; numbers have no gap and no repeat, rounds no way back. */
+/** A round has at most 1 + the policy's retries; attempt numbers have no gaps, and rounds never decrease. */
 export const attemptsAreNumbered: Invariant = (one) => {
   const { record } = one;
   if (record === undefined) return [];
@@ -28,14 +28,14 @@ export const attemptsAreNumbered: Invariant = (one) => {
 
 const roundIsWithinPolicy = (one: DeliveryCase, record: Delivery, round: number): Finding[] => {
   const made = record.attempts.filter((attempt) => attempt.round === round).length;
-  const most = mostAttempts(one, round);
+  const most = maxAttempts(one, round);
   if (made > most) return [violation('attempts_within_policy', one, `${made} of ${most} in round ${round}`)];
   return record.status === 'exhausted' && round === record.round && made !== most
-    ? [violation('exhausted_means_all', one, `${made} of ${most}`)]
+    ? [violation('exhausted_used_all_attempts', one, `${made} of ${most}`)]
     : [];
 };
 
-/** A recovery brings each delivery back once, however often its order comes. */
+/** A recovery reopens each delivery once, even if its operation is received repeatedly. */
 export const oncePerRecovery: Invariant = (one) => {
   const recoveries = one.writes.flatMap(({ transition, after }) =>
     transition.name === 'reopen' && 'change' in transition && transition.change.recoveries !== undefined
@@ -47,44 +47,46 @@ export const oncePerRecovery: Invariant = (one) => {
     : [violation('once_per_recovery', one, recoveries.join())];
 };
 
-/** By the policy that was kept in that round; before its first failure there is one attempt. */
-const mostAttempts = ({ writes }: DeliveryCase, round: number): number => {
+/** From the policy stored in that round; before the first failure there is one attempt. */
+const maxAttempts = ({ writes }: DeliveryCase, round: number): number => {
   const policy = writes.findLast(({ after }) => after.round === round && after.policy !== undefined)?.after
     .policy;
   return policy === undefined ? 1 : 1 + retriesOf(policy);
 };
 
-/** What is on record is what the receivers saw. */
-export const recordsTellTheTruth: Invariant = (one) => {
+/** The records match what the receivers saw. */
+export const recordsMatchRequests: Invariant = (one) => {
   const recorded = one.writes.flatMap((write) => {
     const { transition } = write;
     if (transition.name !== 'record') return [];
     const attempt =
       'create' in transition ? transition.create.attempts.at(-1) : transition.change.appendAttempt;
-    return attempt === undefined ? [] : compared(one, write, attempt);
+    return attempt === undefined ? [] : compareRecord(one, write, attempt);
   });
-  return [...recorded, ...endedRightly(one), ...lateSuccess(one)];
+  return [...recorded, ...endMatchesAttempts(one), ...lateSuccess(one)];
 };
 
-const compared = (one: DeliveryCase, write: Write, attempt: Attempt): Finding[] => {
+const compareRecord = (one: DeliveryCase, write: Write, attempt: Attempt): Finding[] => {
   const request = one.requests.find(
     ({ actor, grant }) => actor === write.actor && grant?.number === attempt.number,
   );
   if (request === undefined)
     return attempt.error === 'address_forbidden'
       ? []
-      : [violation('records_tell_the_truth', one, `no request ${attempt.number}`)];
+      : [violation('records_match_requests', one, `no request ${attempt.number}`)];
   const expected = expectedOutcome(request.reply, write.after.policy?.retry_on_status);
   const isRight = expected === attempt.outcome && statusOf(request.reply) === attempt.statusCode;
   return isRight
     ? []
-    : [violation('records_tell_the_truth', one, `${attempt.outcome} for ${JSON.stringify(request.reply)}`)];
+    : [violation('records_match_requests', one, `${attempt.outcome} for ${JSON.stringify(request.reply)}`)];
 };
 
 const statusOf = (reply: Reply): number | undefined =>
   reply.kind === 'answered' ? reply.statusCode : undefined;
 
-/** The outcome that is right by the table in README.md#what-counts-as-delivered. Where a policy is on record, it says what is listed. */
+/**
+ * The outcome by the table in README.md#what-counts-as-delivered. `listed`: `retry_on_status` of the recorded policy.
+ */
 const expectedOutcome = (reply: Reply, listed: readonly number[] | undefined): Attempt['outcome'] => {
   switch (reply.kind) {
     case 'forbidden':
@@ -102,24 +104,24 @@ const expectedOfStatus = (statusCode: number, listed: readonly number[]): Attemp
   return statusCode !== 410 && listed.includes(statusCode) ? 'failed' : 'rejected';
 };
 
-/** A delivery that is over ended for a reason that the receiver, or nobody else, knows. */
-const endedRightly = (one: DeliveryCase): Finding[] => {
+/** A finished delivery's status matches its last attempt. */
+const endMatchesAttempts = (one: DeliveryCase): Finding[] => {
   const { record, requests } = one;
   if (record === undefined) return [];
   switch (record.status) {
     case 'delivered':
-      return requests.some((request) => isHeardSuccess(one, request))
+      return requests.some((request) => isRecordedSuccess(one, request))
         ? []
-        : [violation('delivered_means_answered', one, 'no 2xx was heard')];
+        : [violation('delivered_means_2xx', one, 'no 2xx was received')];
     case 'rejected':
     case 'exhausted': {
       const outcome = record.attempts.at(-1)?.outcome;
       const expected = record.status === 'rejected' ? 'rejected' : 'failed';
       return outcome === expected
         ? []
-        : [violation('ends_by_its_last_attempt', one, `${record.status} after ${outcome}`)];
+        : [violation('ends_with_last_attempt', one, `${record.status} after ${outcome}`)];
     }
-    // Told by an invariant of its own.
+    // Checked by a separate invariant.
     case 'cancelled':
     case 'pending':
     case 'retrying':
@@ -127,7 +129,7 @@ const endedRightly = (one: DeliveryCase): Finding[] => {
   }
 };
 
-/** Whenever a success comes to be known, it wins, until somebody opens another round. */
+/** A known success always wins, until an operator opens another round. */
 const lateSuccess = (one: DeliveryCase): Finding[] => {
   const { record } = one;
   const isKnown = record?.lateResults.some(
@@ -138,6 +140,6 @@ const lateSuccess = (one: DeliveryCase): Finding[] => {
     : [];
 };
 
-const isHeardSuccess = (one: DeliveryCase, request: DeliveryCase['requests'][number]): boolean =>
+const isRecordedSuccess = (one: DeliveryCase, request: DeliveryCase['requests'][number]): boolean =>
   expectedOutcome(request.reply, undefined) === 'delivered' &&
   (recordOf(one, request) ?? lateRecordOf(one, request)) !== undefined;

@@ -14,7 +14,7 @@ import {
 import { erasureOf } from './erasure.ts';
 import { validBetween } from './policy.ts';
 
-/** Whoever cancels a delivery has read, in that very invocation, what it is cancelled for. */
+/** A cancellation has a reason that its invocation read. */
 export const cancelledForAReason: Invariant = (one) =>
   one.writes.flatMap((write) => {
     const { transition, after, actor, at } = write;
@@ -29,33 +29,33 @@ const isTrue = (one: DeliveryCase, write: Write): boolean => {
   if (reason === undefined) return false;
   switch (reason) {
     case 'manual':
-      return isAskedFor(one, at);
+      return wasRequested(one, at);
     case 'message_expired':
       return (acceptanceOf(one)?.actor.copy?.message.expiresAt ?? Infinity) <= now;
     case 'queue_deleted':
       return isOfDeletedQueue(one, at);
     case 'body_erased':
       return erasureOf(one) <= at;
-    // Told by an invariant of its own.
+    // Checked by a separate invariant.
     case 'body_missing':
       return true;
     case 'subscription_deleted':
     case 'subscription_expired':
     case 'subscription_unconfirmed':
     case 'disabled':
-      // What a cache says against a subscription is asked again.
+      // Deliver reads an absent subscription again without the cache.
       return validBetween(one.world.subscriptions.versionsOf(one.subscriptionId), actor.startedAt, at)
-        .concat(isThereBefore(one, actor.startedAt) ? [] : [undefined])
+        .concat(existedBefore(one, actor.startedAt) ? [] : [undefined])
         .some((subscription) => absenceOf(subscription, now, one.messageId) === after.reason);
     default:
       return false;
   }
 };
 
-const isThereBefore = ({ world, subscriptionId }: DeliveryCase, time: number): boolean =>
+const existedBefore = ({ world, subscriptionId }: DeliveryCase, time: number): boolean =>
   (world.subscriptions.versionsOf(subscriptionId)[0]?.from ?? Infinity) <= time;
 
-/** Why nobody is called; the first that holds, as docs/design.md#5-the-state-machine has them. */
+/** Why a subscription cannot be called: the first reason in the order of docs/design.md#5-the-state-machine. */
 const absenceOf = (
   subscription: Subscription | undefined,
   now: number,
@@ -69,7 +69,7 @@ const absenceOf = (
   return subscription.disabled === undefined ? undefined : 'disabled';
 };
 
-const isAskedFor = ({ world, messageId, subscriptionId }: DeliveryCase, at: number): boolean =>
+const wasRequested = ({ world, messageId, subscriptionId }: DeliveryCase, at: number): boolean =>
   world.scenario.interventions.some(
     (asked) =>
       asked.kind === 'cancel' &&
@@ -78,7 +78,7 @@ const isAskedFor = ({ world, messageId, subscriptionId }: DeliveryCase, at: numb
       START + asked.at <= at,
   );
 
-/** The life of its queue is over in which the message was accepted. A message of our own does not say in which that was. */
+/** The queue's life in which the message was accepted has ended. A confirmation request does not contain its life. */
 const isOfDeletedQueue = (one: DeliveryCase, at: number): boolean => {
   const acceptance = acceptanceOf(one);
   const life = acceptance?.record.life;
@@ -88,13 +88,13 @@ const isOfDeletedQueue = (one: DeliveryCase, at: number): boolean => {
     : validBetween(queueVersions, at, at).every((queue) => queue?.createdAt !== life);
 };
 
-/** Within this time operate has listed what is pending and cancelled it, if nothing goes wrong. */
+/** Operate cancels pending deliveries within this time if there are no faults. */
 const SOON_MS = MINUTE;
 
-/** In half an hour operate looks six times for what it could not cancel, and gives up then. */
+/** Operate gives up failed cancellations after six passes in half an hour. */
 const GIVEN_UP_AFTER_MS = 30 * MINUTE;
 
-/** What is pending for a deleted subscription, or on a deleted queue, is cancelled at once, and need not wait for its next attempt. */
+/** Retrying deliveries of a deleted subscription or queue are cancelled at once, before their next attempt. */
 export const deletionsCancel: Invariant = (one) => {
   const { world, subscriptionId } = one;
   const marked = world.subscriptions
@@ -115,8 +115,11 @@ export const deletionsCancel: Invariant = (one) => {
   });
 };
 
-/** A subscription that is marked for deletion is removed in the end, and not before what was pending for it is over. */
-export const marksAreRemoved = (world: SimulatedWorld, cases: readonly DeliveryCase[]): Finding[] =>
+/** A deleted subscription is removed eventually, and not before its retrying deliveries have ended. */
+export const deletedSubscriptionsAreRemoved = (
+  world: SimulatedWorld,
+  cases: readonly DeliveryCase[],
+): Finding[] =>
   world.scenario.subscriptions.flatMap(({ id }) => {
     const versions = world.subscriptions.versionsOf(id);
     const index = versions.findIndex(({ value }) => value?.deletedAt !== undefined);
@@ -126,14 +129,16 @@ export const marksAreRemoved = (world: SimulatedWorld, cases: readonly DeliveryC
     if (removed === undefined)
       return isDisturbed(world, marked.from + GIVEN_UP_AFTER_MS, Infinity)
         ? []
-        : [violation('marks_are_removed', { name: id }, 'it is marked still')];
-    // With its queue it goes at once.
+        : [violation('deleted_subscriptions_are_removed', { name: id }, 'it is still marked for deletion')];
+    // A deleted queue removes its subscriptions at once.
     if (validBetween(world.subscriptions.queueVersions, removed.from, removed.from).includes(undefined))
       return [];
     return cases
       .filter((one) => one.subscriptionId === id)
       .filter((one) => [marked.from, removed.from].every((at) => recordAt(one, at)?.status === 'retrying'))
-      .map((one) => violation('marks_are_removed', one, 'before its pending delivery was over'));
+      .map((one) =>
+        violation('deleted_subscriptions_are_removed', one, 'before its pending delivery was over'),
+      );
   });
 
 const isDisturbed = ({ faults, scenario }: SimulatedWorld, from: number, to: number): boolean =>

@@ -5,7 +5,7 @@ import { SLOWEST_MS } from '../faulty-ports.ts';
 import { copiesOf } from '../planned-message.ts';
 import { SECOND, type PlannedMessage } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
-import { goesToItsMembers } from './membership.ts';
+import { checkMembership } from './membership.ts';
 import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
 const lost = (subject: string, detail: string): Finding => ({
@@ -15,7 +15,7 @@ const lost = (subject: string, detail: string): Finding => ({
   detail,
 });
 
-/** Every accepted message × matching subscription ends; a message that was not accepted says why. */
+/** Every delivery of an accepted message ends, and a message that is not accepted has a recorded reason. */
 export const everythingEnds = (world: SimulatedWorld, cases: readonly DeliveryCase[]): Finding[] => {
   const byName = new Map(cases.map((one) => [one.name, one]));
   return [
@@ -24,9 +24,9 @@ export const everythingEnds = (world: SimulatedWorld, cases: readonly DeliveryCa
         ({ record }) => record.key.messageId === planned.id,
       );
       return [
-        ...(acceptances.length === 0 ? whyRefused(world, planned.id) : []),
-        ...acceptances.flatMap((acceptance) => goesToItsMembers(world, acceptance, byName)),
-        ...swallowedIn(world, planned, acceptances),
+        ...(acceptances.length === 0 ? checkRefusal(world, planned.id) : []),
+        ...acceptances.flatMap((acceptance) => checkMembership(world, acceptance, byName)),
+        ...missingFromLastLife(world, planned, acceptances),
       ];
     }),
     ...cases.flatMap(({ name, record }) =>
@@ -35,17 +35,19 @@ export const everythingEnds = (world: SimulatedWorld, cases: readonly DeliveryCa
   ];
 };
 
-const whyRefused = ({ history, subscriptions }: SimulatedWorld, id: string): Finding[] => {
+const checkRefusal = ({ history, subscriptions }: SimulatedWorld, id: string): Finding[] => {
   const wasDeleted = subscriptions.queueVersions.some(({ value }) => value === undefined);
-  const buried = history.buried.some(({ name, reason }) => name === id && reason === 'unknown_queue');
-  return wasDeleted && buried ? [] : [lost(id, 'neither accepted nor refused')];
+  const deadLetters = history.deadLetters.some(
+    ({ name, reason }) => name === id && reason === 'unknown_queue',
+  );
+  return wasDeleted && deadLetters ? [] : [lost(id, 'neither accepted nor refused')];
 };
 
 /**
- * A message that was sent in the last life of its queue is accepted in it, whatever came under its id before. It may still
- * count to the life before for as long as a list of subscriptions may be old.
+ * A message sent in the queue's last life is accepted in it, even if its id was used before. Shortly after the
+ * recreation, a stale cache may assign it to the earlier life.
  */
-const swallowedIn = (
+const missingFromLastLife = (
   { subscriptions, scenario }: SimulatedWorld,
   planned: PlannedMessage,
   acceptances: readonly Acceptance[],
@@ -55,16 +57,17 @@ const swallowedIn = (
   const settledBy = life + scenario.settings.cacheSeconds * SECOND + 2 * scenario.skewMs + SLOWEST_MS;
   const isSent = copiesOf(planned).some(({ sentAt }) => sentAt >= settledBy);
   const isAccepted = acceptances.some(({ record }) => record.life === life);
-  return isSent && !isAccepted
-    ? [lost(planned.id, 'taken for a message of an earlier life of its queue')]
-    : [];
+  return isSent && !isAccepted ? [lost(planned.id, 'assigned to an earlier life of its queue')] : [];
 };
 
-/** A rejected or exhausted delivery has its notice, a 410 disables, and no message is missing when it is needed. */
-export const nothingOwedIsForgotten: Invariant = (one) => {
+/**
+ * A rejected or exhausted delivery is on the undeliverable queue, a 410 disables the subscription, and retries find
+ * their message.
+ */
+export const pendingStepsAreDone: Invariant = (one) => {
   const { record } = one;
   if (record === undefined) return [];
-  const findings = [...forgottenBy(one, record)];
+  const findings = [...missingSteps(one, record)];
   if (record.reason === 'gone' && isEnabled(one) && !isRepaired(one, record))
     findings.push(violation('gone_disables', one, 'the subscription is not disabled'));
   if (record.reason === 'body_missing')
@@ -72,32 +75,36 @@ export const nothingOwedIsForgotten: Invariant = (one) => {
   return findings;
 };
 
-const forgottenBy = (one: DeliveryCase, { status, owed, round, attempts }: Delivery): Finding[] =>
+const missingSteps = (one: DeliveryCase, { status, owed, round, attempts }: Delivery): Finding[] =>
   [
-    ...(NOTICED.has(status) && !isNoticed(one, round) ? [`${status} without a notice`] : []),
-    ...(status === 'exhausted' && !isToldOf(one, attempts.length) ? ['exhausted, and nobody was told'] : []),
-    ...(owed.length > 0 ? [`still owes ${owed.join()}`] : []),
-  ].map((detail) => ({ ...lost(one.name, detail), invariant: 'nothing_owed_is_forgotten' }));
+    ...(UNDELIVERABLE.has(status) && !hasNotice(one, round)
+      ? [`${status} without an undeliverable message`]
+      : []),
+    ...(status === 'exhausted' && !hasExhaustedEvent(one, attempts.length)
+      ? ['exhausted without an event']
+      : []),
+    ...(owed.length > 0 ? [`still pending: ${owed.join()}`] : []),
+  ].map((detail) => ({ ...lost(one.name, detail), invariant: 'pending_steps_are_done' }));
 
-/** How a delivery ends that somebody has to be told of. */
-const NOTICED: ReadonlySet<string> = new Set(['rejected', 'exhausted']);
+/** Statuses that send the delivery to the undeliverable queue. */
+const UNDELIVERABLE: ReadonlySet<string> = new Set(['rejected', 'exhausted']);
 
-const isToldOf = ({ world, name }: DeliveryCase, attempts: number): boolean =>
+const hasExhaustedEvent = ({ world, name }: DeliveryCase, attempts: number): boolean =>
   world.history.events.some(
     (event) =>
       event.type === 'delivery.exhausted' && deliveryName(event.key) === name && event.attempts === attempts,
   );
 
-const isNoticed = ({ world, name }: DeliveryCase, ended: number): boolean =>
+const hasNotice = ({ world, name }: DeliveryCase, ended: number): boolean =>
   world.history.notices.some(({ delivery, round }) => delivery === name && round === ended);
 
-/** And always has been: somebody may have enabled it again. */
+/** Never disabled in the run; an operator may have enabled it again. */
 const isEnabled = ({ world, subscriptionId }: DeliveryCase): boolean =>
   world.subscriptions
     .versionsOf(subscriptionId)
     .every(({ value }) => value !== undefined && value.disabled === undefined);
 
-/** It has another subscriber, or was enabled, since it was read for the last attempt. */
+/** Its URL changed or it was enabled since it was read for the last attempt. */
 const isRepaired = ({ world, subscriptionId }: DeliveryCase, { attempts }: Delivery): boolean => {
   const { scenario, subscriptions } = world;
   const readMs = scenario.settings.cacheSeconds * SECOND + ANY_INVOCATION_MS + 2 * scenario.skewMs;

@@ -2,7 +2,7 @@ import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { Acceptance, Granted, SeenRequest, SentWakeUp, Write } from '../history.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 
-/** What a run must never come to. */
+/** A violated property of a run. */
 export type Finding = {
   kind: 'lost' | 'unexplained_duplicate' | 'violation';
   invariant: string;
@@ -10,17 +10,17 @@ export type Finding = {
   detail: string;
 };
 
-/** Everything that is known of one delivery after a run. */
+/** Everything recorded about one delivery after a run. */
 export type DeliveryCase = {
   world: SimulatedWorld;
   name: string;
   messageId: string;
   subscriptionId: string;
-  /** As it was last written. */
+  /** The last written record. */
   record: Delivery | undefined;
   writes: readonly Write[];
   requests: readonly SeenRequest[];
-  /** Each right that somebody was given to make one request. */
+  /** Every granted right to make one request. */
   grants: readonly Granted[];
   wakeUps: readonly SentWakeUp[];
 };
@@ -50,14 +50,14 @@ export const deliveryCases = (world: SimulatedWorld): DeliveryCase[] => {
   });
 };
 
-/** The acceptance that a delivery is of. */
+/** The acceptance of a delivery's message. */
 export const acceptanceOf = ({ world, messageId, record }: DeliveryCase): Acceptance | undefined =>
   world.history.acceptances.find(
     (acceptance) =>
       acceptance.record.key.messageId === messageId && acceptance.record.acceptedAt === record?.acceptedAt,
   );
 
-/** As it was on record at a time; undefined: not yet. */
+/** The delivery's record at a time; undefined if it did not exist yet. */
 export const recordAt = ({ writes }: DeliveryCase, time: number): Delivery | undefined =>
   writes.findLast(({ at }) => at <= time)?.after;
 
@@ -68,7 +68,7 @@ export const violation = (invariant: string, { name }: { name: string }, detail:
   detail,
 });
 
-/** The write that put a request's result on record under its number. */
+/** The write that recorded a request's result as a numbered attempt. */
 export const recordOf = ({ writes }: DeliveryCase, request: SeenRequest): Write | undefined =>
   writes.find(
     ({ transition, actor, after }) =>
@@ -77,6 +77,6 @@ export const recordOf = ({ writes }: DeliveryCase, request: SeenRequest): Write 
       after.attempts.length === request.grant?.number,
   );
 
-/** The write that put a request's result on record outside the numbering. */
+/** The write that recorded a request's result as a late result. */
 export const lateRecordOf = ({ writes }: DeliveryCase, request: SeenRequest): Write | undefined =>
   writes.find(({ transition, actor }) => transition.name === 'record_late' && actor === request.actor);

@@ -2,23 +2,23 @@ import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.
 import type { SeenRequest, Write } from '../history.ts';
 import { DAY } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
-import { isTakenEarly, wentWrong } from './lost.ts';
+import { isTakenEarly, hasFaultSince } from './lost.ts';
 import { recordOf, violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
-/** Requests beyond those that are numbered on record: what a subscriber may see twice. */
+/** Requests that are not recorded as numbered attempts: possible duplicates for a subscriber. */
 export const duplicatesOf = (one: DeliveryCase): readonly SeenRequest[] =>
   one.requests.filter((request) => recordOf(one, request) === undefined);
 
 /**
- * Each request that is not a numbered attempt has a fault of its own to explain it, and the record counts it: as lost, as
- * a late result that won, or both. What the records count is what the receivers saw, one to one.
+ * Every request without a numbered attempt is explained by a separate fault and counted in the record as lost, as a
+ * late success, or both.
  */
 export const duplicatesAreExplained: Invariant = (one) => {
   const duplicates = duplicatesOf(one);
   const unexplained = duplicates.filter((request) => !isExplained(one, request));
   return [
     ...unexplained.map((request) =>
-      duplicate(one, `request at ${request.at} by ${request.actor.name} met no fault`),
+      duplicate(one, `request at ${request.at} by ${request.actor.name} has no fault to explain it`),
     ),
     ...uncounted(one, duplicates.length),
   ];
@@ -32,47 +32,50 @@ const duplicate = ({ name }: DeliveryCase, detail: string): Finding => ({
 });
 
 /**
- * After it was made its function was killed, or one of its own calls went wrong; or its lease was taken by a fast clock; or a
- * success that came late, or a cancellation, ended the delivery under that very lease.
+ * Explained by a crash or a failed call of its invocation, by a takeover with a fast clock, or by a late success or
+ * cancellation that ended the delivery during its lease.
  */
 const isExplained = (one: DeliveryCase, { at, actor, grant }: SeenRequest): boolean =>
-  wentWrong(actor, at) ||
+  hasFaultSince(actor, at) ||
   (grant !== undefined && isTakenEarly(one, { delivery: one.name, actor, grant })) ||
   [...lateWins(one), ...cancellations(one)].some(({ before }) => before?.lease?.owner === actor.owner);
 
-/** Somebody cancelled by hand while a request may have been under way. */
+/** Cancellations while a request may have been in flight. */
 const cancellations = ({ writes }: DeliveryCase): Write[] =>
   writes.filter(({ transition, before }) => transition.name === 'cancel' && before?.lease !== undefined);
 
-/** Successes that came after their lease was gone, and ended a delivery that somebody else was at. */
+/** Late successes that ended a delivery with another lease holder. */
 const lateWins = ({ writes }: DeliveryCase): Write[] =>
   writes.filter(
     ({ transition, before, after }) =>
       transition.name === 'record_late' && after.status === 'delivered' && before?.lease !== undefined,
   );
 
-/** A lease ends by the record of its attempt, by being lost, or by a late success; so no request may be left over. */
+/** Every lease ends with a recorded attempt, a lost count or a late success, so no request may remain. */
 const uncounted = (one: DeliveryCase, duplicates: number): Finding[] => {
   const { record, requests } = one;
   const numbered = requests.length - duplicates;
   const lost = lostOf(record);
-  const left = requests.length - numbered - lost - lateWins(one).length - heldOf(record);
+  const left = requests.length - numbered - lost - lateWins(one).length - openLeases(record);
   return left > 0 ? [duplicate(one, `${requests.length} requests, ${numbered} numbered, ${lost} lost`)] : [];
 };
 
 const lostOf = (record: Delivery | undefined): number =>
   (record?.lost ?? 0) + sum(record?.attempts.map((attempt) => attempt.lost ?? 0) ?? []);
 
-/** A lease that is still there is a holder that died with nobody left to count it: its delivery is told as lost. */
-const heldOf = (record: Delivery | undefined): number =>
+/**
+ * A remaining lease of an open delivery: its holder crashed, and nothing counted it. Its delivery is reported as
+ * lost.
+ */
+const openLeases = (record: Delivery | undefined): number =>
   record?.lease !== undefined && isOpen(record.status) ? 1 : 0;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-/** For so long an id is known beyond the retention of its deliveries (docs/ingress.md, "After the window"). */
+/** How long an id is remembered beyond its deliveries' retention (docs/ingress.md, "After the window"). */
 const IDS_OUTLIVE_MS = 7 * DAY;
 
-/** In each life of its queue an id is accepted once, and every later copy of it is a repeat. */
+/** An id is accepted once per life of its queue; later copies are repeats. */
 export const idsAreAcceptedOnce = ({ history }: SimulatedWorld): Finding[] =>
   history.acceptances.flatMap(({ at, actor, record }, index) =>
     history.acceptances
@@ -88,7 +91,7 @@ export const idsAreAcceptedOnce = ({ history }: SimulatedWorld): Finding[] =>
       ),
   );
 
-/** One lease, one request, made while the lease outlives it. */
+/** Each request has a separate lease that outlives it. */
 export const oneRequestPerLease: Invariant = (one) => {
   const seen = new Set<unknown>();
   return one.requests.flatMap((request) => {

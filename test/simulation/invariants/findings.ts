@@ -1,43 +1,43 @@
 import type { SimulatedWorld } from '../simulated-world.ts';
-import { attemptsAreNumbered, oncePerRecovery, recordsTellTheTruth } from './attempts.ts';
-import { cancelledForAReason, deletionsCancel, marksAreRemoved } from './cancellations.ts';
-import { everythingEnds, nothingOwedIsForgotten } from './completeness.ts';
+import { attemptsAreNumbered, oncePerRecovery, recordsMatchRequests } from './attempts.ts';
+import { cancelledForAReason, deletionsCancel, deletedSubscriptionsAreRemoved } from './cancellations.ts';
+import { everythingEnds, pendingStepsAreDone } from './completeness.ts';
 import { deliveryCases, type Finding, type Invariant } from './delivery-case.ts';
 import { duplicatesAreExplained, idsAreAcceptedOnce, oneRequestPerLease } from './duplicates.ts';
-import { confirmationsAreAsked } from './confirmations.ts';
+import { confirmationsAreRequested } from './confirmations.ts';
 import { erasedIsGone, erasedIsNotRetried } from './erasure.ts';
 import { requestsAreFaithful } from './fidelity.ts';
-import { lostIsTrue } from './lost.ts';
+import { lostCountsAreTrue } from './lost.ts';
 import { healthIsTrue } from './health.ts';
 import { policyIsKept } from './policy.ts';
 import { ratesAreKept } from './rate.ts';
 import { recoveriesAreTrue } from './recoveries.ts';
 import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
-import { oldCopiesDoNothing, reconcileDoesNotMultiply, schedulesAreTheirOwn } from './wake-ups.ts';
+import { oldCopiesAreIgnored, reconcileDoesNotMultiply, schedulesAreDistinct } from './wake-ups.ts';
 
 const INVARIANTS: readonly Invariant[] = [
-  nothingOwedIsForgotten,
+  pendingStepsAreDone,
   attemptsAreNumbered,
   oncePerRecovery,
-  recordsTellTheTruth,
+  recordsMatchRequests,
   cancelledForAReason,
   deletionsCancel,
   policyIsKept,
   duplicatesAreExplained,
-  lostIsTrue,
+  lostCountsAreTrue,
   oneRequestPerLease,
   nothingAfterItsEnd,
   nothingEarly,
   nothingLate,
   recordsOutliveSchedules,
-  oldCopiesDoNothing,
+  oldCopiesAreIgnored,
   reconcileDoesNotMultiply,
-  schedulesAreTheirOwn,
+  schedulesAreDistinct,
   requestsAreFaithful,
   erasedIsNotRetried,
 ];
 
-/** Everything that is wrong with a run. */
+/** All violations of a run. */
 export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Finding[] => {
   const cases = deliveryCases(world);
   const endless: Finding[] =
@@ -46,9 +46,9 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
       : [
           {
             kind: 'violation',
-            invariant: 'comes_to_rest',
+            invariant: 'run_ends',
             subject: 'run',
-            detail: 'something still happens',
+            detail: 'the run does not end',
           },
         ];
   return [
@@ -58,8 +58,8 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
     ...ratesAreKept(world),
     ...idsAreAcceptedOnce(world),
     ...erasedIsGone(world),
-    ...confirmationsAreAsked(world, cases),
-    ...marksAreRemoved(world, cases),
+    ...confirmationsAreRequested(world, cases),
+    ...deletedSubscriptionsAreRemoved(world, cases),
     ...recoveriesAreTrue(world, cases),
     ...cases.flatMap((one) => INVARIANTS.flatMap((invariant) => invariant(one))),
   ];

@@ -7,14 +7,14 @@ import type { SimulatedWorld } from '../simulated-world.ts';
 import type { Version } from '../subscription-store.ts';
 import type { Finding } from './delivery-case.ts';
 
-/** What is said of a subscription is true, and nobody is disabled as failing who was not. */
+/** A subscription's health matches its responses, and only failing subscriptions are disabled as failing. */
 export const healthIsTrue = (world: SimulatedWorld): Finding[] =>
   world.scenario.subscriptions.flatMap(({ id }) => {
     const versions = world.subscriptions.versionsOf(id);
     return versions.flatMap((version, index) => [
       ...disabledForAReason(world, version, versions[index - 1]?.value),
-      ...saidOfIt(world, version, versions[index - 1]?.value),
-      ...toldInTheEnd(world, version.value, versions.at(-1)?.value),
+      ...healthMatchesResponses(world, version, versions[index - 1]?.value),
+      ...eventsAreSent(world, version.value, versions.at(-1)?.value),
     ]);
   });
 
@@ -33,12 +33,14 @@ const disabledForAReason = (
   if (value?.disabled?.reason !== 'failing' || before?.disabled !== undefined) return [];
   const { id, failing } = value;
   const faults =
-    failing === undefined ? ['without a spell'] : whyNot(world, id, { since: failing.since, at });
+    failing === undefined
+      ? ['without a failing period']
+      : reasonsAgainst(world, id, { since: failing.since, at });
   return faults.map((detail) => finding('disabled_as_failing', id, detail));
 };
 
-/** What speaks against disabling it. The settings may have changed in the middle of the run. */
-const whyNot = (
+/** Reasons against disabling it. The settings may have changed during the run. */
+const reasonsAgainst = (
   world: SimulatedWorld,
   id: string,
   { since, at }: { since: number; at: number },
@@ -49,45 +51,47 @@ const whyNot = (
   const planned = world.scenario.subscriptions.find((one) => one.id === id)?.failures ?? 0;
   const before = since === START - HOUR ? planned : 0;
   const failures = results(world, id, { from: since - MINUTE, to: at }).filter(isFailure).length;
-  // What came within the last second may not have been noted yet.
+  // Results of the last second may not be recorded yet.
   const noted = { from: since + cachedMs + ANY_INVOCATION_MS, to: at - SECOND };
   const successes = results(world, id, noted).filter((write) => !isFailure(write) && isUndisturbed(write));
-  const toldForMs = before >= FAILURES_TO_NOTIFY ? Infinity : at - toldAt(world, id, since);
+  const notifiedForMs = before >= FAILURES_TO_NOTIFY ? Infinity : at - notifiedAt(world, id, since);
   const skewMs = 2 * world.scenario.skewMs;
   return [
     ...(at - since < shortest - skewMs ? [`after ${at - since} ms`] : []),
-    ...(toldForMs < shortest / 2 - skewMs ? [`${toldForMs} ms after operators were told`] : []),
+    ...(notifiedForMs < shortest / 2 - skewMs ? [`${notifiedForMs} ms after operators were notified`] : []),
     ...(before + failures < FAILURES_TO_DISABLE ? [`after ${before + failures} failures`] : []),
     ...successes.map((success) => `though ${success.delivery} succeeded at ${success.at}, since ${since}`),
   ];
 };
 
-/** When operators were to be told of a spell. */
-const toldAt = ({ subscriptions }: SimulatedWorld, id: string, since: number): number =>
+/** When a failing period reached the notification threshold. */
+const notifiedAt = ({ subscriptions }: SimulatedWorld, id: string, since: number): number =>
   subscriptions
     .versionsOf(id)
     .find(({ value }) => value?.failing?.since === since && value.failing.failures >= FAILURES_TO_NOTIFY)
     ?.from ?? Infinity;
 
-/** That it is gone, or begins to fail, was said by itself: at its own address, and since it was enabled. */
-const saidOfIt = (
+/** A change to gone or failing follows from a response of its current URL since it was enabled. */
+const healthMatchesResponses = (
   world: SimulatedWorld,
   { from: at, value }: Version<Subscription | undefined>,
   before: Subscription | undefined,
 ): Finding[] => {
   if (value?.changedAt === undefined || before === undefined) return [];
-  const said = saidBetween(before, value);
-  // Our own refusal of an address reaches nobody.
+  const said = healthChangeBetween(before, value);
+  // A forbidden address is refused without a request.
   if (said === undefined || (said === 'failing' && isForbidden(world.scenario, value.id))) return [];
-  return isSaid(world, value, said) ? [] : [finding('said_of_itself', value.id, `${said} at ${at}`)];
+  return hasResponseFor(world, value, said)
+    ? []
+    : [finding('health_matches_responses', value.id, `${said} at ${at}`)];
 };
 
-const saidBetween = (before: Subscription, after: Subscription): 'gone' | 'failing' | undefined => {
+const healthChangeBetween = (before: Subscription, after: Subscription): 'gone' | 'failing' | undefined => {
   if (before.disabled === undefined && after.disabled?.reason === 'gone') return 'gone';
   return before.failing === undefined && after.failing !== undefined ? 'failing' : undefined;
 };
 
-const isSaid = (
+const hasResponseFor = (
   { history, subscriptions }: SimulatedWorld,
   { id, subscriber, changedAt }: Subscription,
   said: 'gone' | 'failing',
@@ -104,16 +108,16 @@ const isSaid = (
 const isForbidden = ({ subscriptions }: Scenario, id: string): boolean =>
   subscriptions.some(
     ({ id: other, answers }) =>
-      other === id && [...answers.first, answers.then].some(({ says }) => says === 'forbidden'),
+      other === id && [...answers.first, answers.then].some(({ response }) => response === 'forbidden'),
   );
 
-/** All that were ever in force. */
+/** All settings of the run. */
 const settingsOf = ({ settings, changes }: Scenario): SimulatedSettings[] => [
   settings,
   ...changes.flatMap((change) => (change.kind === 'settings' ? [{ ...settings, ...change.settings }] : [])),
 ];
 
-/** Attempts put on record for a subscription. */
+/** Recorded attempts of a subscription. */
 const results = (
   { history }: SimulatedWorld,
   id: string,
@@ -133,27 +137,27 @@ const isFailure = ({ transition }: Write): boolean => {
   return (appendAttempt ?? appendLateResult)?.outcome !== 'delivered';
 };
 
-/** Whoever died or met a fault may not have come to note what came of it. */
+/** An invocation with a fault may not have recorded the health change. */
 const isUndisturbed = ({ actor }: Write): boolean => actor.invocation.faults.length === 0;
 
-/** Everything that was to be told was told, but of a subscription that is gone, or that nothing was sent to any more. */
-const toldInTheEnd = (
+/** Every pending event was sent, unless the subscription was deleted or received nothing more. */
+const eventsAreSent = (
   { history }: SimulatedWorld,
   value: Subscription | undefined,
   last: Subscription | undefined,
 ): Finding[] => {
   const unsent = value?.unsent;
   if (value === undefined || unsent === undefined || last === undefined) return [];
-  const isTold = history.events.some(
-    (told) =>
-      told.type !== 'delivery.exhausted' && told.subscriptionId === value.id && isSame(told, unsent.event),
+  const isSent = history.events.some(
+    (sent) =>
+      sent.type !== 'delivery.exhausted' && sent.subscriptionId === value.id && isSame(sent, unsent.event),
   );
-  return isTold || last.unsent?.at === unsent.at
+  return isSent || last.unsent?.at === unsent.at
     ? []
-    : [finding('operators_are_told', value.id, unsent.event.type)];
+    : [finding('operators_are_notified', value.id, unsent.event.type)];
 };
 
-const isSame = (told: PendingEvent['event'], event: PendingEvent['event']): boolean =>
-  told.type === event.type && momentOf(told) === momentOf(event);
+const isSame = (sent: PendingEvent['event'], event: PendingEvent['event']): boolean =>
+  sent.type === event.type && momentOf(sent) === momentOf(event);
 
 const momentOf = (event: PendingEvent['event']): number => ('at' in event ? event.at : event.since);

@@ -4,10 +4,10 @@ import type { Actor, Granted, Write } from '../history.ts';
 import { recordOf, violation, type DeliveryCase, type Invariant } from './delivery-case.ts';
 
 /**
- * What is counted as lost was held by somebody who made a request without putting it on record, or could not give it back. A
- * cancellation counts the lease that it finds: what comes of it, comes too late.
+ * Every lost count has a lease holder that made a request without recording it or could not release. A cancellation
+ * counts the lease that it finds.
  */
-export const lostIsTrue: Invariant = (one) => {
+export const lostCountsAreTrue: Invariant = (one) => {
   const counted = one.writes.flatMap(({ transition, before, after }) => {
     const more = transition.name === 'cancel' ? 0 : after.lost - (before?.lost ?? 0);
     return more > 0 ? Array.from({ length: more }, () => after.attempts.length + 1) : [];
@@ -17,7 +17,13 @@ export const lostIsTrue: Invariant = (one) => {
     const held = one.grants.filter((granted) => granted.grant.number === number && isLost(one, granted));
     return lost <= held.length
       ? []
-      : [violation('lost_is_true', one, `${lost} counted before attempt ${number}, ${held.length} lost`)];
+      : [
+          violation(
+            'lost_counts_are_true',
+            one,
+            `${lost} counted before attempt ${number}, ${held.length} lost`,
+          ),
+        ];
   });
 };
 
@@ -26,7 +32,7 @@ const isLost = (one: DeliveryCase, granted: Granted): boolean => {
   const isUnrecorded = [...one.requests, ...one.world.history.refused].some(
     (request) => request.grant === grant && recordOf(one, request) === undefined,
   );
-  // The very call that took the lease may have been slow, its answer lost, and its caller dead.
+  // The claim's call may have been slow, its response lost, and its caller crashed.
   const since = grant.at - SLOWEST_MS;
   return (
     isUnrecorded ||
@@ -36,27 +42,27 @@ const isLost = (one: DeliveryCase, granted: Granted): boolean => {
   );
 };
 
-/** Whether since then its function was killed, or one of its own calls went wrong. */
-export const wentWrong = (actor: Actor, since: number): boolean =>
+/** Whether the actor's function crashed or one of its calls failed since then. */
+export const hasFaultSince = (actor: Actor, since: number): boolean =>
   isKilledAfter(actor, since) || faultsOf(actor, since).length > 0;
 
-/** A kill ends all that an invocation is at. */
+/** A crash ends all work of an invocation. */
 const isKilledAfter = ({ invocation }: Actor, since: number): boolean =>
   invocation.killedAt !== undefined && invocation.killedAt >= since;
 
-/** Any other fault concerns the one who made the call. */
+/** Other faults concern only the calling actor. */
 const faultsOf = ({ name, invocation }: Actor, since: number): Fault[] =>
   invocation.faults.filter((fault) => fault.at >= since && fault.name.startsWith(`${name}|`));
 
 const isWrite = ({ name }: Fault): boolean => /:(deliveries|chunks)\.write$/.test(name);
 
-/** By somebody whose clock is ahead. */
+/** Taken over early because another machine's clock is ahead. */
 export const isTakenEarly = ({ writes }: DeliveryCase, { actor, grant }: Granted): boolean =>
   writes.some(
     ({ at, transition, before }) =>
-      TAKES.has(transition.name) &&
+      TAKE_OVERS.has(transition.name) &&
       before?.lease?.owner === actor.owner &&
       at < grant.leaseUntil - actor.clockOffset,
   );
 
-const TAKES: ReadonlySet<Write['transition']['name']> = new Set(['take_over']);
+const TAKE_OVERS: ReadonlySet<Write['transition']['name']> = new Set(['take_over']);

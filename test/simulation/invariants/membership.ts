@@ -9,8 +9,8 @@ import { validBetween } from './policy.ts';
 
 type Membership = 'member' | 'stranger' | 'either';
 
-/** A message goes to those who took it when it was accepted, and to nobody else, however often it comes and in how many pages. */
-export const goesToItsMembers = (
+/** A message goes to exactly the subscriptions that matched at its acceptance, regardless of repeats and pages. */
+export const checkMembership = (
   world: SimulatedWorld,
   acceptance: Acceptance,
   byName: ReadonlyMap<string, DeliveryCase>,
@@ -21,19 +21,19 @@ export const goesToItsMembers = (
     was: membershipOf(world, acceptance, id),
   }));
   const wrong = listed.flatMap(({ name, was }): Finding[] => {
-    // The same id in another life of the queue has other deliveries.
+    // The same id in another life of the queue has separate deliveries.
     const isOfThis = byName.get(name)?.record?.acceptedAt === acceptedAt;
     if (was === 'member' && !isOfThis) return [hasNoRecord(name)];
     if (was === 'stranger' && isOfThis)
-      return [violation('only_members_get_a_message', { name }, 'has a delivery')];
+      return [violation('only_matches_get_a_message', { name }, 'has a delivery')];
     return [];
   });
   const all = listed.map(({ was }) => was);
-  return [...matchedRightly(world, acceptance, all), ...wrong];
+  return [...checkMatchedCount(world, acceptance, all), ...wrong];
 };
 
-/** The record counts them as they are read, to the last page. */
-const matchedRightly = (
+/** The record counts the matches up to the last page. */
+const checkMatchedCount = (
   { messages }: SimulatedWorld,
   { record }: Acceptance,
   all: readonly Membership[],
@@ -45,7 +45,7 @@ const matchedRightly = (
   const most = all.filter((was) => was !== 'stranger').length;
   const isRight = last.matched >= least && last.matched <= most;
   const detail = `${last.matched} of ${least} to ${most}`;
-  return isRight ? [] : [violation('matched_counts_members', { name: messageId }, detail)];
+  return isRight ? [] : [violation('matched_count_is_right', { name: messageId }, detail)];
 };
 
 const hasNoRecord = (subject: string): Finding => ({
@@ -57,12 +57,12 @@ const hasNoRecord = (subject: string): Finding => ({
 
 const membershipOf = (world: SimulatedWorld, acceptance: Acceptance, id: string): Membership => {
   const was = membershipAtFirst(world, acceptance, id);
-  return isKnownToRepeats(world, acceptance, { id, was }) ? was : 'either';
+  return isVisibleToRepeats(world, acceptance, { id, was }) ? was : 'either';
 };
 
 /**
- * By all that the list may have said that was read for the acceptance. It may have been some seconds old, and the clocks differ:
- * pages behind the first are judged as of two seconds later at most.
+ * Membership by every list that may have been read for the acceptance. The list may be some seconds old, clocks
+ * differ, and later pages are judged up to two seconds later.
  */
 const membershipAtFirst = (
   { subscriptions, scenario }: SimulatedWorld,
@@ -73,7 +73,7 @@ const membershipAtFirst = (
   const versions = subscriptions.versionsOf(id);
   const verdicts = new Set(
     validBetween(versions, from, at + toleranceMs(scenario)).map((version) =>
-      takes(version, record.acceptedAt, actor.copy?.message ?? { data: '' }),
+      isMatch(version, record.acceptedAt, actor.copy?.message ?? { data: '' }),
     ),
   );
   const begins = versions[0]?.from ?? Infinity;
@@ -82,7 +82,7 @@ const membershipAtFirst = (
   return verdicts.has(true) ? 'member' : 'stranger';
 };
 
-/** How long after the acceptance a change may still be taken for one before it. */
+/** How long after the acceptance a change may still count as one before it. */
 const toleranceMs = (scenario: Scenario): number =>
   2 * scenario.skewMs + (isPaged(scenario) ? CLOCKS_DIFFER_MS : 0);
 
@@ -90,7 +90,7 @@ const isPaged = ({ subscriptions, pageSize }: Scenario): boolean => subscription
 
 type Content = { type?: string; data: string };
 
-const takes = (subscription: Subscription | undefined, acceptedAt: number, content: Content): boolean =>
+const isMatch = (subscription: Subscription | undefined, acceptedAt: number, content: Content): boolean =>
   subscription !== undefined &&
   subscription.deletedAt === undefined &&
   subscription.unconfirmed === undefined &&
@@ -101,20 +101,20 @@ const takes = (subscription: Subscription | undefined, acceptedAt: number, conte
 const isOfType = ({ event_types }: SubscriptionOptions, { type = 'none' }: Content): boolean =>
   event_types === undefined || event_types.includes(type);
 
-/** Written out for the filters that there are here, apart from the code that judges all of them. */
+/** Implements only the generated filters, independently of the code under test. */
 const passesFilter = (filter: string, { data }: Content): boolean => {
   const [, keys] = /^\{"k":\[([\d,]+)\]/.exec(filter) ?? [];
   const [, key = ''] = /"k":(\d)/.exec(data) ?? [];
   if (keys !== undefined && !keys.includes(key)) return false;
-  // One that comes to no decision lets a message pass.
+  // An undecided filter matches.
   return !filter.includes('"l":') || data.includes('"l":[');
 };
 
 /**
- * Whether a repeat still finds out what a subscription was when the message was accepted: not where it was removed or confirmed
- * since, or changed its interests twice. A page behind the first is read like a repeat; of one page, the members need no repeat where nothing went wrong.
+ * Whether a repeat can still determine the original membership: not after a removal, a confirmation or two filter
+ * changes. Later pages are read like a repeat; without faults one page needs no repeat.
  */
-const isKnownToRepeats = (
+const isVisibleToRepeats = (
   world: SimulatedWorld,
   { actor, at, record }: Acceptance,
   { id, was }: { id: string; was: Membership },
@@ -139,14 +139,14 @@ const isKnownToRepeats = (
   return isSentAtOnce || (isKnown && isThere);
 };
 
-/** A change bears the time of its request, which may be long before it is written. */
+/** A change has the time of its request, which may be long before its write. */
 const datesOf = (subscription: Subscription | undefined): number[] => {
   if (subscription === undefined) return [];
   const { createdAt, confirmedAt, deletedAt, formerly } = subscription;
   return [createdAt, confirmedAt, deletedAt, formerly?.until].filter((date) => date !== undefined);
 };
 
-/** How often what it asks for changed. */
+/** How often its interests changed. */
 const changesOf = (versions: readonly Version<Subscription | undefined>[]): number =>
   versions.filter(
     ({ value }, index) => index > 0 && interests(value) !== interests(versions[index - 1]?.value),

@@ -3,7 +3,10 @@ import type { Write } from '../history.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import { recordAt, violation, type DeliveryCase, type Finding } from './delivery-case.ts';
 
-/** Every recovery ends, has counted each delivery that it gave another round, and left out none that was over at its order. */
+/**
+ * Every recovery completes, counts each delivery that it reopened, and includes every delivery that had ended when it
+ * was requested.
+ */
 export const recoveriesAreTrue = (world: SimulatedWorld, cases: readonly DeliveryCase[]): Finding[] =>
   [...world.recoveries.values()].flatMap((recovery) => {
     const wrong = (invariant: string, detail: string) => violation(invariant, { name: recovery.id }, detail);
@@ -23,14 +26,14 @@ export const recoveriesAreTrue = (world: SimulatedWorld, cases: readonly Deliver
               `${found} found, ${counted} counted, ${reopened} reopened, ${rounds} rounds`,
             ),
           ]),
-      ...(found >= due ? [] : [wrong('recoveries_leave_out_nobody', `${found} found of ${due}`)]),
+      ...(found >= due ? [] : [wrong('recoveries_include_all', `${found} found of ${due}`)]),
     ];
   });
 
 const isReopenedBy = ({ id }: Recovery, { transition, before, after }: Write): boolean =>
   transition.name === 'reopen' && after.recoveries.includes(id) && before?.recoveries.includes(id) !== true;
 
-/** It was over in a way that recoveries are about, and nobody else touched it since. */
+/** It had ended in a recoverable status and was not changed since. */
 const isDue = (world: SimulatedWorld, recovery: Recovery, one: DeliveryCase): boolean => {
   const { subscriptionId } = recovery.selection;
   if (subscriptionId !== undefined && subscriptionId !== one.subscriptionId) return false;
@@ -44,5 +47,5 @@ const isDue = (world: SimulatedWorld, recovery: Recovery, one: DeliveryCase): bo
 const isRecoverable = ({ status, reason }: Write['after']): boolean =>
   status === 'rejected' || status === 'exhausted' || (status === 'cancelled' && reason !== 'manual');
 
-/** What is written to a delivery that is over, and leaves it so. */
+/** Writes to a finished delivery that do not reopen it. */
 const MEANWHILE: ReadonlySet<string> = new Set(['settle', 'postpone']);

@@ -14,7 +14,7 @@ import {
   type Invariant,
 } from './delivery-case.ts';
 
-/** Once its end is on record nobody is given the right to make a request, until somebody opens another round by hand. */
+/** After its recorded end a delivery gets no request, until an operator opens another round. */
 export const nothingAfterItsEnd: Invariant = (one) => {
   const ended = one.writes.flatMap((write, index) => {
     if (isOpen(write.after.status)) return [];
@@ -35,7 +35,7 @@ type Retry = { request: SeenRequest; failed: Write; due: { least: number; most: 
 /** Rounding of milliseconds and of roots. */
 const ROUNDING_MS = 2;
 
-/** The requests of each retry, with its due time by the requester's clock; times are counted by the one who judged the failure. */
+/** The requests of each retry with their due times, converted from the clock of the failed attempt. */
 const retriesOf = (one: DeliveryCase): Retry[] =>
   one.requests.flatMap((request) => {
     const number = request.grant?.number ?? 1;
@@ -51,7 +51,7 @@ const retriesOf = (one: DeliveryCase): Retry[] =>
     return due === undefined ? [] : [{ request, failed, due }];
   });
 
-/** An attempt that somebody asked for is due at once, whatever the policy says. */
+/** A manually requested attempt is due at once, regardless of the policy. */
 const isByHand = ({ writes }: DeliveryCase, number: number): boolean =>
   writes.some(
     ({ transition, after }) =>
@@ -59,7 +59,7 @@ const isByHand = ({ writes }: DeliveryCase, number: number): boolean =>
       after.attempts.length === number - 1,
   );
 
-/** Undefined: nobody was there to hear the answer, or the policy has no such retry, which is for others to tell. */
+/** Undefined: the response was not received, or the policy has no such retry, which other invariants check. */
 const dueAfter = (
   { answeredAt, reply, actor }: SeenRequest,
   policy: RetryPolicy | undefined,
@@ -74,7 +74,7 @@ const dueAfter = (
   return { least: ended + Math.max(delay.least, hint), most: ended + Math.max(delay.most, hint) };
 };
 
-/** No attempt starts before its due time: the end of the failed attempt and the policy's delay, or Retry-After. */
+/** No attempt starts before its due time: the end of the failed attempt plus the policy's delay or Retry-After. */
 export const nothingEarly: Invariant = (one) => [
   ...retriesOf(one)
     .filter(({ request, due }) => request.at < due.least - ROUNDING_MS)
@@ -88,31 +88,31 @@ export const nothingEarly: Invariant = (one) => [
   ...delayedFirst(one),
 ];
 
-/** A message's own delay counts from when it was accepted. */
+/** A message's delay counts from its acceptance. */
 const delayedFirst = (one: DeliveryCase): Finding[] => {
   const acceptance = acceptanceOf(one);
   const delaySeconds = acceptance?.actor.copy?.delaySeconds;
   if (acceptance === undefined || delaySeconds === undefined) return [];
   const dueAt = acceptance.record.acceptedAt + delaySeconds * SECOND;
-  // Another round is due at once, whatever the message asked for.
+  // Another round is due at once, regardless of the message's delay.
   const reopenedAt = one.writes.find(({ transition }) => transition.name === 'reopen')?.at ?? Infinity;
   return one.requests
     .filter(({ at, actor }) => at < reopenedAt && at + actor.clockOffset < dueAt)
     .map(({ at }) => violation('nothing_early', one, `a delayed message was sent at ${at}`));
 };
 
-/** A second for SQS, which takes whole ones, and some calls. */
+/** SQS delays by whole seconds; the rest is for calls. */
 const USUAL_LATENESS_MS = 2 * SECOND;
-/** Nearer than this a schedule may fire too late, which is the operator's choice by the threshold (docs/design.md#6-wake-ups). */
+/** A nearer schedule may fire too late; operators choose that by the threshold (docs/design.md#6-wake-ups). */
 const NEAR_SECONDS = 70;
 
-/** Where nothing went wrong, the wake-up brings the attempt about; reconcile is for the rest. */
+/** Without faults the wake-up starts the attempt; reconcile is only a fallback. */
 export const nothingLate: Invariant = (one) =>
   retriesOf(one).flatMap(({ request, failed, due }) => {
     const { settings } = failed.actor;
     const slack = USUAL_LATENESS_MS + (settings.schedulerThresholdSeconds < NEAR_SECONDS ? MINUTE : 0);
     const lateMs = request.at - due.most - 2 * one.world.scenario.skewMs;
-    // One that stands in a line is as late as the line is long.
+    // A rate-limited delivery is as late as its line is long.
     if (isLimited(one)) return [];
     if (lateMs <= slack || isDisturbed(one, failed.actor.startedAt, request.at)) return [];
     return [violation('nothing_late', one, `attempt ${request.grant?.number} came ${lateMs} ms late`)];
@@ -123,7 +123,7 @@ const isLimited = ({ world, subscriptionId }: DeliveryCase): boolean =>
     .versionsOf(subscriptionId)
     .some(({ value }) => value?.options.max_per_second !== undefined);
 
-/** A partition that is throttled disturbs none but those who need it. */
+/** A throttled partition disturbs only the deliveries that need it. */
 const isDisturbed = ({ world, messageId, subscriptionId }: DeliveryCase, from: number, to: number): boolean =>
   world.faults.injected.some(
     ({ at, partition }) =>
@@ -137,7 +137,7 @@ export const recordsOutliveSchedules: Invariant = (one) =>
     .map(({ transition }) => violation('records_outlive_schedules', one, `after ${transition.name}`));
 
 /**
- * The least retention there is, less what clocks may differ and the longest that a write is away from its decision: made at
- * the end of its invocation (45 s at the most), and carried out by a service at its slowest.
+ * The minimum retention, minus clock differences and the longest time between a decision and its write: 45 s of
+ * invocation plus the slowest call.
  */
 const LEAST_RETENTION_MS = 15 * DAY - 45 * SECOND - SLOWEST_MS - 4 * SECOND;

@@ -3,35 +3,35 @@ import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.
 import { MINUTE } from '../scenario.ts';
 import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
-/** A copy of an old job or wake-up makes no request and keeps none alive: only its own number, and what follows from it. */
-export const oldCopiesDoNothing: Invariant = (one) => [
-  ...one.wakeUps.flatMap((wakeUp) => strayWakeUp(one, wakeUp)),
+/** An old copy of a job or wake-up makes no request and sends no wake-up; only the current attempt number does. */
+export const oldCopiesAreIgnored: Invariant = (one) => [
+  ...one.wakeUps.flatMap((wakeUp) => checkWakeUp(one, wakeUp)),
   ...[...Map.groupBy(one.requests, ({ actor }) => actor)].flatMap(([actor, [first]]) =>
     first?.grant !== undefined && actor.work !== undefined && first.grant.number !== actor.work.attempt
-      ? [violation('old_copies_do_nothing', one, `${actor.name} made attempt ${first.grant.number}`)]
+      ? [violation('old_copies_are_ignored', one, `${actor.name} made attempt ${first.grant.number}`)]
       : [],
   ),
 ];
 
-const strayWakeUp = (one: DeliveryCase, { actor, attempt }: SentWakeUp): Finding[] => {
+const checkWakeUp = (one: DeliveryCase, { actor, attempt }: SentWakeUp): Finding[] => {
   const { work } = actor;
-  // reconcile and operators send what the record says.
-  if (work === undefined || work.attempt === attempt || work.hasComeBefore) return [];
-  return wrote(one, actor, attempt - 1)
+  // Reconcile and operators send the recorded next attempt.
+  if (work === undefined || work.attempt === attempt || work.isRepeated) return [];
+  return hasRecorded(one, actor, attempt - 1)
     ? []
-    : [violation('old_copies_do_nothing', one, `${actor.name} set a wake-up for attempt ${attempt}`)];
+    : [violation('old_copies_are_ignored', one, `${actor.name} set a wake-up for attempt ${attempt}`)];
 };
 
-const wrote = ({ writes }: DeliveryCase, actor: Actor, attempt: number): boolean =>
+const hasRecorded = ({ writes }: DeliveryCase, actor: Actor, attempt: number): boolean =>
   writes.some(
     (write) =>
       write.actor === actor && write.transition.name === 'record' && write.after.attempts.length === attempt,
   );
 
-/** Less than the 15 minutes of docs/design.md#6-wake-ups, because the call that sends a wake-up may be slow. */
+/** Below the 15 minutes of docs/design.md#6-wake-ups, because sending a wake-up may be slow. */
 const LEAST_BETWEEN_MS = 14 * MINUTE;
 
-/** reconcile wakes a delivery once in a quarter of an hour, however long the queue stands still. */
+/** Reconcile wakes a delivery at most once in 15 minutes, however long the queue stalls. */
 export const reconcileDoesNotMultiply: Invariant = (one) => {
   const woken = one.wakeUps.filter(({ actor }) => actor.name.startsWith('reconcile'));
   const alike = Map.groupBy(woken, (wakeUp) => causeOf(stateWhenFound(one, wakeUp), wakeUp));
@@ -42,18 +42,25 @@ export const reconcileDoesNotMultiply: Invariant = (one) => {
   );
 };
 
-/** What a delivery was woken for. An attempt whose due time was moved by hand is woken for another one. */
+/** The cause of a wake-up. A manually changed due time is a different cause. */
 const causeOf = (found: Delivery | undefined, { attempt, dueAt }: SentWakeUp): string =>
   found === undefined || isOpen(found.status) ? `${attempt} due at ${dueAt}` : `round ${found.round} is over`;
 
-/** The call that sends a wake-up may be slow, and the delivery be over by then: what counts is what was postponed. */
+/**
+ * The delivery's state when it was postponed. Sending the wake-up may be slow, and the delivery may have ended by
+ * then.
+ */
 const stateWhenFound = ({ writes }: DeliveryCase, { actor, recorded }: SentWakeUp): Delivery | undefined =>
   writes.find((write) => write.actor === actor && write.transition.name === 'postpone')?.after ?? recorded;
 
-/** Who is told that a schedule is set can rely on it: the one that is set is for the same due time. */
-export const schedulesAreTheirOwn: Invariant = (one) =>
+/** An existing schedule that is reported as set has the same due time. */
+export const schedulesAreDistinct: Invariant = (one) =>
   one.wakeUps
-    .filter(({ takenFor, dueAt }) => takenFor !== undefined && takenFor !== dueAt)
-    .map(({ takenFor, dueAt }) =>
-      violation('schedules_are_their_own', one, `one due at ${takenFor} stands for one due at ${dueAt}`),
+    .filter(({ existingDueAt, dueAt }) => existingDueAt !== undefined && existingDueAt !== dueAt)
+    .map(({ existingDueAt, dueAt }) =>
+      violation(
+        'schedules_are_distinct',
+        one,
+        `a schedule due at ${existingDueAt} replaced one due at ${dueAt}`,
+      ),
     );
